@@ -1,0 +1,1 @@
+"""placeholder docstring: filled by the compiler module."""

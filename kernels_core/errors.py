@@ -1,0 +1,88 @@
+"""Every error the engine raises on purpose.  All derive from `MaskscopeError`; each says what, where and what to do.
+
+`GrammarSyntaxError` and its kin also derive from `ValueError`, so that code which catches that still works.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BudgetExceededError",
+    "DeadEndError",
+    "GrammarError",
+    "GrammarSyntaxError",
+    "MaskscopeError",
+    "MatcherTerminatedError",
+    "TokenizerError",
+    "UnsupportedFeatureError",
+]
+
+
+class MaskscopeError(Exception):
+    """Base class of all errors raised on purpose."""
+
+
+class GrammarError(MaskscopeError, ValueError):
+    """A grammar is well-formed text but not usable: an undefined rule, an empty language, ..."""
+
+
+class GrammarSyntaxError(GrammarError):
+    """A grammar's text is malformed; the message shows the source line with a caret.
+
+    `offset` is the 0-based character offset, `line` and `column` are 1-based; `reason` is the message without the
+    picture.
+    """
+
+    def __init__(self, reason: str, source: str, offset: int, *, language: str = "EBNF") -> None:
+        offset = max(0, min(offset, len(source)))
+        start = source.rfind("\n", 0, offset) + 1
+        end = source.find("\n", offset)
+        text = source[start:] if end < 0 else source[start:end]
+        self.reason = reason
+        self.source = source
+        self.offset = offset
+        self.language = language
+        self.line = source.count("\n", 0, offset) + 1
+        self.column = offset - start + 1
+        shown, caret = _window(text, offset - start)
+        super().__init__(f"{language}, line {self.line}, column {self.column}: {reason}\n  {shown}\n  {' ' * caret}^")
+
+
+class UnsupportedFeatureError(GrammarError):
+    """The construct is known but not built yet (or not regular); nothing is approximated in silence."""
+
+
+class TokenizerError(MaskscopeError, ValueError):
+    """A vocabulary could not be read as bytes."""
+
+
+class BudgetExceededError(MaskscopeError, RuntimeError):
+    """A compile or a fill went past its budget.  The object it was asked of is unchanged.
+
+    `what` names the budget ("states", "bytes", ...), `limit` its value.
+    """
+
+    def __init__(self, what: str, limit: int, where: str) -> None:
+        self.what = what
+        self.limit = limit
+        self.where = where
+        super().__init__(f"{where}: more than {limit:,} {what}. Raise the limit in Options, or simplify the grammar.")
+
+
+class DeadEndError(MaskscopeError, RuntimeError):
+    """No token of the vocabulary can continue the text, and the grammar does not allow it to end here."""
+
+
+class MatcherTerminatedError(MaskscopeError, RuntimeError):
+    """A matcher that has taken its stop token was asked for more."""
+
+
+def _window(text: str, column: int, width: int = 100) -> tuple[str, int]:
+    """Cut a long line around `column`; returns the cut and the caret's place in it.  Tabs become one blank."""
+    text = text.replace("\t", " ")
+    if len(text) <= width:
+        return text, column
+    start = max(0, min(column - width // 2, len(text) - width))
+    cut = text[start : start + width]
+    left = "..." if start else ""
+    right = "..." if start + width < len(text) else ""
+    return f"{left}{cut}{right}", column - start + len(left)

@@ -1,0 +1,166 @@
+"""The grammar IR: what every input language becomes before any automaton exists.
+
+A `GrammarIR` is a set of named rules over a small algebra of frozen nodes.  Front-ends (EBNF, regex, ...) build it,
+`automata.lower` reads it, `tests/reference` interprets it directly.  Nothing in here knows about tokens' bytes,
+automata or masks.  Nodes compare and hash by content; source spans are not part of a node's identity.
+
+Read on: `kernels_core/grammar/ebnf.py` (text to IR), `kernels_core/automata/lower.py` (IR to automata).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+__all__ = [
+    "ByteSet",
+    "CharSet",
+    "Choice",
+    "Empty",
+    "GrammarIR",
+    "Literal",
+    "Never",
+    "Node",
+    "Repeat",
+    "Rule",
+    "RuleRef",
+    "Seq",
+    "Span",
+    "children",
+    "walk",
+]
+
+MAX_CODE_POINT = 0x10FFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Half-open range of character offsets `[start, end)` in the grammar's source text."""
+
+    start: int
+    end: int
+
+
+def _span() -> Span | None:
+    return field(default=None, compare=False, kw_only=True)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """The empty string: the language {ε}."""
+
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """The empty language: matches nothing at all (EBNF's `[]`)."""
+
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A fixed, non-empty byte string."""
+
+    value: bytes
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class CharSet:
+    """One code point out of `ranges`, spelt in UTF-8.
+
+    `ranges` holds inclusive `(first, last)` pairs, sorted, disjoint and not adjacent, non-empty; surrogates
+    (U+D800..U+DFFF) have no UTF-8 spelling and never match, whether or not a range spans them.
+    """
+
+    ranges: tuple[tuple[int, int], ...]
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class ByteSet:
+    """One raw byte out of `ranges` (inclusive pairs in 0..255, sorted, disjoint, not adjacent, non-empty)."""
+
+    ranges: tuple[tuple[int, int], ...]
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Seq:
+    """Concatenation of two or more nodes."""
+
+    items: tuple[Node, ...]
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Union of two or more nodes (unordered: the language is the union, there is no priority)."""
+
+    items: tuple[Node, ...]
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """`item` between `minimum` and `maximum` times, both inclusive; `maximum=None` is unbounded."""
+
+    item: Node
+    minimum: int
+    maximum: int | None
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRef:
+    """A call of the rule called `name`."""
+
+    name: str
+    span: Span | None = _span()
+
+
+Node = Empty | Never | Literal | CharSet | ByteSet | Seq | Choice | Repeat | RuleRef
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A named rule.  `span` covers its definition (name and body) in the source."""
+
+    name: str
+    body: Node
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True)
+class GrammarIR:
+    """Rules by name, the root's name, and the text they came from (`source`, for spans and error messages).
+
+    Invariants, checked by the front-ends: `root` and every `RuleRef.name` is a key of `rules`;
+    `rules[name].name == name`.
+    """
+
+    rules: dict[str, Rule]
+    root: str
+    source: str = ""
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The direct sub-nodes of `node`, left to right."""
+    match node:
+        case Seq(items) | Choice(items):
+            return items
+        case Repeat(item):
+            return (item,)
+        case _:
+            return ()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """`node` and everything below it, in pre-order (iterative: depth is not limited by Python's stack)."""
+    stack = [node]
+    while stack:
+        top = stack.pop()
+        yield top
+        stack.extend(reversed(children(top)))
