@@ -1,0 +1,80 @@
+# The chores of this checkout.  `make` alone lists them.
+# Everything runs in .venv, made by tools/make_venv.py from pyproject.toml and constraints.txt.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV ?= .venv
+PYTHON ?= python3
+PY := $(VENV)/bin/python
+# cpu or gpu; once the environment is made its stamp remembers the choice.
+TORCH ?= $(shell cat $(VENV)/.stamp 2>/dev/null || echo cpu)
+# JupyterLab refuses to run as root unless told.
+AS_ROOT := $(shell [ "$$(id -u)" != 0 ] || echo --allow-root)
+PYX = $(shell find kernels_core -name '*.pyx')
+
+.PHONY: help
+help: ## show this list
+	@echo "Maskscope: a workbench for grammar-constrained decoding. Targets:"
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "Settings: PYTHON=python3.12 (which Python), TORCH=gpu (CUDA build of PyTorch), ARGS=... (passed on by test, bench)."
+
+$(VENV)/.stamp: pyproject.toml constraints.txt tools/make_venv.py
+	@command -v $(PYTHON) >/dev/null || { echo "maskscope: $(PYTHON) not found. Run: apt-get install -y python3 python3-venv python3-dev g++"; exit 1; }
+	@$(PYTHON) tools/make_venv.py $(VENV) --torch $(TORCH)
+
+.PHONY: venv
+venv: $(VENV)/.stamp ## make the virtual environment and install everything into it
+
+.PHONY: build
+build: $(VENV)/.stamp ## compile the engine in place (a second when nothing changed)
+	@$(PY) setup.py --quiet build_ext --inplace
+
+.PHONY: lab
+lab: build ## open JupyterLab on the tour
+	$(PY) -m jupyterlab $(AS_ROOT) notebooks/tour.ipynb
+
+.PHONY: tour
+tour: build ## run the tour without a browser and write build/tour.html
+	$(PY) tools/export_notebook.py notebooks/tour.ipynb build/tour.html
+
+.PHONY: test
+test: build ## run the whole test suite, notebooks included
+	$(PY) -m pytest --nbmake --nbmake-timeout=300 tests notebooks $(ARGS)
+
+.PHONY: lint
+lint: $(VENV)/.stamp ## check format, style, Cython style and types
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(VENV)/bin/cython-lint kernels_core
+	$(PY) -m mypy
+
+.PHONY: bench
+bench: build ## time compiling, masks and token steps on this machine
+	$(PY) tools/bench.py $(ARGS)
+
+.PHONY: docs
+docs: build ## write the pages and the API reference to build/docs
+	$(PY) tools/build_docs.py build/docs
+
+.PHONY: sanitize
+sanitize: $(VENV)/.stamp ## run the engine's tests under the address and undefined-behaviour sanitizers
+	@tools/sanitize.sh $(PY)
+
+.PHONY: annotate
+annotate: $(VENV)/.stamp ## write Cython's annotated sources to build/annotate
+	@mkdir -p build/annotate
+	@for file in $(PYX); do name=$${file//\//.}; \
+	  $(PY) -m cython -3 --cplus -a -o build/annotate/$${name%.pyx}.cpp $$file; done
+	@rm -f build/annotate/*.cpp; ls build/annotate/*.html
+
+.PHONY: clean
+clean: ## remove everything built, but not the environment
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis ./*.egg-info
+	find kernels_core \( -name '*.so' -o -name '*.cpp' -o -name '*.c' -o -name '*.html' \) -not -path '*/include/*' -delete
+
+.PHONY: distclean
+distclean: clean ## remove the environment too
+	rm -rf $(VENV)
