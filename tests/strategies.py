@@ -1,0 +1,186 @@
+"""Hypothesis strategies: random grammars, vocabularies and texts that are small, nasty, and mostly useful.
+
+Grammars are built as IR by hand, so they reach every node and every kind of recursion whether or not a front-end would
+write it so.  The alphabet is a handful of bytes and of code points whose spellings share their first bytes; everything
+random has a good chance of meeting everything else.
+
+`EXAMPLES` is the number of examples per property: modest by default, `MASKSCOPE_EXAMPLES=5000` for a long hunt.
+
+Read on: `tests/reference` (the oracle), `tests/engine/test_against_reference.py` (the properties).
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import strategies as st
+
+from kernels_core.grammar.ir import (
+    ByteSet,
+    CharSet,
+    Choice,
+    Empty,
+    GrammarIR,
+    Literal,
+    Never,
+    Node,
+    Repeat,
+    Rule,
+    RuleRef,
+    Seq,
+)
+from tests.reference import EarleySet, Recogniser
+
+__all__ = ["EXAMPLES", "RARE_BOUNDS", "SMALL_BOUNDS", "grammars", "next_bytes", "texts", "vocabularies"]
+
+EXAMPLES = int(os.environ.get("MASKSCOPE_EXAMPLES", "80"))
+
+# Spellings that share first bytes (é ê, 中 丮), one of four bytes, and the pieces they are made of.
+LETTERS = [b"a", b"b", b"c"]
+WIDE = ["é".encode(), "ê".encode(), "中".encode(), "丮".encode(), "😀".encode()]
+PIECES = [b"\xc3", b"\xa9", b"\xe4\xb8", b"\xad", b"\xf0\x9f", b"\x98\x80"]
+
+CHAR_RANGES: list[tuple[tuple[int, int], ...]] = [
+    ((0x61, 0x61),),
+    ((0x61, 0x63),),
+    ((0x62, 0x62), (0xE9, 0xEA)),
+    ((0xE9, 0xE9),),
+    ((0x4E2D, 0x4E2E),),
+    ((0x61, 0x61), (0x1F5FF, 0x1F601)),
+    ((0x7F, 0x80),),
+    ((0x7FF, 0x800),),
+    ((0xD7FF, 0xE000),),
+    ((0xD800, 0xDFFF),),  # surrogates alone: nothing at all
+    ((0xFFFF, 0x10000),),
+]
+# For recognition only: too many strings for an oracle that writes them all down.
+LARGE_CHAR_RANGES: list[tuple[tuple[int, int], ...]] = [
+    ((0, 0x10FFFF),),
+    ((0, 0x60), (0x62, 0x10FFFF)),
+    ((0x80, 0xFFFF),),
+]
+BYTE_RANGES: list[tuple[tuple[int, int], ...]] = [
+    ((0x61, 0x61),),
+    ((0x61, 0x62),),
+    ((0xA9, 0xAA),),
+    ((0x61, 0x61), (0xC3, 0xC3)),
+    ((0x80, 0xBF),),
+]
+SMALL_BOUNDS: list[tuple[int, int | None]] = [
+    (0, 1),
+    (0, None),
+    (1, None),
+    (2, 2),
+    (0, 2),
+    (1, 3),
+    (2, 5),
+    (3, None),
+    (0, 0),
+    (1, 1),
+    (3, 3),
+]
+# Bounds that no text here comes near: what matters is that nothing is spelt out in advance.
+RARE_BOUNDS: list[tuple[int, int | None]] = [(0, 2**31 - 1), (100, 200), (1000, None), (2**31 - 1, None), (7, 10**6)]
+
+
+def _terminals(*, large: bool) -> st.SearchStrategy[Node]:
+    ranges = CHAR_RANGES + LARGE_CHAR_RANGES if large else CHAR_RANGES
+    literal = st.lists(st.sampled_from(LETTERS + WIDE + PIECES), min_size=1, max_size=3).map(
+        lambda parts: Literal(b"".join(parts))
+    )
+    return st.one_of(
+        st.sampled_from(LETTERS).map(Literal),
+        literal,
+        st.sampled_from(ranges).map(CharSet),
+        st.sampled_from(BYTE_RANGES).map(ByteSet),
+    )
+
+
+def _nodes(names: list[str], *, large: bool) -> st.SearchStrategy[Node]:
+    bounds = st.sampled_from(SMALL_BOUNDS * 2 + RARE_BOUNDS)
+    leaf: st.SearchStrategy[Node] = st.one_of(
+        _terminals(large=large),
+        st.sampled_from(names).map(RuleRef),
+        st.sampled_from(names).map(RuleRef),
+        st.just(Empty()),
+    )
+
+    def compound(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+        some = st.lists(inner, min_size=2, max_size=3).map(tuple)
+        return st.one_of(
+            some.map(Seq),
+            some.map(Choice),
+            st.tuples(inner, bounds).map(lambda pair: Repeat(pair[0], *pair[1])),
+        )
+
+    return st.recursive(leaf, compound, max_leaves=6)
+
+
+@st.composite
+def grammars(draw: st.DrawFn, *, large: bool = True, max_rules: int = 4) -> GrammarIR:
+    """A grammar of one to `max_rules` rules; `large=False` leaves out classes of thousands of code points.
+
+    Nothing forbids left recursion, cycles, ambiguity, unreachable or unproductive rules; most rules get an alternative
+    without a call, so that most grammars have texts.
+    """
+    names = ["root", "r1", "r2", "r3", "r4", "r5"][: draw(st.integers(1, max_rules))]
+    nodes = _nodes(names, large=large)
+    rules = {}
+    for name in names:
+        body = draw(nodes)
+        match draw(st.integers(0, 9)):
+            case 0:
+                pass
+            case 1:
+                body = Choice((body, Never()))
+            case 2:
+                body = Choice((body, Empty()))
+            case _:
+                body = Choice((body, draw(_terminals(large=large))))
+        rules[name] = Rule(name, body)
+    return GrammarIR(rules, "root")
+
+
+@st.composite
+def vocabularies(draw: st.DrawFn, *, max_size: int = 24) -> list[bytes]:
+    """Tokens with shared beginnings, duplicates, empty ones, pieces of code points, and now and then a long one."""
+    atoms = LETTERS * 3 + WIDE + PIECES
+    token = st.lists(st.sampled_from(atoms), min_size=1, max_size=5).map(b"".join)
+    tokens = draw(st.lists(token, min_size=2, max_size=max_size))
+    for extra in draw(st.lists(st.integers(0, 3), max_size=4)):
+        kept = tokens[draw(st.integers(0, len(tokens) - 1))]
+        match extra:
+            case 0:
+                tokens.append(b"")
+            case 1:
+                tokens.append(kept)
+            case 2:
+                tokens.append(kept[: draw(st.integers(1, max(1, len(kept))))])
+            case _:
+                tokens.append((kept * 60)[: draw(st.integers(20, 60))] or b"a")
+    return tokens
+
+
+ALPHABET = sorted({byte for word in LETTERS + WIDE + PIECES for byte in word} | {0x7F, 0x80, 0xDF, 0xBF, 0xED, 0xEE})
+
+
+def next_bytes(recogniser: Recogniser, state: EarleySet) -> list[int]:
+    """The bytes of the tests' alphabet that may come next."""
+    return [byte for byte in ALPHABET if recogniser.advance(state, byte).alive]
+
+
+@st.composite
+def texts(draw: st.DrawFn, recogniser: Recogniser, *, max_size: int = 10) -> bytes:
+    """A text that is mostly a viable prefix: each byte is one that may come, except for a rare slip at the end."""
+    state = recogniser.start()
+    text = bytearray()
+    for _ in range(draw(st.integers(0, max_size))):
+        choices = next_bytes(recogniser, state)
+        if not choices:
+            break
+        byte = draw(st.sampled_from(choices))
+        text.append(byte)
+        state = recogniser.advance(state, byte)
+    if draw(st.integers(0, 7)) == 7:
+        text.append(draw(st.sampled_from(ALPHABET)))
+    return bytes(text)
