@@ -1,0 +1,138 @@
+"""What became of a text that a session was asked to read: how far it got, and why no further.
+
+A `Reading` is plain data; its `message` is one sentence and its `str` adds the text with a caret under the byte at
+which it dies.
+
+Read on: `workbench/session.py`, which makes them.
+"""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernels_core.errors import MaskscopeError
+from visualizers.glyphs import byte_class, clip, columns, glyph
+
+if TYPE_CHECKING:
+    from kernels_core.inspect.snapshots import EarleyItem
+
+__all__ = ["Candidate", "Reading", "StepError", "byte_ranges"]
+
+CONTEXT_BYTES = 48
+"""How much of the text before the fatal byte a message shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A token that the mask allows: its id and its bytes (`stop` is true for a stop token, which spells none)."""
+
+    token_id: int
+    token: bytes
+    stop: bool = False
+
+    def __str__(self) -> str:
+        return "end of text" if self.stop else glyph(self.token)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The fate of `text`, read from byte offset `start` of the session's text.
+
+    `read` bytes of it were taken; `ok` when that is all of it.  `possible` are the bytes, ascending, that could be read
+    at the point reached, and `completed` says whether the text might have ended there.  For a text that died,
+    `waiting` holds the items that wanted a byte; `note` remarks on how the text was cut into tokens.
+    """
+
+    text: bytes
+    start: int
+    read: int
+    possible: bytes
+    completed: bool
+    waiting: tuple[EarleyItem, ...] = ()
+    note: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.read == len(self.text)
+
+    @property
+    def died_at(self) -> int | None:
+        """Byte offset, in the session's text, of the first byte that could not be read; None when all were."""
+        return None if self.ok else self.start + self.read
+
+    @property
+    def message(self) -> str:
+        """One sentence: where the text dies and what was possible there."""
+        if self.ok:
+            return f"{len(self.text)} bytes read; {self._what_next()}"
+        fatal = glyph(self._fatal())
+        return f"{fatal} cannot come at byte {self.died_at}; {self._what_next()}"
+
+    def picture(self) -> str:
+        """The text around the fatal byte with a caret under it (two lines), or "" for a text that was read."""
+        if self.ok:
+            return ""
+        before = self.text[max(0, self.read - CONTEXT_BYTES) : self.read]
+        left = ("…" if self.read > CONTEXT_BYTES else "") + glyph(before)
+        fatal = self._fatal()
+        rest = clip(glyph(self.text[self.read + len(fatal) : self.read + 2 * CONTEXT_BYTES]), CONTEXT_BYTES)
+        return f"{left}{glyph(fatal)}{rest}\n{' ' * columns(left)}^"
+
+    def __str__(self) -> str:
+        lines = [self.message]
+        if not self.ok:
+            lines += ["  " + line for line in self.picture().split("\n")]
+            lines += [f"  waiting: {item.dot}" for item in self.waiting[:4]]
+            if len(self.waiting) > 4:
+                lines.append(f"  and {len(self.waiting) - 4} more")
+        if self.note:
+            lines.append(f"  ({self.note})")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f'<pre style="margin:0">{html.escape(str(self))}</pre>'
+
+    def _fatal(self) -> bytes:
+        """The character that the fatal byte begins or belongs to, or that byte alone where it is not UTF-8."""
+        for length in (1, 2, 3, 4):
+            character = self.text[self.read : self.read + length]
+            try:
+                character.decode()
+            except UnicodeDecodeError:
+                continue
+            return character
+        return self.text[self.read : self.read + 1]
+
+    def _what_next(self) -> str:
+        choices = []
+        if self.possible:
+            choices.append(f"possible there: {byte_class(byte_ranges(self.possible))}")
+        if self.completed:
+            choices.append("the text may end there")
+        return " or ".join(choices) or "nothing is possible there"
+
+
+class StepError(MaskscopeError, ValueError):
+    """A step the grammar (or the mask) does not allow; the session stands where it stood.
+
+    `reading` tells where the text died, or is None when the trouble was not in the text.
+    """
+
+    def __init__(self, reason: str, reading: Reading | None = None) -> None:
+        self.reason = reason
+        self.reading = reading
+        picture = reading.picture() if reading is not None else ""
+        super().__init__("\n".join([reason, *("  " + line for line in picture.split("\n") if picture)]))
+
+
+def byte_ranges(values: bytes) -> tuple[tuple[int, int], ...]:
+    """Ascending distinct bytes as inclusive ranges."""
+    ranges: list[tuple[int, int]] = []
+    for value in values:
+        if ranges and ranges[-1][1] == value - 1:
+            ranges[-1] = (ranges[-1][0], value)
+        else:
+            ranges.append((value, value))
+    return tuple(ranges)

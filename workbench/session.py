@@ -1,0 +1,580 @@
+"""A session: one grammar, one tokenizer, and a place in a text, with everything the parser knows there.
+
+`Session` is a plain object without widgets.  It holds a compiled grammar, a matcher and the history of what was read;
+one moves through it by token or by byte, and asks what the parser is doing (`frontier`), what may come next
+(`token_sets`, `allowed_tokens`, `next_bytes`) and why a text is refused (`explain`).  Views register with `on_change`
+and all read the same place, so they can never disagree.
+
+An operation that raises leaves the session as it was.  Every public method takes the session's lock, so a
+generation may step it from a background thread while a cell reads it; callbacks run after the lock is released, in the
+thread that made the change.
+
+Read on: `workbench/history.py` (the tape), `workbench/reading.py` (what became of a text),
+`workbench/explorer.py` (the views).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from kernels_core import (
+    CompiledGrammar,
+    Grammar,
+    GrammarCompiler,
+    GrammarMatcher,
+    Options,
+    allocate_token_bitmask,
+)
+from workbench.history import Place, Step, Tape, Unit
+from workbench.reading import Candidate, Reading, StepError
+from workbench.tokenizers import Tokenizer, load_tokenizer
+
+if TYPE_CHECKING:
+    from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
+
+__all__ = ["Change", "Session"]
+
+Change = Literal["grammar", "tokenizer", "place", "run"]
+"""What changed: the grammar, the tokenizer (both imply the place), the place, or whether a generation is running."""
+
+
+class Session:
+    """A grammar, a tokenizer and a place in a text.
+
+    `grammar` is EBNF text or a `Grammar`; `tokenizer` whatever `workbench.load_tokenizer` takes.  Raises
+    `GrammarSyntaxError` / `GrammarError` for a bad grammar, `TokenizerError` for a vocabulary that cannot be read.
+
+    Thread safety: see the module's docstring.
+    """
+
+    def __init__(
+        self,
+        grammar: Grammar | str,
+        tokenizer: Any = "tekken",
+        *,
+        root_rule_name: str = "root",
+        options: Options | None = None,
+    ) -> None:
+        self._lock = threading.RLock()
+        self._observers: list[Callable[[Change], None]] = []
+        self._options = options
+        self._root = root_rule_name
+        self._tokenizer = load_tokenizer(tokenizer)
+        self._compiler = GrammarCompiler(self._tokenizer.info, options=options)
+        self._source = _source_of(grammar)
+        self._compiled = self._compiler.compile_grammar(_as_grammar(grammar, root_rule_name))
+        self._matcher = GrammarMatcher(self._compiled)
+        self._tape = Tape()
+        self._place = Place(0)
+        self._seen: dict[str, Any] = {}
+        self._generating = False
+        self._stop_asked = threading.Event()
+
+    # -- what it is --------------------------------------------------------------------------------------------------
+
+    @property
+    def compiled(self) -> CompiledGrammar:
+        return self._compiled
+
+    @property
+    def grammar(self) -> Grammar:
+        return self._compiled.grammar
+
+    @property
+    def source(self) -> str:
+        """The grammar's text in EBNF, as it was typed where it was typed."""
+        return self._source
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self._tokenizer
+
+    @property
+    def matcher(self) -> GrammarMatcher:
+        """A fork of the matcher at the current place: play with it, the session will not notice."""
+        with self._lock:
+            return self._matcher.fork()
+
+    def __repr__(self) -> str:
+        with self._lock:
+            text, position, state = self.text, self.position, ""
+            if self.is_terminated:
+                state = ", stopped"
+            elif self.is_completed:
+                state = ", may end here"
+            shown = text if len(text) <= 40 else b"..." + text[-37:]
+            rules = len(self._compiled.grammar.ir.rules)
+            return (
+                f"<Session: {rules} rules, {self._tokenizer.name} ({self._tokenizer.info.vocab_size:,} tokens); "
+                f"step {self.index} of {len(self._tape)}, byte {position}: {shown.decode(errors='replace')!r}{state}>"
+            )
+
+    # -- where it is -------------------------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> int:
+        """Bytes read so far."""
+        return self._place.position
+
+    @property
+    def index(self) -> int:
+        """Whole steps taken so far: the one number by which views are linked."""
+        with self._lock:
+            return self._tape.index(self._place)
+
+    @property
+    def place(self) -> Place:
+        return self._place
+
+    @property
+    def text(self) -> bytes:
+        """The bytes read so far."""
+        with self._lock:
+            return self._tape.data[: self._place.position]
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps of the history, the undone ones included."""
+        with self._lock:
+            return self._tape.steps
+
+    @property
+    def is_completed(self) -> bool:
+        """Whether the text may end here."""
+        with self._lock:
+            return bool(self._matcher.is_completed())
+
+    @property
+    def is_terminated(self) -> bool:
+        """Whether the stop token was taken."""
+        return self._place.stopped
+
+    # -- observers ---------------------------------------------------------------------------------------------------
+
+    def on_change(self, callback: Callable[[Change], None]) -> Callable[[], None]:
+        """Call `callback(change)` after every change; returns a function that ends it.
+
+        Callbacks run in the thread that made the change.  If one raises, the others still run, then the error goes to
+        the caller; the session's own state is settled by then.
+        """
+        with self._lock:
+            self._observers.append(callback)
+
+        def forget() -> None:
+            with self._lock:
+                if callback in self._observers:
+                    self._observers.remove(callback)
+
+        return forget
+
+    def _tell(self, change: Change) -> None:
+        with self._lock:
+            observers = list(self._observers)
+        errors: list[Exception] = []
+        for observer in observers:
+            try:
+                observer(change)
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+
+    # -- stepping ----------------------------------------------------------------------------------------------------
+
+    def step(self, what: str | bytes | int) -> Session:
+        """Read a text (one step), bytes (one step) or a token by its id; what had been undone is forgotten.
+
+        Raises `StepError`, which tells where the text dies and what was possible there.
+        """
+        if isinstance(what, bool) or not isinstance(what, (str, bytes, int, np.integer)):
+            raise TypeError(f"step takes text, bytes or a token id, not {type(what).__name__}")
+        if isinstance(what, (int, np.integer)):
+            return self.step_token(int(what))
+        data = _bytes_of(what)
+        with self._lock:
+            self._refuse_after_stop()
+            if data:
+                self._read_or_raise(data)
+                self._commit(data, None)
+        if data:
+            self._tell("place")
+        return self
+
+    def step_token(self, token_id: int) -> Session:
+        """Take one token of the vocabulary, the stop token included; `StepError` when the mask forbids it."""
+        with self._lock:
+            info, data = self._tokenizer.info, self._token_bytes(token_id)
+            stop = token_id in self._matcher.stop_token_ids
+            self._refuse_after_stop()
+            if stop:
+                if not self._matcher.accept_token(token_id):
+                    raise StepError("the stop token is not allowed here: the text is not complete", self.explain(b""))
+            else:
+                probe = self._matcher.fork()
+                if not probe.accept_token(token_id):
+                    if token_id in info.special_token_ids or not data:
+                        raise StepError(f"token {token_id} is a special token; a grammar over bytes never allows it")
+                    reading = self.explain(data)
+                    raise StepError(f"token {token_id}: {reading.message}", reading)
+                self._read_or_raise(data)
+            self._commit(b"" if stop else data, token_id, stop=stop)
+        self._tell("place")
+        return self
+
+    def step_byte(self, byte: int | None = None) -> Session:
+        """Read one byte: `byte`, else the next one of the history, else the only one the grammar leaves."""
+        if byte is not None:
+            if not 0 <= byte <= 255:
+                raise StepError(f"{byte} is not a byte: 0 to 255")
+            return self.step(bytes((byte,)))
+        if self.forward("byte"):
+            return self
+        possible = self.next_bytes()
+        if len(possible) != 1:
+            reading = self.explain(b"")
+            raise StepError(f"one of {len(possible)} bytes must be named: {reading.message}", reading)
+        return self.step(possible)
+
+    # -- moving through the history ----------------------------------------------------------------------------------
+
+    def back(self, by: Unit = "token") -> bool:
+        """Go back one token (or byte) without forgetting it; False at the beginning."""
+        return self._move_to(lambda: self._tape.before(self._place, _unit(by)))
+
+    def forward(self, by: Unit = "token") -> bool:
+        """Go forward again through what was undone; False at the end of the history."""
+        return self._move_to(lambda: self._tape.after(self._place, _unit(by)))
+
+    def undo(self) -> bool:
+        """`back("token")`: take back the last step."""
+        return self.back("token")
+
+    def redo(self) -> bool:
+        """`forward("token")`: take again the step that was taken back."""
+        return self.forward("token")
+
+    def goto(self, index: int) -> Session:
+        """Go to the place after `index` steps of the history; IndexError outside it."""
+        self._move_to(lambda: self._tape.place(index))
+        return self
+
+    def seek(self, prefix: int | str | bytes) -> Session:
+        """Make the text read be `prefix`, or go to a byte position of the history.
+
+        Unlike `set_prefix`, a text the grammar refuses raises `StepError` and changes nothing.
+        """
+        if isinstance(prefix, (int, np.integer)):
+            end = self._tape.end.position
+            if not 0 <= prefix <= end:
+                raise IndexError(f"byte {prefix} is outside the history, which has {end} bytes")
+            self._move_to(lambda: Place(int(prefix)))
+            return self
+        data = _bytes_of(prefix)
+        if self._tape.data.startswith(data):
+            self._move_to(lambda: Place(len(data)))
+            return self
+        with self._lock:
+            matcher, tape, reading = _lay(self._compiled, *_tokenise(data, self._tokenizer))
+            if not reading.ok:
+                raise StepError(reading.message, reading)
+            self._matcher, self._tape = matcher, tape
+            self._arrive()
+        self._tell("place")
+        return self
+
+    def reset(self) -> Session:
+        """Forget the history and stand at the beginning."""
+        with self._lock:
+            self._matcher.reset()
+            self._tape, self._place = Tape(), Place(0)
+            self._seen.clear()
+        self._tell("place")
+        return self
+
+    # -- reading a whole text ----------------------------------------------------------------------------------------
+
+    def set_prefix(self, text: str | bytes, by: Unit = "token") -> Reading:
+        """Read `text` from the beginning, as far as the grammar allows, and make that the history.
+
+        The steps are the tokenizer's tokens when `by` is "token", single bytes when "byte".  Never raises for a text
+        that dies: the `Reading` says at which byte, what was read and what was possible there, and the session stands
+        just before that byte.
+        """
+        data = _bytes_of(text)
+        with self._lock:
+            pieces, note = _single(data), ""
+            if _unit(by) == "token":
+                pieces, note = _tokenise(data, self._tokenizer)
+            self._matcher, self._tape, reading = _lay(self._compiled, pieces, note)
+            self._arrive()
+        self._tell("place")
+        return reading
+
+    def explain(self, what: str | bytes | int) -> Reading:
+        """What would become of this text (or token) here; nothing changes.
+
+        `reading.ok` says whether it can be read; otherwise `reading.message` names the byte at which it dies, what
+        was possible there, and the rules that were waiting.
+        """
+        with self._lock:
+            data = self._token_bytes(int(what)) if isinstance(what, (int, np.integer)) else _bytes_of(what)
+            matcher = self._matcher.fork()
+            read = 0 if self._place.stopped else _read(matcher, data)
+            return _report(data, self._place.position, read, matcher)
+
+    # -- replacing the grammar and the tokenizer ---------------------------------------------------------------------
+
+    def set_grammar(self, grammar: Grammar | str, *, root_rule_name: str | None = None) -> Reading:
+        """Compile another grammar and read the present text under it, as far as it goes.
+
+        A grammar that does not compile raises (`GrammarSyntaxError` shows the place) and changes nothing.
+        """
+        with self._lock:
+            root = root_rule_name or self._root
+            compiled = self._compiler.compile_grammar(_as_grammar(grammar, root))
+            taken = self._tape.steps[: self._tape.index(self._place)]
+            pieces: list[Piece] = [(step.data, step.token_id) for step in taken if not step.stop]
+            pieces += _single(self.text[sum(len(data) for data, _ in pieces) :])
+            self._matcher, self._tape, reading = _lay(compiled, pieces)
+            self._compiled, self._source, self._root = compiled, _source_of(grammar), root
+            self._arrive()
+        self._tell("grammar")
+        return reading
+
+    def set_tokenizer(self, tokenizer: Any) -> Reading:
+        """Take another vocabulary; the grammar stays, and the text is cut into the new tokens."""
+        with self._lock:
+            loaded = load_tokenizer(tokenizer)
+            compiler = GrammarCompiler(loaded.info, options=self._options)
+            compiled = compiler.compile_grammar(self._compiled.grammar)
+            self._matcher, self._tape, reading = _lay(compiled, *_tokenise(self.text, loaded))
+            self._compiled, self._compiler, self._tokenizer = compiled, compiler, loaded
+            self._arrive()
+        self._tell("tokenizer")
+        return reading
+
+    # -- what the parser knows here ----------------------------------------------------------------------------------
+
+    def frontier(self) -> Frontier:
+        """The Earley items after the bytes read so far."""
+        return self._once("frontier", lambda: self._matcher.frontier())
+
+    def token_sets(self) -> TokenSets:
+        """The mask of this step grouped by reason: accepted, rejected, uncertain."""
+        return self._once("token_sets", lambda: self._matcher.token_sets())
+
+    def cache_stats(self) -> CacheStats:
+        """The engine's counters since this grammar was compiled."""
+        with self._lock:
+            return self._compiled.cache_stats()
+
+    def automaton(self) -> Automaton:
+        """The automata of all rules, root first."""
+        with self._lock:
+            return self._compiled.automaton()
+
+    def mask(self) -> np.ndarray[Any, np.dtype[np.int32]]:
+        """The token mask here: int32, shape (ceil(vocab_size / 32),), bit 1 = allowed, least significant bit first."""
+
+        def fill() -> np.ndarray[Any, np.dtype[np.int32]]:
+            bitmask = allocate_token_bitmask(1, self._tokenizer.info.vocab_size)
+            if self._place.stopped:
+                bitmask[:] = 0
+            else:
+                self._matcher.fill_next_token_bitmask(bitmask)
+            return bitmask[0]
+
+        filled: np.ndarray[Any, np.dtype[np.int32]] = self._once("mask", fill)
+        return filled.copy()
+
+    def allowed_tokens(self, limit: int = 50, *, starting: bytes = b"") -> list[Candidate]:
+        """The first `limit` tokens the mask allows, by id, whose bytes begin with `starting`; stop tokens first."""
+        if limit < 0:
+            raise ValueError(f"limit must be 0 or more, not {limit}")
+        with self._lock:
+            info = self._tokenizer.info
+            stops = set(self._matcher.stop_token_ids)
+            ids = self.allowed_ids()
+            vocab = info.decoded_vocab
+            ordered = [int(i) for i in ids if int(i) in stops] if not starting else []
+            chosen = [Candidate(i, bytes(vocab[i]), stop=True) for i in ordered[:limit]]
+            for token_id in ids.tolist():
+                if len(chosen) >= limit:
+                    break
+                if token_id not in stops and vocab[token_id].startswith(starting):
+                    chosen.append(Candidate(token_id, bytes(vocab[token_id])))
+            return chosen
+
+    def allowed_ids(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The ids the mask allows here, ascending: int64, shape (count,)."""
+        bits = np.unpackbits(self.mask().view(np.uint8), bitorder="little")[: self._tokenizer.info.vocab_size]
+        return np.flatnonzero(bits)
+
+    def next_bytes(self) -> bytes:
+        """Every byte that can be read here, ascending; empty when only the end is possible."""
+        return self._once("next_bytes", lambda: _possible(self._matcher))
+
+    def _once(self, what: str, make: Callable[[], Any]) -> Any:
+        """The value of `make` at this place, computed at most once while the session stands there."""
+        with self._lock:
+            if what not in self._seen:
+                self._seen[what] = make()
+            return self._seen[what]
+
+    # -- within ------------------------------------------------------------------------------------------------------
+
+    def _refuse_after_stop(self) -> None:
+        if self._place.stopped:
+            raise StepError("the stop token was taken: nothing can follow; go back first")
+
+    def _read_or_raise(self, data: bytes) -> None:
+        """Move the matcher over all of `data`, or raise and leave it where it was."""
+        probe = self._matcher.fork()
+        if _read(probe, data) < len(data):
+            reading = self.explain(data)
+            raise StepError(reading.message, reading)
+        self._matcher = probe
+
+    def _commit(self, data: bytes, token_id: int | None, *, stop: bool = False) -> None:
+        self._tape.cut(self._place)
+        self._tape.append(data, token_id=token_id, stop=stop)
+        self._place = self._tape.end
+        self._seen.clear()
+
+    def _move_to(self, choose: Callable[[], Place | None]) -> bool:
+        """Put the matcher where `choose` says, within the history; False when it says nowhere or here."""
+        with self._lock:
+            place = choose()
+            if place is None or place == self._place:
+                return False
+            probe = self._matcher.fork()
+            if self._place.stopped:
+                probe.rollback(1)
+            if place.position < self._place.position:
+                probe.rollback(self._place.position - place.position)
+            else:
+                _read(probe, self._tape.data[self._place.position : place.position])
+            if place.stopped:
+                stop = self._tape.steps[-1].token_id
+                assert stop is not None
+                probe.accept_token(stop)
+            self._matcher, self._place = probe, place
+            self._seen.clear()
+        self._tell("place")
+        return True
+
+    def _arrive(self) -> None:
+        """Stand at the end of a tape just laid."""
+        self._place = self._tape.end
+        self._seen.clear()
+
+    def _token_bytes(self, token_id: int) -> bytes:
+        info = self._tokenizer.info
+        if not 0 <= token_id < info.vocab_size:
+            raise StepError(f"token {token_id} is outside the vocabulary, which has ids 0 to {info.vocab_size - 1:,}")
+        return bytes(info.decoded_vocab[token_id])
+
+
+Piece = tuple[bytes, int | None]
+"""Bytes and the token that spells them, or None."""
+
+
+def _lay(compiled: CompiledGrammar, pieces: list[Piece], note: str = "") -> tuple[GrammarMatcher, Tape, Reading]:
+    """Read `pieces` from the beginning as far as they go: the matcher there, the tape, and the fate of the text."""
+    data = b"".join(piece for piece, _ in pieces)
+    matcher = GrammarMatcher(compiled)
+    read = _read(matcher, data)
+    tape = Tape()
+    for piece, token_id in pieces:
+        if tape.end.position >= read:
+            break
+        tape.append(piece, token_id=token_id)
+    tape.cut(min(tape.end, Place(read)))
+    return matcher, tape, _report(data, 0, read, matcher, note)
+
+
+def _single(data: bytes) -> list[Piece]:
+    return [(data[i : i + 1], None) for i in range(len(data))]
+
+
+def _tokenise(data: bytes, tokenizer: Tokenizer) -> tuple[list[Piece], str]:
+    """`data` in the tokenizer's pieces; as single bytes, with a note, where the tokenizer cannot spell it."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return _single(data), "not UTF-8, so read byte by byte"
+    vocab = tokenizer.info.decoded_vocab
+    pieces: list[Piece] = [(bytes(vocab[i]), i) for i in tokenizer.encode(text) if vocab[i]]
+    if b"".join(piece for piece, _ in pieces) != data:
+        return _single(data), "the tokenizer changes this text, so it is read byte by byte"
+    return pieces, ""
+
+
+def _report(data: bytes, start: int, read: int, matcher: GrammarMatcher, note: str = "") -> Reading:
+    """The `Reading` of `data`, of which `matcher` has just read `read` bytes."""
+    dead = read < len(data)
+    return Reading(
+        text=data,
+        start=start,
+        read=read,
+        possible=_possible(matcher),
+        completed=bool(matcher.is_completed()),
+        waiting=tuple(item for item in matcher.frontier().items if item.scannable) if dead else (),
+        note=note,
+    )
+
+
+def _read(matcher: GrammarMatcher, data: bytes) -> int:
+    """Read `data` byte by byte, one rollback step each; how many bytes the grammar took."""
+    accept = matcher.accept_string
+    for count in range(len(data)):
+        if not accept(data[count : count + 1]):
+            return count
+    return len(data)
+
+
+def _possible(matcher: GrammarMatcher) -> bytes:
+    """The bytes `matcher` can read next, found by trying each of the 256 on a fork."""
+    if matcher.is_terminated():
+        return b""
+    probe = matcher.fork()
+    found = bytearray()
+    for byte in range(256):
+        if probe.accept_string(bytes((byte,))):
+            found.append(byte)
+            probe.rollback(1)
+    return bytes(found)
+
+
+def _bytes_of(text: str | bytes) -> bytes:
+    """UTF-8 of a text; a lone surrogate, which has none, is refused here rather than deep within."""
+    if isinstance(text, bytes):
+        return text
+    if not isinstance(text, str):
+        raise TypeError(f"expected text or bytes, not {type(text).__name__}")
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise StepError(f"character {error.start} is a lone surrogate, which UTF-8 cannot spell") from None
+
+
+def _unit(by: str) -> Unit:
+    if by == "token" or by == "byte":
+        return by
+    raise ValueError(f"by must be 'token' or 'byte', not {by!r}")
+
+
+def _as_grammar(grammar: Grammar | str, root: str) -> Grammar:
+    if isinstance(grammar, Grammar):
+        return grammar
+    if isinstance(grammar, str):
+        return Grammar.from_ebnf(grammar, root_rule_name=root)
+    raise TypeError(f"a grammar is EBNF text or a Grammar, not {type(grammar).__name__}")
+
+
+def _source_of(grammar: Grammar | str) -> str:
+    return grammar if isinstance(grammar, str) else str(grammar)
