@@ -1,0 +1,157 @@
+"""Reads tokenizer objects of other libraries, recognised by what they can do; none of them is imported.
+
+| object | of | recognised by |
+| --- | --- | --- |
+| `Tokenizer` | tokenizers | `to_str`, `get_vocab` |
+| any fast tokenizer | transformers | `backend_tokenizer` |
+| `Encoding`, or a tokenizer around one | tiktoken | `decode_single_token_bytes` |
+| `SentencePieceProcessor`, or a tokenizer around one | sentencepiece | `id_to_piece`, `is_control` |
+| `MistralTokenizer`, `Tekkenizer` | mistral-common | `instruct_tokenizer`; `id_to_byte_piece` |
+
+The first two share one file format: `tokenizers_json.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from ..errors import TokenizerError
+from .spelling import SPACE_MARK, VocabType, Vocabulary, is_byte_spelling
+from .tokenizers_json import analyse_tokenizers_json
+
+__all__ = ["inner_tokenizer", "read_sentencepiece", "read_tekkenizer", "read_tiktoken", "read_tokenizer"]
+
+
+def read_tokenizer(tokenizer: Any) -> Vocabulary:
+    """Read any object of the table above; `TokenizerError` says what it is when it is none of them."""
+    if _can(tokenizer, "instruct_tokenizer"):
+        return read_tokenizer(tokenizer.instruct_tokenizer.tokenizer)
+    if _can(tokenizer, "id_to_byte_piece", "n_words"):
+        return read_tekkenizer(tokenizer)
+    if _can(tokenizer, "decode_single_token_bytes", "special_tokens_set"):
+        return read_tiktoken(tokenizer)
+    if _can(tokenizer, "id_to_piece", "is_control"):
+        return read_sentencepiece(tokenizer)
+    if _can(tokenizer, "to_str", "get_vocab"):
+        return _read_tokenizers(tokenizer)
+    if _can(tokenizer, "backend_tokenizer"):
+        return _with_declared_tokens(_read_tokenizers(tokenizer.backend_tokenizer), tokenizer)
+    inner = inner_tokenizer(tokenizer)
+    if inner is not None:
+        return _with_declared_tokens(_read_wrapped(inner, tokenizer), tokenizer)
+    raise TokenizerError(
+        f"{_type_name(tokenizer)} cannot be read as bytes: it is neither a fast tokenizer (tokenizers) nor built on "
+        "tiktoken, sentencepiece or mistral-common. In transformers ask for one with use_fast=True"
+    )
+
+
+def inner_tokenizer(tokenizer: Any) -> Any | None:
+    """The tiktoken, sentencepiece or mistral-common object inside a slow tokenizer of `transformers`, if any."""
+    for name in ("sp_model", "tokenizer", "model"):
+        inner = getattr(tokenizer, name, None)
+        if (
+            _can(inner, "id_to_piece", "is_control")
+            or _can(inner, "decode_single_token_bytes", "special_tokens_set")
+            or _can(inner, "instruct_tokenizer")
+        ):
+            return inner
+    return None
+
+
+def read_tiktoken(encoding: Any) -> Vocabulary:
+    """Read a `tiktoken.Encoding`.  Ids that the encoding does not use become empty, hence special."""
+    spellings: list[str | bytes] = []
+    for token_id in range(encoding.n_vocab):
+        try:
+            spellings.append(encoding.decode_single_token_bytes(token_id))
+        except KeyError:
+            spellings.append(b"")
+    special = frozenset(encoding.encode_single_token(name) for name in encoding.special_tokens_set)
+    return Vocabulary(spellings, VocabType.RAW, special)
+
+
+def read_sentencepiece(processor: Any) -> Vocabulary:
+    """Read a `sentencepiece.SentencePieceProcessor`.
+
+    Control pieces, the unknown piece and unused pieces are special: no text is ever cut into them.
+    """
+    ids = list(range(processor.get_piece_size()))
+    pieces: list[str] = processor.id_to_piece(ids)
+    flags = zip(processor.is_control(ids), processor.is_unknown(ids), processor.is_unused(ids), strict=True)
+    special = frozenset(token_id for token_id, kinds in zip(ids, flags, strict=True) if any(kinds))
+    literal = frozenset(
+        token_id
+        for token_id, is_byte in zip(ids, processor.is_byte(ids), strict=True)
+        if not is_byte and is_byte_spelling(pieces[token_id])
+    )
+    stop = () if processor.eos_id() < 0 else (processor.eos_id(),)
+    add_prefix_space = processor.normalize("a").startswith((SPACE_MARK, " "))
+    return Vocabulary(list(pieces), VocabType.BYTE_FALLBACK, special, literal, stop, add_prefix_space)
+
+
+def read_tekkenizer(tokenizer: Any) -> Vocabulary:
+    """Read a `Tekkenizer` of mistral-common, or its sentencepiece sibling."""
+    processor = getattr(tokenizer, "_model", None)
+    if _can(processor, "id_to_piece", "is_control"):
+        return read_sentencepiece(processor)
+    special = frozenset(tokenizer.special_ids)
+    spellings: list[str | bytes] = [
+        tokenizer.id_to_piece(i) if i in special else tokenizer.id_to_byte_piece(i) for i in range(tokenizer.n_words)
+    ]
+    return Vocabulary(spellings, VocabType.RAW, special, stop=(tokenizer.eos_id,))
+
+
+def _read_tokenizers(tokenizer: Any) -> Vocabulary:
+    """Read a `tokenizers.Tokenizer` through its JSON."""
+    try:
+        document = json.loads(tokenizer.to_str())
+    except Exception as error:  # the Rust side raises bare Exception when a component was written in Python
+        raise TokenizerError(f"{_type_name(tokenizer)} cannot be written as JSON: {error}") from None
+    return analyse_tokenizers_json(document)
+
+
+def _read_wrapped(inner: Any, tokenizer: Any) -> Vocabulary:
+    """Read a slow tokenizer of `transformers` through the object inside, once its ids are known to be the same."""
+    vocabulary = read_tokenizer(inner)
+    if not _can(inner, "id_to_piece", "is_control") or not _can(tokenizer, "convert_ids_to_tokens"):
+        return vocabulary
+    spellings = vocabulary.spellings
+    outer = tokenizer.convert_ids_to_tokens(list(range(len(spellings))))
+    moved = next((i for i, token in enumerate(outer) if token != spellings[i] and i not in vocabulary.special), None)
+    if moved is not None:
+        raise TokenizerError(
+            f"{_type_name(tokenizer)} renumbers its SentencePiece model: id {moved} is {outer[moved]!r} here and "
+            f"{spellings[moved]!r} in the model. Pass a fast tokenizer (use_fast=True)"
+        )
+    return vocabulary
+
+
+def _with_declared_tokens(vocabulary: Vocabulary, tokenizer: Any) -> Vocabulary:
+    """Add what a `transformers` tokenizer says beside its backend: added tokens, control tokens, the stop token."""
+    spellings = list(vocabulary.spellings)
+    special = set(vocabulary.special) | {i for i in getattr(tokenizer, "all_special_ids", ()) if i is not None}
+    literal = set(vocabulary.literal)
+    for token_id, token in getattr(tokenizer, "added_tokens_decoder", {}).items():
+        if token_id >= len(spellings):
+            spellings += [""] * (token_id + 1 - len(spellings))
+        spellings[token_id] = str(token)
+        (special if getattr(token, "special", False) else literal).add(token_id)
+    declared = getattr(tokenizer, "eos_token_id", None)
+    stop = () if declared is None else (declared,) if isinstance(declared, int) else tuple(declared)
+    return replace(
+        vocabulary,
+        spellings=spellings,
+        special=frozenset(i for i in special if i < len(spellings)),
+        literal=frozenset(literal - special),
+        stop=stop or vocabulary.stop,
+    )
+
+
+def _can(thing: Any, *names: str) -> bool:
+    return thing is not None and all(hasattr(thing, name) for name in names)
+
+
+def _type_name(thing: Any) -> str:
+    return f"{type(thing).__module__}.{type(thing).__qualname__}"

@@ -1,0 +1,178 @@
+"""Reads the `tokenizer.json` format of Hugging Face's `tokenizers` library: which bytes each id stands for.
+
+The file says how to *cut* text; how tokens are *written back* follows from its decoder, or, where a file has none,
+from its pre-tokenizer and normaliser.  What loses or rewrites characters on the way (WordPiece's `##`, end-of-word
+suffixes, dropped blanks) has no bytes to give: such files are refused with the component's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from ..errors import TokenizerError
+from .spelling import BYTE_LEVEL_ALPHABET, SPACE_MARK, VocabType, Vocabulary, is_byte_spelling
+
+__all__ = ["analyse_tokenizers_json", "components", "is_space_mark_rule"]
+
+Json = Mapping[str, Any]
+
+_ALPHABET: Final = frozenset(BYTE_LEVEL_ALPHABET)
+_DROPS_BLANKS: Final = frozenset({"BertPreTokenizer", "CharDelimiterSplit", "Whitespace", "WhitespaceSplit"})
+# Decoder steps that join tokens, or trim the text's ends, and leave each token's bytes as they are.
+_NEUTRAL_DECODERS: Final = frozenset({"Fuse", "Strip"})
+
+
+def analyse_tokenizers_json(document: Json) -> Vocabulary:
+    """Read a parsed `tokenizer.json`.  Raises `TokenizerError` naming the component that loses the bytes."""
+    model = document.get("model")
+    if not isinstance(model, Mapping) or "vocab" not in model:
+        raise TokenizerError("not a tokenizer.json: it has no model with a vocabulary")
+    vocab_type = _vocab_type(document, model)
+    spellings = _spellings(model["vocab"])
+
+    special: set[int] = set()
+    literal: set[int] = set()
+    for token in document.get("added_tokens") or ():
+        token_id = token["id"]
+        spellings += [""] * (token_id + 1 - len(spellings))
+        spellings[token_id] = token["content"]
+        (special if token.get("special") else literal).add(token_id)
+
+    unknown = model.get("unk_token")
+    if unknown in spellings:
+        special.add(spellings.index(unknown))
+    if isinstance(model.get("unk_id"), int):
+        special.add(model["unk_id"])
+
+    if vocab_type is VocabType.BYTE_LEVEL:
+        # The library's own decoder keeps a token as it is when a character is outside the alphabet.
+        literal |= {i for i, spelling in enumerate(spellings) if not _ALPHABET.issuperset(spelling)}
+    elif vocab_type is VocabType.BYTE_FALLBACK and not _has_byte_fallback(document, model):
+        literal |= {i for i, spelling in enumerate(spellings) if is_byte_spelling(spelling)}
+    return Vocabulary(
+        list(spellings),
+        vocab_type,
+        frozenset(special),
+        frozenset(literal - special),
+        add_prefix_space=_adds_prefix_space(document),
+    )
+
+
+def components(document: Json, part: str) -> Iterator[Json]:
+    """The steps of a "normalizer", "pre_tokenizer" or "decoder", in order, sequences unfolded."""
+    waiting = [document.get(part)]
+    while waiting:
+        step = waiting.pop()
+        if step is None:
+            continue
+        inner = step.get("normalizers") or step.get("pretokenizers") or step.get("decoders")
+        if step.get("type") == "Sequence":
+            waiting.extend(reversed(inner or ()))
+        else:
+            yield step
+
+
+def is_space_mark_rule(step: Json) -> bool:
+    """Whether a normaliser step is the one that spells a blank as U+2581."""
+    return (
+        step.get("type") == "Replace" and step.get("pattern") == {"String": " "} and step.get("content") == SPACE_MARK
+    )
+
+
+def _vocab_type(document: Json, model: Json) -> VocabType:
+    kind = model.get("type", "BPE")
+    if kind == "WordPiece":
+        raise TokenizerError(
+            "a WordPiece tokenizer cannot be read as bytes: it drops the blanks between words, so its tokens do not "
+            "spell the text that a grammar describes"
+        )
+    for name in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if model.get(name):
+            raise TokenizerError(
+                f"a {kind} tokenizer with {name} {model[name]!r} cannot be read as bytes: the mark stands for a word "
+                "boundary, which may or may not be a blank"
+            )
+    found = _from_decoder(document) if document.get("decoder") else None
+    return found or _from_cutting(document, kind)
+
+
+def _from_decoder(document: Json) -> VocabType | None:
+    """The type that the decoder implies; None when it only joins tokens."""
+    found: set[VocabType] = set()
+    for step in components(document, "decoder"):
+        kind = step.get("type")
+        if kind == "ByteLevel":
+            found.add(VocabType.BYTE_LEVEL)
+        elif kind == "ByteFallback" or _turns_space_mark_back(step):
+            found.add(VocabType.BYTE_FALLBACK)
+        elif kind not in _NEUTRAL_DECODERS:
+            raise TokenizerError(
+                f"a tokenizer with the decoder {kind} cannot be read as bytes: it rewrites tokens depending on their "
+                "neighbours, or by a rule unknown here"
+            )
+    if len(found) > 1:
+        raise TokenizerError("a tokenizer whose decoder mixes ByteLevel and ByteFallback steps cannot be read as bytes")
+    return next(iter(found), None)
+
+
+def _turns_space_mark_back(step: Json) -> bool:
+    if step.get("type") == "Metaspace":
+        return bool(step.get("replacement") == SPACE_MARK)
+    return (
+        step.get("type") == "Replace" and step.get("pattern") == {"String": SPACE_MARK} and step.get("content") == " "
+    )
+
+
+def _from_cutting(document: Json, model_kind: str) -> VocabType:
+    """The type that the pre-tokenizer and the normaliser imply."""
+    for step in components(document, "pre_tokenizer"):
+        kind = step.get("type")
+        if kind == "ByteLevel":
+            return VocabType.BYTE_LEVEL
+        if kind == "Metaspace" and step.get("replacement") == SPACE_MARK:
+            return VocabType.BYTE_FALLBACK
+        if kind in _DROPS_BLANKS or step.get("behavior") == "Removed":
+            raise TokenizerError(
+                f"a {model_kind} tokenizer with the pre-tokenizer {kind} cannot be read as bytes: it drops the "
+                "characters between words, and no decoder says how they come back"
+            )
+    for step in components(document, "normalizer"):
+        if step.get("type") == "ByteLevel":
+            return VocabType.BYTE_LEVEL
+        if is_space_mark_rule(step):
+            return VocabType.BYTE_FALLBACK
+    return VocabType.RAW
+
+
+def _has_byte_fallback(document: Json, model: Json) -> bool:
+    return bool(model.get("byte_fallback")) or any(
+        step.get("type") == "ByteFallback" for step in components(document, "decoder")
+    )
+
+
+def _adds_prefix_space(document: Json) -> bool:
+    for step in components(document, "normalizer"):
+        if step.get("type") == "Prepend" and step.get("prepend") in (SPACE_MARK, " "):
+            return True
+    for step in components(document, "pre_tokenizer"):
+        if step.get("type") == "ByteLevel" and step.get("add_prefix_space"):
+            return True
+        if step.get("type") == "Metaspace":
+            return bool(
+                step.get("prepend_scheme", "always" if step.get("add_prefix_space", True) else "never") != "never"
+            )
+    return False
+
+
+def _spellings(vocab: Any) -> list[str]:
+    """A model's vocabulary by id: a mapping from text to id (BPE, WordLevel), or scored pieces in order (Unigram)."""
+    if not isinstance(vocab, Mapping):
+        return [piece for piece, _ in vocab]
+    size = max(vocab.values(), default=-1) + 1
+    if size > 8 * len(vocab) + 65_536:
+        raise TokenizerError(f"the vocabulary names id {size - 1:,} but holds only {len(vocab):,} tokens")
+    spellings = [""] * size
+    for text, token_id in vocab.items():
+        spellings[token_id] = text
+    return spellings
