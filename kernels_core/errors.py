@@ -22,33 +22,50 @@ class MaskscopeError(Exception):
 
 
 class GrammarError(MaskscopeError, ValueError):
-    """A grammar is well-formed text but not usable: an undefined rule, an empty language, ..."""
+    """A grammar is well-formed text but not usable: an undefined rule, an empty language, ...
 
-
-class GrammarSyntaxError(GrammarError):
-    """A grammar's text is malformed; the message shows the source line with a caret.
-
-    `offset` is the 0-based character offset, `line` and `column` are 1-based; `reason` is the message without the
+    Where the place is known the message shows the source line with a caret, and `source`, `offset` (0-based, in
+    characters), `line` and `column` (1-based) are set; otherwise they are None.  `reason` is the message without the
     picture.
     """
 
-    def __init__(self, reason: str, source: str, offset: int, *, language: str = "EBNF") -> None:
-        offset = max(0, min(offset, len(source)))
-        start = source.rfind("\n", 0, offset) + 1
-        end = source.find("\n", offset)
-        text = source[start:] if end < 0 else source[start:end]
+    def __init__(
+        self, reason: str, source: str | None = None, offset: int | None = None, *, language: str = "EBNF"
+    ) -> None:
         self.reason = reason
         self.source = source
         self.offset = offset
         self.language = language
-        self.line = source.count("\n", 0, offset) + 1
-        self.column = offset - start + 1
-        shown, caret = _window(text, offset - start)
-        super().__init__(f"{language}, line {self.line}, column {self.column}: {reason}\n  {shown}\n  {' ' * caret}^")
+        self.line: int | None = None
+        self.column: int | None = None
+        message = reason
+        if source is not None and offset is not None:
+            offset = self.offset = max(0, min(offset, len(source)))
+            start = source.rfind("\n", 0, offset) + 1
+            end = source.find("\n", offset)
+            text = source[start:] if end < 0 else source[start:end]
+            self.line = source.count("\n", 0, offset) + 1
+            self.column = offset - start + 1
+            shown, caret = _window(text, offset - start)
+            message = f"{language}, line {self.line}, column {self.column}: {reason}\n  {shown}\n  {' ' * caret}^"
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.reason, self.source, self.offset, self.language)
+
+
+class GrammarSyntaxError(GrammarError):
+    """A grammar's text is malformed; always located: `GrammarSyntaxError(reason, source, offset, language=...)`."""
 
 
 class UnsupportedFeatureError(GrammarError):
     """The construct is known but not built yet (or not regular); nothing is approximated in silence."""
+
+
+def _rebuild(
+    kind: type[GrammarError], reason: str, source: str | None, offset: int | None, language: str
+) -> GrammarError:
+    return kind(reason, source, offset, language=language)
 
 
 class TokenizerError(MaskscopeError, ValueError):

@@ -1,0 +1,9 @@
+"""What may be said: every input language becomes one `Grammar`, whose rules are the plain data of `ir.py`.
+
+In reading order: `ir` (the nodes), `charset` and `nodes` (their normal form), `ebnf` with `escapes` and `names`,
+`regex` with `regex_classes`, `analysis`, `printer`, `grammar`.
+"""
+
+from .grammar import Grammar
+
+__all__ = ["Grammar"]

@@ -1,0 +1,243 @@
+"""What can be known about a grammar before any automaton: which rules are nullable, productive, reachable, recursive.
+
+Everything is a loop over explicit work lists and linear in the size of the grammar; no rule is looked at again and
+again until nothing changes.
+
+`check` finds what makes an IR unusable and says where; `normal_form` makes the IR that the engine may rely on: every
+node in the normal form of `nodes.py`, every rule reachable from the root (in the order of first mention, root first)
+and *productive*, so that a parser that is alive can always finish.
+
+Read on: `nodes.py` (normal form of one node), `grammar.py` (who calls this).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..errors import GrammarError
+from .ir import (
+    MAX_CODE_POINT,
+    ByteSet,
+    CharSet,
+    Choice,
+    Empty,
+    GrammarIR,
+    Never,
+    Node,
+    Repeat,
+    Rule,
+    RuleRef,
+    Seq,
+    children,
+    walk,
+)
+from .names import is_name, undefined
+from .nodes import MAX_REPEAT, fold, rebuild
+
+__all__ = [
+    "MAX_DEPTH",
+    "call_graph",
+    "check",
+    "components",
+    "normal_form",
+    "nullable_rules",
+    "productive_rules",
+    "reachable_rules",
+    "recursive_rules",
+]
+
+# Depth of one rule's tree; text of MAX_NESTING nested groups has at most three nodes for each.
+MAX_DEPTH = 4000
+
+
+def call_graph(ir: GrammarIR) -> dict[str, tuple[str, ...]]:
+    """For each rule the rules it mentions, once each, in order of first mention."""
+    return {
+        name: tuple(dict.fromkeys(node.name for node in walk(rule.body) if isinstance(node, RuleRef)))
+        for name, rule in ir.rules.items()
+    }
+
+
+def reachable_rules(ir: GrammarIR) -> tuple[str, ...]:
+    """Rules that can be called from the root, the root first, then depth first in order of first mention."""
+    calls = call_graph(ir)
+    order: dict[str, None] = {}
+    stack = [ir.root]
+    while stack:
+        name = stack.pop()
+        if name not in order:
+            order[name] = None
+            stack.extend(reversed(calls[name]))
+    return tuple(order)
+
+
+def components(ir: GrammarIR) -> list[tuple[str, ...]]:
+    """Strongly connected components of the call graph, callees before callers (Tarjan's algorithm, as a loop)."""
+    calls = call_graph(ir)
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    open_rules: list[str] = []
+    is_open: set[str] = set()
+    found: list[tuple[str, ...]] = []
+    for start in ir.rules:
+        if start in index:
+            continue
+        work = [(start, 0)]
+        while work:
+            name, position = work.pop()
+            if position == 0:
+                index[name] = low[name] = len(index)
+                open_rules.append(name)
+                is_open.add(name)
+            else:
+                low[name] = min(low[name], low[calls[name][position - 1]])
+            for i in range(position, len(calls[name])):
+                callee = calls[name][i]
+                if callee not in index:
+                    work += [(name, i + 1), (callee, 0)]
+                    break
+                if callee in is_open:
+                    low[name] = min(low[name], index[callee])
+            else:
+                if low[name] == index[name]:
+                    at = len(open_rules) - 1
+                    while open_rules[at] != name:
+                        at -= 1
+                    found.append(tuple(open_rules[at:]))
+                    is_open.difference_update(open_rules[at:])
+                    del open_rules[at:]
+    return found
+
+
+def recursive_rules(ir: GrammarIR) -> frozenset[str]:
+    """Rules that can call themselves, directly or through others."""
+    calls = call_graph(ir)
+    return frozenset(name for group in components(ir) for name in group if len(group) > 1 or name in calls[name])
+
+
+def nullable_rules(ir: GrammarIR) -> frozenset[str]:
+    """Rules that match the empty string."""
+    return _derivable(ir, lambda leaf: isinstance(leaf, Empty))
+
+
+def productive_rules(ir: GrammarIR) -> frozenset[str]:
+    """Rules that match at least one string."""
+    return _derivable(ir, lambda leaf: not isinstance(leaf, Never))
+
+
+def _derivable(ir: GrammarIR, holds: Callable[[Node], bool]) -> frozenset[str]:
+    """The least set of rules for which a property holds that passes up the tree.
+
+    `holds` answers for leaves; a sequence needs all its items, a choice one, a repeat its item unless it may be left
+    out, a call its rule.  Each node waits with a count of what it still needs and is told once by each child, so the
+    whole takes time linear in the grammar (the way unit propagation works on Horn clauses).
+    """
+    parents: list[int] = []  # per node: its parent, or -1 - (index of the rule) for a body
+    needed: list[int] = []  # per node: how many children must still hold
+    waiting: dict[str, list[int]] = {name: [] for name in ir.rules}
+    true_nodes: list[int] = []
+    names = list(ir.rules)
+    for number, rule in enumerate(ir.rules.values()):
+        stack: list[tuple[Node, int]] = [(rule.body, -1 - number)]
+        while stack:
+            node, parent = stack.pop()
+            here = len(parents)
+            parents.append(parent)
+            needed.append(len(node.items) if isinstance(node, Seq) else 1)
+            if isinstance(node, RuleRef):
+                waiting[node.name].append(here)
+            elif isinstance(node, Repeat) and (node.minimum == 0 or node.maximum == 0):
+                true_nodes.append(here)
+                continue
+            below = children(node)
+            if not below and not isinstance(node, RuleRef | Seq | Choice) and holds(node):
+                true_nodes.append(here)
+            stack.extend((child, here) for child in below)
+    found: set[str] = set()
+    for node_id in true_nodes:
+        needed[node_id] = 0
+    while true_nodes:
+        parent = parents[true_nodes.pop()]
+        told = [parent]
+        if parent < 0:
+            name = names[-1 - parent]
+            if name in found:
+                continue
+            found.add(name)
+            told = waiting[name]
+        for other in told:
+            needed[other] -= 1
+            if needed[other] == 0:
+                true_nodes.append(other)
+    return frozenset(found)
+
+
+def check(ir: GrammarIR, language: str = "EBNF") -> None:
+    """Raise `GrammarError` for an IR that breaks an invariant: names, undefined rules, ranges, bounds, depth.
+
+    Front-ends keep these by construction; this is for an IR that was built by hand.
+    """
+    if ir.root not in ir.rules:
+        raise GrammarError(undefined(ir.root, ir.rules, role="root rule"), ir.source, 0, language=language)
+    for name, rule in ir.rules.items():
+        if name != rule.name:
+            raise GrammarError(f"the rule {rule.name!r} is filed under the name {name!r}")
+        if not is_name(name):
+            raise GrammarError(f"{name!r} cannot be a rule name: letters, digits, '_', '-', '.', no digit in front")
+        level: list[Node] = [rule.body]
+        depth = 0
+        while level:
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise GrammarError(f"the rule {name!r} is nested deeper than {MAX_DEPTH:,} nodes")
+            for node in level:
+                problem = _problem(node, ir)
+                if problem:
+                    offset = node.span.start if node.span else None
+                    raise GrammarError(f"in rule {name!r}: {problem}", ir.source, offset, language=language)
+            level = [child for node in level for child in children(node)]
+
+
+def _problem(node: Node, ir: GrammarIR) -> str | None:
+    match node:
+        case RuleRef(name) if name not in ir.rules:
+            return undefined(name, ir.rules)
+        case CharSet(ranges) | ByteSet(ranges):
+            last = 0xFF if isinstance(node, ByteSet) else MAX_CODE_POINT
+            if any(not 0 <= low <= high <= last for low, high in ranges):
+                return f"a range of {node!r} is not within 0..{last:#x}"
+        case Repeat(_, minimum, maximum):
+            if not 0 <= minimum <= MAX_REPEAT or not (maximum is None or minimum <= maximum <= MAX_REPEAT):
+                return f"repeat bounds {minimum}..{maximum} are not within 0 <= minimum <= maximum <= {MAX_REPEAT:,}"
+    return None
+
+
+def normal_form(ir: GrammarIR, language: str = "EBNF") -> GrammarIR:
+    """The same language in normal form (see the top of this file).
+
+    `GrammarError` when the root matches nothing at all, naming the rules that can never finish.
+    """
+    productive = productive_rules(ir)
+    if ir.root not in productive:
+        dead = [name for name in reachable_rules(ir) if name not in productive]
+        named = ", ".join(dead[:10]) + (", ..." if len(dead) > 10 else "")
+        span = ir.rules[ir.root].span
+        raise GrammarError(
+            f"the grammar matches no text at all; these rules can never finish: {named}",
+            ir.source,
+            span.start if span else 0,
+            language=language,
+        )
+
+    def combine(node: Node, below: list[Node]) -> Node:
+        if isinstance(node, RuleRef) and node.name not in productive:
+            return Never(span=node.span)
+        return rebuild(node, below)
+
+    rules = {
+        name: Rule(name, fold(rule.body, combine), span=rule.span)
+        for name, rule in ir.rules.items()
+        if name in productive
+    }
+    alive = GrammarIR(rules, ir.root, ir.source)
+    return GrammarIR({name: rules[name] for name in reachable_rules(alive)}, ir.root, ir.source)

@@ -1,0 +1,259 @@
+"""Sets of code points (or bytes) as sorted tuples of inclusive ranges, and the named sets that grammars use.
+
+`Ranges` is the one representation: pairs `(first, last)`, sorted, disjoint, not adjacent.  It is small (the class
+"anything but a quote" is two pairs), hashable, and compares by content.  Sets of code points have one more rule,
+`canonical`: surrogates have no UTF-8 spelling, so two sets that differ only there are the same set.
+
+Named sets follow ECMA-262: `\\d` and `\\w` are ASCII, `\\s` is white space and line terminators of all scripts,
+`.` leaves out the four line terminators.  General categories come from the running Python's `unicodedata`.
+
+Read on: `nodes.py` (sets become IR nodes), `regex.py` and `ebnf.py` (their spelling).
+"""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+
+from .ir import MAX_CODE_POINT
+
+__all__ = [
+    "ALL",
+    "ALL_BYTES",
+    "DIGIT",
+    "DOT",
+    "LINE_TERMINATORS",
+    "SPACE",
+    "WORD",
+    "Ranges",
+    "canonical",
+    "close_case",
+    "complement",
+    "contains",
+    "difference",
+    "general_category",
+    "intersection",
+    "normalise",
+    "size",
+    "union",
+]
+
+Ranges = tuple[tuple[int, int], ...]
+
+ALL: Ranges = ((0, MAX_CODE_POINT),)
+ALL_BYTES: Ranges = ((0, 0xFF),)
+SURROGATES: Ranges = ((0xD800, 0xDFFF),)
+
+
+def normalise(pairs: Iterable[tuple[int, int]]) -> Ranges:
+    """`pairs` in any order, overlapping or not, as `Ranges`.  Pairs with `first > last` are a `ValueError`."""
+    merged: list[tuple[int, int]] = []
+    for first, last in sorted(pairs):
+        if first > last:
+            raise ValueError(f"a range runs backwards: {first:#x} to {last:#x}")
+        if merged and first <= merged[-1][1] + 1:
+            if last > merged[-1][1]:
+                merged[-1] = (merged[-1][0], last)
+        else:
+            merged.append((first, last))
+    return tuple(merged)
+
+
+def union(*sets: Ranges) -> Ranges:
+    """Everything in any of `sets`."""
+    return normalise(pair for ranges in sets for pair in ranges)
+
+
+def complement(ranges: Ranges, last: int = MAX_CODE_POINT) -> Ranges:
+    """Everything in `0..last` that is not in `ranges`."""
+    gaps = []
+    start = 0
+    for low, high in ranges:
+        if low > start:
+            gaps.append((start, low - 1))
+        start = high + 1
+    if start <= last:
+        gaps.append((start, last))
+    return tuple(gaps)
+
+
+def intersection(left: Ranges, right: Ranges) -> Ranges:
+    """Everything in both."""
+    shared = []
+    i = j = 0
+    while i < len(left) and j < len(right):
+        low = max(left[i][0], right[j][0])
+        high = min(left[i][1], right[j][1])
+        if low <= high:
+            shared.append((low, high))
+        if left[i][1] < right[j][1]:
+            i += 1
+        else:
+            j += 1
+    return tuple(shared)
+
+
+def difference(left: Ranges, right: Ranges) -> Ranges:
+    """Everything in `left` that is not in `right`."""
+    return intersection(left, complement(right))
+
+
+def contains(ranges: Ranges, value: int) -> bool:
+    """Is `value` in the set?  Linear in the number of ranges."""
+    return any(low <= value <= high for low, high in ranges)
+
+
+def size(ranges: Ranges) -> int:
+    """How many values the set holds."""
+    return sum(high - low + 1 for low, high in ranges)
+
+
+def canonical(ranges: Ranges) -> Ranges:
+    """The one spelling of a set of code points: surrogates are out, unless both their neighbours are in.
+
+    A set that holds U+D7FF and U+E000 keeps them in one range, so "anything" is `((0, 0x10FFFF),)` and not two pairs.
+    """
+    inside = difference(ranges, SURROGATES)
+    if contains(inside, 0xD7FF) and contains(inside, 0xE000):
+        return union(inside, SURROGATES)
+    return inside
+
+
+def _characters(text: str) -> Ranges:
+    return normalise((ord(character), ord(character)) for character in text)
+
+
+DIGIT: Ranges = ((0x30, 0x39),)
+WORD: Ranges = union(DIGIT, _characters("_"), ((0x41, 0x5A), (0x61, 0x7A)))
+LINE_TERMINATORS: Ranges = _characters("\n\r\u2028\u2029")
+# ECMA-262 "WhiteSpace" (tab, VT, FF, BOM and the category Zs) and "LineTerminator".
+SPACE: Ranges = union(
+    LINE_TERMINATORS,
+    _characters("\t\v\f \u00a0\u1680\u202f\u205f\u3000\ufeff"),
+    ((0x2000, 0x200A),),
+)
+DOT: Ranges = complement(LINE_TERMINATORS)
+
+_LONG_NAMES = {
+    "Letter": "L",
+    "Cased_Letter": "LC",
+    "Uppercase_Letter": "Lu",
+    "Lowercase_Letter": "Ll",
+    "Titlecase_Letter": "Lt",
+    "Modifier_Letter": "Lm",
+    "Other_Letter": "Lo",
+    "Mark": "M",
+    "Combining_Mark": "M",
+    "Nonspacing_Mark": "Mn",
+    "Spacing_Mark": "Mc",
+    "Enclosing_Mark": "Me",
+    "Number": "N",
+    "Decimal_Number": "Nd",
+    "digit": "Nd",
+    "Letter_Number": "Nl",
+    "Other_Number": "No",
+    "Punctuation": "P",
+    "punct": "P",
+    "Connector_Punctuation": "Pc",
+    "Dash_Punctuation": "Pd",
+    "Open_Punctuation": "Ps",
+    "Close_Punctuation": "Pe",
+    "Initial_Punctuation": "Pi",
+    "Final_Punctuation": "Pf",
+    "Other_Punctuation": "Po",
+    "Symbol": "S",
+    "Math_Symbol": "Sm",
+    "Currency_Symbol": "Sc",
+    "Modifier_Symbol": "Sk",
+    "Other_Symbol": "So",
+    "Separator": "Z",
+    "Space_Separator": "Zs",
+    "Line_Separator": "Zl",
+    "Paragraph_Separator": "Zp",
+    "Other": "C",
+    "Control": "Cc",
+    "cntrl": "Cc",
+    "Format": "Cf",
+    "Surrogate": "Cs",
+    "Private_Use": "Co",
+    "Unassigned": "Cn",
+}
+_GROUPS = {"LC": ("Lu", "Ll", "Lt")}
+
+
+def general_category(name: str) -> Ranges | None:
+    """The set called `name` in `\\p{name}`: a Unicode general category (short or long name), `Any`, `ASCII` or
+    `Assigned`.  `None` when there is no such set here.  The first call reads the whole Unicode table (0.2 s).
+    """
+    if name == "Any":
+        return ALL
+    if name == "ASCII":
+        return ((0, 0x7F),)
+    if name == "Assigned":
+        return complement(_categories()["Cn"])
+    short = _LONG_NAMES.get(name, name)
+    table = _categories()
+    if short in table:
+        return table[short]
+    members = _GROUPS.get(short) or (tuple(key for key in table if key[0] == short) if len(short) == 1 else ())
+    return union(*(table[member] for member in members)) if members else None
+
+
+@cache
+def _categories() -> dict[str, Ranges]:
+    """Two-letter general category -> its code points."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    start = 0
+    current = unicodedata.category("\0")
+    category = unicodedata.category
+    for code_point in range(1, MAX_CODE_POINT + 1):
+        here = category(chr(code_point))
+        if here != current:
+            found.setdefault(current, []).append((start, code_point - 1))
+            start, current = code_point, here
+    found.setdefault(current, []).append((start, MAX_CODE_POINT))
+    return {name: tuple(pairs) for name, pairs in found.items()}
+
+
+def _simple_fold(character: str) -> str:
+    """Unicode simple case folding of one character (one character in, one out).
+
+    `str.casefold` is full folding; where that grows (sharp s), simple folding is the lower-case letter if it is one
+    character, else the character itself.
+    """
+    folded = character.casefold()
+    if len(folded) != 1:
+        folded = character.lower()
+    return folded if len(folded) == 1 else character
+
+
+@cache
+def _case_classes() -> tuple[tuple[int, ...], ...]:
+    """Groups of two or more code points that are equal when case is ignored (about 1,400 groups)."""
+    groups: dict[str, set[int]] = {}
+    for code_point in range(sys.maxunicode + 1):
+        if 0xD800 <= code_point <= 0xDFFF:
+            continue
+        character = chr(code_point)
+        folded = _simple_fold(character)
+        if folded != character:
+            groups.setdefault(folded, {ord(folded)}).add(code_point)
+    return tuple(tuple(sorted(group)) for group in groups.values())
+
+
+def close_case(ranges: Ranges) -> Ranges:
+    """`ranges` and everything equal to a member when case is ignored, by Unicode simple case folding.
+
+    As in other engines with Unicode rules, `k` also brings the Kelvin sign and `s` the long s.
+    """
+    if not ranges:
+        return ranges
+    extra = [
+        (member, member)
+        for group in _case_classes()
+        if any(contains(ranges, member) for member in group)
+        for member in group
+    ]
+    return normalise([*ranges, *extra])

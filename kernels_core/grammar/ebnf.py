@@ -1,0 +1,275 @@
+r"""EBNF text to IR: one compiled regular expression cuts tokens, one loop with its own stack builds nodes.
+
+The dialect is XGrammar's, with a few additions (marked +):
+
+- `name ::= body`; the name is the first thing on its line, the body may run over many lines.  Names are made of
+  letters, digits, `_`, `-` and `.`, and do not start with a digit.  `#` starts a comment.
+- `a b` sequence, `a | b` choice, `( ... )` group, `()` empty, `a* a+ a?`, `a{n} a{n,} a{n,m} a{n,-1}`, + `a{,m}`.
+- `"..."` and + `'...'`: text, spelt in UTF-8.  Escapes: `\" \' \\ \/ \? \n \r \t \b \f \a \v \0 \e`, `\uXXXX`,
+  `\UXXXXXXXX`, and `\x` with any number of hex digits: a code point, which takes all the digits that follow.
+- `[...]`, `[^...]` one code point; `[^]` any at all, `[]` none (the empty language).  More escapes: the
+  punctuation that means something elsewhere, + `\d \w \s \D \W \S` as in `charset.py`.
+- + `b"..."`, `b'...'`, `b[...]`, `b[^...]`: raw bytes.  ASCII characters and escapes only, `\xHH` is one byte and
+  has exactly two digits.  The `b` touches the quote or bracket; a rule called `b` needs a blank there.
+
+Lookahead `(= ...)`, macros such as `TagDispatch(...)` and rule attributes `name[...] ::= ...` are recognised and
+refused by name.  Nothing may be nested deeper than `MAX_NESTING` groups.
+
+Read on: `escapes.py` (what stands between quotes and brackets), `nodes.py` (normal form), `analysis.py` (what is
+checked after parsing), `printer.py` (the way back).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from ..errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
+from . import escapes, nodes
+from .ir import GrammarIR, Node, Rule, RuleRef, Span
+from .names import MACROS, RESERVED, undefined
+
+__all__ = ["MAX_NESTING", "parse_ebnf"]
+
+MAX_NESTING = 1000
+
+# The lexer never fails: what fits nothing is a one-character "bad" token, which ends the cutting (so that a long run
+# of unclosed brackets costs linear time) and is reported if the parser gets that far.
+_TOKEN = re.compile(
+    r"""
+      (?P<blank>  (?: [ \t\r\n\ufeff]++ | \#[^\n]*+ )++ )
+    | (?P<bytes>  b(?: "[^"\\\n]*+(?:\\.[^"\\\n]*+)*+" | '[^'\\\n]*+(?:\\.[^'\\\n]*+)*+' ) )
+    | (?P<byteset> b\[[^\]\\\n]*+(?:\\.[^\]\\\n]*+)*+\] )
+    | (?P<name>   [A-Za-z_.\-][A-Za-z0-9_.\-]*+ )
+    | (?P<string> "[^"\\\n]*+(?:\\.[^"\\\n]*+)*+" | '[^'\\\n]*+(?:\\.[^'\\\n]*+)*+' )
+    | (?P<set>    \[[^\]\\\n]*+(?:\\.[^\]\\\n]*+)*+\] )
+    | (?P<count>  \{\s*+(?: [0-9]++\s*+(?: ,\s*+(?: -1 | [0-9]*+ )\s*+ )?+ | ,\s*+[0-9]++\s*+ )\} )
+    | (?P<define> ::= )
+    | (?P<ahead>  \(= )
+    | (?P<op>     [|()*+?] )
+    | (?P<bad>    . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+
+
+def parse_ebnf(source: str, root: str = "root") -> GrammarIR:
+    """The rules of `source`, all of them, as written (only node by node in normal form).
+
+    Raises `GrammarSyntaxError` for malformed text, `GrammarError` for undefined or repeated rules and a missing root,
+    `UnsupportedFeatureError` for what is known and not built; each with the offset of the character to look at.
+    """
+    return _Parser(source).grammar(root)
+
+
+class _Group:
+    """An open group: the alternatives that are finished, the items of the current one, and where it began."""
+
+    __slots__ = ("alternatives", "items", "start")
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.alternatives: list[Node] = []
+        self.items: list[Node] = []
+
+
+class _Parser:
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.kinds: list[str] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        for match in _TOKEN.finditer(source):
+            kind = match.lastgroup or "bad"
+            if kind != "blank":
+                # Operators are told apart by their own character, everything else by the group's name.
+                self.kinds.append(match.group() if kind == "op" else kind)
+                self.starts.append(match.start())
+                self.ends.append(match.end())
+                if kind == "bad":
+                    break
+        # With a bad token the rules after it are unknown, so an undefined name is no news: the bad token is.
+        self.cut_short = self.kinds[-1:] == ["bad"]
+        # Three end marks, so that looking two tokens ahead needs no test.
+        self.kinds += ["end"] * 3
+        self.starts += [len(source)] * 3
+        self.ends += [len(source)] * 3
+        self.defined = {
+            self._text(head) for i, kind in enumerate(self.kinds) if kind == "define" and (head := self._head(i)) >= 0
+        }
+
+    def _text(self, i: int) -> str:
+        """The token's text; a byte set in front of `::=` is a rule called b with attributes."""
+        return "b" if self.kinds[i] == "byteset" else self.source[self.starts[i] : self.ends[i]]
+
+    def _head(self, define: int) -> int:
+        """Index of the rule name that belongs to the `::=` at `define`, or -1."""
+        before = self.kinds[max(0, define - 2) : define]
+        if before[-1:] in (["name"], ["byteset"]):
+            return define - 1
+        return define - 2 if before == ["name", "set"] else -1
+
+    def _is_head(self, i: int) -> bool:
+        kinds = self.kinds
+        after = kinds[i + 1]
+        if kinds[i] == "name":
+            return after == "define" or (after == "set" and kinds[i + 2] == "define")
+        return kinds[i] == "byteset" and after == "define"
+
+    def fail(self, reason: str, offset: int) -> NoReturn:
+        raise GrammarSyntaxError(reason, self.source, offset)
+
+    def grammar(self, root: str) -> GrammarIR:
+        rules: dict[str, Rule] = {}
+        i = 0
+        while self.kinds[i] != "end":
+            if not self._is_head(i):
+                self._expected_rule(i)
+            name = self._text(i)
+            start = self.starts[i]
+            self._check_head(i, name, rules)
+            first = i + 2
+            body, i = self._body(first, name)
+            rules[name] = Rule(name, body, span=Span(start, self.ends[i - 1]))
+        if not rules:
+            self.fail(f'a grammar needs at least one rule, such as: {root} ::= "text"', 0)
+        if root not in rules:
+            raise GrammarError(undefined(root, rules, role="root rule"), self.source, 0)
+        return GrammarIR(rules, root, self.source)
+
+    def _expected_rule(self, i: int) -> NoReturn:
+        start = self.starts[i]
+        if self.kinds[i] == "name":
+            self.fail(f'expected "::=" after the rule name {self._text(i)!r}', self.ends[i])
+        self.fail(f"expected a rule, as in: name ::= body; found {self.source[start]!r}", start)
+
+    def _check_head(self, i: int, name: str, rules: dict[str, Rule]) -> None:
+        start = self.starts[i]
+        if self.source[self.source.rfind("\n", 0, start) + 1 : start].strip(" \t\r\ufeff"):
+            self.fail(f"the rule {name!r} must begin on a line of its own", start)
+        if name in RESERVED:
+            self.fail(f"{name!r} is reserved and cannot name a rule", start)
+        if self.kinds[i] == "byteset" or self.kinds[i + 1] == "set":
+            offset = start + 1 if self.kinds[i] == "byteset" else self.starts[i + 1]
+            raise UnsupportedFeatureError("rule attributes are not supported yet", self.source, offset)
+        if name in rules:
+            first = rules[name].span
+            line = self.source.count("\n", 0, first.start) + 1 if first else 0
+            raise GrammarError(f"the rule {name!r} is already defined on line {line}", self.source, start)
+
+    def _body(self, i: int, rule: str) -> tuple[Node, int]:
+        """The body that begins at token `i`; returns it and the index of the first token after it."""
+        kinds, starts, ends = self.kinds, self.starts, self.ends
+        outer: list[_Group] = []
+        group = _Group(starts[i])
+        quantified = False
+        while True:
+            kind = kinds[i]
+            start = starts[i]
+            if kind == "name" and not self._is_head(i):
+                group.items.append(self._reference(i))
+            elif kind == "string":
+                group.items.append(self._string(i))
+            elif kind == "set":
+                ranges = escapes.code_points(self.source, start, ends[i])
+                group.items.append(nodes.char_set(ranges, Span(start, ends[i])))
+            elif kind == "|":
+                self._close_alternative(group, i, rule)
+            elif kind == "(":
+                if len(outer) == MAX_NESTING:
+                    self.fail(f"groups are nested deeper than {MAX_NESTING:,}", start)
+                outer.append(group)
+                group = _Group(start)
+            elif kind == ")":
+                if not outer:
+                    self.fail('")" without its "("', start)
+                group, closed = outer.pop(), group
+                if closed.alternatives or closed.items:
+                    self._close_alternative(closed, i, rule)
+                    group.items.append(nodes.choice(closed.alternatives, Span(closed.start, ends[i])))
+                else:
+                    group.items.append(nodes.seq((), Span(closed.start, ends[i])))
+            elif kind in _QUANTIFIERS or kind == "count":
+                if not group.items:
+                    self.fail("nothing to repeat here", start)
+                if quantified:
+                    self.fail("two quantifiers in a row; use a group: (x?)*", start)
+                low, high = _QUANTIFIERS[kind] if kind != "count" else self._bounds(i)
+                item = group.items[-1]
+                begin = item.span.start if item.span else start
+                group.items[-1] = nodes.repeat(item, low, high, Span(begin, ends[i]))
+            elif kind == "bytes" or (kind == "byteset" and not self._is_head(i)):
+                group.items.append(self._raw(i))
+            elif kind == "end" or self._is_head(i):
+                if outer:
+                    self.fail('"(" is never closed', group.start)
+                self._close_alternative(group, i, rule)
+                return nodes.choice(group.alternatives, Span(group.start, ends[i - 1])), i
+            else:
+                self._unexpected(i)
+            quantified = kind in _QUANTIFIERS or kind == "count"
+            i += 1
+
+    def _close_alternative(self, group: _Group, i: int, rule: str) -> None:
+        items = group.items
+        if not items:
+            if not group.alternatives and self.kinds[i] not in "|)":
+                self.fail(f'the rule {rule!r} has no body; write "" for the empty string', self.ends[i - 1])
+            offset = self.starts[i] if self.kinds[i] in "|)" else self.ends[i - 1]
+            self.fail('an alternative is empty; write "" for the empty string', offset)
+        first, last = items[0].span, items[-1].span
+        span = Span(first.start, last.end) if first and last else None
+        group.alternatives.append(nodes.seq(items, span))
+        group.items = []
+
+    def _reference(self, i: int) -> Node:
+        name, start, end = self._text(i), self.starts[i], self.ends[i]
+        if name in self.defined:
+            return RuleRef(name, span=Span(start, end))
+        if name in MACROS and self.kinds[i + 1] == "(":
+            raise UnsupportedFeatureError(f"the macro {name}(...) is not supported yet", self.source, start)
+        if name in RESERVED:
+            self.fail(f"{name!r} is reserved and cannot stand in a body", start)
+        if self.cut_short:
+            return RuleRef(name, span=Span(start, end))
+        hint = "; any character is written [^]" if name == "." else ""
+        raise GrammarError(undefined(name, self.defined) + hint, self.source, start)
+
+    def _string(self, i: int) -> Node:
+        start, end = self.starts[i], self.ends[i]
+        return nodes.literal(escapes.text(self.source, start + 1, end - 1), Span(start, end))
+
+    def _raw(self, i: int) -> Node:
+        start, end = self.starts[i], self.ends[i]
+        if "b" in self.defined:
+            self.fail("this could be raw bytes or the rule b; put a blank after the b, or rename the rule", start)
+        if self.kinds[i] == "bytes":
+            return nodes.literal(escapes.raw_bytes(self.source, start + 2, end - 1), Span(start, end))
+        return nodes.byte_set(escapes.byte_values(self.source, start + 1, end), Span(start, end))
+
+    def _bounds(self, i: int) -> tuple[int, int | None]:
+        """The bounds of `{n}`, `{n,}`, `{n,m}`, `{,m}`, `{n,-1}`."""
+        start = self.starts[i]
+        return escapes.bounds(self.source, start, self.ends[i])
+
+    def _unexpected(self, i: int) -> NoReturn:
+        start = self.starts[i]
+        character = self.source[start]
+        match self.kinds[i]:
+            case "ahead":
+                raise UnsupportedFeatureError("lookahead (= ...) is not supported yet", self.source, start)
+            case "define":
+                self.fail('"::=" without a rule name in front of it', start)
+        match character:
+            case '"' | "'":
+                self.fail(f"the string is never closed: no {character} before the end of the line", start)
+            case "[":
+                self.fail('the character class is never closed: no "]" before the end of the line', start)
+            case "]":
+                self.fail('"]" without its "["', start)
+            case "{":
+                self.fail("a count is written {n}, {n,}, {n,m} or {,m}", start)
+            case "}":
+                self.fail('"}" without its "{"', start)
+        self.fail(f"unexpected character {character!r}", start)

@@ -1,0 +1,199 @@
+"""What stands between quotes, brackets and braces in EBNF: escapes, classes and counts.
+
+Every function takes the whole source and the half-open range to read, so that an error points at the character.
+
+Read on: `ebnf.py` (who calls this).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from ..errors import GrammarSyntaxError
+from . import charset
+from .ir import MAX_CODE_POINT
+from .nodes import MAX_REPEAT
+
+__all__ = ["bounds", "byte_values", "code_points", "raw_bytes", "text"]
+
+_SIMPLE = {
+    '"': 0x22,
+    "'": 0x27,
+    "\\": 0x5C,
+    "/": 0x2F,
+    "?": 0x3F,
+    "n": 0x0A,
+    "r": 0x0D,
+    "t": 0x09,
+    "b": 0x08,
+    "f": 0x0C,
+    "a": 0x07,
+    "v": 0x0B,
+    "0": 0x00,
+    "e": 0x1B,
+}
+_IN_CLASS = _SIMPLE | {character: ord(character) for character in "^$.*+()[]{}|-"}
+_SETS = {"d": charset.DIGIT, "w": charset.WORD, "s": charset.SPACE}
+
+_HEX = re.compile(r"[0-9A-Fa-f]*")
+_COUNT = re.compile(r"\{\s*([0-9]*)\s*(,?)\s*(-1|[0-9]*)\s*\}")
+
+
+def _fail(reason: str, source: str, offset: int) -> NoReturn:
+    raise GrammarSyntaxError(reason, source, offset)
+
+
+def text(source: str, start: int, end: int) -> bytes:
+    """A string's inside, as UTF-8."""
+    inside = source[start:end]
+    if "\\" in inside:
+        out: list[str] = []
+        i = start
+        while i < end:
+            slash = source.find("\\", i, end)
+            if slash < 0:
+                out.append(source[i:end])
+                break
+            out.append(source[i:slash])
+            code_point, i = _escape(source, slash, end, _SIMPLE)
+            if 0xD800 <= code_point <= 0xDFFF:
+                _fail(f"the surrogate U+{code_point:04X} cannot be written in UTF-8; use \\UXXXXXXXX", source, slash)
+            out.append(chr(code_point))
+        inside = "".join(out)
+    try:
+        return inside.encode()
+    except UnicodeEncodeError:
+        # Escapes were checked above, so the surrogate stands in the source itself.
+        offset = next(i for i in range(start, end) if "\ud800" <= source[i] <= "\udfff")
+        _fail(f"the surrogate U+{ord(source[offset]):04X} cannot be written in UTF-8", source, offset)
+
+
+def raw_bytes(source: str, start: int, end: int) -> bytes:
+    """A byte string's inside."""
+    out = bytearray()
+    i = start
+    while i < end:
+        value, i = _byte(source, i, end, _SIMPLE)
+        out.append(value)
+    return bytes(out)
+
+
+def code_points(source: str, start: int, end: int) -> charset.Ranges:
+    """The class `[...]` or `[^...]` at `start..end`, brackets included, as a set of code points."""
+    return _set(source, start, end, raw=False)
+
+
+def byte_values(source: str, start: int, end: int) -> charset.Ranges:
+    """The byte class whose `[...]` or `[^...]` stands at `start..end`, as a set of byte values."""
+    return _set(source, start, end, raw=True)
+
+
+def _set(source: str, start: int, end: int, *, raw: bool) -> charset.Ranges:
+    i, end = start + 1, end - 1
+    negated = i < end and source[i] == "^"
+    if negated:
+        i += 1
+    pairs: list[tuple[int, int]] = []
+    while i < end:
+        begin = i
+        if source[i] == "\\" and source[i + 1] in "dwsDWS":
+            pairs += _named(source[i + 1], raw)
+            i += 2
+            continue
+        first, i = _member(source, i, end, raw)
+        last = first
+        # A "-" makes a range only between two single characters; elsewhere it is itself.
+        if i + 1 < end and source[i] == "-" and not (source[i + 1] == "\\" and source[i + 2] in "dwsDWS"):
+            last, i = _member(source, i + 1, end, raw)
+            if last < first:
+                _fail(f"the range {source[begin:i]} runs backwards", source, begin)
+        pairs.append((first, last))
+    ranges = charset.normalise(pairs)
+    return charset.complement(ranges, 0xFF if raw else MAX_CODE_POINT) if negated else ranges
+
+
+def _named(letter: str, raw: bool) -> charset.Ranges:
+    ranges = _SETS[letter.lower()]
+    if raw:
+        # Over bytes the named sets are their ASCII part.
+        ranges = charset.intersection(ranges, ((0, 0x7F),))
+    if letter.islower():
+        return ranges
+    return charset.complement(ranges, 0xFF if raw else MAX_CODE_POINT)
+
+
+def _member(source: str, i: int, end: int, raw: bool) -> tuple[int, int]:
+    if raw:
+        return _byte(source, i, end, _IN_CLASS)
+    return _escape(source, i, end, _IN_CLASS) if source[i] == "\\" else (ord(source[i]), i + 1)
+
+
+def _escape(source: str, slash: int, end: int, simple: dict[str, int]) -> tuple[int, int]:
+    """The code point that the backslash at `slash` begins, and the offset after it."""
+    letter = source[slash + 1]
+    if letter in simple:
+        return simple[letter], slash + 2
+    start = slash + 2
+    match letter:
+        case "x":
+            stop = _digits(source, start, end)
+            if stop == start:
+                _fail("\\x needs hex digits", source, slash)
+        case "u" | "U":
+            stop = start + (4 if letter == "u" else 8)
+            if _digits(source, start, min(stop, end)) != stop:
+                _fail(f"\\{letter} needs {stop - start} hex digits", source, slash)
+        case _:
+            _fail(f"unknown escape \\{letter}", source, slash)
+    # More than 4,000 digits would be refused by int() itself; leading zeros are harmless.
+    digits = source[start:stop].lstrip("0")
+    if len(digits) > 6 or (code_point := int(digits or "0", 16)) > MAX_CODE_POINT:
+        _fail(f"\\{letter}{source[start:stop][:12]} is above U+10FFFF", source, slash)
+    return code_point, stop
+
+
+def _byte(source: str, i: int, end: int, simple: dict[str, int]) -> tuple[int, int]:
+    """The byte written at `i`, and the offset after it."""
+    character = source[i]
+    if character != "\\":
+        if not character.isascii():
+            _fail(f"{character!r} is not one byte; write its bytes as \\xHH", source, i)
+        return ord(character), i + 1
+    letter = source[i + 1]
+    if letter in simple:
+        return simple[letter], i + 2
+    if letter != "x":
+        _fail(f"unknown escape \\{letter} in raw bytes", source, i)
+    if _digits(source, i + 2, min(i + 4, end)) != i + 4:
+        _fail("\\x needs exactly two hex digits in raw bytes", source, i)
+    return int(source[i + 2 : i + 4], 16), i + 4
+
+
+def _digits(source: str, start: int, end: int) -> int:
+    """The offset after the hex digits at `start`."""
+    match = _HEX.match(source, start, end)
+    return match.end() if match else start
+
+
+def bounds(source: str, start: int, end: int) -> tuple[int, int | None]:
+    """The bounds in `{n}`, `{n,}`, `{n,m}`, `{,m}` or `{n,-1}` at `start..end`; an open end is `None`."""
+    match = _COUNT.fullmatch(source, start, end)
+    if match is None:
+        _fail("a count is written {n}, {n,}, {n,m} or {,m}", source, start)
+    low = _bound(source, match, 1) if match.group(1) else 0
+    if not match.group(2):
+        return low, low
+    if match.group(3) in ("", "-1"):
+        return low, None
+    high = _bound(source, match, 3)
+    if high < low:
+        _fail(f"the count runs backwards: {low} is more than {high}", source, match.start(1))
+    return low, high
+
+
+def _bound(source: str, match: re.Match[str], group: int) -> int:
+    digits = match.group(group).lstrip("0") or "0"
+    if len(digits) > 10 or int(digits) > MAX_REPEAT:
+        _fail(f"a count may be at most {MAX_REPEAT:,}", source, match.start(group))
+    return int(digits)

@@ -1,0 +1,159 @@
+"""`Grammar`: the one object that every input language becomes, and that compilers take.
+
+Read on: `ebnf.py` and `regex.py` (text to IR), `analysis.py` (what every `Grammar` guarantees), `printer.py` (`str`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from ..errors import GrammarError
+from . import analysis, nodes
+from .ebnf import parse_ebnf
+from .ir import GrammarIR, Node, Rule, RuleRef
+from .json_text import JSON_TEXT
+from .names import fresh
+from .printer import print_grammar
+from .regex import parse_regex
+
+__all__ = ["Grammar"]
+
+
+class Grammar:
+    """A context-free grammar over bytes, checked and in normal form; immutable, made by the `from_...` methods.
+
+    Every rule is reachable from the root and can finish, so no text that is a prefix under it leads to a dead end.
+    Two grammars are equal when their normal forms are: same rules, same names, whatever the spelling and the order.
+    Pickling sends the source and reads it again.  Safe to share between threads.
+    """
+
+    def __init__(self, ir: GrammarIR) -> None:
+        """A grammar from an IR built by hand; `GrammarError` where it breaks an invariant of `ir.py`."""
+        analysis.check(ir)
+        self._ir = analysis.normal_form(ir)
+        self._source = ir.source
+        self._recipe: tuple[Callable[..., Grammar], tuple[Any, ...]] | None = None
+
+    @classmethod
+    def _made(cls, ir: GrammarIR, language: str, recipe: tuple[Callable[..., Grammar], tuple[Any, ...]]) -> Grammar:
+        """From a front-end's IR, which needs no check."""
+        self = cls.__new__(cls)
+        self._ir = analysis.normal_form(ir, language)
+        self._source = ir.source
+        self._recipe = recipe
+        return self
+
+    @classmethod
+    def from_ebnf(cls, ebnf_string: str, *, root_rule_name: str = "root") -> Grammar:
+        """A grammar from EBNF text (the dialect: `kernels_core.grammar.ebnf`).
+
+        `GrammarSyntaxError`, `GrammarError` and `UnsupportedFeatureError` say at which character.
+        """
+        _require_text(ebnf_string, "from_ebnf")
+        return cls._made(parse_ebnf(ebnf_string, root_rule_name), "EBNF", (_from_ebnf, (ebnf_string, root_rule_name)))
+
+    @classmethod
+    def from_regex(cls, regex_string: str, *, flags: str = "") -> Grammar:
+        """A grammar of all texts that `regex_string` matches as a whole (the dialect: `kernels_core.grammar.regex`).
+
+        `flags` holds any of `i` (ignore case), `s` (`.` takes line ends too), `u` (strict escapes).
+        """
+        _require_text(regex_string, "from_regex")
+        return cls._made(parse_regex(regex_string, flags), "regex", (_from_regex, (regex_string, flags)))
+
+    @classmethod
+    def builtin_json_grammar(cls) -> Grammar:
+        """Any JSON value (RFC 8259), with white space between tokens but none around the whole."""
+        return cls.from_ebnf(JSON_TEXT)
+
+    @staticmethod
+    def concat(*grammars: Grammar) -> Grammar:
+        """Texts that are a text of each grammar, one after the other."""
+        return _combined(grammars, "concat", nodes.seq)
+
+    @staticmethod
+    def union(*grammars: Grammar) -> Grammar:
+        """Texts of any of the grammars."""
+        return _combined(grammars, "union", nodes.choice)
+
+    @property
+    def ir(self) -> GrammarIR:
+        """The rules, in normal form, root first.  Shared, not copied: do not change it."""
+        return self._ir
+
+    @property
+    def source(self) -> str:
+        """The text this grammar was made from; the spans of `ir` are offsets into it."""
+        return self._source
+
+    @cached_property
+    def _printed(self) -> str:
+        return print_grammar(self._ir)
+
+    def __str__(self) -> str:
+        """The normal form as EBNF: parses back to the same IR."""
+        return self._printed
+
+    def __repr__(self) -> str:
+        rules = self._ir.rules
+        count = f"{len(rules):,} rule{'' if len(rules) == 1 else 's'}"
+        text = self._printed.removeprefix(f"{self._ir.root} ::=").lstrip().split("\n", 1)[0]
+        return f"<Grammar {self._ir.root} ({count}): {text[:60]}{'...' if len(text) > 60 else ''}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Grammar):
+            return NotImplemented
+        return self._ir.root == other._ir.root and self._printed == other._printed
+
+    def __hash__(self) -> int:
+        return hash(self._printed)
+
+    def __reduce__(self) -> tuple[Callable[..., Grammar], tuple[Any, ...]]:
+        # Text, not nodes: pickle recurses and would fail on deeply nested rules.
+        return self._recipe or (_from_ebnf, (self._printed, self._ir.root))
+
+
+def _from_ebnf(text: str, root: str) -> Grammar:
+    return Grammar.from_ebnf(text, root_rule_name=root)
+
+
+def _from_regex(pattern: str, flags: str) -> Grammar:
+    return Grammar.from_regex(pattern, flags=flags)
+
+
+def _require_text(text: object, method: str) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"Grammar.{method} takes a str, not {type(text).__name__}")
+
+
+def _combined(grammars: tuple[Grammar, ...], name: str, join: Callable[[list[Node]], Node]) -> Grammar:
+    """One grammar whose root joins the roots of `grammars`; their rules get fresh names where they collide."""
+    if not grammars:
+        raise GrammarError(f"Grammar.{name} needs at least one grammar")
+    for grammar in grammars:
+        if not isinstance(grammar, Grammar):
+            raise TypeError(f"Grammar.{name} takes Grammar objects, not {type(grammar).__name__}")
+    if len(grammars) == 1:
+        return grammars[0]
+    rules: dict[str, Rule] = {"root": Rule("root", nodes.seq(()))}
+    roots: dict[Grammar, str] = {}
+    for grammar in grammars:
+        if grammar in roots:
+            continue
+        renamed = {}
+        for old in grammar.ir.rules:
+            renamed[old] = fresh(old, rules)
+            rules[renamed[old]] = rules["root"]  # taken; the body follows when all names are known
+
+        def rename(node: Node, below: list[Node], renamed: dict[str, str] = renamed) -> Node:
+            return RuleRef(renamed[node.name]) if isinstance(node, RuleRef) else nodes.rebuild(node, below)
+
+        for old, rule in grammar.ir.rules.items():
+            new = renamed[old]
+            rules[new] = Rule(new, nodes.fold(rule.body, rename))
+        roots[grammar] = renamed[grammar.ir.root]
+    rules["root"] = Rule("root", join([RuleRef(roots[grammar]) for grammar in grammars]))
+    # Through text, so that the combination has a source of its own and spans that point into it.
+    return Grammar.from_ebnf(print_grammar(GrammarIR(rules, "root")))

@@ -1,0 +1,16 @@
+"""Any JSON value, as EBNF.  The grammar of RFC 8259: no white space around the whole, so that a model cannot begin or
+end with an endless run of blanks."""
+
+__all__ = ["JSON_TEXT"]
+
+JSON_TEXT = r"""
+root   ::= value
+value  ::= object | array | string | number | "true" | "false" | "null"
+object ::= "{" ws (member ws ("," ws member ws)*)? "}"
+member ::= string ws ":" ws value
+array  ::= "[" ws (value ws ("," ws value ws)*)? "]"
+string ::= "\"" character* "\""
+character ::= [^"\\\u0000-\u001f] | "\\" (["\\/bfnrt] | "u" [0-9A-Fa-f]{4})
+number ::= "-"? ("0" | [1-9] [0-9]*) ("." [0-9]+)? ([eE] [+\-]? [0-9]+)?
+ws     ::= [ \t\n\r]*
+""".lstrip()

@@ -1,0 +1,49 @@
+"""Rule names: how they are spelt, which are taken, and what was probably meant."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection
+
+__all__ = ["MACROS", "RESERVED", "fresh", "is_name", "undefined"]
+
+# Boolean arguments of macros.
+RESERVED = frozenset({"true", "false"})
+MACROS = frozenset({"ExcludeToken", "Regex", "Substring", "TagDispatch", "Token", "TokenTagDispatch"})
+
+_NAME = re.compile(r"[A-Za-z_.\-][A-Za-z0-9_.\-]*")
+# Comparing names is quadratic in their length and only serves a message.
+_COMPARED = 5000
+_LONGEST = 100
+
+
+def is_name(name: str) -> bool:
+    """Can `name` be written as a rule name in EBNF?"""
+    return _NAME.fullmatch(name) is not None and name not in RESERVED
+
+
+def undefined(name: str, known: Collection[str], *, role: str = "rule") -> str:
+    """The message for a name that is not in `known`, with the closest names or all of them."""
+    message = f"there is no {role} called {_shortened(name)!r}"
+    candidates = [other for other in known if abs(len(other) - len(name)) <= 3 and len(other) <= _LONGEST]
+    close = difflib.get_close_matches(name, candidates[:_COMPARED], n=3) if len(name) <= _LONGEST else []
+    if close:
+        return f"{message}; did you mean {' or '.join(close)}?"
+    some = sorted(known)[:10]
+    more = ", ..." if len(known) > len(some) else ""
+    return f"{message}; the rules are: {', '.join(map(_shortened, some))}{more}" if some else message
+
+
+def fresh(name: str, taken: Collection[str]) -> str:
+    """`name`, or `name_1`, `name_2`, ...: the first that is not in `taken`."""
+    if name not in taken:
+        return name
+    number = 1
+    while f"{name}_{number}" in taken:
+        number += 1
+    return f"{name}_{number}"
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST else name[: _LONGEST - 3] + "..."

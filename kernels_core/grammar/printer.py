@@ -1,0 +1,150 @@
+"""IR back to EBNF text, in one canonical spelling: equal grammars print alike, and the text parses to the same IR.
+
+Code points that do not print are written `\\uXXXX` or `\\UXXXXXXXX`, never `\\x` (which takes as many digits as
+follow); bytes that are no UTF-8 are written `b"\\xHH"`.
+
+Read on: `ebnf.py` (the dialect, and the way there).
+"""
+
+from __future__ import annotations
+
+from . import charset
+from .ir import ByteSet, CharSet, Choice, Empty, GrammarIR, Literal, Never, Node, Repeat, RuleRef, Seq
+from .nodes import fold
+
+__all__ = ["print_grammar", "print_node", "print_rule"]
+
+# A rule longer than this is broken before each alternative.
+_WIDTH = 100
+
+_CONTROL = {0x0A: "\\n", 0x0D: "\\r", 0x09: "\\t"}
+_STRING = _CONTROL | {0x22: '\\"', 0x5C: "\\\\"}
+_CLASS = _CONTROL | {ord(character): "\\" + character for character in "\\]^-["}
+
+# How tightly a printed node binds: an atom takes a quantifier as it is, the others need parentheses.
+_ATOM, _SUFFIXED, _SEQUENCE, _CHOICE = range(4)
+_Printed = tuple[str, int]
+
+
+def print_grammar(ir: GrammarIR) -> str:
+    """All rules, one per line (or per alternative, where long), root first if the IR has it first."""
+    return "\n".join(print_rule(name, rule.body) for name, rule in ir.rules.items()) + "\n"
+
+
+def print_rule(name: str, body: Node) -> str:
+    """`name ::= body`, without a newline at the end."""
+    alternatives = _alternatives(body)
+    line = f"{name} ::= {' | '.join(alternatives)}"
+    if len(line) <= _WIDTH or len(alternatives) == 1:
+        return line
+    return f"{name} ::=\n    " + "\n  | ".join(alternatives)
+
+
+def _alternatives(body: Node) -> list[str]:
+    match body:
+        case Choice(items):
+            return [print_node(item) for item in items]
+        case Repeat(Choice() | Seq() as item, 0, 1):
+            # A whole body that is optional reads better as an alternative, and needs no group.
+            return [*_alternatives(item), '""']
+        case _:
+            return [print_node(body)]
+
+
+def print_node(node: Node) -> str:
+    """One node as EBNF."""
+    return fold(node, _combine)[0]
+
+
+def _combine(node: Node, below: list[_Printed]) -> _Printed:
+    match node:
+        case Empty():
+            return '""', _ATOM
+        case Never():
+            return "[]", _ATOM
+        case Literal(value):
+            return _literal(value), _ATOM
+        case CharSet(ranges):
+            return _code_points(ranges), _ATOM
+        case ByteSet(ranges):
+            return "b" + _bytes(ranges), _ATOM
+        case RuleRef(name):
+            return name, _ATOM
+        case Seq():
+            return " ".join(_grouped(item, _SUFFIXED) for item in below), _SEQUENCE
+        case Choice():
+            return " | ".join(_grouped(item, _SEQUENCE) for item in below), _CHOICE
+        case Repeat(_, minimum, maximum):
+            return _grouped(below[0], _ATOM) + _quantifier(minimum, maximum), _SUFFIXED
+    raise TypeError(f"not an IR node: {node!r}")
+
+
+def _grouped(printed: _Printed, loosest: int) -> str:
+    text, binding = printed
+    return text if binding <= loosest else f"({text})"
+
+
+def _quantifier(minimum: int, maximum: int | None) -> str:
+    match minimum, maximum:
+        case 0, None:
+            return "*"
+        case 1, None:
+            return "+"
+        case 0, 1:
+            return "?"
+        case low, None:
+            return f"{{{low},}}"
+        case low, high if low == high:
+            return f"{{{low}}}"
+        case low, high:
+            return f"{{{low},{high}}}"
+
+
+def _literal(value: bytes) -> str:
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        return 'b"' + "".join(_byte(byte, _STRING) for byte in value) + '"'
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return '"' + "".join(_character(ord(character), _STRING) for character in text) + '"'
+
+
+def _character(code_point: int, short: dict[int, str]) -> str:
+    if code_point in short:
+        return short[code_point]
+    if chr(code_point).isprintable():
+        return chr(code_point)
+    return f"\\u{code_point:04x}" if code_point <= 0xFFFF else f"\\U{code_point:08x}"
+
+
+def _byte(value: int, short: dict[int, str]) -> str:
+    if value in short:
+        return short[value]
+    return chr(value) if 0x20 <= value < 0x7F else f"\\x{value:02x}"
+
+
+def _code_points(ranges: charset.Ranges) -> str:
+    inverse = charset.canonical(charset.complement(ranges))
+    # The shorter of [...] and [^...]; of equals the positive one.
+    if _spelling_cost(inverse) < _spelling_cost(ranges):
+        return "[^" + _members(inverse) + "]"
+    return "[" + _members(ranges) + "]"
+
+
+def _spelling_cost(ranges: charset.Ranges) -> int:
+    return sum(1 if low == high else 2 for low, high in ranges)
+
+
+def _members(ranges: charset.Ranges) -> str:
+    return "".join(_range(_character(low, _CLASS), _character(high, _CLASS), high - low) for low, high in ranges)
+
+
+def _bytes(ranges: charset.Ranges) -> str:
+    return "[" + "".join(_range(_byte(low, _CLASS), _byte(high, _CLASS), high - low) for low, high in ranges) + "]"
+
+
+def _range(first: str, last: str, distance: int) -> str:
+    if distance == 0:
+        return first
+    return first + last if distance == 1 else f"{first}-{last}"
