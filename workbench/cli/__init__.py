@@ -1,0 +1,57 @@
+"""The command line: `python -m workbench doctor`, `python -m workbench version`.
+
+Each command is a thin shell around a function that can be called from Python; the checks are in
+`workbench.cli.doctor`.
+"""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import Annotated
+
+import typer
+
+from workbench.cli.doctor import examine, print_report
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Maskscope: a workbench for grammar-constrained decoding.",
+    no_args_is_help=True,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def root() -> None:
+    """Keeps `doctor` a named command however many commands there are."""
+
+
+@app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Check this machine and say what is missing and how to mend it.
+
+    The exit code is 0 when the main job works: a grammar, a tokenizer, masks and constrained generation in JupyterLab.
+    """
+    raise typer.Exit(print_report(examine(), as_json=as_json))
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    typer.echo(find_version())
+
+
+def find_version() -> str:
+    """The version of an installed Maskscope, else the one that the checkout's pyproject.toml declares."""
+    try:
+        return metadata.version("maskscope")
+    except metadata.PackageNotFoundError:
+        import tomllib
+        from pathlib import Path
+
+        project = Path(__file__).resolve().parents[2] / "pyproject.toml"
+        return str(tomllib.loads(project.read_text())["project"]["version"])
