@@ -18,7 +18,7 @@ from visualizers.glyphs import byte_class, clip, columns, glyph
 if TYPE_CHECKING:
     from kernels_core.inspect.snapshots import EarleyItem
 
-__all__ = ["Candidate", "Reading", "StepError", "byte_ranges"]
+__all__ = ["Candidate", "Reading", "StepError", "byte_ranges", "describe_bytes"]
 
 CONTEXT_BYTES = 48
 """How much of the text before the fatal byte a message shows."""
@@ -108,7 +108,7 @@ class Reading:
     def _what_next(self) -> str:
         choices = []
         if self.possible:
-            choices.append(f"possible there: {byte_class(byte_ranges(self.possible))}")
+            choices.append(f"possible there: {describe_bytes(self.possible)}")
         if self.completed:
             choices.append("the text may end there")
         return " or ".join(choices) or "nothing is possible there"
@@ -125,6 +125,26 @@ class StepError(MaskscopeError, ValueError):
         self.reading = reading
         picture = reading.picture() if reading is not None else ""
         super().__init__("\n".join([reason, *("  " + line for line in picture.split("\n") if picture)]))
+
+
+def describe_bytes(values: bytes) -> str:
+    """Ascending distinct bytes for a person: a byte class, with whole characters where the bytes only begin them."""
+    ascii_part = bytes(value for value in values if value < 0x80)
+    high = bytes(value for value in values if value >= 0x80)
+    printable = bytes(range(0x20, 0x7F))
+    missing = bytes(value for value in printable if value not in ascii_part)
+    parts = []
+    if len(missing) <= 12:
+        excepted = " ".join(glyph(bytes((value,))) for value in missing)
+        parts.append(f"any printable ASCII{' but ' if excepted else ''}{excepted}")
+        ascii_part = bytes(value for value in ascii_part if value not in printable)
+    if ascii_part:
+        parts.append(byte_class(byte_ranges(ascii_part)))
+    if high == bytes(range(0xC2, 0xF5)):
+        parts.append("any other character")
+    elif high:
+        parts.append(byte_class(byte_ranges(high)))
+    return ", ".join(parts) or "nothing"
 
 
 def byte_ranges(values: bytes) -> tuple[tuple[int, int], ...]:

@@ -16,7 +16,8 @@ Read on: `workbench/history.py` (the tape), `workbench/reading.py` (what became 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -152,6 +153,12 @@ class Session:
     def is_terminated(self) -> bool:
         """Whether the stop token was taken."""
         return self._place.stopped
+
+    @contextmanager
+    def held(self) -> Iterator[Session]:
+        """Hold the session still, so that several questions are answered at one place (`with session.held(): ...`)."""
+        with self._lock:
+            yield self
 
     # -- observers ---------------------------------------------------------------------------------------------------
 

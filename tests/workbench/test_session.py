@@ -1,0 +1,288 @@
+"""A session against the engine: stepping, history, refusals that change nothing, observers."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kernels_core import Grammar, GrammarMatcher
+from kernels_core.errors import GrammarError, GrammarSyntaxError
+from tests.workbench.vocabulary import EOS, GRAMMAR, PIECES
+from workbench.reading import StepError
+from workbench.session import Session
+from workbench.tokenizers import Tokenizer
+
+ID = {piece: 256 + number for number, piece in enumerate(PIECES)}
+
+
+def picture(session: Session) -> tuple[object, ...]:
+    """Everything that must survive a refused operation."""
+    return (
+        session.source,
+        session.text,
+        session.place,
+        session.steps,
+        session.frontier(),
+        session.mask().tobytes(),
+        session.is_completed,
+    )
+
+
+def test_steps_by_text_bytes_token_and_stop(session: Session) -> None:
+    session.step("[").step(b"true").step(ord(","))
+    assert session.text == b"[true,"
+    session.step_token(ID["12"]).step("]")
+    assert [step.token_id for step in session.steps] == [None, None, ord(","), ID["12"], None]
+    assert session.is_completed and not session.is_terminated
+    session.step_token(EOS)
+    assert session.is_terminated
+    assert session.index == len(session.steps) == 6
+    assert session.allowed_tokens() == []
+    assert session.next_bytes() == b""
+    with pytest.raises(StepError, match="nothing can follow"):
+        session.step(" ")
+    assert session.back() and not session.is_terminated and session.text == b"[true,12]"
+    assert session.forward() and session.is_terminated
+
+
+def test_a_refused_step_says_where_and_changes_nothing(session: Session) -> None:
+    session.step('{"na')
+    before = picture(session)
+    with pytest.raises(StepError) as caught:
+        session.step('me":tru}')
+    assert picture(session) == before
+    reading = caught.value.reading
+    assert reading is not None
+    assert (reading.start, reading.read, reading.died_at) == (4, 7, 11)
+    assert reading.possible == b"e"
+    assert "} cannot come at byte 11" in str(caught.value)
+    assert str(caught.value).splitlines()[-1].index("^") == str(caught.value).splitlines()[-2].index("}")
+    with pytest.raises(StepError, match="not complete"):
+        session.step_token(EOS)
+    with pytest.raises(StepError, match="outside the vocabulary"):
+        session.step_token(10**9)
+    with pytest.raises(TypeError, match="not float"):
+        session.step(1.5)  # type: ignore[arg-type]
+    with pytest.raises(StepError, match="surrogate"):
+        session.step("\ud800")
+    assert picture(session) == before
+
+
+def test_prefix_is_tokenised_and_reports_where_it_dies(session: Session) -> None:
+    good = session.set_prefix('{"name":12')
+    assert good.ok and session.text == b'{"name":12'
+    assert b"".join(step.data for step in session.steps) == session.text
+    assert any(step.token_id == ID["name"] for step in session.steps)
+    bad = session.set_prefix('{"name":é}')
+    assert not bad.ok
+    assert bad.died_at == 8
+    assert session.text == b'{"name":'
+    assert set(bad.possible) == set(b'{["tfn0123456789')
+    assert "é cannot come at byte 8" in bad.message
+    assert any("value" in item.rule or "pair" in item.rule or item.dot for item in bad.waiting)
+    assert session.set_prefix("").ok and session.position == 0
+
+
+def test_prefix_by_byte_and_partial_characters(session: Session) -> None:
+    assert session.set_prefix('"日', by="byte").ok
+    assert [len(step.data) for step in session.steps] == [1, 1, 1, 1]
+    assert session.set_prefix(b'"\xe6\x97').ok
+    assert session.next_bytes() == bytes(range(0x80, 0xC0))
+    assert session.set_prefix(b'"\xe6"').died_at == 2
+
+
+def test_history_walks_by_token_and_byte(session: Session) -> None:
+    session.set_prefix('{"name":true}')
+    tokens = [step.data for step in session.steps]
+    assert session.back("byte") and session.text == b'{"name":true'
+    seen = [session.text]
+    while session.back():
+        seen.append(session.text)
+    assert seen[1:] == [b"".join(tokens[:count]) for count in reversed(range(len(tokens) - 1))]
+    assert session.text == b"" and not session.back("byte")
+    assert session.forward("byte") and session.text == b"{"
+    session.goto(len(tokens))
+    assert session.text == b'{"name":true}' and not session.redo()
+    assert session.undo() and session.redo()
+    with pytest.raises(IndexError):
+        session.goto(len(tokens) + 1)
+    with pytest.raises(ValueError, match="'token' or 'byte'"):
+        session.back("line")  # type: ignore[arg-type]
+
+
+def test_stepping_after_going_back_forgets_the_rest(session: Session) -> None:
+    session.set_prefix("[true,false]")
+    session.seek(3)
+    session.step("ue")
+    assert session.text == session.steps[-1].start * b"" + b"[true"
+    assert not session.forward()
+
+
+def test_seek_is_all_or_nothing(session: Session) -> None:
+    session.set_prefix("[true,false]")
+    session.seek("[tru")
+    assert session.text == b"[tru" and len(session.steps) > 2
+    before = picture(session)
+    with pytest.raises(StepError):
+        session.seek("[tr,")
+    assert picture(session) == before
+    session.seek("[null")
+    assert session.text == b"[null"
+
+
+def test_step_byte_takes_what_is_forced(session: Session) -> None:
+    session.step("t")
+    session.step_byte().step_byte().step_byte()
+    assert session.text == b"true"
+    session.reset().step("[")
+    with pytest.raises(StepError, match="must be named"):
+        session.step_byte()
+    session.step_byte(ord("n"))
+    assert session.text == b"[n"
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.sampled_from(["back", "forward", "backb", "forwardb", "step", "token", "prefix", "goto"]), max_size=25),
+    st.data(),
+)
+def test_any_walk_equals_reading_the_text_afresh(session: Session, moves: list[str], data: st.DataObject) -> None:
+    session.reset()
+    for move in moves:
+        if move == "step":
+            session.step(
+                bytes((data.draw(st.sampled_from(session.next_bytes() or b"")),))
+            ) if session.next_bytes() else None
+        elif move == "token":
+            allowed = session.allowed_tokens(1000)
+            if allowed:
+                session.step_token(data.draw(st.sampled_from(allowed)).token_id)
+        elif move == "prefix":
+            session.set_prefix(data.draw(st.sampled_from(['{"a":[1', "[true,", "zzz", '"日本', ""])))
+        elif move == "goto":
+            session.goto(data.draw(st.integers(0, len(session.steps))))
+        else:
+            (session.back if move.startswith("back") else session.forward)("byte" if move.endswith("b") else "token")
+        fresh = GrammarMatcher(session.compiled)
+        assert fresh.accept_string(session.text) or not session.text
+        if session.is_terminated:
+            assert fresh.accept_token(EOS)
+            continue
+        assert fresh.frontier().active_states() == session.frontier().active_states()
+        assert fresh.is_completed() == session.is_completed
+        assert b"".join(step.data for step in session.steps).startswith(session.text)
+
+
+def test_allowed_tokens_agree_with_explain(session: Session) -> None:
+    session.step('{"a":')
+    allowed = {candidate.token_id for candidate in session.allowed_tokens(10_000)}
+    info = session.tokenizer.info
+    for token_id in range(info.vocab_size - 1):
+        assert session.explain(token_id).ok == (token_id in allowed)
+    assert set(session.allowed_ids().tolist()) == allowed == set(session.token_sets().allowed)
+    assert [c.token for c in session.allowed_tokens(5, starting=b"t")] == [b"t", b"true"]
+    assert session.mask().dtype == np.int32
+    with pytest.raises(ValueError):
+        session.allowed_tokens(-1)
+
+
+def test_completed_text_offers_the_stop_token_first(session: Session) -> None:
+    session.step("true")
+    first = session.allowed_tokens(1)[0]
+    assert first.stop and first.token_id == EOS and str(first) == "end of text"
+
+
+def test_set_grammar_keeps_the_text_and_an_error_keeps_the_grammar(session: Session) -> None:
+    session.set_prefix('{"name":12}')
+    before = picture(session)
+    with pytest.raises(GrammarSyntaxError) as caught:
+        session.set_grammar('root ::= "a" |\n ??')
+    assert caught.value.line == 2
+    with pytest.raises(GrammarError):
+        session.set_grammar("root ::= nowhere")
+    assert picture(session) == before
+    steps = session.steps
+    reading = session.set_grammar(GRAMMAR.replace('"true"', '"yes"'))
+    assert reading.ok and session.text == b'{"name":12}' and session.steps == steps
+    reading = session.set_grammar('root ::= "{" [^1]*')
+    assert reading.died_at == 8 and session.text == b'{"name":'
+    session.set_grammar(Grammar.from_regex("[a-c]+"))
+    assert session.text == b"" and session.next_bytes() == b"abc"
+    assert "root" in session.source
+
+
+def test_set_tokenizer_cuts_the_text_anew(session: Session, tokenizer: Tokenizer) -> None:
+    session.set_prefix("[true]")
+    bytes_only = [bytes((value,)) for value in range(256)]
+    reading = session.set_tokenizer(bytes_only)
+    assert reading.ok and session.text == b"[true]"
+    assert [step.token_id for step in session.steps] == list(b"[true]")
+    assert session.tokenizer.info.vocab_size == 256
+
+
+def test_observers_hear_every_change_once_and_only_changes(session: Session) -> None:
+    heard: list[str] = []
+    forget = session.on_change(heard.append)
+    session.step("[")
+    session.back()
+    session.back()
+    session.forward()
+    session.set_prefix("[1")
+    with pytest.raises(StepError):
+        session.step("x")
+    session.set_grammar(GRAMMAR)
+    assert heard == ["place", "place", "place", "place", "grammar"]
+    forget()
+    session.reset()
+    assert len(heard) == 5
+
+
+def test_an_observers_error_reaches_the_caller_after_the_others_ran(session: Session) -> None:
+    heard: list[str] = []
+
+    def broken(change: str) -> None:
+        raise RuntimeError("view fell over")
+
+    session.on_change(broken)
+    session.on_change(heard.append)
+    with pytest.raises(RuntimeError, match="fell over"):
+        session.step("[")
+    assert heard == ["place"] and session.text == b"["
+
+
+def test_two_threads_never_see_a_torn_state(session: Session) -> None:
+    session.set_prefix('{"name":[true,false,12]}')
+    errors: list[BaseException] = []
+    done = threading.Event()
+
+    def walk() -> None:
+        try:
+            for _ in range(60):
+                while session.back("byte"):
+                    pass
+                while session.forward("token"):
+                    pass
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            done.set()
+
+    thread = threading.Thread(target=walk)
+    thread.start()
+    while not done.is_set():
+        with session.held():
+            frontier = session.frontier()
+            assert frontier.position == session.position == len(session.text)
+    thread.join()
+    assert errors == []
+
+
+def test_repr_is_one_informative_line(session: Session) -> None:
+    session.set_prefix("[true]")
+    text = repr(session)
+    assert "\n" not in text
+    assert "'[true]'" in text and "may end here" in text and "7 rules" in text

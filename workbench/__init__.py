@@ -1,0 +1,98 @@
+"""The person's side of Maskscope: tokenizers, sessions, the explorer, generation.
+
+    import workbench as wb
+
+    session = wb.Session('root ::= "yes" | "no"', "tekken")    # a grammar, a tokenizer, a place in a text
+    session.step("y").allowed_tokens()                          # what may come next
+    wb.explore(session)                                         # the same, live
+
+Names are loaded on first use, so `import workbench` is quick and needs none of the heavy libraries.  In a notebook the
+import also makes the engine's snapshots display themselves.
+
+Code map, in reading order: `history` (the tape), `reading` (what became of a text), `session`, `trace` (a recorded
+run), `desk` and `explorer` (the panel), `tokenizers`, `generation`, `cli`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
+    from workbench.explorer import Explorer, explore
+    from workbench.generation import Generation, LanguageModel, generate, load_model
+    from workbench.reading import Candidate, Reading, StepError
+    from workbench.session import Session
+    from workbench.tokenizers import Tokenizer, load_tokenizer
+    from workbench.trace import Trace
+
+__all__ = [
+    "Candidate",
+    "CompiledGrammar",
+    "Explorer",
+    "Generation",
+    "Grammar",
+    "GrammarCompiler",
+    "GrammarMatcher",
+    "LanguageModel",
+    "Options",
+    "Reading",
+    "Session",
+    "StepError",
+    "Tokenizer",
+    "TokenizerInfo",
+    "Trace",
+    "explore",
+    "generate",
+    "load_model",
+    "load_tokenizer",
+]
+
+_HOMES = {
+    "Candidate": "workbench.reading",
+    "CompiledGrammar": "kernels_core",
+    "Explorer": "workbench.explorer",
+    "Generation": "workbench.generation",
+    "Grammar": "kernels_core",
+    "GrammarCompiler": "kernels_core",
+    "GrammarMatcher": "kernels_core",
+    "LanguageModel": "workbench.generation",
+    "Options": "kernels_core",
+    "Reading": "workbench.reading",
+    "Session": "workbench.session",
+    "StepError": "workbench.reading",
+    "Tokenizer": "workbench.tokenizers",
+    "TokenizerInfo": "kernels_core",
+    "Trace": "workbench.trace",
+    "explore": "workbench.explorer",
+    "generate": "workbench.generation",
+    "load_model": "workbench.generation",
+    "load_tokenizer": "workbench.tokenizers",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def _register_formatters() -> None:
+    """Inside IPython, snapshots get their displays; elsewhere nothing is imported."""
+    ipython = sys.modules.get("IPython")
+    if ipython is not None and ipython.get_ipython() is not None:
+        from visualizers import formatters
+
+        formatters.register()
+
+
+_register_formatters()

@@ -1,0 +1,110 @@
+// The grammar editor: a text area with a gutter that lights the rules at work and marks the line of an error.
+//
+// Trait `state` (Python to browser): {text, client, seq, ok, message, summary, line, lit: [line, ...], select}.
+// Messages (browser to Python): {kind: "grammar", text, client, seq}.
+// The text area is only ever overwritten when the state answers this view's latest edit, or comes from elsewhere.
+
+const WAIT_MS = 350;
+
+function element(tag, className, parent) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (parent) parent.append(made);
+  return made;
+}
+
+function render({ model, el }) {
+  const client = Math.random().toString(36).slice(2);
+  let seq = 0;
+  let timer = null;
+  let lines = [];
+  let selected = null;
+
+  el.classList.add("mx-editor");
+  const head = element("div", "mx-head", el);
+  element("span", "mx-title", head).textContent = "Grammar";
+  const summary = element("span", "mx-quiet", head);
+  summary.dataset.testid = "grammar-summary";
+  const page = element("div", "mx-page", el);
+  const gutter = element("div", "mx-gutter", page);
+  gutter.setAttribute("aria-hidden", "true");
+  const area = element("textarea", "mx-text", page);
+  Object.assign(area, { spellcheck: false, wrap: "off", autocapitalize: "off", autocomplete: "off" });
+  area.setAttribute("aria-label", "grammar in EBNF");
+  area.dataset.testid = "grammar-editor";
+  const status = element("pre", "mx-message", el);
+  status.setAttribute("role", "status");
+  status.dataset.testid = "grammar-status";
+
+  function number() {
+    const count = area.value.split("\n").length;
+    while (lines.length < count) {
+      const line = element("div", "", gutter);
+      line.textContent = String(lines.length + 1);
+      lines.push(line);
+    }
+    while (lines.length > count) lines.pop().remove();
+  }
+
+  function mark(state) {
+    const lit = new Set(state.lit || []);
+    lines.forEach((line, index) => {
+      line.classList.toggle("mx-lit", lit.has(index + 1));
+      line.classList.toggle("mx-bad", !state.ok && state.line === index + 1);
+    });
+  }
+
+  function send() {
+    timer = null;
+    model.send({ kind: "grammar", text: area.value, client, seq });
+  }
+
+  function edited() {
+    seq += 1;
+    number();
+    el.classList.add("mx-pending");
+    clearTimeout(timer);
+    timer = setTimeout(send, WAIT_MS);
+  }
+
+  function update() {
+    const state = model.get("state");
+    if (state.client === client && state.seq < seq) return; // an answer to an older edit
+    if (timer === null && area.value !== state.text) area.value = state.text;
+    number();
+    if (timer === null) el.classList.remove("mx-pending");
+    summary.textContent = state.summary || "";
+    status.textContent = state.message || "";
+    status.hidden = !state.message;
+    el.classList.toggle("mx-failed", !state.ok);
+    area.setAttribute("aria-invalid", String(!state.ok));
+    mark(state);
+    const select = state.select ? state.select.join() : null;
+    if (select && select !== selected && area.value === state.text) {
+      area.setSelectionRange(...state.select);
+      const row = state.text.slice(0, state.select[0]).split("\n").length - 1;
+      const height = lines[row] ? lines[row].offsetHeight : 18;
+      const top = row * height;
+      if (top < area.scrollTop || top + height > area.scrollTop + area.clientHeight) {
+        area.scrollTop = Math.max(0, top - area.clientHeight / 2);
+      }
+    }
+    selected = select;
+  }
+
+  function scrolled() {
+    gutter.scrollTop = area.scrollTop;
+  }
+
+  area.addEventListener("input", edited);
+  area.addEventListener("scroll", scrolled);
+  model.on("change:state", update);
+  update();
+  return () => {
+    if (timer !== null) send(); // the last keystrokes are not lost when the view goes
+    clearTimeout(timer);
+    model.off("change:state", update);
+  };
+}
+
+export default { render };

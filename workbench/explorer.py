@@ -1,0 +1,243 @@
+"""The explorer: every view of a session in one panel, kept at the same place.
+
+`explore()` opens it.  The panel is nothing but composition: `Session` holds the state, `workbench.desk` the editor and
+the stepper, `visualizers.live` the pictures.  A change of the session reaches the explorer as one callback; it asks for
+the snapshots once and hands them to the views, and each view sends the browser only what differs.
+
+Keys: left / right step by token, with shift by byte; Home, End; `/` searches the tokens.
+
+Read on: `workbench/session.py`, `workbench/desk.py`, `visualizers/live.py`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets
+
+from kernels_core.errors import MaskscopeError
+from visualizers.glyphs import glyph
+from visualizers.live import AutomatonView, CounterView, FrontierView, MaskMap, TokenTable
+from workbench.desk import GrammarEditor, State, Stepper, box_bytes, box_text, editor_state, stepper_state
+from workbench.reading import Reading
+from workbench.session import Change, Session
+
+if TYPE_CHECKING:
+    from kernels_core import Grammar
+
+__all__ = ["EXAMPLE_GRAMMAR", "Explorer", "explore"]
+
+EXAMPLE_GRAMMAR = r"""# A small language of calls: edit it and see.
+root   ::= call
+call   ::= "call " name "(" args? ")"
+name   ::= [a-z] [a-z_]{0,15}
+args   ::= value (", " value)*
+value  ::= number | string | call
+number ::= "-"? [0-9]+ ("." [0-9]+)?
+string ::= "\"" [^"\\\n]* "\""
+"""
+
+REFRESH_SECONDS = 1 / 15
+"""While a generation runs the views are drawn at most this often; the session itself follows every token."""
+
+
+def explore(grammar: Grammar | str | Session | None = None, tokenizer: Any = "tekken", **options: Any) -> Explorer:
+    """Open the explorer on a grammar and a tokenizer, or on a session you already have.
+
+    `grammar` is EBNF text or a `Grammar` (a small example when None); `tokenizer` whatever `load_tokenizer` takes;
+    `options` go to `Session`.  What the person does is in `explorer.session`, readable in the next cell.
+    """
+    if isinstance(grammar, Session):
+        return Explorer(grammar)
+    return Explorer(Session(EXAMPLE_GRAMMAR if grammar is None else grammar, tokenizer, **options))
+
+
+class Explorer:
+    """All views of `session`, composed; displays itself in a notebook, with a static twin for exports.
+
+    Use it as a context manager, or `close()` it, to let go of its widgets.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.last_error: Exception | None = None
+        self._typed: tuple[str, Reading] | None = None
+        self._grammar_text = session.source
+        self._grammar_error: Exception | None = None
+        self._selected: int | None = None
+        self._handling = False
+        self._drawn = 0.0
+        self._drawing = threading.RLock()
+        self._answers: dict[str, State] = {"editor": {}, "stepper": {}}
+
+        self.editor = GrammarEditor()
+        self.stepper = Stepper()
+        self.automaton = AutomatonView(session.automaton())
+        self.frontier = FrontierView()
+        self.tokens = TokenTable()
+        self.mask = MaskMap()
+        self.counters = CounterView()
+        self.widget = self._compose()
+        self._commands: dict[str, Callable[[dict[str, Any]], None]] = {
+            "grammar": self._do_grammar,
+            "prefix": self._do_prefix,
+            "move": self._do_move,
+            "goto": lambda message: self._place(lambda: session.goto(int(message["index"]))),
+            "token": lambda message: self._place(lambda: session.step_token(int(message["id"]))),
+            "stop": lambda message: session.stop(),
+        }
+        self.editor.on_command(self._handle)
+        self.stepper.on_command(self._handle)
+        self.tokens.observe(self._token_chosen, names="selected_token")
+        self._forget = session.on_change(self._on_change)
+        self.refresh()
+
+    # -- what a person calls -----------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Draw every view at the session's place."""
+        session = self.session
+        with self._drawing, session.held():
+            frontier, token_sets, stats = session.frontier(), session.token_sets(), session.cache_stats()
+            editor = editor_state(session, self._grammar_text, self._grammar_error)
+            stepper = stepper_state(session, typed=self._typed, trouble=self._trouble(), running=session.is_running)
+            stepper["selected"] = self._explain_selected()
+        self.editor.state = {**editor, **self._answers["editor"]}
+        self.stepper.state = {**stepper, **self._answers["stepper"]}
+        self.automaton.show(frontier)
+        self.frontier.show(frontier)
+        self.tokens.show(token_sets)
+        self.mask.show(token_sets)
+        self.counters.show(stats)
+        self._drawn = time.monotonic()
+
+    async def generate(self, model: Any, prompt: str, **options: Any) -> Any:
+        """`await session.generate(...)`: the views follow each token, the stop button works, the trace comes back."""
+        return await self.session.generate(model, prompt, **options)
+
+    def close(self) -> None:
+        """Let go of the session and of every widget; the session lives on."""
+        self._forget()
+        for child in (*self.widget.children[0].children, self.widget.children[0], self.widget):
+            child.close()
+
+    def __enter__(self) -> Explorer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Explorer of {self.session!r}>"
+
+    # -- the person's doings -----------------------------------------------------------------------------------------
+
+    def _handle(self, message: dict[str, Any]) -> None:
+        """Do what the browser asks.  Whatever goes wrong is shown in the panel, never raised into the kernel's log."""
+        command = self._commands.get(message["kind"])
+        if command is None:
+            return
+        self._handling, self.last_error = True, None
+        try:
+            command(message)
+        except Exception as error:
+            self.last_error = error
+        finally:
+            self._handling = False
+        self.refresh()
+
+    def _do_grammar(self, message: dict[str, Any]) -> None:
+        self._answers["editor"] = {"client": message.get("client"), "seq": message.get("seq")}
+        self._grammar_text = str(message["text"])
+        wanted = self._typed[0] if self._typed is not None else box_text(self.session.text)
+        try:
+            reading = self.session.set_grammar(self._grammar_text)
+        except MaskscopeError as error:
+            self._grammar_error = error
+            return
+        self._grammar_error = None
+        self.automaton.automaton = self.session.automaton()
+        if self._typed is not None:  # what died before may live now
+            reading = self.session.set_prefix(box_bytes(wanted))
+        self._typed = None if reading.ok else (wanted, reading)
+
+    def _do_prefix(self, message: dict[str, Any]) -> None:
+        self._answers["stepper"] = {"client": message.get("client"), "seq": message.get("seq")}
+        text = str(message["text"])
+        self._typed = (text, self.session.set_prefix(box_bytes(text)))
+
+    def _do_move(self, message: dict[str, Any]) -> None:
+        by = "byte" if message.get("by") == "byte" else "token"
+        moves: dict[str, Callable[[], Any]] = {
+            "back": lambda: self.session.back(by),
+            "forward": lambda: self.session.forward(by),
+            "first": lambda: self.session.goto(0),
+            "last": lambda: self.session.goto(len(self.session.steps)),
+        }
+        self._place(moves[message["to"]])
+
+    def _place(self, move: Callable[[], Any]) -> None:
+        """Move within the history or step on: what was typed and died is gone from the box."""
+        move()
+        self._typed = None
+
+    def _token_chosen(self, change: Any) -> None:
+        self._selected = change["new"]
+        with self._drawing:
+            self.stepper.state = {**self.stepper.state, "selected": self._explain_selected()}
+
+    # -- what the session tells --------------------------------------------------------------------------------------
+
+    def _on_change(self, change: Change) -> None:
+        if self._handling and change != "run":
+            return  # drawn once, when the command is done
+        if change in ("grammar", "tokenizer"):
+            self._grammar_text, self._grammar_error = self.session.source, None
+            self._selected = None
+            self.automaton.automaton = self.session.automaton()
+        self._typed = None
+        if self.session.is_running and time.monotonic() - self._drawn < REFRESH_SECONDS:
+            return  # the end of the run is always drawn
+        self.refresh()
+
+    def _trouble(self) -> str:
+        return "" if self.last_error is None else str(self.last_error) or type(self.last_error).__name__
+
+    def _explain_selected(self) -> State | None:
+        """The token chosen in the table and whether it can come here, for the stepper."""
+        info = self.session.tokenizer.info
+        if self._selected is None or not 0 <= self._selected < info.vocab_size:
+            return None
+        token = bytes(info.decoded_vocab[self._selected])
+        stop = self._selected in self.session.matcher.stop_token_ids
+        if stop or not token:
+            ok = stop and self.session.is_completed and not self.session.is_terminated
+            why = "may end the text here" if ok else "the text cannot end here" if stop else "special: never text"
+        else:
+            reading = self.session.explain(token)
+            ok, why = reading.ok, "allowed here" if reading.ok else reading.message
+        return {"id": self._selected, "text": glyph(token) or "end of text", "ok": ok, "why": why}
+
+    # -- displays ----------------------------------------------------------------------------------------------------
+
+    def _compose(self) -> ipywidgets.Box:
+        wide = (self.stepper,)
+        children = (
+            self.editor,
+            self.automaton,
+            self.stepper,
+            self.frontier,
+            self.tokens,
+            self.counters,
+            self.mask,
+        )
+        for child in wide:
+            child.add_class("mx-wide")
+        grid = ipywidgets.Box(children)
+        grid.add_class("mx-grid")
+        outer = ipywidgets.Box((grid,))
+        outer.add_class("mx-explorer")
+        return outer
