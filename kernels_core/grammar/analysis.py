@@ -36,6 +36,7 @@ from .nodes import MAX_REPEAT, fold, rebuild
 
 __all__ = [
     "MAX_DEPTH",
+    "MAX_NESTING",
     "call_graph",
     "check",
     "components",
@@ -46,8 +47,10 @@ __all__ = [
     "recursive_rules",
 ]
 
-# Depth of one rule's tree; text of MAX_NESTING nested groups has at most three nodes for each.
-MAX_DEPTH = 4000
+# Groups in groups, as they are written or would be printed.
+MAX_NESTING = 1000
+# Depth of one rule's tree: a group has at most a repeat, a choice and a sequence.
+MAX_DEPTH = 4 * MAX_NESTING
 
 
 def call_graph(ir: GrammarIR) -> dict[str, tuple[str, ...]]:
@@ -184,18 +187,25 @@ def check(ir: GrammarIR, language: str = "EBNF") -> None:
             raise GrammarError(f"the rule {rule.name!r} is filed under the name {name!r}")
         if not is_name(name):
             raise GrammarError(f"{name!r} cannot be a rule name: letters, digits, '_', '-', '.', no digit in front")
-        level: list[Node] = [rule.body]
-        depth = 0
-        while level:
-            depth += 1
+        stack: list[tuple[Node, int, int]] = [(rule.body, 1, 0)]
+        while stack:
+            node, depth, groups = stack.pop()
+            problem = _problem(node, ir)
             if depth > MAX_DEPTH:
-                raise GrammarError(f"the rule {name!r} is nested deeper than {MAX_DEPTH:,} nodes")
-            for node in level:
-                problem = _problem(node, ir)
-                if problem:
-                    offset = node.span.start if node.span else None
-                    raise GrammarError(f"in rule {name!r}: {problem}", ir.source, offset, language=language)
-            level = [child for node in level for child in children(node)]
+                problem = f"nested deeper than {MAX_DEPTH:,} nodes"
+            elif groups > MAX_NESTING:
+                problem = f"nested deeper than {MAX_NESTING:,} groups"
+            if problem:
+                offset = node.span.start if node.span else None
+                raise GrammarError(f"in rule {name!r}: {problem}", ir.source, offset, language=language)
+            stack += [(child, depth + 1, groups + _is_grouped(node, child)) for child in children(node)]
+
+
+def _is_grouped(parent: Node, child: Node) -> bool:
+    """Does `child` need parentheses inside `parent` when it is printed?"""
+    if isinstance(parent, Repeat):
+        return isinstance(child, Seq | Choice | Repeat)
+    return isinstance(parent, Seq) and isinstance(child, Choice)
 
 
 def _problem(node: Node, ir: GrammarIR) -> str | None:
@@ -212,9 +222,10 @@ def _problem(node: Node, ir: GrammarIR) -> str | None:
     return None
 
 
-def normal_form(ir: GrammarIR, language: str = "EBNF") -> GrammarIR:
+def normal_form(ir: GrammarIR, language: str = "EBNF", *, trusted: bool = False) -> GrammarIR:
     """The same language in normal form (see the top of this file).
 
+    `trusted`: each node already is in normal form, as front-ends leave them, so that only the rules need a look.
     `GrammarError` when the root matches nothing at all, naming the rules that can never finish.
     """
     productive = productive_rules(ir)
@@ -234,10 +245,12 @@ def normal_form(ir: GrammarIR, language: str = "EBNF") -> GrammarIR:
             return Never(span=node.span)
         return rebuild(node, below)
 
-    rules = {
-        name: Rule(name, fold(rule.body, combine), span=rule.span)
-        for name, rule in ir.rules.items()
-        if name in productive
-    }
-    alive = GrammarIR(rules, ir.root, ir.source)
-    return GrammarIR({name: rules[name] for name in reachable_rules(alive)}, ir.root, ir.source)
+    rules = ir.rules
+    if not trusted or len(productive) < len(rules):
+        rules = {
+            name: Rule(name, fold(rule.body, combine), span=rule.span)
+            for name, rule in rules.items()
+            if name in productive
+        }
+    order = reachable_rules(GrammarIR(rules, ir.root))
+    return GrammarIR({name: rules[name] for name in order}, ir.root, ir.source)

@@ -26,12 +26,11 @@ from typing import NoReturn
 
 from ..errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
 from . import escapes, nodes
+from .analysis import MAX_NESTING
 from .ir import GrammarIR, Node, Rule, RuleRef, Span
 from .names import MACROS, RESERVED, undefined
 
-__all__ = ["MAX_NESTING", "parse_ebnf"]
-
-MAX_NESTING = 1000
+__all__ = ["parse_ebnf"]
 
 # The lexer never fails: what fits nothing is a one-character "bad" token, which ends the cutting (so that a long run
 # of unclosed brackets costs linear time) and is reported if the parser gets that far.

@@ -32,7 +32,7 @@ class Grammar:
     def __init__(self, ir: GrammarIR) -> None:
         """A grammar from an IR built by hand; `GrammarError` where it breaks an invariant of `ir.py`."""
         analysis.check(ir)
-        self._ir = analysis.normal_form(ir)
+        self._ir = analysis.normal_form(ir, trusted=False)
         self._source = ir.source
         self._recipe: tuple[Callable[..., Grammar], tuple[Any, ...]] | None = None
 
@@ -40,7 +40,7 @@ class Grammar:
     def _made(cls, ir: GrammarIR, language: str, recipe: tuple[Callable[..., Grammar], tuple[Any, ...]]) -> Grammar:
         """From a front-end's IR, which needs no check."""
         self = cls.__new__(cls)
-        self._ir = analysis.normal_form(ir, language)
+        self._ir = analysis.normal_form(ir, language, trusted=True)
         self._source = ir.source
         self._recipe = recipe
         return self
@@ -105,7 +105,7 @@ class Grammar:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Grammar):
             return NotImplemented
-        return self._ir.root == other._ir.root and self._printed == other._printed
+        return self._printed == other._printed
 
     def __hash__(self) -> int:
         return hash(self._printed)

@@ -126,6 +126,8 @@ def choice(items: Iterable[Node], span: Span | None = None) -> Node:
 def repeat(item: Node, minimum: int, maximum: int | None, span: Span | None = None) -> Node:
     """`item` from `minimum` to `maximum` times (`None`: no upper bound).
 
+    Bounds stay as written where the item can be empty, too: its language is then that of `0..maximum`, since empty
+    rounds fill up the count.
     `ValueError` when the bounds are negative, crossed, or above `MAX_REPEAT`.
     """
     if minimum < 0 or minimum > MAX_REPEAT or (maximum is not None and not minimum <= maximum <= MAX_REPEAT):

@@ -44,7 +44,7 @@ def _alternatives(body: Node) -> list[str]:
     match body:
         case Choice(items):
             return [print_node(item) for item in items]
-        case Repeat(Choice() | Seq() as item, 0, 1):
+        case Repeat(Choice() | Seq() | Repeat() as item, 0, 1):
             # A whole body that is optional reads better as an alternative, and needs no group.
             return [*_alternatives(item), '""']
         case _:

@@ -1,0 +1,164 @@
+"""What a backslash or a bracket means in a regular expression: code points and sets of them.
+
+Each function takes the pattern and an offset, and returns what is written there and the offset after it.  A set that
+is to ignore case is closed here, because the order matters: `[^k]` is the complement of what `k` matches.
+
+Read on: `regex.py` (who calls this), `charset.py` (the named sets).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from ..errors import GrammarSyntaxError, UnsupportedFeatureError
+from . import charset
+from .charset import Ranges
+from .ir import MAX_CODE_POINT
+
+__all__ = ["LANGUAGE", "escape", "fail", "refuse", "set_at", "single"]
+
+LANGUAGE = "regex"
+
+_CONTROL = {"n": 0x0A, "r": 0x0D, "t": 0x09, "f": 0x0C, "v": 0x0B}
+_NAMED = {"d": charset.DIGIT, "w": charset.WORD, "s": charset.SPACE}
+_SYNTAX = frozenset("^$\\.*+?()[]{}|/")
+_BRACED = re.compile(r"\{([0-9A-Fa-f]+)\}")
+_HEX = re.compile(r"[0-9A-Fa-f]*")
+_LOW_SURROGATE = re.compile(r"\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})")
+_POSIX = re.compile(r"\[:\^?[a-z]+:\]")
+_PROPERTY = re.compile(r"\{(?:([A-Za-z_]+)=)?([A-Za-z_0-9]+)\}")
+
+
+def fail(reason: str, source: str, offset: int) -> NoReturn:
+    raise GrammarSyntaxError(reason, source, offset, language=LANGUAGE)
+
+
+def refuse(reason: str, source: str, offset: int) -> NoReturn:
+    raise UnsupportedFeatureError(reason, source, offset, language=LANGUAGE)
+
+
+def single(code_point: int) -> Ranges:
+    """The set of one code point."""
+    return ((code_point, code_point),)
+
+
+def escape(source: str, slash: int, *, ignore_case: bool, strict: bool, in_class: bool) -> tuple[int | Ranges, int]:
+    """The escape that the backslash at `slash` begins: a code point, or a set for `\\d`, `\\p{...}` and their like.
+
+    Sets come as they are written; closing them under case is left to the caller (but for `\\W`, which is the
+    complement of the closed `\\w`).
+    """
+    i = slash + 1
+    if i == len(source):
+        fail("the pattern ends in a lone backslash", source, slash)
+    letter = source[i]
+    i += 1
+    if letter in _CONTROL:
+        return _CONTROL[letter], i
+    if letter in "dDsSwW":
+        named = _NAMED[letter.lower()]
+        if letter == "W" and ignore_case:
+            named = charset.close_case(named)
+        return (named if letter.islower() else charset.complement(named)), i
+    if letter in "pP":
+        return _property(source, slash, negated=letter == "P")
+    if letter == "x":
+        return _hex(source, slash, i, 2), i + 2
+    if letter == "u":
+        return _unicode(source, slash)
+    if letter == "c":
+        if i < len(source) and source[i].isascii() and source[i].isalpha():
+            return ord(source[i]) % 32, i + 1
+        fail("\\c needs a letter", source, slash)
+    if letter == "0":
+        if i < len(source) and source[i] in "0123456789":
+            fail("octal escapes are ambiguous; use \\xHH", source, slash)
+        return 0, i
+    if letter == "b" and in_class:
+        return 0x08, i
+    if letter in "bB":
+        refuse(f"the word boundary \\{letter} is not supported", source, slash)
+    if letter in "123456789" or letter == "k":
+        refuse("back-references are not regular and cannot be supported", source, slash)
+    if letter in _SYNTAX or (in_class and letter == "-"):
+        return ord(letter), i
+    if strict or (letter.isascii() and letter.isalnum()):
+        fail(f"unknown escape \\{letter}", source, slash)
+    return ord(letter), i
+
+
+def _hex(source: str, slash: int, start: int, count: int) -> int:
+    match = _HEX.match(source, start, start + count)
+    if match is None or match.end() != start + count:
+        fail(f"{source[slash:start]} needs {count} hex digits", source, slash)
+    return int(match.group(), 16)
+
+
+def _unicode(source: str, slash: int) -> tuple[int, int]:
+    """`\\uHHHH`, `\\u{H...}`, or a pair of surrogates `\\uD83D\\uDE00`."""
+    i = slash + 2
+    if source.startswith("{", i):
+        match = _BRACED.match(source, i)
+        if match is None:
+            fail("\\u{ needs hex digits and a closing brace", source, slash)
+        digits = match.group(1).lstrip("0") or "0"
+        if len(digits) > 6 or int(digits, 16) > MAX_CODE_POINT:
+            fail("the code point is above U+10FFFF", source, slash)
+        return int(digits, 16), match.end()
+    code_point = _hex(source, slash, i, 4)
+    if 0xD800 <= code_point <= 0xDBFF and (low := _LOW_SURROGATE.match(source, i + 4)):
+        return 0x10000 + (code_point - 0xD800) * 0x400 + int(low.group(1), 16) - 0xDC00, low.end()
+    return code_point, i + 4
+
+
+def _property(source: str, slash: int, *, negated: bool) -> tuple[Ranges, int]:
+    match = _PROPERTY.match(source, slash + 2)
+    if match is None:
+        fail(f"a property is written {source[slash : slash + 2]}{{Name}}", source, slash)
+    key, name = match.group(1), match.group(2)
+    found = charset.general_category(name) if key in (None, "gc", "General_Category") else None
+    if found is None:
+        written = source[slash : match.end()]
+        refuse(f"{written}: general categories, Any, ASCII and Assigned are supported", source, slash)
+    return (charset.complement(found) if negated else found), match.end()
+
+
+def set_at(source: str, start: int, *, ignore_case: bool, strict: bool) -> tuple[Ranges, int]:
+    """The class that the bracket at `start` opens, closed under case where asked, and the offset after it."""
+    i = start + 1
+    negated = source.startswith("^", i)
+    if negated:
+        i += 1
+    pairs: list[tuple[int, int]] = []
+    while True:
+        if i >= len(source):
+            fail('the character class is never closed: no "]"', source, start)
+        if source[i] == "]":
+            break
+        if _POSIX.match(source, i):
+            refuse("POSIX classes are not supported; for a literal [ write \\[", source, i)
+        begin = i
+        first, i = _member(source, i, ignore_case, strict)
+        # A "-" is itself at either end of the class and beside a set; between two characters it makes a range.
+        if source.startswith("-", i) and not source.startswith("-]", i) and i + 1 < len(source):
+            last, after = _member(source, i + 1, ignore_case, strict)
+            if isinstance(first, int) and isinstance(last, int):
+                if last < first:
+                    fail(f"the range {source[begin:after]} runs backwards", source, begin)
+                pairs.append((first, last))
+                i = after
+                continue
+            if strict:
+                fail(f"{source[begin:after]} is not a range of two characters", source, begin)
+        pairs += single(first) if isinstance(first, int) else first
+    ranges = charset.normalise(pairs)
+    if ignore_case:
+        ranges = charset.close_case(ranges)
+    return (charset.complement(ranges) if negated else ranges), i + 1
+
+
+def _member(source: str, i: int, ignore_case: bool, strict: bool) -> tuple[int | Ranges, int]:
+    if source[i] == "\\":
+        return escape(source, i, ignore_case=ignore_case, strict=strict, in_class=True)
+    return ord(source[i]), i + 1
