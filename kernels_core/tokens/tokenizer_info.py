@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import TokenizerError
 from .reading import read_tokenizer
-from .spelling import VocabType, decode_vocabulary
+from .spelling import VocabType, Vocabulary, decode_vocabulary
 
 __all__ = ["STOP_SPELLINGS", "TokenizerInfo"]
 
@@ -118,11 +118,21 @@ class TokenizerInfo:
         score.  `stop_token_ids` defaults to what the tokenizer says, else to the names in `STOP_SPELLINGS`.
         Raises `TokenizerError` when the tokens cannot be read as bytes (WordPiece, for one), naming the type and why.
         """
-        vocabulary = read_tokenizer(tokenizer)
+        return cls.from_vocabulary(read_tokenizer(tokenizer), vocab_size=vocab_size, stop_token_ids=stop_token_ids)
+
+    @classmethod
+    def from_vocabulary(
+        cls,
+        vocabulary: Vocabulary,
+        *,
+        vocab_size: int | None = None,
+        stop_token_ids: int | Iterable[int] | None = None,
+    ) -> TokenizerInfo:
+        """Build from what a reader found (`reading.py`); the keywords are those of `from_huggingface`."""
         size = len(vocabulary.spellings) if vocab_size is None else _integer(vocab_size, "vocab_size")
         if stop_token_ids is None:
-            stop_token_ids = vocabulary.stop or None
-        elif not isinstance(stop_token_ids, int):
+            stop_token_ids = [token_id for token_id in vocabulary.stop if token_id < size] or None
+        elif isinstance(stop_token_ids, Iterable):
             stop_token_ids = list(stop_token_ids)
             if not stop_token_ids:
                 raise TokenizerError("stop_token_ids is empty: pass None to take the tokenizer's own")
