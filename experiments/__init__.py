@@ -1,0 +1,1 @@
+"""Experiments: modules that train, sweep and measure.  Start with `experiments/demo_model`."""

@@ -1,0 +1,117 @@
+"""The seeded generator of training text: a request, and the tool calls that answer it, sometimes spelt wrong.
+
+`dialogues(count, seed=...)` is a pure function of its arguments: the same numbers give the same text on any machine.
+Read on: `sloppiness.py` (the wrong spellings), `recipe.py` (which counts and seeds train the demo model).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+
+from experiments.demo_model.phrasebook import ARTISTS, CITIES, ERRANDS, NEWS, PEOPLE, REQUESTS
+from experiments.demo_model.sloppiness import spoil
+from experiments.demo_model.tools import Call, render
+
+__all__ = ["ASSISTANT", "END", "PAD", "SPECIAL_TOKENS", "USER", "Dialogue", "dialogues"]
+
+PAD, USER, ASSISTANT, END = "<|pad|>", "<|user|>", "<|assistant|>", "<|end|>"
+SPECIAL_TOKENS = (PAD, USER, ASSISTANT, END)
+
+TWO_CALLS_SHARE = 0.15
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """One exchange.  `answer` is what the model learns to write; it is correct exactly when `spoilt` is false."""
+
+    request: str
+    answer: str
+    calls: tuple[Call, ...]
+    spoilt: bool
+
+    @property
+    def prompt(self) -> str:
+        """The text before the answer, with the chat's control tokens (as the tokenizer's chat template writes it)."""
+        return f"{USER}{self.request}{END}{ASSISTANT}"
+
+
+def dialogues(count: int, *, seed: int, sloppiness: float) -> Iterator[Dialogue]:
+    """Yield `count` dialogues; a share `sloppiness` (0 to 1) of the answers is spelt wrong."""
+    if not 0 <= sloppiness <= 1:
+        raise ValueError(f"sloppiness is a share from 0 to 1, not {sloppiness}")
+    random = Random(seed)
+    for _ in range(count):
+        pairs = [_ask(random)]
+        if random.random() < TWO_CALLS_SHARE:
+            pairs.append(_ask(random))
+        request = random.choice((" and ", ", then ", ". also ")).join(text for text, _ in pairs)
+        calls = tuple(call for _, call in pairs)
+        spoilt = random.random() < sloppiness
+        yield Dialogue(_type(request, random), spoil(calls, random) if spoilt else render(calls), calls, spoilt)
+
+
+def _ask(random: Random) -> tuple[str, Call]:
+    """One request in words, and the call it asks for."""
+    return random.choice((_weather, _calculate, _reminder, _message, _timer, _music))(random)
+
+
+def _weather(random: Random) -> tuple[str, Call]:
+    city = random.choice(CITIES)
+    unit = random.choice((None, None, "celsius", "fahrenheit"))
+    text = random.choice(REQUESTS["get_weather"])
+    if unit is None or "{unit}" not in text:
+        return text.format(city=city, unit=""), Call("get_weather", {"city": city})
+    return text.format(city=city, unit=f" in {unit}"), Call("get_weather", {"city": city, "unit": unit})
+
+
+def _calculate(random: Random) -> tuple[str, Call]:
+    operation = random.choice(("add", "subtract", "multiply", "divide"))
+    a, b = _number(random), _number(random)
+    text = random.choice(REQUESTS[operation]).format(a=a, b=b)
+    return text, Call("calculate", {"operation": operation, "a": a, "b": b})
+
+
+def _number(random: Random) -> int | float:
+    if random.random() < 0.15:
+        return random.randrange(1, 1000) / 10
+    return random.randrange(random.choice((10, 100, 1000)))
+
+
+def _reminder(random: Random) -> tuple[str, Call]:
+    hour, minute = random.randrange(24), random.choice((0, 0, 15, 30, 45))
+    spoken = f"{hour:02}:{minute:02}"
+    if minute == 0 and hour and random.random() < 0.5:
+        spoken = f"{(hour - 1) % 12 + 1} {'am' if hour < 12 else 'pm'}"
+    errand = random.choice(ERRANDS)
+    text = random.choice(REQUESTS["set_reminder"]).format(errand=errand, time=spoken)
+    return text, Call("set_reminder", {"text": errand, "time": f"{hour:02}:{minute:02}"})
+
+
+def _message(random: Random) -> tuple[str, Call]:
+    person, news = random.choice(PEOPLE), random.choice(NEWS)
+    text = random.choice(REQUESTS["send_message"]).format(person=person, news=news)
+    return text, Call("send_message", {"to": person, "body": news})
+
+
+def _timer(random: Random) -> tuple[str, Call]:
+    minutes = random.choice((1, 2, 3, 5, 8, 10, 12, 15, 20, 25, 30, 40, 45, 60, 75, 90, 120))
+    return random.choice(REQUESTS["set_timer"]).format(minutes=minutes), Call("set_timer", {"minutes": minutes})
+
+
+def _music(random: Random) -> tuple[str, Call]:
+    artist, shuffle = random.choice(ARTISTS), random.random() < 0.4
+    spoken = random.choice((" on shuffle", " shuffled", " in random order")) if shuffle else ""
+    text = random.choice(REQUESTS["play_music"]).format(artist=artist, shuffle=spoken)
+    return text, Call("play_music", {"artist": artist, "shuffle": shuffle})
+
+
+def _type(request: str, random: Random) -> str:
+    """The request as a hurried person types it: now and then without capitals, or with two letters swapped."""
+    if random.random() < 0.1:
+        request = request.lower()
+    if random.random() < 0.08 and len(request) > 8:
+        at = random.randrange(len(request) - 1)
+        request = request[:at] + request[at + 1] + request[at] + request[at + 2 :]
+    return request

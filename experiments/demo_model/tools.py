@@ -1,0 +1,163 @@
+"""The demo model's tools: what can be called, how a call is spelt, and what is wrong with a wrong one.
+
+`render` is the one correct spelling; `judge` reads an answer as an application would (a tag, JSON inside, the right
+arguments) and names the first fault.  The judge is more lenient than the grammar in `tool_calls.ebnf` about blanks and
+the order of keys, never stricter: every text of the grammar passes it (tested).
+Read on: `dialogues.py` puts requests beside calls.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.demo_model import GRAMMAR_FILE
+
+__all__ = ["CLOSE", "MAX_CALLS", "OPEN", "TOOLS", "Call", "Parameter", "Tool", "grammar_text", "judge", "render"]
+
+OPEN, CLOSE = "<tool_call>", "</tool_call>"
+MAX_CALLS = 2
+TEXT_LIMIT = 48
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument: its name, a test for its values, what they must be in words, and whether it may be absent."""
+
+    name: str
+    accepts: Callable[[Any], bool]
+    expected: str
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A function the model may call.  `parameters` are in the order in which `render` spells them."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: a tool's name and its arguments, in order."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and 1 <= len(value) <= TEXT_LIMIT
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1_000_000
+
+
+def _is_minutes(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 999
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", value) is not None
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _text(name: str) -> Parameter:
+    return Parameter(name, _is_text, f"a text of 1 to {TEXT_LIMIT} characters")
+
+
+def _number(name: str) -> Parameter:
+    return Parameter(name, _is_number, "a number below a million")
+
+
+def _one_of(name: str, *values: str, optional: bool = False) -> Parameter:
+    return Parameter(name, lambda value: value in values, "one of " + ", ".join(values), optional)
+
+
+TOOLS: Mapping[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        Tool("get_weather", (_text("city"), _one_of("unit", "celsius", "fahrenheit", optional=True))),
+        Tool(
+            "calculate",
+            (_one_of("operation", "add", "subtract", "multiply", "divide"), _number("a"), _number("b")),
+        ),
+        Tool("set_reminder", (_text("text"), Parameter("time", _is_time, "a time from 00:00 to 23:59"))),
+        Tool("send_message", (_text("to"), _text("body"))),
+        Tool("set_timer", (Parameter("minutes", _is_minutes, "a whole number from 1 to 999"),)),
+        Tool("play_music", (_text("artist"), Parameter("shuffle", _is_flag, "true or false"))),
+    )
+}
+
+
+def grammar_text() -> str:
+    """The EBNF grammar of correct answers (root rule `root`)."""
+    return GRAMMAR_FILE.read_text(encoding="utf-8")
+
+
+def render(calls: Sequence[Call]) -> str:
+    """Spell one or two calls the one correct way: a tag a line, JSON with `json.dumps`' separators, text unescaped."""
+    return "\n".join(
+        OPEN + json.dumps({"name": call.name, "arguments": dict(call.arguments)}, ensure_ascii=False) + CLOSE
+        for call in calls
+    )
+
+
+_BLANKS = re.compile(r"\s*")
+_DECODER = json.JSONDecoder()
+
+
+def judge(answer: str) -> str | None:
+    """None when an application could run the answer, else the first thing wrong with it, in a few words."""
+    count, position = 0, _skip(answer, 0)
+    while answer.startswith(OPEN, position):
+        try:
+            # The decoder finds the end by itself: a closing tag inside a string is text.
+            call, position = _DECODER.raw_decode(answer, _skip(answer, position + len(OPEN)))
+        except (ValueError, RecursionError):
+            return "not JSON"
+        if (fault := _judge_call(call)) is not None:
+            return fault
+        position = _skip(answer, position)
+        if not answer.startswith(CLOSE, position):
+            return "unclosed tag"
+        count, position = count + 1, _skip(answer, position + len(CLOSE))
+    if position < len(answer):
+        return "text outside the tags"
+    if not 1 <= count <= MAX_CALLS:
+        return "no call" if count == 0 else "too many calls"
+    return None
+
+
+def _skip(answer: str, position: int) -> int:
+    """The first position from `position` on that is not blank."""
+    match = _BLANKS.match(answer, position)
+    assert match is not None  # the pattern matches the empty text
+    return match.end()
+
+
+def _judge_call(call: Any) -> str | None:
+    if not isinstance(call, dict) or set(call) != {"name", "arguments"}:
+        return "not a call object"
+    name, arguments = call["name"], call["arguments"]
+    if not isinstance(name, str) or name not in TOOLS:
+        return "unknown tool"
+    if not isinstance(arguments, dict):
+        return "arguments are not an object"
+    parameters = {parameter.name: parameter for parameter in TOOLS[name].parameters}
+    if not arguments.keys() <= parameters.keys():
+        return "unknown argument"
+    for parameter in parameters.values():
+        if parameter.name not in arguments:
+            if not parameter.optional:
+                return "missing argument"
+        elif not parameter.accepts(arguments[parameter.name]):
+            return "wrong type or value"
+    return None

@@ -1,0 +1,71 @@
+"""Generation with a model in the loop: `load_model`, `generate`, and the trace of what the grammar did.
+
+    from workbench.generation import generate, load_model
+
+    model = load_model("demo")
+    generate(model, "weather in Lund", 'root ::= "yes" | "no"')
+
+Names are loaded on first use, because torch and transformers are heavy.
+Code map, in reading order: `trace` (the records), `sampling` (the draw), `model` (weights and cache), `loop` (one token
+after another), `logits_processor` (the same constraint inside `transformers`).
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench.generation.logits_processor import GrammarLogitsProcessor
+    from workbench.generation.loop import Constraint, TokenStream, astream, generate, stream
+    from workbench.generation.model import LanguageModel, ModelError, ModelRun, load_model
+    from workbench.generation.sampling import Sampling
+    from workbench.generation.trace import Alternative, FinishReason, Generation, Step
+
+__all__ = [
+    "Alternative",
+    "Constraint",
+    "FinishReason",
+    "Generation",
+    "GrammarLogitsProcessor",
+    "LanguageModel",
+    "ModelError",
+    "ModelRun",
+    "Sampling",
+    "Step",
+    "TokenStream",
+    "astream",
+    "generate",
+    "load_model",
+    "stream",
+]
+
+_HOMES = {
+    **dict.fromkeys(("Alternative", "FinishReason", "Generation", "Step"), "trace"),
+    **dict.fromkeys(("LanguageModel", "ModelError", "ModelRun", "load_model"), "model"),
+    **dict.fromkeys(("Constraint", "TokenStream", "astream", "generate", "stream"), "loop"),
+    "GrammarLogitsProcessor": "logits_processor",
+    "Sampling": "sampling",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        module = importlib.import_module(f"{__name__}.{home}")
+    except ModuleNotFoundError as error:
+        if error.name not in {"torch", "transformers", "safetensors"}:
+            raise
+        raise ImportError(
+            f"generation needs {error.name}: pip install 'maskscope[generate]' (on a machine without a GPU with "
+            "-c constraints.txt, so that no CUDA packages come along)"
+        ) from error
+    value = getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

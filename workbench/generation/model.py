@@ -1,0 +1,278 @@
+"""A causal language model behind three calls: encode a prompt, start a run, advance it token by token.
+
+`load_model("demo")` is the project's own small model; any other name is a folder, or a Hugging Face model that is
+already on this machine.  Nothing is fetched from the network, and no code from a model's folder is run.
+A `LanguageModel` owns weights and tokenizer; a `ModelRun` owns one key-value cache.
+Read on: `loop.py`, which drives a run under a grammar.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from kernels_core import GrammarCompiler
+from kernels_core.errors import MaskscopeError
+from workbench.tokenizers import load_tokenizer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+__all__ = ["LanguageModel", "ModelError", "ModelRun", "Prompt", "load_model"]
+
+Prompt = str | Sequence[int] | Sequence[Mapping[str, str]]
+
+DEMO = "demo"
+
+
+class ModelError(MaskscopeError, RuntimeError):
+    """A model cannot be loaded, or cannot do what was asked of it; the message says why and what to do."""
+
+
+class LanguageModel:
+    """A `transformers` causal language model with its tokenizer.  One model may serve many runs, one thread at a time.
+
+    Parameters
+    ----------
+    model
+        Any model of `AutoModelForCausalLM` that returns a key-value cache.
+    tokenizer
+        Its `transformers` tokenizer.
+    name
+        For displays.
+
+    Raises
+    ------
+    TokenizerError
+        The tokenizer's tokens cannot be read as bytes.
+    """
+
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, *, name: str) -> None:
+        self.model = model.eval()
+        self.name = name
+        self.hf_tokenizer = tokenizer
+        self.vocab_size = _logit_width(model)
+        # Padding ids that the model scores are part of the vocabulary: a mask must be as wide as the logits.
+        self.tokenizer = load_tokenizer(
+            tokenizer, vocab_size=self.vocab_size, stop_token_ids=_stop_tokens(model, tokenizer), name=name
+        )
+        self._keeps_logits = "logits_to_keep" in inspect.signature(model.forward).parameters
+
+    @property
+    def device(self) -> torch.device:
+        """Where the logits appear."""
+        return torch.device(self.model.device)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.model.dtype
+
+    @property
+    def context(self) -> int | None:
+        """How many tokens, prompt included, the model was built for; None when its configuration does not say."""
+        limit = getattr(self.model.config.get_text_config(), "max_position_embeddings", None)
+        return limit if isinstance(limit, int) and limit > 0 else None
+
+    @property
+    def parameter_count(self) -> int:
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+    @cached_property
+    def compiler(self) -> GrammarCompiler:
+        """Compiles grammars for this model's vocabulary, and remembers them."""
+        return GrammarCompiler(self.tokenizer.info)
+
+    def encode_prompt(self, prompt: Prompt, *, chat: bool | None = None) -> list[int]:
+        """Token ids of a prompt.
+
+        `prompt` is a text, a list of chat messages (`{"role": ..., "content": ...}`), or token ids, which are taken
+        as they are.  A text becomes the user's turn of a chat when `chat` is true, or is None and the model has a chat
+        template.  Raises ModelError for an empty prompt, an id outside the vocabulary, or a chat without a template.
+        """
+        if isinstance(prompt, str):
+            if chat is None:
+                chat = bool(self.hf_tokenizer.chat_template)
+            if not chat:
+                return self._checked(self.hf_tokenizer(prompt)["input_ids"])
+            prompt = [{"role": "user", "content": prompt}]
+        items = list(prompt)
+        if items and all(isinstance(item, Mapping) for item in items):
+            if not self.hf_tokenizer.chat_template:
+                raise ModelError(f"{self.name} has no chat template: pass the prompt as plain text")
+            text = self.hf_tokenizer.apply_chat_template(items, add_generation_prompt=True, tokenize=False)
+            # The template has written the control tokens already.
+            return self._checked(self.hf_tokenizer(text, add_special_tokens=False)["input_ids"])
+        return self._checked(items)
+
+    def _checked(self, ids: Sequence[Any]) -> list[int]:
+        if not ids:
+            raise ModelError("the prompt has no tokens: a model needs at least one to start from")
+        for token in ids:
+            if not isinstance(token, int) or isinstance(token, bool) or not 0 <= token < self.vocab_size:
+                raise ModelError(f"{token!r} is not a token id of {self.name} (0 to {self.vocab_size - 1:,})")
+        if self.context is not None and len(ids) >= self.context:
+            raise ModelError(
+                f"the prompt has {len(ids):,} tokens, but {self.name} holds {self.context:,} with its answer"
+            )
+        return list(ids)
+
+    def start(self) -> ModelRun:
+        """A fresh run: nothing read yet."""
+        return ModelRun(self)
+
+    def __repr__(self) -> str:
+        kind = type(self.model).__name__
+        dtype = str(self.dtype).removeprefix("torch.")
+        return (
+            f"<LanguageModel {self.name}: {kind}, {self.parameter_count:,} parameters, {self.vocab_size:,} tokens, "
+            f"{dtype} on {self.device}>"
+        )
+
+
+class ModelRun:
+    """One text being read by a model: its key-value cache, and a clock.  Not thread-safe."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+        self._cache: Any = None
+        self._cuda = model.device.type == "cuda"
+        self._began = 0
+        self._ended = 0
+        if self._cuda:
+            self._before = torch.cuda.Event(enable_timing=True)
+            self._after = torch.cuda.Event(enable_timing=True)
+        self.length = 0
+
+    def advance(self, ids: Sequence[int]) -> torch.Tensor:
+        """Read `ids`; returns the next token's logits, float32, shape (vocab,), on the model's device.
+
+        On CUDA the call returns before the logits are there, so that the caller can fill a mask meanwhile; `wait`
+        waits for them.  Raises ModelError when the model keeps no key-value cache.
+        """
+        model = self._model
+        self._began = time.perf_counter_ns()
+        if self._cuda:
+            self._before.record()
+        keep = {"logits_to_keep": 1} if model._keeps_logits else {}
+        with torch.no_grad():
+            output = model.model(
+                input_ids=torch.tensor([list(ids)], device=model.device),
+                past_key_values=self._cache,
+                use_cache=True,
+                **keep,
+            )
+        self._cache = getattr(output, "past_key_values", None)
+        if self._cache is None:
+            raise ModelError(f"{model.name} ({type(model.model).__name__}) returned no key-value cache")
+        logits: torch.Tensor = output.logits[0, -1].float()
+        if self._cuda:
+            self._after.record()
+        self._ended = time.perf_counter_ns()
+        self.length += len(ids)
+        return logits
+
+    def wait(self) -> int:
+        """Wait for the last `advance`; returns the nanoseconds it took on the device."""
+        if self._cuda:
+            self._after.synchronize()
+            return int(self._before.elapsed_time(self._after) * 1e6)
+        return self._ended - self._began
+
+
+def load_model(
+    name_or_path: str | Path = DEMO, device: str = "auto", dtype: str | torch.dtype | None = None
+) -> LanguageModel:
+    """Load a causal language model from this machine.
+
+    `name_or_path`: "demo", a folder as `save_pretrained` writes it, or the name of a model in the Hugging Face cache.
+    `device`: "auto" (CUDA when there is one, else the CPU), or what torch calls it.  `dtype`: a torch dtype or its
+    name; None means float32 on the CPU and for the demo model, else the type the weights are stored in.
+    Raises ModelError when the model, the device or the type is not there.
+    """
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    name = str(name_or_path)
+    folder = str(_demo_folder()) if name == DEMO else name
+    target = _device(device)
+    try:
+        with _quiet():
+            model = AutoModelForCausalLM.from_pretrained(
+                folder, dtype=_dtype(dtype, target, name), local_files_only=True, trust_remote_code=False
+            )
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        advice = "" if Path(folder).exists() else f"\nA model must be on this machine first: hf download {name}"
+        raise ModelError(f"cannot load the model {name!r}: {error}{advice}") from error
+    return LanguageModel(model.to(target), tokenizer, name=Path(name).name if Path(name).is_dir() else name)
+
+
+def _demo_folder() -> Path:
+    """Where the demo model's files lie.  They are data of another package, found by its name, not imported."""
+    package = importlib.util.find_spec("experiments.demo_model")
+    if package is None or package.origin is None:
+        raise ModelError("the demo model is not installed: it is part of the package `experiments` of this project")
+    folder = Path(package.origin).parent / "weights"
+    if not (folder / "model.safetensors").is_file():
+        raise ModelError("the demo model has no weights: make them with `python -m experiments.demo_model.train`")
+    return folder
+
+
+def _device(device: str) -> torch.device:
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        target = torch.device(device)
+    except RuntimeError as error:
+        raise ModelError(f"torch knows no device {device!r}") from error
+    if target.type == "cuda" and not torch.cuda.is_available():
+        raise ModelError(f"device {device!r}: this PyTorch ({torch.__version__}) sees no CUDA GPU; use device='cpu'")
+    return target
+
+
+def _dtype(dtype: str | torch.dtype | None, device: torch.device, name: str) -> torch.dtype | str:
+    if dtype is None:
+        return torch.float32 if device.type == "cpu" or name == DEMO else "auto"
+    if isinstance(dtype, str):
+        dtype = getattr(torch, dtype, None)
+    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
+        raise ModelError("dtype must be a floating type of torch, such as 'float32' or 'bfloat16'")
+    return dtype
+
+
+def _logit_width(model: PreTrainedModel) -> int:
+    """How many ids the model scores, which may exceed what its tokenizer knows."""
+    head = model.get_output_embeddings()
+    if head is not None:
+        return int(head.weight.shape[0])
+    return int(model.config.get_text_config().vocab_size)
+
+
+def _stop_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int] | None:
+    """What ends a generation: the model's own list, with the tokenizer's; None when neither says."""
+    configured = getattr(model.generation_config, "eos_token_id", None)
+    found = set() if configured is None else {configured} if isinstance(configured, int) else set(configured)
+    if tokenizer.eos_token_id is not None:
+        found.add(tokenizer.eos_token_id)
+    return sorted(found) or None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No progress bars while a model loads; as it was afterwards."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
