@@ -51,6 +51,7 @@ class TrieScan:
         self._first = self.recogniser.start()
         self._same: dict[object, EarleySet] = {}
         self._steps: dict[tuple[EarleySet, int], EarleySet] = {}
+        self._masks: dict[EarleySet, frozenset[int]] = {}
 
     def start(self) -> EarleySet:
         return self._first
@@ -69,18 +70,20 @@ class TrieScan:
             state = self.advance(state, byte)
         return state
 
-    def mask(self, state: EarleySet) -> set[int]:
+    def mask(self, state: EarleySet) -> frozenset[int]:
         """Ids of the tokens that may follow the text that led to `state`."""
-        allowed: set[int] = set()
-        agenda = [(self.trie, state)]
-        while agenda:
-            node, reached = agenda.pop()
-            allowed.update(node.ids)
-            for byte, child in node.next.items():
-                following = self.advance(reached, byte)
-                if following.alive:
-                    agenda.append((child, following))
-        return allowed
+        if state not in self._masks:
+            allowed: set[int] = set()
+            agenda = [(self.trie, state)]
+            while agenda:
+                node, reached = agenda.pop()
+                allowed.update(node.ids)
+                for byte, child in node.next.items():
+                    following = self.advance(reached, byte)
+                    if following.alive:
+                        agenda.append((child, following))
+            self._masks[state] = frozenset(allowed)
+        return self._masks[state]
 
     def _content(self, fresh: EarleySet) -> object:
         """What decides the future of a set: its items that still want something, with itself as an origin marked."""
