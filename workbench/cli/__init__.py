@@ -28,8 +28,8 @@ def root() -> None:
     """Keeps `doctor` a named command however many commands there are."""
 
 
-@app.command()
-def doctor(
+@app.command("doctor")
+def run_doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Check this machine and say what is missing and how to mend it.
@@ -39,8 +39,8 @@ def doctor(
     raise typer.Exit(print_report(examine(), as_json=as_json))
 
 
-@app.command()
-def version() -> None:
+@app.command("version")
+def print_version() -> None:
     """Print the version."""
     typer.echo(find_version())
 

@@ -1,0 +1,122 @@
+"""The arrows of ARCHITECTURE.md, read from the sources: who may import whom."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from tests.project.tree import PACKAGES, ROOT, imports, module_name, package_files, project_files, shown
+
+SOURCES = (".py", ".pyx", ".pxd")
+# A room may look at the rooms named here and at itself; `errors` and `options` are open to all.
+ROOMS = {
+    "grammar": set(),
+    "tokens": set(),
+    "automata": {"grammar"},
+    "earley": {"grammar", "automata"},
+    "masks": {"grammar", "automata", "earley", "tokens"},
+}
+OPEN = {"errors", "options", "_freshness", "_cyshared"}
+CYTHON_MODULES = {"cython", "libc", "libcpp", "cpython"}
+# Used when it happens to be there: another way to lay out a picture.
+OPTIONAL = {"pygraphviz"}
+# What each package may import of the others.
+NEIGHBOURS = {
+    "kernels_core": set(),
+    "visualizers": {"kernels_core"},
+    "workbench": {"kernels_core", "visualizers", "experiments"},
+    "experiments": {"kernels_core", "visualizers", "workbench"},
+}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_import_only_what_lies_below(package: str) -> None:
+    wrong = [
+        f"{shown(file)} imports {name}"
+        for file in package_files(package, suffixes=SOURCES)
+        for name in imports(file)
+        if (top := name.partition(".")[0]) in {*PACKAGES, "tests", "notebooks"} - {package} - NEIGHBOURS[package]
+        and top != package
+    ]
+    assert not wrong
+
+
+def test_visualizers_know_only_the_inspected_objects() -> None:
+    wrong = [
+        f"{shown(file)} imports {name}"
+        for file in package_files("visualizers")
+        for name in imports(file)
+        if name.startswith("kernels_core") and not f"{name}.".startswith("kernels_core.inspect.")
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_of_the_engine_look_only_back(room: str) -> None:
+    allowed = ROOMS[room] | OPEN | {room}
+    files = [file for file in package_files("kernels_core", suffixes=SOURCES) if file.parent.name == room]
+    assert files, f"no sources in kernels_core/{room}"
+    wrong = []
+    for file in files:
+        for name in imports(file):
+            parts = name.split(".")
+            if parts[0] == "kernels_core" and len(parts) > 1 and parts[1] not in allowed:
+                wrong.append(f"{shown(file)} imports {name}")
+    assert not wrong
+
+
+def test_importing_the_engine_is_light() -> None:
+    """`import kernels_core` needs numpy and pulls in no framework, no notebook, no network client."""
+    heavy = ("torch", "transformers", "pandas", "IPython", "ipywidgets", "anywidget", "requests", "httpx", "tokenizers")
+    script = f"import sys, kernels_core; print(*(name for name in {heavy!r} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == []
+
+
+def test_engine_sources_name_no_framework_at_the_top() -> None:
+    """The subprocess test sees what is imported today; this one also sees rooms that are loaded lazily."""
+    wrong = [
+        f"{shown(file)} imports {name}"
+        for file in package_files("kernels_core", suffixes=SOURCES)
+        for name in imports(file)
+        if name.partition(".")[0] in {"transformers", "IPython", "ipywidgets", "anywidget", "requests", "urllib"}
+    ]
+    assert not wrong
+
+
+def test_nobody_imports_the_notebooks() -> None:
+    python = [file for file in project_files() if file.suffix == ".py"]
+    assert not [shown(file) for file in python for name in imports(file) if name.partition(".")[0] == "notebooks"]
+
+
+def test_every_third_party_import_is_declared() -> None:
+    """A module that only happens to be installed, because something else needs it, is not a dependency."""
+    declared = declared_distributions() | OPTIONAL
+    providers = metadata.packages_distributions()
+    own = {*PACKAGES, *sys.stdlib_module_names, *CYTHON_MODULES}
+    wrong = set()
+    for file in package_files(suffixes=SOURCES):
+        for top in {name.partition(".")[0] for name in imports(file)} - own:
+            distributions = {normal(item) for item in providers.get(top, [top])}
+            if not distributions & declared:
+                wrong.add(f"{module_name(file)} imports {top}, of {', '.join(sorted(distributions))}")
+    assert not wrong
+
+
+def declared_distributions() -> set[str]:
+    import tomllib
+
+    from packaging.requirements import Requirement
+
+    table = tomllib.loads(Path(ROOT, "pyproject.toml").read_text())
+    lists = [table["project"]["dependencies"], *table["project"]["optional-dependencies"].values()]
+    return {normal(Requirement(text).name) for group in lists for text in group}
+
+
+def normal(name: str) -> str:
+    return name.lower().replace("_", "-").replace(".", "-")

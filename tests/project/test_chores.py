@@ -1,0 +1,166 @@
+"""The Makefile, the environment script, the CI entry and the notebook export do what they say."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from tests.project.tree import ROOT
+
+CHORES = ("lab", "tour", "test", "lint", "bench", "docs", "sanitize", "annotate", "build", "venv", "clean")
+
+
+def make(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, **environment}
+    env.pop("MAKEFLAGS", None)  # the tests may themselves run under make
+    env.pop("MAKELEVEL", None)
+    return subprocess.run(["make", *words], cwd=ROOT, capture_output=True, text=True, timeout=60, env=env)
+
+
+def test_make_alone_lists_every_chore() -> None:
+    done = make()
+    assert done.returncode == 0, done.stderr
+    for chore in CHORES:
+        assert re.search(rf"^  make {chore} +\S", done.stdout, re.MULTILINE), chore
+
+
+@pytest.mark.parametrize("chore", CHORES)
+def test_chores_are_well_formed(chore: str) -> None:
+    done = make("--dry-run", chore)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("chore", ["lab", "tour", "test", "bench", "docs"])
+def test_chores_build_first(chore: str, tmp_path: Path) -> None:
+    """From nothing: the environment, then the engine, then the chore itself."""
+    planned = make("--dry-run", chore, f"VENV={tmp_path}/none").stdout
+    places = [planned.index(text) for text in ("tools/make_venv.py", "build_ext --inplace")]
+    assert places == sorted(places)
+    assert places[-1] < len(planned.rstrip().rpartition("\n")[0])
+
+
+def test_torch_choice_is_remembered(tmp_path: Path) -> None:
+    (tmp_path / ".stamp").write_text("gpu\n")
+    assert "--torch gpu" in make("--dry-run", "-B", "venv", f"VENV={tmp_path}").stdout
+    assert "--torch cpu" in make("--dry-run", "-B", "venv", f"VENV={tmp_path}", "TORCH=cpu").stdout
+
+
+def test_absent_python_is_one_line(tmp_path: Path) -> None:
+    done = make("venv", f"VENV={tmp_path}/none", "PYTHON=python-that-is-absent")
+    assert done.returncode != 0
+    assert "maskscope: python-that-is-absent not found. Run: apt-get install" in done.stdout + done.stderr
+
+
+def load(script: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(script, ROOT / "tools" / f"{script}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def stopped(script: ModuleType) -> str:
+    with pytest.raises(SystemExit) as caught:
+        script.check_machine()
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+def test_everything_missing_is_named_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = load("make_venv")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CXX", "g++")
+    monkeypatch.setattr(script.sysconfig, "get_path", lambda name: str(tmp_path))
+    monkeypatch.setattr(script, "succeeds", lambda command: False)
+    text = stopped(script)
+    assert "a C++ compiler, Python's headers, Python's venv module missing. Run: " in text
+    assert re.search(r"apt-get install .*g\+\+ python3[.\d]*-dev python3[.\d]*-venv$", text)
+
+
+def test_old_python_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = load("make_venv")
+    monkeypatch.setattr(script, "OLDEST", (99, 0))
+    monkeypatch.setattr(script, "runs", lambda name: name == "python3.12")
+    assert stopped(script).endswith("Run: make PYTHON=python3.12")
+    monkeypatch.setattr(script, "runs", lambda name: False)
+    assert "python3.11-venv" in stopped(script)
+
+
+def test_folder_of_wheels_reaches_uv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = load("make_venv")
+    (tmp_path / "torch-2.13.0+cpu-cp311-cp311-linux_x86_64.whl").touch()
+    monkeypatch.setenv("PIP_FIND_LINKS", f"{tmp_path} {tmp_path}/absent")
+    assert script.find_links() == ["--find-links", str(tmp_path), "--find-links", f"{tmp_path}/absent"]
+    assert script.wheel_at_hand("torch")
+    assert not script.wheel_at_hand("numpy")
+
+
+def test_requirements_are_those_of_the_project() -> None:
+    names = {re.split(r"[<>=]", text)[0] for text in load("make_venv").requirements()}
+    assert {"cython", "numpy", "referencing", "jupyterlab", "torch", "pytest", "ruff", "pdoc"} <= names
+    assert not names & {"xgrammar", "llguidance"}
+
+
+@pytest.mark.parametrize("script", [".ci/run", "tools/sanitize.sh"])
+def test_shell_scripts_are_sound(script: str) -> None:
+    path = ROOT / script
+    assert os.access(path, os.X_OK)
+    assert subprocess.run(["bash", "-n", str(path)]).returncode == 0
+    assert "set -euo pipefail" in path.read_text()
+
+
+def test_ci_ends_with_exactly_make_test() -> None:
+    lines = (ROOT / ".ci" / "run").read_text().rstrip().splitlines()
+    assert lines[-1] == "make test"
+    assert "export CI=true" in "\n".join(lines)
+
+
+def export(notebook: nbformat.NotebookNode, folder: Path) -> subprocess.CompletedProcess[str]:
+    nbformat.write(notebook, folder / "page.ipynb")  # type: ignore[no-untyped-call]
+    command = [sys.executable, "tools/export_notebook.py", str(folder / "page.ipynb"), str(folder / "page.html")]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
+def cells(*sources: str) -> nbformat.NotebookNode:
+    made = [new_markdown_cell("# A page"), *(new_code_cell(source) for source in sources)]  # type: ignore[no-untyped-call]
+    return new_notebook(cells=made)  # type: ignore[no-untyped-call, no-any-return]
+
+
+def test_export_holds_its_pictures_and_asks_no_network(tmp_path: Path) -> None:
+    """The HTML twin is preferred to the widget, whose scripts would come from a content network."""
+    twin = (
+        "from IPython.display import display\n"
+        "display({'application/vnd.jupyter.widget-view+json': {'model_id': 'x'}, 'text/html': '<b>the twin</b>'},"
+        " raw=True)"
+    )
+    done = export(cells(twin, "import os; os.environ['MASKSCOPE_STATIC']", "import kernels_core"), tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    page = (tmp_path / "page.html").read_text()
+    assert "<b>the twin</b>" in page
+    assert not re.search(r"<script[^>]+src=.http", page)
+    assert "&#39;1&#39;" in page
+
+
+def test_export_refuses_a_blank_picture(tmp_path: Path) -> None:
+    done = export(cells("import ipywidgets; ipywidgets.IntSlider()"), tmp_path)
+    assert done.returncode != 0
+    assert "cell 1: application/vnd.jupyter.widget-view+json has no text/html beside it" in done.stderr
+
+
+def test_export_reports_a_failing_cell(tmp_path: Path) -> None:
+    done = export(cells("1 / 0"), tmp_path)
+    assert done.returncode != 0
+    assert "a cell failed" in done.stderr
+    assert "ZeroDivisionError" in done.stderr
+    assert not (tmp_path / "page.html").exists()

@@ -1,0 +1,82 @@
+"""environment.yml, pyproject.toml and constraints.txt say the same."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import yaml
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+from tests.project.tree import ROOT
+
+# conda-forge's name for what the package index calls otherwise
+CONDA_NAMES = {"pytorch-cpu": "torch"}
+# of the machine's side, or implied by another line
+CONDA_ONLY = {"cxx-compiler", "graphviz", "make", "pip", "python"}
+# engines to measure against are installed by hand
+LEFT_OUT = {"peers"}
+
+
+def test_environment_names_the_same_requirements() -> None:
+    assert conda_requirements() == project_requirements()
+
+
+def test_environment_takes_the_same_python() -> None:
+    python = next(item for item in conda_lines() if item.startswith("python>"))
+    assert python.removeprefix("python") == project()["project"]["requires-python"]
+
+
+def test_constraints_are_exact_and_within_range() -> None:
+    """PyTorch's CPU build is taken only when it is pinned to one version."""
+    needed = project_requirements()
+    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")]
+    assert lines
+    for line in lines:
+        pin = Requirement(line)
+        (clause,) = pin.specifier
+        assert clause.operator == "==", line
+        assert Requirement(f"x{needed[pin.name]}").specifier.contains(Version(clause.version)), line
+
+
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def project_requirements() -> dict[str, str]:
+    """Name -> range, of everything that `make venv` installs."""
+    table = project()
+    groups = [table["build-system"]["requires"], table["project"]["dependencies"]]
+    groups += [group for name, group in table["project"]["optional-dependencies"].items() if name not in LEFT_OUT]
+    return merged([Requirement(text) for group in groups for text in group])
+
+
+def conda_requirements() -> dict[str, str]:
+    found = [Requirement(text) for text in conda_lines()]
+    for item in found:
+        item.name = CONDA_NAMES.get(item.name, item.name)
+    return merged([item for item in found if item.name not in CONDA_ONLY])
+
+
+def conda_lines() -> list[str]:
+    entries = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    lines: list[str] = []
+    for entry in entries:
+        lines += entry["pip"] if isinstance(entry, dict) else [entry]
+    return lines
+
+
+def merged(requirements: list[Requirement]) -> dict[str, str]:
+    """One range a name; where a name stands twice (numpy: to build, to run) the higher lower bound counts."""
+    ranges: dict[str, str] = {}
+    for item in requirements:
+        text = ",".join(sorted(str(clause) for clause in item.specifier))
+        if item.name not in ranges or lowest(text) > lowest(ranges[item.name]):
+            ranges[item.name] = text
+    return ranges
+
+
+def lowest(text: str) -> Version:
+    bounds = [clause.version for clause in Requirement(f"x{text}").specifier if clause.operator in {">=", "=="}]
+    return Version(bounds[0]) if bounds else Version("0")

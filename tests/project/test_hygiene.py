@@ -1,0 +1,134 @@
+"""What every file of the project keeps to: no traces of one machine, stripped notebooks, docstrings, sensible sizes."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.project.tree import ROOT, module_name, package_files, project_files, shown
+
+CODE_LINES = 700  # the house's rule of thumb is 600; above this a file surely holds two concepts
+VIEW_BYTES = 30_000  # a view's module travels with every widget
+FILE_BYTES = 4_000_000  # the demo model's weights are the largest thing kept
+
+# A folder of one person's machine. System programs (/usr/bin/...) and the loopback's paths are not meant.
+OWN_FOLDER = re.compile(r"(?<![\w.~:/}-])/(?:work|home|root|Users|opt|mnt|srv)/\w")
+HISTORY = re.compile(r"\b(?:issue|ticket|session|milestone)\s+#?\d+\b", re.IGNORECASE)
+INDEX_HOST = re.compile(r"https?://[^\s\"'<>)]*\b(?:pypi|mirror|proxy|wheels?)\b", re.IGNORECASE)
+
+
+def text_files() -> list[tuple[Path, str]]:
+    found = []
+    for file in project_files():
+        data = file.read_bytes()
+        if b"\0" not in data[:4096] and file.suffix not in {".safetensors", ".png"}:
+            found.append((file, data.decode("utf-8", errors="replace")))
+    return found
+
+
+@pytest.mark.parametrize("pattern", [OWN_FOLDER, HISTORY, INDEX_HOST], ids=["folders", "history", "index hosts"])
+def test_files_speak_of_the_project_alone(pattern: re.Pattern[str]) -> None:
+    wrong = [
+        f"{shown(file)}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"
+        for file, text in text_files()
+        if file != Path(__file__)
+        for match in pattern.finditer(text)
+    ]
+    assert not wrong
+
+
+def test_the_patterns_find_what_they_should() -> None:
+    assert OWN_FOLDER.search("open('/home/ada/x')")
+    assert OWN_FOLDER.search("at /work/tree")
+    assert not OWN_FOLDER.search("/usr/bin/chromium, ./work/x, https://example.org/work/x, {root}/home/x")
+    assert HISTORY.search("see issue #12")
+    assert not HISTORY.search("Session(grammar, tokenizer)")
+    assert INDEX_HOST.search("https://files.pypi.example/simple")
+
+
+def notebooks() -> list[Path]:
+    return [file for file in project_files() if file.suffix == ".ipynb"]
+
+
+def test_notebooks_are_stripped() -> None:
+    wrong = []
+    for file in notebooks():
+        content = json.loads(file.read_text())
+        if "widgets" in content["metadata"]:
+            wrong.append(f"{shown(file)}: widget state in the metadata")
+        for number, cell in enumerate(content["cells"]):
+            if cell.get("outputs") or cell.get("execution_count"):
+                wrong.append(f"{shown(file)}: cell {number} has outputs")
+    assert not wrong
+
+
+def test_notebooks_start_with_a_title() -> None:
+    for file in notebooks():
+        first = json.loads(file.read_text())["cells"][0]
+        assert first["cell_type"] == "markdown", shown(file)
+        assert "".join(first["source"]).startswith("# "), shown(file)
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    wrong = [shown(file) for file in package_files() if not ast.get_docstring(ast.parse(file.read_text()))]
+    starts = re.compile(r'(?:#[^\n]*\n|\s)*(?:r?"""|r?\'\'\')')
+    wrong += [shown(file) for file in package_files(suffixes=(".pyx",)) if not starts.match(file.read_text())]
+    assert not wrong
+
+
+def test_public_names_have_docstrings() -> None:
+    """Classes and functions that a module exports by `__all__`."""
+    wrong = []
+    for file in package_files():
+        tree = ast.parse(file.read_text())
+        exported = exported_names(tree)
+        for node in tree.body:
+            named = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            if named and node.name in exported and not ast.get_docstring(node):
+                wrong.append(f"{module_name(file)}.{node.name}")
+    assert not wrong
+
+
+def exported_names(tree: ast.Module) -> set[str]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
+            try:
+                return set(ast.literal_eval(node.value))
+            except ValueError:
+                return set()
+    return set()
+
+
+def test_files_keep_to_one_concept() -> None:
+    code = [file for file in project_files() if file.suffix in {".py", ".pyx", ".js"}]
+    long = {shown(file): count for file in code if (count := len(file.read_text().splitlines())) > CODE_LINES}
+    assert not long
+    assert not [shown(file) for file in code if file.stem in {"utils", "util", "helpers", "misc"}]
+
+
+def test_views_stay_small() -> None:
+    sizes = {shown(file): file.stat().st_size for file in project_files() if file.suffix == ".js"}
+    assert not {name: size for name, size in sizes.items() if size > VIEW_BYTES}
+
+
+def test_nothing_large_is_kept() -> None:
+    sizes = {shown(file): file.stat().st_size for file in project_files()}
+    assert not {name: size for name, size in sizes.items() if size > FILE_BYTES}
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    """Relative links and pictures of the Markdown pages."""
+    link = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
+    wrong = []
+    for file in project_files():
+        if file.suffix == ".md":
+            for match in link.finditer(file.read_text()):
+                target = match[1]
+                if not target.startswith(("http://", "https://", "mailto:")) and not (file.parent / target).exists():
+                    wrong.append(f"{shown(file)}: {target}")
+    assert not wrong
+    assert (ROOT / "README.md").is_file()

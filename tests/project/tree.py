@@ -1,0 +1,62 @@
+"""The checkout as the tests of the project see it: tracked files, packages, and what each file imports."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("kernels_core", "workbench", "visualizers", "experiments")
+CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\b|c?import\s+([\w.]+))", re.MULTILINE)
+
+
+@cache
+def project_files() -> tuple[Path, ...]:
+    """Files that git tracks or would track; in an unpacked archive without git, everything but what is built."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listing = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode()
+        names = [name for name in listing.split("\0") if name]
+    except (OSError, subprocess.CalledProcessError):
+        built = {".venv", "build", "dist", ".git"}
+        names = [str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if not built & set(path.parts)]
+    files = tuple(sorted(path for name in names if (path := ROOT / name).is_file()))
+    assert len(files) > 20, "the list of files cannot be right"
+    return files
+
+
+def package_files(*packages: str, suffixes: tuple[str, ...] = (".py",)) -> list[Path]:
+    """Source files of the packages, or of all four when none is named."""
+    wanted = packages or PACKAGES
+    return [file for file in project_files() if file.suffix in suffixes and file.relative_to(ROOT).parts[0] in wanted]
+
+
+def module_name(file: Path) -> str:
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(file: Path) -> Iterator[str]:
+    """Absolute dotted names that a .py, .pyx or .pxd file imports, wherever in the file the import stands."""
+    text = file.read_text()
+    if file.suffix != ".py":
+        for match in CIMPORT.finditer(text):
+            yield match[1] or match[2]
+        return
+    package = module_name(file) if file.name == "__init__.py" else module_name(file).rpartition(".")[0]
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            up = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*up, *([node.module] if node.module else [])])
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def shown(file: Path) -> str:
+    return str(file.relative_to(ROOT))
