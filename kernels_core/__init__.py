@@ -1,1 +1,65 @@
-"""placeholder docstring: filled by the compiler module."""
+"""The engine of Maskscope: grammar-constrained decoding on interned Earley sets.
+
+    from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo, allocate_token_bitmask
+
+    info = TokenizerInfo([b"a", b"b", b"ab", b"</s>"], stop_token_ids=[3])
+    compiled = GrammarCompiler(info).compile_grammar('root ::= "a" "b"*')
+    matcher = GrammarMatcher(compiled)
+    bitmask = allocate_token_bitmask(1, info.vocab_size)
+    matcher.fill_next_token_bitmask(bitmask)        # bit i of row 0: may token i come next?
+
+Needs numpy alone; torch tensors are welcome, torch is not imported.  Data flows one way:
+`grammar` -> `automata` -> `earley` -> `masks` -> `compiler` / `matcher`; `inspect` looks at all of them.
+"""
+
+from kernels_core import _freshness
+
+_freshness.check()
+
+from kernels_core.compiler import CompiledGrammar, GrammarCompiler  # noqa: E402
+from kernels_core.errors import (  # noqa: E402
+    BudgetExceededError,
+    DeadEndError,
+    GrammarError,
+    GrammarSyntaxError,
+    MaskscopeError,
+    MatcherTerminatedError,
+    TokenizerError,
+    UnsupportedFeatureError,
+)
+from kernels_core.grammar import Grammar  # noqa: E402
+from kernels_core.masks.bitmask import (  # noqa: E402
+    allocate_token_bitmask,
+    apply_token_bitmask_inplace,
+    bitmask_dtype,
+    get_bitmask_shape,
+    reset_token_bitmask,
+)
+from kernels_core.matcher import GrammarMatcher  # noqa: E402
+from kernels_core.options import Options  # noqa: E402
+from kernels_core.tokens import TokenizerInfo, VocabType  # noqa: E402
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BudgetExceededError",
+    "CompiledGrammar",
+    "DeadEndError",
+    "Grammar",
+    "GrammarCompiler",
+    "GrammarError",
+    "GrammarMatcher",
+    "GrammarSyntaxError",
+    "MaskscopeError",
+    "MatcherTerminatedError",
+    "Options",
+    "TokenizerError",
+    "TokenizerInfo",
+    "UnsupportedFeatureError",
+    "VocabType",
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
+    "bitmask_dtype",
+    "get_bitmask_shape",
+    "reset_token_bitmask",
+]

@@ -1,0 +1,516 @@
+# distutils: language = c++
+"""One rule's automaton: a Thompson NFA is filled in, then determinised, minimised and numbered breadth-first.
+
+Labels are byte ranges and rule calls; a call is a symbol of its own, so a state may have byte edges and call edges
+at once (the Earley parser follows both).  Minimisation is Valmari's partition refinement (Inf. Proc. Letters 112,
+2012), O(m log m) in the number of transitions, on the byte classes that the automaton's own edges tell apart.
+
+Read on: `lower.py` drives this, `../earley/machine.pyx` runs the result.
+"""
+
+from libc.stdint cimport int32_t, uint8_t
+from libcpp.algorithm cimport sort, unique
+from libcpp.pair cimport pair
+from libcpp.string cimport string
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from kernels_core.errors import BudgetExceededError
+
+__all__ = ["Fsm", "FsmBuilder"]
+
+cdef int MAX_TAGS = 16  # dotted positions remembered for one state: for people, who stop reading long before
+
+
+cdef struct ByteEdge:
+    int32_t source
+    int32_t low
+    int32_t high
+    int32_t target
+
+
+cdef struct CallEdge:
+    int32_t source
+    int32_t rule
+    int32_t target
+
+
+cdef bint _by_range(const ByteEdge& a, const ByteEdge& b) noexcept nogil:
+    if a.source != b.source:
+        return a.source < b.source
+    return a.low < b.low
+
+
+cdef class Fsm:
+    """A finished automaton; state 0 is the start, states are numbered breadth-first.
+
+    Plain tuples, made once: `byte_edges` (source, low, high, target) and `call_edges` (source, rule id, target), both
+    sorted; `accepting` one bool a state; `tags` the position ids of each state, ascending.
+    """
+
+    cdef readonly int size
+    cdef readonly tuple byte_edges
+    cdef readonly tuple call_edges
+    cdef readonly tuple accepting
+    cdef readonly tuple tags
+
+    def __init__(self, size, byte_edges, call_edges, accepting, tags):
+        self.size = size
+        self.byte_edges = byte_edges
+        self.call_edges = call_edges
+        self.accepting = accepting
+        self.tags = tags
+
+    def __repr__(self):
+        return f"Fsm({self.size} states, {len(self.byte_edges)} byte edges, {len(self.call_edges)} calls)"
+
+
+cdef class FsmBuilder:
+    """An NFA under construction.  `start` and `final` exist from the beginning; `final` must get no outgoing edges."""
+
+    cdef int _size
+    cdef vector[ByteEdge] _bytes
+    cdef vector[CallEdge] _calls
+    cdef vector[pair[int, int]] _epsilons
+    cdef vector[pair[int, int]] _tags
+    cdef readonly int start
+    cdef readonly int final
+
+    def __cinit__(self):
+        self.start = 0
+        self.final = 1
+        self._size = 2
+
+    def __len__(self):
+        return self._size
+
+    cpdef int state(self):
+        """A new state."""
+        self._size += 1
+        return self._size - 1
+
+    cpdef void bytes(self, int source, int low, int high, int target):
+        """`source --[low..high]--> target`, bounds inclusive."""
+        cdef ByteEdge edge
+        edge.source, edge.low, edge.high, edge.target = source, low, high, target
+        self._bytes.push_back(edge)
+
+    cpdef void call(self, int source, int rule, int target):
+        """`source --rule--> target`: the rule is called, and the parser comes back to `target`."""
+        cdef CallEdge edge
+        edge.source, edge.rule, edge.target = source, rule, target
+        self._calls.push_back(edge)
+
+    cpdef void epsilon(self, int source, int target):
+        """`source --ε--> target`."""
+        self._epsilons.push_back(pair[int, int](source, target))
+
+    cpdef void tag(self, int state, int position):
+        """Remember that `state` stands for the dotted position `position`."""
+        self._tags.push_back(pair[int, int](state, position))
+
+    def finish(self, *, bint proper=False, int max_states=100_000, str where="rule"):
+        """Determinise, trim, minimise and number; returns an `Fsm`.
+
+        `proper=True` takes the empty string out of the language (a counted rule's lap must consume something).
+        Raises `BudgetExceededError` past `max_states` deterministic states.  An automaton without a word has one
+        state that does not accept.
+        """
+        cdef _Determinised dfa = _Determinised()
+        dfa.run(self, proper, max_states, where)
+        dfa.trim()
+        return dfa.minimise()
+
+
+cdef class _Determinised:
+    """Subset construction's result, then trimmed and minimised in place."""
+
+    cdef int size
+    cdef vector[ByteEdge] edges
+    cdef vector[CallEdge] calls
+    cdef vector[uint8_t] accepts
+    cdef vector[vector[int]] tags
+
+    cdef int run(self, FsmBuilder nfa, bint proper, int max_states, str where) except -1:
+        cdef int n = nfa._size
+        cdef vector[vector[int]] epsilon_to, bytes_of, calls_of, tags_of
+        cdef size_t k
+        cdef int i, j, low, high, source, target, point
+        epsilon_to.resize(n)
+        bytes_of.resize(n)
+        calls_of.resize(n)
+        tags_of.resize(n)
+        for k in range(nfa._epsilons.size()):
+            epsilon_to[nfa._epsilons[k].first].push_back(nfa._epsilons[k].second)
+        for k in range(nfa._bytes.size()):
+            bytes_of[nfa._bytes[k].source].push_back(<int>k)
+        for k in range(nfa._calls.size()):
+            calls_of[nfa._calls[k].source].push_back(<int>k)
+        for k in range(nfa._tags.size()):
+            tags_of[nfa._tags[k].first].push_back(nfa._tags[k].second)
+
+        cdef vector[int] mark
+        mark.resize(n)
+        cdef int stamp = 0
+        cdef unordered_map[string, int] known
+        cdef vector[vector[int]] subsets
+        cdef vector[int] seed, closed, cuts, labels
+        cdef string key
+
+        # The start subset is kept apart from an equal one met later when the empty word is to be left out.
+        stamp += 1
+        seed.push_back(nfa.start)
+        _close(seed, epsilon_to, mark, stamp, closed)
+        subsets.push_back(closed)
+        if not proper:
+            known[_key(closed)] = 0
+        self._note(closed, nfa, tags_of, not proper)
+        i = 0
+        while i < <int>subsets.size():
+            # Byte edges: cut the alphabet where any member's range begins or ends, then one target for each piece.
+            cuts.clear()
+            for k in range(subsets[i].size()):
+                source = subsets[i][k]
+                for j in range(<int>bytes_of[source].size()):
+                    cuts.push_back(nfa._bytes[bytes_of[source][j]].low)
+                    cuts.push_back(nfa._bytes[bytes_of[source][j]].high + 1)
+            sort(cuts.begin(), cuts.end())
+            cuts.erase(unique(cuts.begin(), cuts.end()), cuts.end())
+            for point in range(<int>cuts.size() - 1):
+                low = cuts[point]
+                high = cuts[point + 1] - 1
+                seed.clear()
+                for k in range(subsets[i].size()):
+                    source = subsets[i][k]
+                    for j in range(<int>bytes_of[source].size()):
+                        if nfa._bytes[bytes_of[source][j]].low <= low and high <= nfa._bytes[bytes_of[source][j]].high:
+                            seed.push_back(nfa._bytes[bytes_of[source][j]].target)
+                if seed.empty():
+                    continue
+                stamp += 1
+                _close(seed, epsilon_to, mark, stamp, closed)
+                target = self._intern(closed, known, subsets, nfa, tags_of, max_states, where)
+                if (not self.edges.empty() and self.edges.back().source == i and self.edges.back().high == low - 1
+                        and self.edges.back().target == target):
+                    self.edges.back().high = high
+                else:
+                    self.edges.push_back(ByteEdge(i, low, high, target))
+            labels.clear()
+            for k in range(subsets[i].size()):
+                source = subsets[i][k]
+                for j in range(<int>calls_of[source].size()):
+                    labels.push_back(nfa._calls[calls_of[source][j]].rule)
+            sort(labels.begin(), labels.end())
+            labels.erase(unique(labels.begin(), labels.end()), labels.end())
+            for point in range(<int>labels.size()):
+                seed.clear()
+                for k in range(subsets[i].size()):
+                    source = subsets[i][k]
+                    for j in range(<int>calls_of[source].size()):
+                        if nfa._calls[calls_of[source][j]].rule == labels[point]:
+                            seed.push_back(nfa._calls[calls_of[source][j]].target)
+                stamp += 1
+                _close(seed, epsilon_to, mark, stamp, closed)
+                target = self._intern(closed, known, subsets, nfa, tags_of, max_states, where)
+                self.calls.push_back(CallEdge(i, labels[point], target))
+            i += 1
+        self.size = <int>subsets.size()
+        return 0
+
+    cdef int _intern(self, vector[int]& subset, unordered_map[string, int]& known, vector[vector[int]]& subsets,
+                     FsmBuilder nfa, vector[vector[int]]& tags_of, int max_states, str where) except -1:
+        cdef string key = _key(subset)
+        if known.count(key):
+            return known[key]
+        cdef int number = <int>subsets.size()
+        if number >= max_states:
+            raise BudgetExceededError("automaton states", max_states, where)
+        known[key] = number
+        subsets.push_back(subset)
+        self._note(subset, nfa, tags_of, True)
+        return number
+
+    cdef void _note(self, vector[int]& subset, FsmBuilder nfa, vector[vector[int]]& tags_of, bint may_accept):
+        cdef vector[int] tags
+        cdef bint accepting = False
+        cdef size_t i, j
+        for i in range(subset.size()):
+            accepting = accepting or subset[i] == nfa.final
+            for j in range(tags_of[subset[i]].size()):
+                tags.push_back(tags_of[subset[i]][j])
+        accepting = accepting and may_accept
+        self.accepts.push_back(accepting)
+        self.tags.push_back(tags)
+
+    cdef void trim(self):
+        """Drop states from which no accepting state can be reached (all are reachable); the start always stays."""
+        cdef vector[vector[int]] back
+        cdef vector[int] stack, number
+        cdef vector[uint8_t] alive
+        cdef vector[ByteEdge] edges
+        cdef vector[CallEdge] calls
+        cdef vector[uint8_t] accepts
+        cdef vector[vector[int]] tags
+        cdef size_t k
+        cdef int i, top
+        back.resize(self.size)
+        alive.resize(self.size)
+        number.resize(self.size)
+        for k in range(self.edges.size()):
+            back[self.edges[k].target].push_back(self.edges[k].source)
+        for k in range(self.calls.size()):
+            back[self.calls[k].target].push_back(self.calls[k].source)
+        for i in range(self.size):
+            if self.accepts[i]:
+                alive[i] = 1
+                stack.push_back(i)
+        while not stack.empty():
+            top = stack.back()
+            stack.pop_back()
+            for k in range(back[top].size()):
+                if not alive[back[top][k]]:
+                    alive[back[top][k]] = 1
+                    stack.push_back(back[top][k])
+        top = 0
+        for i in range(self.size):
+            if alive[i] or i == 0:
+                number[i] = top
+                top += 1
+                accepts.push_back(self.accepts[i])
+                tags.push_back(self.tags[i])
+        for k in range(self.edges.size()):
+            if alive[self.edges[k].source] and alive[self.edges[k].target]:
+                edges.push_back(ByteEdge(number[self.edges[k].source], self.edges[k].low, self.edges[k].high,
+                                         number[self.edges[k].target]))
+        for k in range(self.calls.size()):
+            if alive[self.calls[k].source] and alive[self.calls[k].target]:
+                calls.push_back(CallEdge(number[self.calls[k].source], self.calls[k].rule,
+                                         number[self.calls[k].target]))
+        self.edges.swap(edges)
+        self.calls.swap(calls)
+        self.accepts.swap(accepts)
+        self.tags.swap(tags)
+        self.size = top
+
+    cdef object minimise(self):
+        cdef vector[int] sources, labels, targets, block
+        cdef int i, j, first, last
+        cdef size_t k
+        # Byte classes that this automaton's edges tell apart: expanding edges over classes keeps transitions few.
+        cdef vector[uint8_t] cut_at
+        cut_at.resize(257)
+        for k in range(self.edges.size()):
+            cut_at[self.edges[k].low] = 1
+            cut_at[self.edges[k].high + 1] = 1
+        cdef vector[int] class_of
+        class_of.resize(257)
+        j = 0
+        for i in range(1, 257):
+            if cut_at[i]:
+                j += 1
+            class_of[i] = j
+        for k in range(self.edges.size()):
+            first, last = class_of[self.edges[k].low], class_of[self.edges[k].high]
+            for i in range(first, last + 1):
+                sources.push_back(self.edges[k].source)
+                labels.push_back(i)
+                targets.push_back(self.edges[k].target)
+        for k in range(self.calls.size()):
+            sources.push_back(self.calls[k].source)
+            labels.push_back(257 + self.calls[k].rule)
+            targets.push_back(self.calls[k].target)
+        _coarsest_partition(self.size, sources, labels, targets, self.accepts, block)
+        return self._quotient(block)
+
+    cdef object _quotient(self, vector[int]& block):
+        """The quotient automaton, blocks numbered breadth-first from the start, edges in order, neighbours merged."""
+        cdef vector[vector[int]] edges_of, calls_of
+        cdef vector[int] number, order
+        cdef int i, k, head, source, blocks = 0
+        cdef size_t m
+        for i in range(self.size):
+            blocks = max(blocks, block[i] + 1)
+        number.assign(blocks, -1)
+        edges_of.resize(self.size)
+        calls_of.resize(self.size)
+        sort(self.edges.begin(), self.edges.end(), _by_range)
+        for m in range(self.edges.size()):
+            edges_of[self.edges[m].source].push_back(<int>m)
+        for m in range(self.calls.size()):
+            calls_of[self.calls[m].source].push_back(<int>m)
+        # One representative a block; its edges stand for all.
+        number[block[0]] = 0
+        order.push_back(0)
+        head = 0
+        cdef list byte_edges = [], call_edges = []
+        cdef int low, high, target, current
+        while head < <int>order.size():
+            source = order[head]
+            low = high = current = -1
+            for m in range(edges_of[source].size()):
+                k = edges_of[source][m]
+                target = block[self.edges[k].target]
+                if number[target] < 0:
+                    number[target] = <int>order.size()
+                    order.push_back(self.edges[k].target)
+                target = number[target]
+                if target == current and self.edges[k].low == high + 1:
+                    high = self.edges[k].high
+                    continue
+                if current >= 0:
+                    byte_edges.append((head, low, high, current))
+                low, high, current = self.edges[k].low, self.edges[k].high, target
+            if current >= 0:
+                byte_edges.append((head, low, high, current))
+            for m in range(calls_of[source].size()):
+                k = calls_of[source][m]
+                target = block[self.calls[k].target]
+                if number[target] < 0:
+                    number[target] = <int>order.size()
+                    order.push_back(self.calls[k].target)
+                call_edges.append((head, self.calls[k].rule, number[target]))
+            head += 1
+        cdef list tags = [set() for _ in range(order.size())]
+        for i in range(self.size):
+            if number[block[i]] >= 0:
+                for m in range(self.tags[i].size()):
+                    tags[number[block[i]]].add(self.tags[i][m])
+        accepting = tuple([bool(self.accepts[order[i]]) for i in range(<int>order.size())])
+        return Fsm(<int>order.size(), tuple(byte_edges), tuple(call_edges), accepting,
+                   tuple([tuple(sorted(one)[:MAX_TAGS]) for one in tags]))
+
+
+cdef string _key(vector[int]& subset):
+    return string(<char*>subset.data(), subset.size() * sizeof(int))
+
+
+cdef void _close(vector[int]& seed, vector[vector[int]]& epsilon_to, vector[int]& mark, int stamp,
+                 vector[int]& closed):
+    """ε-closure of `seed` into `closed`, ascending; `mark[s] == stamp` is "already in"."""
+    cdef size_t i = 0, j
+    cdef int target
+    closed.clear()
+    for j in range(seed.size()):
+        if mark[seed[j]] != stamp:
+            mark[seed[j]] = stamp
+            closed.push_back(seed[j])
+    while i < closed.size():
+        for j in range(epsilon_to[closed[i]].size()):
+            target = epsilon_to[closed[i]][j]
+            if mark[target] != stamp:
+                mark[target] = stamp
+                closed.push_back(target)
+        i += 1
+    sort(closed.begin(), closed.end())
+
+
+cdef class _Partition:
+    """A refinable partition of 0..n-1: `mark` elements, then `split` every block into marked and unmarked.
+
+    Invariants: `elements[first[b]:past[b]]` is block b, its first `marked[b]` elements are the marked ones;
+    `location[elements[i]] == i`; `block[e]` is the block of e.
+    """
+
+    cdef int count
+    cdef vector[int] elements, location, block, first, past, marked, touched
+
+    cdef void init(self, int n):
+        cdef int i
+        self.count = 1 if n > 0 else 0
+        for i in range(n):
+            self.elements.push_back(i)
+            self.location.push_back(i)
+            self.block.push_back(0)
+        self.first.push_back(0)
+        self.past.push_back(n)
+        self.marked.push_back(0)
+
+    cdef void mark(self, int element):
+        cdef int b = self.block[element]
+        cdef int i = self.location[element]
+        cdef int j = self.first[b] + self.marked[b]
+        if i < j:
+            return
+        cdef int other = self.elements[j]
+        self.elements[i] = other
+        self.location[other] = i
+        self.elements[j] = element
+        self.location[element] = j
+        if self.marked[b] == 0:
+            self.touched.push_back(b)
+        self.marked[b] += 1
+
+    cdef void split(self):
+        """The smaller half of each split block gets the new number, which is what makes refinement n log n."""
+        cdef int b, middle, i
+        while not self.touched.empty():
+            b = self.touched.back()
+            self.touched.pop_back()
+            middle = self.first[b] + self.marked[b]
+            if middle == self.past[b]:
+                self.marked[b] = 0
+                continue
+            if self.marked[b] <= self.past[b] - middle:
+                self.first.push_back(self.first[b])
+                self.past.push_back(middle)
+                self.first[b] = middle
+            else:
+                self.first.push_back(middle)
+                self.past.push_back(self.past[b])
+                self.past[b] = middle
+            self.marked.push_back(0)
+            self.marked[b] = 0
+            for i in range(self.first[self.count], self.past[self.count]):
+                self.block[self.elements[i]] = self.count
+            self.count += 1
+
+
+cdef void _coarsest_partition(int n, vector[int]& sources, vector[int]& labels, vector[int]& targets,
+                              vector[uint8_t]& accepts, vector[int]& block):
+    """Valmari's algorithm: states refine transitions ("cords") and cords refine states until nothing changes."""
+    cdef _Partition states = _Partition(), cords = _Partition()
+    cdef int m = <int>sources.size()
+    cdef int i, j, b = 1, c = 0, state
+    cdef vector[vector[int]] into
+    cdef unordered_map[int, int] cord_of_label
+    states.init(n)
+    for i in range(n):
+        if accepts[i]:
+            states.mark(i)
+    states.split()
+    if m:
+        cords.init(m)
+        into.resize(n)
+        for i in range(m):
+            into[targets[i]].push_back(i)
+        # Start with one cord for each label.
+        _split_by_label(cords, labels)
+        while c < cords.count:
+            for i in range(cords.first[c], cords.past[c]):
+                states.mark(sources[cords.elements[i]])
+            states.split()
+            c += 1
+            while b < states.count:
+                for i in range(states.first[b], states.past[b]):
+                    state = states.elements[i]
+                    for j in range(<int>into[state].size()):
+                        cords.mark(into[state][j])
+                cords.split()
+                b += 1
+    block.swap(states.block)
+
+
+cdef void _split_by_label(_Partition cords, vector[int]& labels):
+    cdef vector[pair[int, int]] order
+    cdef size_t i, j
+    for i in range(labels.size()):
+        order.push_back(pair[int, int](labels[i], <int>i))
+    sort(order.begin(), order.end())
+    i = 0
+    while i < order.size():
+        j = i
+        while j < order.size() and order[j].first == order[i].first:
+            cords.mark(order[j].second)
+            j += 1
+        cords.split()
+        i = j

@@ -1,0 +1,352 @@
+"""From the grammar IR to one automaton for each rule.
+
+Each rule's body is spelt out as a Thompson NFA (`FsmBuilder`) with an explicit stack, so depth is not limited by
+Python's.  Three things happen on the way:
+
+- a call of a rule that can be empty also gets an ε-edge, so the parser never has to complete an empty rule;
+- a small rule that is not recursive is spelt out at its call (`Options.inline_limit`);
+- a counted repetition becomes plain copies when that is cheap (`Options.unroll_limit`), else a call of a *counted
+  rule*: the automaton of one lap, and bounds on the number of laps that the parser keeps in its items.
+
+Read on: `fsm.pyx` (determinise, minimise), `../earley/machine.pyx` (runs the result).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernels_core.automata.fsm import Fsm, FsmBuilder
+from kernels_core.automata.utf8 import utf8_sequences
+from kernels_core.errors import BudgetExceededError
+from kernels_core.grammar.analysis import components, nullable_rules, recursive_rules
+from kernels_core.grammar.ir import (
+    ByteSet,
+    CharSet,
+    Choice,
+    Empty,
+    GrammarIR,
+    Literal,
+    Never,
+    Node,
+    Repeat,
+    RuleRef,
+    Seq,
+)
+from kernels_core.grammar.nodes import fold
+from kernels_core.options import Options
+
+__all__ = ["LoweredGrammar", "LoweredRule", "Position", "lower"]
+
+_WIDE_CLASS = 64  # code points; a loop over more than that is shared by a rule of its own instead of inlined
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a rule's body: before the node at `path`, `offset` bytes into it if it is a literal.
+
+    `path` lists child indices from the body down; `offset == AFTER` is the place behind the node.
+    """
+
+    rule: str
+    path: tuple[int, ...]
+    offset: int = 0
+
+
+AFTER = -1
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredRule:
+    """A rule's automaton.  `source` is the IR rule it came from (its own name unless it is a counted rule).
+
+    `repeat` is (minimum, maximum or None) for a counted rule.  `nullable` rules are called with an ε-edge beside the
+    call; their automata may or may not accept the empty word at the start.
+    """
+
+    name: str
+    source: str
+    fsm: Fsm
+    repeat: tuple[int, int | None] | None
+
+
+@dataclass(frozen=True)
+class LoweredGrammar:
+    """All automata of a grammar; rule ids are indices into `rules`, rule 0 is the root.  `positions` by tag."""
+
+    ir: GrammarIR
+    rules: tuple[LoweredRule, ...]
+    positions: tuple[Position, ...]
+
+
+def lower(ir: GrammarIR, options: Options) -> LoweredGrammar:
+    """Lower every rule of `ir`, which must be in normal form (`grammar.analysis.normal_form`: all rules productive).
+
+    Raises `BudgetExceededError` past `options.max_states` states.
+    """
+    return _Lowering(ir, options).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A rule that was called and still has to be lowered."""
+
+    name: str
+    source: str
+    body: Node
+    path: tuple[int, ...]
+    repeat: tuple[int, int | None] | None
+
+
+class _Lowering:
+    def __init__(self, ir: GrammarIR, options: Options) -> None:
+        self._ir = ir
+        self._options = options
+        self._nullable = nullable_rules(ir)
+        self._inline_cost: dict[str, int] = {}
+        self._inline_width: dict[str, int] = {}
+        self._pending: list[_Pending] = []
+        self._rule_ids: dict[str, int] = {}
+        self._counted: dict[tuple[str, Node, int, int | None], int] = {}
+        self._positions: list[Position] = []
+        self._position_ids: dict[Position, int] = {}
+        self._find_inlineable()
+
+    def run(self) -> LoweredGrammar:
+        self._rule_id(self._ir.root)
+        rules: list[LoweredRule] = []
+        states = 0
+        while len(rules) < len(self._pending):  # lowering a rule may add the rules it calls
+            pending = self._pending[len(rules)]
+            fsm = self._build(pending, self._options.max_states - states)
+            states += fsm.size
+            rules.append(LoweredRule(pending.name, pending.source, fsm, pending.repeat))
+        return LoweredGrammar(self._ir, tuple(rules), tuple(self._positions))
+
+    # -- what a rule is called, and whether it is called at all -------------------------------------------------
+
+    def _rule_id(self, name: str) -> int:
+        if name not in self._rule_ids:
+            self._rule_ids[name] = len(self._pending)
+            self._pending.append(_Pending(name, name, self._ir.rules[name].body, (), None))
+        return self._rule_ids[name]
+
+    def _counted_id(self, source: str, path: tuple[int, ...], node: Repeat, minimum: int) -> int:
+        key = (source, node.item, minimum, node.maximum)
+        if key not in self._counted:
+            self._counted[key] = len(self._pending)
+            bounds = f"{minimum}," + ("" if node.maximum is None else str(node.maximum))
+            name = f"{source}{{{bounds}}}"
+            taken = sum(1 for pending in self._pending if pending.name.startswith(name))
+            name += "'" * taken
+            self._pending.append(_Pending(name, source, node.item, (*path, 0), (minimum, node.maximum)))
+        return self._counted[key]
+
+    def _find_inlineable(self) -> None:
+        """Costs of the rules that are spelt out at their calls, callees first."""
+        if self._options.inline_limit == 0:
+            return
+        recursive = recursive_rules(self._ir)
+        for name in (name for group in components(self._ir) for name in group):
+            if name == self._ir.root or name in recursive:
+                continue
+            body = self._ir.rules[name].body
+            cost = self._cost(body)
+            if cost is None or cost > self._options.inline_limit:
+                continue
+            looped, width = self._class_widths(body)
+            if looped <= _WIDE_CLASS:
+                self._inline_cost[name] = cost
+                self._inline_width[name] = width
+
+    def _cost(self, body: Node) -> int | None:
+        """Edges `body` would take if spelt out here; None if it calls a rule that is not inlined."""
+        total = 0
+        stack: list[tuple[Node, int]] = [(body, 1)]
+        while stack:
+            node, times = stack.pop()
+            match node:
+                case Literal(value):
+                    total += times * len(value)
+                case CharSet(ranges):
+                    total += times * sum(len(sequence) for sequence in utf8_sequences(ranges))
+                case ByteSet():
+                    total += times
+                case Seq(items) | Choice(items):
+                    stack += [(item, times) for item in items]
+                case Repeat(item, minimum, maximum):
+                    stack.append((item, times * max(1, minimum if maximum is None else maximum)))
+                case RuleRef(name):
+                    if name not in self._inline_cost:
+                        return None
+                    total += times * self._inline_cost[name]
+            if total > self._options.inline_limit + self._options.unroll_limit:
+                return None if total > 1 << 20 else total
+        return total
+
+    def _class_widths(self, body: Node) -> tuple[int, int]:
+        """The widest character class inside a repetition of `body`, and the widest anywhere, in code points."""
+        looped = widest = 0
+        stack: list[tuple[Node, bool]] = [(body, False)]
+        while stack:
+            node, in_loop = stack.pop()
+            width = 0
+            match node:
+                case CharSet(ranges) | ByteSet(ranges):
+                    width = sum(last - first + 1 for first, last in ranges)
+                case Seq(items) | Choice(items):
+                    stack += [(item, in_loop) for item in items]
+                case Repeat(item, _, maximum):
+                    stack.append((item, in_loop or maximum is None or maximum > 1))
+                case RuleRef(name):
+                    width = self._inline_width[name]
+            widest = max(widest, width)
+            if in_loop:
+                looped = max(looped, width)
+        return looped, widest
+
+    # -- one rule's NFA -----------------------------------------------------------------------------------------
+
+    def _build(self, pending: _Pending, budget: int) -> Fsm:
+        if budget <= 0:
+            raise BudgetExceededError("automaton states", self._options.max_states, f"rule {pending.name!r}")
+        fsm = FsmBuilder()
+        self._tag(fsm, fsm.final, Position(pending.source, pending.path, AFTER))
+        stack = [(pending.body, fsm.start, fsm.final, pending.source, pending.path)]
+        while stack:
+            node, source, target, rule, path = stack.pop()
+            match node:
+                case Empty():
+                    fsm.epsilon(source, target)
+                case Never():
+                    pass
+                case Literal(value):
+                    self._literal(fsm, value, source, target, rule, path)
+                case CharSet(ranges):
+                    self._tag(fsm, source, Position(rule, path))
+                    for sequence in utf8_sequences(ranges):
+                        at = source
+                        for low, high in sequence[:-1]:
+                            state = fsm.state()
+                            fsm.bytes(at, low, high, state)
+                            at = state
+                        fsm.bytes(at, *sequence[-1], target)
+                case ByteSet(ranges):
+                    self._tag(fsm, source, Position(rule, path))
+                    for low, high in ranges:
+                        fsm.bytes(source, low, high, target)
+                case Seq(items):
+                    joints = [source, *(fsm.state() for _ in items[1:]), target]
+                    for i, item in enumerate(items):
+                        stack.append((item, joints[i], joints[i + 1], rule, (*path, i)))
+                case Choice(items):
+                    # Safe to share: spelling out a node only adds edges out of `source` and into `target`.
+                    for i, item in enumerate(items):
+                        stack.append((item, source, target, rule, (*path, i)))
+                case RuleRef(name):
+                    if name in self._inline_cost:
+                        stack.append((self._ir.rules[name].body, source, target, name, ()))
+                        continue
+                    self._tag(fsm, source, Position(rule, path))
+                    fsm.call(source, self._rule_id(name), target)
+                    if name in self._nullable:
+                        fsm.epsilon(source, target)
+                case Repeat():
+                    self._repeat(fsm, node, source, target, rule, path, stack)
+            if len(fsm) > 50 * self._options.max_states:
+                raise BudgetExceededError("automaton states", self._options.max_states, f"rule {pending.name!r}")
+        where = f"rule {pending.name!r}"
+        return fsm.finish(proper=pending.repeat is not None, max_states=budget, where=where)
+
+    def _literal(
+        self, fsm: FsmBuilder, value: bytes, source: int, target: int, rule: str, path: tuple[int, ...]
+    ) -> None:
+        at = source
+        for i, byte in enumerate(value):
+            self._tag(fsm, at, Position(rule, path, i))
+            after = target if i == len(value) - 1 else fsm.state()
+            fsm.bytes(at, byte, byte, after)
+            at = after
+
+    def _repeat(
+        self,
+        fsm: FsmBuilder,
+        node: Repeat,
+        source: int,
+        target: int,
+        rule: str,
+        path: tuple[int, ...],
+        stack: list[tuple[Node, int, int, str, tuple[int, ...]]],
+    ) -> None:
+        item, minimum, maximum = node.item, node.minimum, node.maximum
+        inner = (*path, 0)
+        if maximum == 0:
+            fsm.epsilon(source, target)
+            return
+        if maximum is None and minimum <= 1:
+            # One loop between two fresh joints, so that nothing leaks into what `source` and `target` also serve.
+            first, last = fsm.state(), fsm.state()
+            fsm.epsilon(source, first)
+            fsm.epsilon(last, first)
+            fsm.epsilon(last, target)
+            if minimum == 0:
+                fsm.epsilon(source, target)
+            stack.append((item, first, last, rule, inner))
+            return
+        copies = minimum + 1 if maximum is None else maximum
+        cost = self._cost(item)
+        if cost is not None and cost * copies <= self._options.unroll_limit:
+            self._unroll(fsm, node, source, target, rule, inner, stack)
+            return
+        # An item that can be empty fills up missing laps for free; the laps that count are the non-empty ones.
+        if self._can_be_empty(item):
+            minimum = 0
+        self._tag(fsm, source, Position(rule, path))
+        fsm.call(source, self._counted_id(rule, path, node, minimum), target)
+        if minimum == 0:
+            fsm.epsilon(source, target)
+
+    def _unroll(
+        self,
+        fsm: FsmBuilder,
+        node: Repeat,
+        source: int,
+        target: int,
+        rule: str,
+        inner: tuple[int, ...],
+        stack: list[tuple[Node, int, int, str, tuple[int, ...]]],
+    ) -> None:
+        copies = node.minimum if node.maximum is None else node.maximum
+        at = source
+        for lap in range(copies):
+            if lap >= node.minimum:
+                fsm.epsilon(at, target)
+            after = fsm.state()
+            stack.append((node.item, at, after, rule, inner))
+            at = after
+        fsm.epsilon(at, target)
+        if node.maximum is None:
+            stack.append((Repeat(node.item, 0, None), at, target, rule, inner[:-1]))
+
+    def _can_be_empty(self, node: Node) -> bool:
+        def combine(node: Node, below: list[bool]) -> bool:
+            match node:
+                case Empty():
+                    return True
+                case Seq():
+                    return all(below)
+                case Choice():
+                    return any(below)
+                case Repeat(_, minimum, _):
+                    return minimum == 0 or below[0]
+                case RuleRef(name):
+                    return name in self._nullable
+                case _:
+                    return False
+
+        return fold(node, combine)
+
+    def _tag(self, fsm: FsmBuilder, state: int, position: Position) -> None:
+        number = self._position_ids.setdefault(position, len(self._positions))
+        if number == len(self._positions):
+            self._positions.append(position)
+        fsm.tag(state, number)

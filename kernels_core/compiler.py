@@ -1,0 +1,141 @@
+"""`GrammarCompiler` and `CompiledGrammar`: from a grammar and a vocabulary to something that can be matched against.
+
+Compiling lowers the grammar to automata and no more: parser states and masks are made when they are first met.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cached_property
+from typing import Any
+from weakref import WeakValueDictionary
+
+from kernels_core.automata.lower import LoweredGrammar, lower
+from kernels_core.earley.machine import Machine
+from kernels_core.grammar import Grammar
+from kernels_core.inspect.layout import StateTable
+from kernels_core.inspect.look import cache_stats
+from kernels_core.inspect.snapshots import Automaton, CacheStats
+from kernels_core.masks.cache import MaskCache
+from kernels_core.masks.trie import TokenTrie
+from kernels_core.options import Options
+from kernels_core.tokens import TokenizerInfo
+
+__all__ = ["CompiledGrammar", "GrammarCompiler"]
+
+_TRIES: WeakValueDictionary[str, TokenTrie] = WeakValueDictionary()
+_TRIES_LOCK = threading.Lock()
+
+
+def _trie(info: TokenizerInfo) -> TokenTrie:
+    """The vocabulary's trie, one for all compilers of equal vocabularies in this process."""
+    with _TRIES_LOCK:
+        trie = _TRIES.get(info.fingerprint)
+        if trie is None:
+            excluded = {*info.special_token_ids, *info.stop_token_ids}
+            trie = _TRIES[info.fingerprint] = TokenTrie(info.decoded_vocab, excluded)
+        return trie
+
+
+class CompiledGrammar:
+    """A grammar lowered for a vocabulary.  Make one with `GrammarCompiler`; give it to `GrammarMatcher`.
+
+    Everything that matchers compute (parser states, masks) is kept here and shared by all of them.
+    """
+
+    def __init__(self, grammar: Grammar, tokenizer_info: TokenizerInfo, options: Options) -> None:
+        self.grammar = grammar
+        self.tokenizer_info = tokenizer_info
+        self.options = options
+        self.lowered: LoweredGrammar = lower(grammar.ir, options)
+        self.machine = Machine(self.lowered, max_bytes=options.max_bytes, where=f"grammar {grammar.ir.root!r}")
+        self.masks = MaskCache(_trie(tokenizer_info), self.machine)
+
+    @cached_property
+    def state_table(self) -> StateTable:
+        """Automata by state id, for inspection."""
+        return StateTable(self.lowered)
+
+    @cached_property
+    def vocab(self) -> tuple[bytes, ...]:
+        """Tokens' bytes by id."""
+        return tuple(self.tokenizer_info.decoded_vocab)
+
+    @property
+    def memory_size_bytes(self) -> int:
+        """Bytes held by parser states, token sets and masks; the vocabulary's trie is shared and not counted."""
+        counters = self.masks.counters()
+        return int(self.machine.nbytes + counters["mask_bytes"] + counters["token_set_bytes"])
+
+    def automaton(self) -> Automaton:
+        """All rule automata, to draw or to read."""
+        return self.state_table.automaton
+
+    def cache_stats(self) -> CacheStats:
+        """What is interned and cached, and how often it was found."""
+        return cache_stats(self)
+
+    def __repr__(self) -> str:
+        root = self.grammar.ir.root
+        states = self.machine.state_count
+        return (
+            f"<CompiledGrammar {root}: {len(self.lowered.rules):,} rules, {states:,} states, "
+            f"{self.tokenizer_info.vocab_size:,} tokens, {self.memory_size_bytes / 1e6:.2f} MB>"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What was computed stays behind: it is cheaper to compute again than to move.
+        return CompiledGrammar, (self.grammar, self.tokenizer_info, self.options)
+
+
+class GrammarCompiler:
+    """Compiles grammars for one vocabulary, and remembers what it compiled (`cache_enabled`).
+
+    Safe to use from several threads.
+    """
+
+    def __init__(
+        self, tokenizer_info: TokenizerInfo, *, options: Options | None = None, cache_enabled: bool = True
+    ) -> None:
+        if not isinstance(tokenizer_info, TokenizerInfo):
+            raise TypeError(f"GrammarCompiler takes a TokenizerInfo, not {type(tokenizer_info).__name__}")
+        self.tokenizer_info = tokenizer_info
+        self.options = options or Options()
+        self.cache_enabled = cache_enabled
+        self._cache: dict[Grammar, CompiledGrammar] = {}
+        self._lock = threading.Lock()
+
+    def compile_grammar(self, grammar: Grammar | str, *, root_rule_name: str = "root") -> CompiledGrammar:
+        """Compile a `Grammar`, or EBNF text with `root_rule_name` as its start."""
+        if isinstance(grammar, str):
+            grammar = Grammar.from_ebnf(grammar, root_rule_name=root_rule_name)
+        elif not isinstance(grammar, Grammar):
+            raise TypeError(f"compile_grammar takes a Grammar or EBNF text, not {type(grammar).__name__}")
+        if not self.cache_enabled:
+            return CompiledGrammar(grammar, self.tokenizer_info, self.options)
+        with self._lock:
+            found = self._cache.get(grammar)
+            if found is None or found.grammar.source != grammar.source:  # spans must fit the text that was given
+                found = self._cache[grammar] = CompiledGrammar(grammar, self.tokenizer_info, self.options)
+            return found
+
+    def compile_regex(self, regex: str) -> CompiledGrammar:
+        """Compile a regular expression, matched as a whole."""
+        return self.compile_grammar(Grammar.from_regex(regex))
+
+    def compile_builtin_json_grammar(self) -> CompiledGrammar:
+        """Compile the grammar of any JSON value."""
+        return self.compile_grammar(Grammar.builtin_json_grammar())
+
+    def clear_cache(self) -> None:
+        """Forget compiled grammars; those still in use live on."""
+        with self._lock:
+            self._cache.clear()
+
+    def get_cache_size_bytes(self) -> int:
+        """Bytes held by the compiled grammars that are remembered."""
+        with self._lock:
+            return sum(compiled.memory_size_bytes for compiled in self._cache.values())
+
+    def __repr__(self) -> str:
+        return f"<GrammarCompiler for {self.tokenizer_info.vocab_size:,} tokens, {len(self._cache)} grammars cached>"

@@ -1,0 +1,653 @@
+# distutils: language = c++
+"""The Earley parser as a machine of interned sets.
+
+An *item* is (automaton state, frame, lap counter).  A *frame* is the return context of a predicted rule: the items
+that wait for it, which is Earley's origin made canonical.  A *set* is the closure of items; sets, frames and the
+kernels that sets are closed from are interned by content, so equal parser states are one pointer, and
+`step(set, byte)` is remembered on the set.  Parsing is a walk in a deterministic machine that is built as it is used.
+
+Closing a kernel (`close`) is Earley's complete and predict:
+
+1. *complete*: an accepting item adds what its frame returns to; in a counted rule it also ends a lap;
+2. *predict*: every call of a rule in the set contributes to one new frame for that rule;
+3. *resolve*: new frames may refer to each other (left recursion), so they are interned a strongly connected
+   component at a time; a frame that refers to itself is part of a group with a canonical order;
+4. only scannable items stay in the set: everything else has done its work.
+
+Two rules keep this small.  A call that returns to a *tail* (an accepting state without edges) passes on its caller's
+returns instead (Leo 1991), so right recursion does not grow.  Rules that can be empty were given ε-edges at their
+calls by `automata.lower`, so no rule predicted here completes here.
+
+ACCEPT and ESCAPE are pseudo-states without edges.  Frame ROOT returns to ACCEPT: the text may end.  Frame BOTTOM is
+an unknown caller and returns to ESCAPE; `masks.token_sets` runs rules on it to learn what does not depend on callers.
+
+Read on: `../masks/token_sets.pyx`, `../matcher.pyx`; `../inspect/classic.py` shows the textbook sets.
+"""
+
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp, memcpy, memset
+from libcpp.algorithm cimport sort, unique
+
+from kernels_core.errors import BudgetExceededError
+
+__all__ = ["ACCEPT", "BOTTOM", "ESCAPE", "FIRST_STATE", "ROOT", "Machine"]
+
+ACCEPT, ESCAPE = 0, 1      # states
+ROOT, BOTTOM = 0, 1        # frames
+FIRST_STATE = 2            # id of the root automaton's start
+
+cdef int32_t C_ACCEPT = 0, C_ESCAPE = 1, C_ROOT = 0, C_BOTTOM = 1
+
+
+cdef bint _less(const Item& a, const Item& b) noexcept nogil:
+    if a.state != b.state:
+        return a.state < b.state
+    if a.frame != b.frame:
+        return a.frame < b.frame
+    return a.counter < b.counter
+
+
+cdef bint _same(const Item& a, const Item& b) noexcept nogil:
+    return a.state == b.state and a.frame == b.frame and a.counter == b.counter
+
+
+cdef void _normalise(vector[Item]& items) noexcept nogil:
+    if items.size() > 1:
+        sort(items.begin(), items.end(), _less)
+        items.erase(unique(items.begin(), items.end(), _same), items.end())
+
+
+cdef uint64_t _hash(const void* data, size_t size) noexcept nogil:
+    """64-bit mix of `size` bytes, a multiple of 4."""
+    cdef const uint32_t* words = <const uint32_t*>data
+    cdef uint64_t h = 0x9E3779B97F4A7C15ULL ^ (size * 0xBF58476D1CE4E5B9ULL)
+    cdef size_t i
+    for i in range(size // 4):
+        h = (h ^ words[i]) * 0xD6E8FEB86659FD93ULL
+        h ^= h >> 32
+    return h
+
+
+cdef void _add(vector[Item]& items, int32_t state, int32_t frame, int32_t counter) noexcept nogil:
+    """Append unless present.  Linear: closures hold a handful of items, and a budget stops those that do not."""
+    cdef size_t i
+    for i in range(items.size()):
+        if items[i].state == state and items[i].frame == frame and items[i].counter == counter:
+            return
+    items.push_back(Item(state, frame, counter))
+
+
+cdef class Arena:
+    """Memory that is taken piece by piece and given back all at once; pieces never move."""
+
+    def __cinit__(self):
+        self.free = NULL
+        self.left = 0
+        self.nbytes = 0
+
+    def __dealloc__(self):
+        cdef size_t i
+        for i in range(self.blocks.size()):
+            free(self.blocks[i])
+
+    cdef void* take(self, size_t size) except NULL:
+        """`size` zeroed bytes, 8-byte aligned."""
+        cdef size_t block
+        size = (size + 7) & ~<size_t>7
+        if size > self.left:
+            block = max(size, <size_t>1 << 16)
+            self.free = <char*>malloc(block)
+            if self.free == NULL:
+                self.left = 0
+                raise MemoryError(f"cannot take {block:,} bytes for interned parser states")
+            self.blocks.push_back(self.free)
+            self.left = block
+            self.nbytes += block
+        cdef char* taken = self.free
+        self.free += size
+        self.left -= size
+        memset(taken, 0, size)
+        return taken
+
+
+cdef class Machine:
+    """All parser states of one compiled grammar that have been met so far.
+
+    Thread safety: calls need the GIL.  Invariants: equal sets are one `SetRec`, equal frames one `FrameRec`; records
+    never move and live as long as the machine; scratch vectors are empty or stale between calls, never read.
+    """
+
+    def __init__(self, lowered, *, size_t max_bytes, str where="grammar"):
+        self.max_bytes = max_bytes
+        self.where = where
+        self.arena = Arena()
+        self._load(lowered)
+        self.set_table.assign(1024, NULL)
+        self.frame_table.assign(256, NULL)
+        self.group_table.assign(64, NULL)
+        self.group_keys.assign(64, NULL)
+        self.kernel_table.assign(1024, NULL)
+        self.slot_of_rule.assign(self.rule_start.size(), -1)
+        cdef vector[Item] returns
+        returns.push_back(Item(C_ACCEPT, C_ROOT, 0))
+        self._intern_frame(returns)
+        returns.clear()
+        returns.push_back(Item(C_ESCAPE, C_BOTTOM, 0))
+        self._intern_frame(returns)
+        returns.clear()
+        self.dead = self._intern_set(returns)
+        self.kernel.clear()
+        _add(self.kernel, self.rule_start[0], C_ROOT, 0)
+        self.initial = self.close()
+
+    def _load(self, lowered):
+        """Lay the automata out flat; states are numbered rule by rule from `FIRST_STATE`."""
+        cdef int base = FIRST_STATE, i
+        cdef int32_t number
+        cdef uint64_t* live
+        cdef int low, high, byte
+        for i in range(FIRST_STATE):
+            self.edge_first.push_back(0)
+            self.call_first.push_back(0)
+            self.rule_of.push_back(-1)
+            self.flags.push_back(SPECIAL)
+        self.state_live.resize(4 * FIRST_STATE)
+        for number, rule in enumerate(lowered.rules):
+            self.rule_start.push_back(base)
+            minimum, maximum = rule.repeat if rule.repeat is not None else (-1, -1)
+            self.lap_min.push_back(minimum)
+            self.lap_max.push_back(-1 if maximum is None else maximum)
+            fsm = rule.fsm
+            byte_edges = [[] for _ in range(fsm.size)]
+            call_edges = [[] for _ in range(fsm.size)]
+            for source, low, high, target in fsm.byte_edges:
+                byte_edges[source].append((low, high, target))
+            for source, called, target in fsm.call_edges:
+                call_edges[source].append((called, target))
+            self.state_live.resize(4 * (base + fsm.size))
+            for i in range(fsm.size):
+                self.edge_first.push_back(<int32_t>self.edge_target.size())
+                self.call_first.push_back(<int32_t>self.call_target.size())
+                self.rule_of.push_back(number)
+                flags = 0
+                if fsm.accepting[i]:
+                    flags |= ACCEPTING
+                if rule.repeat is not None:
+                    flags |= COUNTED
+                if fsm.accepting[i] and rule.repeat is None and not byte_edges[i] and not call_edges[i]:
+                    flags |= TAIL
+                if byte_edges[i]:
+                    flags |= SCANNABLE
+                self.flags.push_back(flags)
+                live = &self.state_live[4 * (base + i)]
+                for low, high, target in byte_edges[i]:
+                    self.edge_low.push_back(low)
+                    self.edge_high.push_back(high)
+                    self.edge_target.push_back(base + target)
+                    for byte in range(low, high + 1):
+                        live[byte >> 6] |= <uint64_t>1 << (byte & 63)
+                for called, target in call_edges[i]:
+                    self.call_rule.push_back(called)
+                    self.call_target.push_back(base + target)
+            base += fsm.size
+        self.edge_first.push_back(<int32_t>self.edge_target.size())
+        self.call_first.push_back(<int32_t>self.call_target.size())
+        self.state_count = base
+
+    # -- stepping -------------------------------------------------------------------------------------------------
+
+    cdef SetRec* advance(self, SetRec* source, uint8_t byte) except NULL:
+        """Compute and remember a transition.  Only called for a live byte, so the result is never dead."""
+        cdef SetRec** page = source.pages[byte >> 6]
+        cdef int32_t i, k
+        cdef Item item
+        self._check_budget()
+        if page == NULL:
+            page = <SetRec**>self.arena.take(64 * sizeof(SetRec*))
+            source.pages[byte >> 6] = page
+        self.kernel.clear()
+        for i in range(source.count):
+            item = source.items[i]
+            for k in range(self.edge_first[item.state], self.edge_first[item.state + 1]):
+                if self.edge_low[k] <= byte <= self.edge_high[k]:
+                    self.kernel.push_back(Item(self.edge_target[k], item.frame, item.counter))
+        cdef SetRec* target = self.close()
+        page[byte & 63] = target
+        self.step_misses_ += 1
+        return target
+
+    cdef SetRec* returned(self, int32_t frame) except NULL:
+        """The set in which parsing goes on when the rule that `frame` was predicted for has ended."""
+        cdef FrameRec* record = self.frames[frame]
+        cdef int32_t i
+        if record.returned == NULL:
+            self._check_budget()
+            self.kernel.clear()
+            for i in range(record.count):
+                self.kernel.push_back(record.returns[i])
+            record.returned = self.close()
+        return record.returned
+
+    cdef SetRec* single(self, int32_t state, int32_t frame, int32_t counter) except NULL:
+        """The set of one scannable item as it stands, not closed: its calls are other items' business."""
+        self._check_budget()
+        self.final.clear()
+        _add(self.final, state, frame, counter)
+        return self._intern_set(self.final)
+
+    # -- closing --------------------------------------------------------------------------------------------------
+
+    cdef SetRec* close(self) except NULL:
+        """The interned closure of `self.kernel`."""
+        _normalise(self.kernel)
+        cdef int32_t count = <int32_t>self.kernel.size()
+        cdef size_t nbytes = count * sizeof(Item)
+        cdef uint64_t hash = _hash(self.kernel.data(), nbytes)
+        cdef size_t at = hash & (self.kernel_table.size() - 1)
+        cdef KernelRec* known = self.kernel_table[at]
+        while known != NULL:
+            if known.hash == hash and known.count == count and not memcmp(known.items, self.kernel.data(), nbytes):
+                return known.result
+            at = (at + 1) & (self.kernel_table.size() - 1)
+            known = self.kernel_table[at]
+        self.items = self.kernel
+        self._complete()
+        self._predict()
+        cdef SetRec* result = self._intern_set(self.final)
+
+        cdef KernelRec* record = <KernelRec*>self.arena.take(sizeof(KernelRec))
+        record.hash, record.count, record.result = hash, count, result
+        record.items = <Item*>self.arena.take(nbytes + 8)
+        memcpy(record.items, self.kernel.data(), nbytes)
+        self.kernel_table[at] = record
+        self.kernel_count += 1
+        if 2 * self.kernel_count > self.kernel_table.size():
+            _grow_kernels(self.kernel_table)
+        return result
+
+    cdef int _complete(self) except -1:
+        """Add to `self.items` all that completed rules return to, and the next laps of counted rules."""
+        cdef size_t i = 0
+        cdef int32_t k, laps, rule
+        cdef uint8_t flags
+        cdef Item item
+        cdef FrameRec* frame
+        while i < self.items.size():
+            item = self.items[i]
+            i += 1
+            flags = self.flags[item.state]
+            if not flags & ACCEPTING:
+                continue
+            if flags & COUNTED:
+                rule = self.rule_of[item.state]
+                laps = item.counter + 1
+                if self.lap_max[rule] < 0:
+                    # Without an upper bound, laps past the lower one are all alike.
+                    _add(self.items, self.rule_start[rule], item.frame, min(laps, self.lap_min[rule]))
+                elif laps < self.lap_max[rule]:
+                    _add(self.items, self.rule_start[rule], item.frame, laps)
+                if laps < self.lap_min[rule]:
+                    continue
+            frame = self.frames[item.frame]
+            for k in range(frame.count):
+                _add(self.items, frame.returns[k].state, frame.returns[k].frame, frame.returns[k].counter)
+        return 0
+
+    cdef int _slot(self, int32_t rule) except -1:
+        """The index of the frame that is being made for `rule`."""
+        cdef int32_t slot = self.slot_of_rule[rule]
+        if slot < 0:
+            slot = <int32_t>self.slot_rule.size()
+            self.slot_of_rule[rule] = slot
+            self.slot_rule.push_back(rule)
+            if self.entries.size() <= <size_t>slot:
+                self.entries.resize(slot + 1)
+            self.entries[slot].clear()
+        return slot
+
+    cdef int _predict(self) except -1:
+        """Predict every rule called in `self.items`; leaves the set's items, unsorted, in `self.final`.
+
+        While frames are being made, a frame number f < 0 in an entry means the frame in slot -1-f.
+        """
+        cdef size_t i, j
+        cdef int32_t k, m, slot, state, other
+        cdef Item item
+        cdef FrameRec* frame
+        cdef vector[int32_t] frame_of_slot
+        cdef bint changed
+        self.slot_rule.clear()
+        self.include_into.clear()
+        self.include_from.clear()
+        self.final.clear()
+        for i in range(self.items.size()):
+            item = self.items[i]
+            if self.flags[item.state] & (SCANNABLE | SPECIAL):
+                self.final.push_back(item)
+            for k in range(self.call_first[item.state], self.call_first[item.state + 1]):
+                slot = self._slot(self.call_rule[k])
+                if self.flags[self.call_target[k]] & TAIL:
+                    frame = self.frames[item.frame]
+                    for m in range(frame.count):
+                        _add(self.entries[slot], frame.returns[m].state, frame.returns[m].frame,
+                             frame.returns[m].counter)
+                else:
+                    _add(self.entries[slot], self.call_target[k], item.frame, item.counter)
+        i = 0
+        while i < self.slot_rule.size():
+            state = self.rule_start[self.slot_rule[i]]
+            for k in range(self.call_first[state], self.call_first[state + 1]):
+                slot = self._slot(self.call_rule[k])
+                if self.flags[self.call_target[k]] & TAIL:
+                    if slot != <int32_t>i:
+                        self.include_into.push_back(slot)
+                        self.include_from.push_back(<int32_t>i)
+                else:
+                    _add(self.entries[slot], self.call_target[k], -1 - <int32_t>i, 0)
+            i += 1
+        if self.slot_rule.empty():
+            return 0
+        # Tail calls among the new frames: pass returns on until nothing changes (chains are short, cycles end).
+        changed = not self.include_into.empty()
+        while changed:
+            changed = False
+            for i in range(self.include_into.size()):
+                slot, other = self.include_into[i], self.include_from[i]
+                for j in range(self.entries[other].size()):
+                    item = self.entries[other][j]
+                    k = <int32_t>self.entries[slot].size()
+                    _add(self.entries[slot], item.state, item.frame, item.counter)
+                    changed = changed or k != <int32_t>self.entries[slot].size()
+        for i in range(self.slot_rule.size()):
+            self.slot_of_rule[self.slot_rule[i]] = -1
+        self._resolve_frames(frame_of_slot)
+        for i in range(self.slot_rule.size()):
+            state = self.rule_start[self.slot_rule[i]]
+            if self.flags[state] & SCANNABLE:
+                self.final.push_back(Item(state, frame_of_slot[i], 0))
+        return 0
+
+    cdef int _resolve_frames(self, vector[int32_t]& frame_of_slot) except -1:
+        """Intern the frames in all slots, strongly connected components in dependency order (Tarjan, iterative)."""
+        cdef int32_t n = <int32_t>self.slot_rule.size()
+        cdef int32_t clock = 0, root, slot, child
+        cdef vector[int32_t] index, low, path, stack, cursor, members
+        cdef vector[uint8_t] on_path
+        frame_of_slot.assign(n, -1)
+        index.assign(n, -1)
+        low.assign(n, 0)
+        on_path.assign(n, 0)
+        cursor.assign(n, 0)
+        for root in range(n):
+            if index[root] >= 0:
+                continue
+            stack.push_back(root)
+            while not stack.empty():
+                slot = stack.back()
+                if index[slot] < 0:
+                    index[slot] = low[slot] = clock
+                    clock += 1
+                    path.push_back(slot)
+                    on_path[slot] = 1
+                child = -1
+                while cursor[slot] < <int32_t>self.entries[slot].size():
+                    child = -1 - self.entries[slot][cursor[slot]].frame
+                    cursor[slot] += 1
+                    if child < 0:
+                        continue
+                    if index[child] < 0:
+                        break
+                    if on_path[child]:
+                        low[slot] = min(low[slot], index[child])
+                    child = -1
+                if child >= 0 and index[child] < 0:
+                    stack.push_back(child)
+                    continue
+                stack.pop_back()
+                if not stack.empty():
+                    low[stack.back()] = min(low[stack.back()], low[slot])
+                if low[slot] == index[slot]:
+                    members.clear()
+                    while True:
+                        child = path.back()
+                        path.pop_back()
+                        on_path[child] = 0
+                        members.push_back(child)
+                        if child == slot:
+                            break
+                    self._intern_component(members, frame_of_slot)
+        return 0
+
+    cdef int _intern_component(self, vector[int32_t]& members, vector[int32_t]& frame_of_slot) except -1:
+        """Frames of one component; all it depends on outside itself are interned already.
+
+        A component that refers to itself is keyed by its members in order of their rules (a rule is predicted once
+        in a set, so the order is canonical), references inside it written as -1-(place in that order).
+        """
+        cdef size_t i, j
+        cdef int32_t slot, reference, base
+        cdef bint recursive = members.size() > 1
+        cdef vector[int32_t] place, key
+        cdef vector[Item] returns
+        cdef uint64_t hash
+        cdef size_t at
+        cdef FrameRec* first
+        for i in range(1, members.size()):       # insertion sort by rule id
+            j = i
+            while j > 0 and self.slot_rule[members[j]] < self.slot_rule[members[j - 1]]:
+                slot = members[j]
+                members[j] = members[j - 1]
+                members[j - 1] = slot
+                j -= 1
+        place.assign(self.slot_rule.size(), -1)
+        for i in range(members.size()):
+            place[members[i]] = <int32_t>i
+        for i in range(members.size()):
+            for j in range(self.entries[members[i]].size()):
+                reference = self.entries[members[i]][j].frame
+                if reference >= 0:
+                    continue
+                slot = -1 - reference
+                if place[slot] >= 0:
+                    recursive = True
+                    self.entries[members[i]][j].frame = -1 - place[slot]
+                else:
+                    self.entries[members[i]][j].frame = frame_of_slot[slot]
+            _normalise(self.entries[members[i]])
+        if not recursive:
+            frame_of_slot[members[0]] = self._intern_frame(self.entries[members[0]]).number
+            return 0
+        for i in range(members.size()):
+            key.push_back(<int32_t>self.entries[members[i]].size())
+            for j in range(self.entries[members[i]].size()):
+                key.push_back(self.entries[members[i]][j].state)
+                key.push_back(self.entries[members[i]][j].frame)
+                key.push_back(self.entries[members[i]][j].counter)
+        hash = _hash(key.data(), key.size() * sizeof(int32_t))
+        at = hash & (self.group_table.size() - 1)
+        while self.group_table[at] != NULL:
+            first = self.group_table[at]
+            if (first.hash == hash and self.group_keys[at][0] == <int32_t>key.size()
+                    and not memcmp(self.group_keys[at] + 1, key.data(), key.size() * sizeof(int32_t))):
+                for i in range(members.size()):
+                    frame_of_slot[members[i]] = first.number + <int32_t>i
+                return 0
+            at = (at + 1) & (self.group_table.size() - 1)
+        base = <int32_t>self.frames.size()
+        for i in range(members.size()):
+            frame_of_slot[members[i]] = base + <int32_t>i
+            returns = self.entries[members[i]]
+            for j in range(returns.size()):
+                if returns[j].frame < 0:
+                    returns[j].frame = base + (-1 - returns[j].frame)
+            _normalise(returns)
+            self._new_frame(returns, hash)
+        cdef int32_t* kept = <int32_t*>self.arena.take((key.size() + 1) * sizeof(int32_t))
+        kept[0] = <int32_t>key.size()
+        memcpy(kept + 1, key.data(), key.size() * sizeof(int32_t))
+        self.group_table[at] = self.frames[base]
+        self.group_keys[at] = kept
+        self.group_count += 1
+        if 2 * self.group_count > self.group_table.size():
+            _grow_groups(self.group_table, self.group_keys)
+        return 0
+
+    # -- interning ------------------------------------------------------------------------------------------------
+
+    cdef FrameRec* _new_frame(self, vector[Item]& returns, uint64_t hash) except NULL:
+        cdef FrameRec* record = <FrameRec*>self.arena.take(sizeof(FrameRec))
+        record.hash, record.count, record.number = hash, <int32_t>returns.size(), <int32_t>self.frames.size()
+        record.returns = <Item*>self.arena.take(returns.size() * sizeof(Item) + 8)
+        memcpy(record.returns, returns.data(), returns.size() * sizeof(Item))
+        self.frames.push_back(record)
+        return record
+
+    cdef FrameRec* _intern_frame(self, vector[Item]& returns) except NULL:
+        """`returns` must be sorted and distinct."""
+        cdef size_t nbytes = returns.size() * sizeof(Item)
+        cdef uint64_t hash = _hash(returns.data(), nbytes)
+        cdef size_t at = hash & (self.frame_table.size() - 1)
+        cdef FrameRec* record = self.frame_table[at]
+        while record != NULL:
+            if (record.hash == hash and record.count == <int32_t>returns.size()
+                    and not memcmp(record.returns, returns.data(), nbytes)):
+                return record
+            at = (at + 1) & (self.frame_table.size() - 1)
+            record = self.frame_table[at]
+        record = self._new_frame(returns, hash)
+        self.frame_table[at] = record
+        if 2 * self.frames.size() > self.frame_table.size():
+            _grow_frames(self.frame_table)
+        return record
+
+    cdef SetRec* _intern_set(self, vector[Item]& items) except NULL:
+        _normalise(items)
+        cdef size_t nbytes = items.size() * sizeof(Item)
+        cdef uint64_t hash = _hash(items.data(), nbytes)
+        cdef size_t at = hash & (self.set_table.size() - 1)
+        cdef size_t i
+        cdef int w
+        cdef SetRec* record = self.set_table[at]
+        while record != NULL:
+            if (record.hash == hash and record.count == <int32_t>items.size()
+                    and not memcmp(record.items, items.data(), nbytes)):
+                return record
+            at = (at + 1) & (self.set_table.size() - 1)
+            record = self.set_table[at]
+        record = <SetRec*>self.arena.take(sizeof(SetRec))
+        record.hash, record.count, record.number = hash, <int32_t>items.size(), <int32_t>self.sets.size()
+        record.items = <Item*>self.arena.take(nbytes + 8)
+        memcpy(record.items, items.data(), nbytes)
+        for i in range(items.size()):
+            if items[i].state == C_ACCEPT:
+                record.completed = 1
+            elif items[i].state == C_ESCAPE:
+                record.escaped = 1
+            for w in range(4):
+                record.live[w] |= self.state_live[4 * items[i].state + w]
+        self.sets.push_back(record)
+        self.set_table[at] = record
+        if 2 * self.sets.size() > self.set_table.size():
+            _grow_sets(self.set_table)
+        return record
+
+    cdef int _check_budget(self) except -1:
+        if self.arena.nbytes > self.max_bytes:
+            raise BudgetExceededError("bytes of parser states", self.max_bytes, self.where)
+        return 0
+
+    # -- for inspection -------------------------------------------------------------------------------------------
+
+    @property
+    def nbytes(self):
+        """Bytes held by interned sets, frames, kernels and transitions."""
+        return self.arena.nbytes
+
+    @property
+    def step_hits(self):
+        """Bytes that matchers read over a transition that was known."""
+        return self.step_hits_
+
+    @property
+    def step_misses(self):
+        """Transitions computed, by matchers or by walks over the vocabulary."""
+        return self.step_misses_
+
+    @property
+    def set_count(self):
+        return self.sets.size()
+
+    @property
+    def frame_count(self):
+        return self.frames.size()
+
+    def set_items(self, int number):
+        """The (state, frame, counter) triples of set `number`."""
+        if not 0 <= number < <int>self.sets.size():
+            raise IndexError(f"no set {number}: there are {self.sets.size()}")
+        cdef SetRec* record = self.sets[number]
+        return [(record.items[i].state, record.items[i].frame, record.items[i].counter) for i in range(record.count)]
+
+    def frame_returns(self, int number):
+        """The (state, frame, counter) triples that frame `number` returns to."""
+        if not 0 <= number < <int>self.frames.size():
+            raise IndexError(f"no frame {number}: there are {self.frames.size()}")
+        cdef FrameRec* record = self.frames[number]
+        return [(record.returns[i].state, record.returns[i].frame, record.returns[i].counter)
+                for i in range(record.count)]
+
+
+cdef void _grow_sets(vector[SetRec*]& table):
+    cdef vector[SetRec*] old
+    cdef size_t i, at
+    old.swap(table)
+    table.assign(2 * old.size(), NULL)
+    for i in range(old.size()):
+        if old[i] != NULL:
+            at = old[i].hash & (table.size() - 1)
+            while table[at] != NULL:
+                at = (at + 1) & (table.size() - 1)
+            table[at] = old[i]
+
+
+cdef void _grow_frames(vector[FrameRec*]& table):
+    cdef vector[FrameRec*] old
+    cdef size_t i, at
+    old.swap(table)
+    table.assign(2 * old.size(), NULL)
+    for i in range(old.size()):
+        if old[i] != NULL:
+            at = old[i].hash & (table.size() - 1)
+            while table[at] != NULL:
+                at = (at + 1) & (table.size() - 1)
+            table[at] = old[i]
+
+
+cdef void _grow_kernels(vector[KernelRec*]& table):
+    cdef vector[KernelRec*] old
+    cdef size_t i, at
+    old.swap(table)
+    table.assign(2 * old.size(), NULL)
+    for i in range(old.size()):
+        if old[i] != NULL:
+            at = old[i].hash & (table.size() - 1)
+            while table[at] != NULL:
+                at = (at + 1) & (table.size() - 1)
+            table[at] = old[i]
+
+
+cdef void _grow_groups(vector[FrameRec*]& table, vector[int32_t*]& keys):
+    cdef vector[FrameRec*] old
+    cdef vector[int32_t*] old_keys
+    cdef size_t i, at
+    old.swap(table)
+    old_keys.swap(keys)
+    table.assign(2 * old.size(), NULL)
+    keys.assign(2 * old.size(), NULL)
+    for i in range(old.size()):
+        if old[i] != NULL:
+            at = old[i].hash & (table.size() - 1)
+            while table[at] != NULL:
+                at = (at + 1) & (table.size() - 1)
+            table[at] = old[i]
+            keys[at] = old_keys[i]

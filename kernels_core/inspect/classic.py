@@ -1,0 +1,133 @@
+"""The textbook Earley chart over the same automata: items with positions, `[i, j, A -> µ . ν]` (XGrammar-2, Table 6).
+
+The engine keeps no positions: its frames are canonical.  For people the chart is rebuilt here from the bytes read,
+in plain Python, without frames, tail calls or interning; so it is also an independent check on the engine.
+
+Reading on from a longer text extends the chart; going back keeps the common part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kernels_core.errors import BudgetExceededError
+from kernels_core.inspect.layout import StateTable
+from kernels_core.inspect.snapshots import EarleyItem
+
+__all__ = ["Chart"]
+
+MAX_ITEMS = 2_000_000  # in a whole chart; about 200 MB
+
+
+class ChartItem(NamedTuple):
+    """State, position at which its rule was predicted, laps counted so far (0 outside counted rules)."""
+
+    state: int
+    origin: int
+    counter: int
+
+
+class _Column:
+    """One position's items in order of discovery, and who waits here for which rule."""
+
+    __slots__ = ("items", "waiting")
+
+    def __init__(self) -> None:
+        self.items: dict[ChartItem, None] = {}
+        self.waiting: dict[int, list[ChartItem]] = {}  # rule -> items to go on with when it ends
+
+
+class Chart:
+    """The chart of one text under one grammar.  `seek(text)` makes it the chart of `text`."""
+
+    def __init__(self, table: StateTable) -> None:
+        self._table = table
+        self._text = b""
+        first = _Column()
+        self._columns = [first]
+        self._size = 0
+        self._close(first, 0, [ChartItem(table.start[0], 0, 0)])
+
+    def seek(self, text: bytes) -> None:
+        """Read on to `text` or go back to it.  The text must be a viable prefix: the matcher has accepted it."""
+        shared = 0
+        for old, new in zip(self._text, text, strict=False):
+            if old != new:
+                break
+            shared += 1
+        for column in self._columns[shared + 1 :]:
+            self._size -= len(column.items)
+        del self._columns[shared + 1 :]
+        self._text = text[:shared]
+        for byte in text[shared:]:
+            self._scan(byte)
+
+    def items(self) -> list[EarleyItem]:
+        """The items after the last byte, by origin (outermost rule first), then by state."""
+        return [self._picture(item) for item in sorted(self._columns[-1].items, key=lambda i: (i.origin, i))]
+
+    def completed(self) -> bool:
+        """Whether the text may end here."""
+        table = self._table
+        return any(
+            item.origin == 0 and table.rule_of[item.state] == 0 and table.accepting[item.state]
+            for item in self._columns[-1].items
+        )
+
+    def _scan(self, byte: int) -> None:
+        edges = self._table.byte_edges
+        kernel = [
+            ChartItem(target, item.origin, item.counter)
+            for item in self._columns[-1].items
+            for low, high, target in edges[item.state]
+            if low <= byte <= high
+        ]
+        column = _Column()
+        self._columns.append(column)
+        self._text += bytes((byte,))
+        self._close(column, len(self._columns) - 1, kernel)
+
+    def _close(self, column: _Column, position: int, kernel: Iterable[ChartItem]) -> None:
+        table = self._table
+        pending = list(kernel)
+        while pending:
+            item = pending.pop()
+            if item in column.items:
+                continue
+            column.items[item] = None
+            for rule, target in table.call_edges[item.state]:
+                waiting = column.waiting.setdefault(rule, [])
+                if not waiting:
+                    pending.append(ChartItem(table.start[rule], position, 0))
+                waiting.append(ChartItem(target, item.origin, item.counter))
+            rule = table.rule_of[item.state]
+            # A rule that ends where it began was stepped over by an ε-edge at its call.
+            if table.accepting[item.state] and (item.origin < position):
+                bounds = table.repeat[rule]
+                if bounds is not None:
+                    laps = item.counter + 1
+                    minimum, maximum = bounds
+                    if maximum is None:
+                        pending.append(ChartItem(table.start[rule], item.origin, min(laps, minimum)))
+                    elif laps < maximum:
+                        pending.append(ChartItem(table.start[rule], item.origin, laps))
+                    if laps < minimum:
+                        continue
+                pending += self._columns[item.origin].waiting.get(rule, ())
+        self._size += len(column.items)
+        if self._size > MAX_ITEMS:
+            raise BudgetExceededError("Earley items", MAX_ITEMS, "chart for inspection")
+
+    def _picture(self, item: ChartItem) -> EarleyItem:
+        table = self._table
+        return EarleyItem(
+            rule=table.rule_name(item.state),
+            dot="   ".join(table.dots(item.state)),
+            origin=item.origin,
+            counter=item.counter,
+            state=item.state,
+            scannable=bool(table.byte_edges[item.state]),
+            accepting=table.accepting[item.state],
+            span=table.span(table.rule_of[item.state]),
+        )

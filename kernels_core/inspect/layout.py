@@ -1,0 +1,125 @@
+"""The automata of a compiled grammar as one table of states: what the views and the textbook parser look things up in.
+
+State ids here are the machine's: rules one after the other, the root first, from `FIRST_STATE` on.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from kernels_core.automata.lower import LoweredGrammar
+from kernels_core.earley.machine import FIRST_STATE
+from kernels_core.inspect.dots import dotted_rule
+from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, AutomatonState, RuleAutomaton
+
+__all__ = ["StateTable"]
+
+
+class StateTable:
+    """Lookups by machine state id.  Everything is computed on first use and kept.
+
+    `rule_of[s]` rule id; `start[r]` start state of rule r; `byte_edges[s]` (low, high, target) triples;
+    `call_edges[s]` (rule, target) pairs; `accepting[s]`; `repeat[r]` lap bounds or None.
+    Lists by state have unused entries for the pseudo-states below `FIRST_STATE`.
+    """
+
+    def __init__(self, lowered: LoweredGrammar) -> None:
+        self.lowered = lowered
+        self.start: list[int] = []
+        self.rule_of: list[int] = [-1] * FIRST_STATE
+        self.accepting: list[bool] = [False] * FIRST_STATE
+        self.byte_edges: list[list[tuple[int, int, int]]] = [[] for _ in range(FIRST_STATE)]
+        self.call_edges: list[list[tuple[int, int]]] = [[] for _ in range(FIRST_STATE)]
+        self.repeat = [rule.repeat for rule in lowered.rules]
+        self._dots: dict[int, tuple[str, ...]] = {}
+        base = FIRST_STATE
+        for number, rule in enumerate(lowered.rules):
+            self.start.append(base)
+            fsm = rule.fsm
+            self.rule_of += [number] * fsm.size
+            self.accepting += fsm.accepting
+            self.byte_edges += [[] for _ in range(fsm.size)]
+            self.call_edges += [[] for _ in range(fsm.size)]
+            for source, low, high, target in fsm.byte_edges:
+                self.byte_edges[base + source].append((low, high, base + target))
+            for source, called, target in fsm.call_edges:
+                self.call_edges[base + source].append((called, base + target))
+            base += fsm.size
+
+    def rule_name(self, state: int) -> str:
+        return self.lowered.rules[self.rule_of[state]].name
+
+    def span(self, rule: int) -> tuple[int, int] | None:
+        """Character range of the rule's definition in the grammar's source."""
+        found = self.lowered.ir.rules[self.lowered.rules[rule].source].span
+        return None if found is None else (found.start, found.end)
+
+    def dots(self, state: int) -> tuple[str, ...]:
+        """The dotted rules that `state` stands for."""
+        if state not in self._dots:
+            number = self.rule_of[state]
+            tags = self.lowered.rules[number].fsm.tags[state - self.start[number]]
+            ir = self.lowered.ir
+            self._dots[state] = tuple(dotted_rule(ir, self.lowered.positions[tag]) for tag in tags)
+        return self._dots[state]
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """All rule automata as a snapshot."""
+        rules = []
+        for number, rule in enumerate(self.lowered.rules):
+            ids = range(self.start[number], self.start[number] + rule.fsm.size)
+            states = tuple(
+                AutomatonState(s, rule.name, self.accepting[s], bool(self.byte_edges[s]), self.dots(s)) for s in ids
+            )
+            edges = [edge for s in ids for edge in self._edges(s)]
+            rules.append(
+                RuleAutomaton(rule.name, ids.start, states, tuple(edges), rule.repeat, self.span(number))
+            )
+        return Automaton(tuple(rules), self.lowered.rules[0].name, self.lowered.ir.source)
+
+    def _edges(self, state: int) -> list[AutomatonEdge]:
+        by_target: dict[int, list[tuple[int, int]]] = {}
+        for low, high, target in self.byte_edges[state]:
+            by_target.setdefault(target, []).append((low, high))
+        edges = [
+            AutomatonEdge(state, target, "bytes", byte_label(ranges), tuple(ranges))
+            for target, ranges in by_target.items()
+        ]
+        for called, target in self.call_edges[state]:
+            name = self.lowered.rules[called].name
+            edges.append(AutomatonEdge(state, target, "call", name, rule=name))
+        return edges
+
+
+def byte_label(ranges: list[tuple[int, int]]) -> str:
+    """Byte ranges as a short class: `[0-9a-f]`, `"`, `[^"\\]`, `[80-bf]` for bytes that are no ASCII."""
+    total = sum(high - low + 1 for low, high in ranges)
+    if total == 256:
+        return "any byte"
+    if total == 1:
+        return _glyph(ranges[0][0])
+    if total > 128:
+        inverse, at = [], 0
+        for low, high in sorted(ranges):
+            if at < low:
+                inverse.append((at, low - 1))
+            at = high + 1
+        if at <= 255:
+            inverse.append((at, 255))
+        return "[^" + "".join(_range(low, high) for low, high in inverse) + "]"
+    return "[" + "".join(_range(low, high) for low, high in sorted(ranges)) + "]"
+
+
+def _range(low: int, high: int) -> str:
+    if low == high:
+        return _glyph(low)
+    return _glyph(low) + ("" if high == low + 1 else "-") + _glyph(high)
+
+
+def _glyph(byte: int) -> str:
+    if byte == 0x20:
+        return "␣"
+    if 0x21 <= byte < 0x7F:
+        return chr(byte)
+    return f"⟨{byte:02X}⟩"

@@ -1,0 +1,74 @@
+"""Snapshots of a matcher: what `matcher.frontier()` and `matcher.token_sets()` return.
+
+Reads the engine through its Python-visible methods only; nothing here runs unless asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernels_core.inspect.classic import Chart
+from kernels_core.inspect.snapshots import CacheStats, Frontier, StateTokens, TokenSets, TokenVerdict
+
+if TYPE_CHECKING:
+    from kernels_core.compiler import CompiledGrammar
+    from kernels_core.matcher import GrammarMatcher
+
+__all__ = ["cache_stats", "frontier", "token_sets"]
+
+
+def frontier(matcher: GrammarMatcher, chart: Chart) -> Frontier:
+    """The Earley items at the matcher's place; `chart` is kept by the matcher between calls."""
+    text = matcher.text
+    chart.seek(text)
+    return Frontier(len(text), matcher.set_number, matcher.is_completed(), tuple(chart.items()))
+
+
+def token_sets(matcher: GrammarMatcher) -> TokenSets:
+    """The step's mask by reason, one entry for each scannable (state, lap counter) of the current set."""
+    compiled: CompiledGrammar = matcher.compiled
+    table = compiled.state_table
+    masks = compiled.masks
+    frames: dict[tuple[int, int], list[int]] = {}
+    for state, frame, counter in compiled.machine.set_items(matcher.set_number):
+        if table.rule_of[state] >= 0:
+            frames.setdefault((state, counter), []).append(frame)
+    entries = []
+    for (state, counter), callers in frames.items():
+        verdicts = masks.verdicts(state, counter, callers)
+        entries.append(
+            StateTokens(
+                state=state,
+                rule=table.rule_name(state),
+                dot="   ".join(table.dots(state)),
+                accepted=tuple(verdicts["accepted"]),
+                uncertain=tuple(TokenVerdict(*found) for found in verdicts["uncertain"]),
+                rejected_count=verdicts["rejected_count"],
+                storage=verdicts["storage"],
+                nbytes=verdicts["nbytes"],
+                cached=verdicts["cached"],
+            )
+        )
+    info = compiled.tokenizer_info
+    return TokenSets(
+        position=matcher.position,
+        states=tuple(entries),
+        allowed=tuple(matcher.allowed_token_ids()),
+        stop_allowed=matcher.is_completed() and not matcher.is_terminated(),
+        vocab_size=info.vocab_size,
+        vocab=compiled.vocab,
+    )
+
+
+def cache_stats(compiled: CompiledGrammar) -> CacheStats:
+    """All counters of a compiled grammar."""
+    machine = compiled.machine
+    return CacheStats(
+        states=machine.state_count,
+        sets=machine.set_count,
+        frames=machine.frame_count,
+        step_hits=machine.step_hits,
+        step_misses=machine.step_misses,
+        arena_bytes=machine.nbytes,
+        **compiled.masks.counters(),
+    )

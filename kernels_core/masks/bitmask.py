@@ -1,0 +1,124 @@
+"""Bitmasks as arrays: shape, allocation, and putting a mask on logits.
+
+Layout (that of XGrammar's public API): int32, shape (batch, ceil(vocab_size / 32)), token i is bit i % 32 of word
+i // 32, least significant bit first, 1 = allowed.  numpy arrays are the native type; torch tensors are taken wherever
+an array is, without this module importing torch.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
+    "bitmask_dtype",
+    "get_bitmask_shape",
+    "reset_token_bitmask",
+]
+
+bitmask_dtype = np.int32
+ALL_ALLOWED = -1
+
+
+def get_bitmask_shape(batch_size: int, vocab_size: int) -> tuple[int, int]:
+    """`(batch_size, ceil(vocab_size / 32))`."""
+    if batch_size < 0 or vocab_size < 0:
+        raise ValueError(f"batch_size and vocab_size must not be negative, got {batch_size} and {vocab_size}")
+    return batch_size, (vocab_size + 31) // 32
+
+
+def allocate_token_bitmask(batch_size: int, vocab_size: int) -> npt.NDArray[np.int32]:
+    """A bitmask that allows everything (all words -1).  `torch.from_numpy` shares its memory."""
+    return np.full(get_bitmask_shape(batch_size, vocab_size), ALL_ALLOWED, dtype=bitmask_dtype)
+
+
+def reset_token_bitmask(bitmask: Any) -> None:
+    """Allow everything again, in place."""
+    bitmask[...] = ALL_ALLOWED
+
+
+def apply_token_bitmask_inplace(
+    logits: Any, bitmask: Any, *, vocab_size: int | None = None, indices: Sequence[int] | None = None
+) -> None:
+    """Set the logits of tokens that are not allowed to -inf, in place.
+
+    `logits`: floating numpy array or torch tensor (any device), shape (batch, width) or (width,).
+    `bitmask`: int32 array or tensor, shape (batch, words) or (words,); words for fewer tokens than `width` leave the
+    rest of the logits masked out.  `vocab_size`: look at the first `vocab_size` logits only, leave the others alone.
+    `indices`: row i of `bitmask` belongs to row `indices[i]` of `logits`; without it rows correspond.
+    Raises `ValueError` on shapes or types that do not fit.
+    """
+    if _is_torch(logits):
+        _apply_torch(logits, bitmask, vocab_size, indices)
+    elif isinstance(logits, np.ndarray):
+        _apply_numpy(logits, bitmask, vocab_size, indices)
+    else:
+        raise TypeError(f"logits must be a numpy array or a torch tensor, not {type(logits).__name__}")
+
+
+def _is_torch(value: Any) -> bool:
+    torch = sys.modules.get("torch")  # whoever passes a tensor has imported it
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def _check(logits: Any, bitmask: Any, vocab_size: int | None, indices: Sequence[int] | None) -> int:
+    """The number of logits to look at; `ValueError` where shapes do not fit."""
+    if logits.ndim != 2 or bitmask.ndim != 2:
+        raise ValueError(f"logits and bitmask must have 1 or 2 axes, got shapes {logits.shape} and {bitmask.shape}")
+    width = int(logits.shape[1])
+    if vocab_size is not None and not 0 <= vocab_size <= width:
+        raise ValueError(f"vocab_size {vocab_size} does not fit logits of width {width}")
+    rows = logits.shape[0] if indices is None else len(indices)
+    if bitmask.shape[0] != rows:
+        raise ValueError(f"{bitmask.shape[0]} rows of bitmask for {rows} rows of logits")
+    if indices is not None and any(not 0 <= i < logits.shape[0] for i in indices):
+        raise ValueError(f"indices must be within 0..{logits.shape[0] - 1}, got {list(indices)}")
+    return width if vocab_size is None else vocab_size
+
+
+def _apply_numpy(
+    logits: npt.NDArray[Any], bitmask: Any, vocab_size: int | None, indices: Sequence[int] | None
+) -> None:
+    if not np.issubdtype(logits.dtype, np.floating):
+        raise ValueError(f"logits must be floating, not {logits.dtype}")
+    words = np.asarray(bitmask)
+    if words.dtype != np.int32:
+        raise ValueError(f"bitmask must be int32, not {words.dtype}")
+    rows = logits[None] if logits.ndim == 1 else logits
+    words = words[None] if words.ndim == 1 else words
+    width = _check(rows, words, vocab_size, indices)
+    bits = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1, bitorder="little")
+    allowed = np.zeros((words.shape[0], width), dtype=bool)
+    known = min(width, bits.shape[1])
+    allowed[:, :known] = bits[:, :known]
+    for row, target in enumerate(range(rows.shape[0]) if indices is None else indices):
+        rows[target, :width][~allowed[row]] = -np.inf
+
+
+def _apply_torch(logits: Any, bitmask: Any, vocab_size: int | None, indices: Sequence[int] | None) -> None:
+    import torch
+
+    if not logits.is_floating_point():
+        raise ValueError(f"logits must be floating, not {logits.dtype}")
+    words = torch.as_tensor(bitmask)
+    if words.dtype != torch.int32:
+        raise ValueError(f"bitmask must be int32, not {words.dtype}")
+    words = words.to(logits.device, non_blocking=True)
+    rows = logits.unsqueeze(0) if logits.ndim == 1 else logits
+    words = words.unsqueeze(0) if words.ndim == 1 else words
+    width = _check(rows, words, vocab_size, indices)
+    shifts = torch.arange(32, dtype=torch.int32, device=logits.device)
+    allowed = ((words.unsqueeze(-1) >> shifts) & 1).bool().flatten(1)[:, :width]
+    if allowed.shape[1] < width:
+        allowed = torch.nn.functional.pad(allowed, (0, width - allowed.shape[1]))
+    if indices is None:
+        rows[:, :width].masked_fill_(~allowed, float("-inf"))
+    else:
+        chosen = torch.as_tensor(list(indices), device=logits.device)
+        rows[chosen, :width] = rows[chosen, :width].masked_fill(~allowed, float("-inf"))

@@ -1,0 +1,14 @@
+from libc.stdint cimport int32_t, uint8_t, uint16_t
+from libcpp.vector cimport vector
+
+
+cdef class TokenTrie:
+    # Nodes in preorder; node 0 is the root.  The subtree of i is [i, skip[i]).
+    cdef vector[uint8_t] byte
+    cdef vector[uint16_t] depth
+    cdef vector[int32_t] skip
+    cdef vector[int32_t] token_first     # one longer than the nodes; node i's own tokens: ids[token_first[i]:token_first[i+1]]
+    cdef vector[int32_t] ids             # token ids in trie order
+    cdef readonly int node_count, token_count, vocab_size, words, max_depth
+    cdef readonly list tokens
+    cdef object __weakref__

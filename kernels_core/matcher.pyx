@@ -1,0 +1,353 @@
+# distutils: language = c++
+"""`GrammarMatcher`: one text being generated under a compiled grammar.
+
+A matcher is a pointer to its last step; a step points to the set reached and to the step before.  So rollback and
+fork are a pointer each, whatever the length of the text, and forks share their past.
+"""
+
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy, memset
+from libcpp.vector cimport vector
+
+cimport cython
+
+from kernels_core.earley.machine cimport Machine, SetRec, step
+from kernels_core.masks.cache cimport MaskCache, MaskRec
+from kernels_core.masks.trie cimport TokenTrie
+
+from kernels_core.errors import DeadEndError, MatcherTerminatedError
+
+__all__ = ["GrammarMatcher"]
+
+
+@cython.final
+@cython.freelist(1024)
+cdef class _Step:
+    """One accepted token or string.  `token` is -1 for a string, whose bytes are then in `spelling`."""
+
+    cdef SetRec* set
+    cdef _Step parent
+    cdef bytes spelling
+    cdef int token
+    cdef int position     # bytes read, this step included
+    cdef int count        # steps, this one included
+    cdef bint stop        # a stop token: the text has ended
+
+
+@cython.final
+cdef class GrammarMatcher:
+    """Follows one text under `compiled_grammar` and says which tokens may come next.
+
+    override_stop_tokens: ids that end the text, instead of the tokenizer's.
+    terminate_without_stop_token: the matcher is terminated as soon as the text may end; stop tokens are then never
+        allowed.
+    max_rollback_tokens: accepted for compatibility and not needed: rollback is unlimited and free.
+
+    A refused token or string, and any error, leaves the matcher as it was.  A matcher is for one thread; matchers of
+    the same compiled grammar share everything that was computed.
+    """
+
+    cdef readonly object compiled
+    cdef Machine _machine
+    cdef MaskCache _masks
+    cdef TokenTrie _trie
+    cdef _Step _last
+    cdef vector[int32_t] _stops
+    cdef readonly list stop_token_ids
+    cdef readonly bint terminate_without_stop_token
+    cdef object _chart
+    cdef object __weakref__
+
+    def __init__(self, compiled_grammar, *, override_stop_tokens=None, bint terminate_without_stop_token=False,
+                 int max_rollback_tokens=-1):
+        info = compiled_grammar.tokenizer_info
+        if override_stop_tokens is None:
+            stops = info.stop_token_ids
+        else:
+            stops = [override_stop_tokens] if isinstance(override_stop_tokens, int) else list(override_stop_tokens)
+            for token in stops:
+                if not 0 <= token < info.vocab_size:
+                    raise ValueError(f"stop token {token} is not in the vocabulary of {info.vocab_size:,} ids")
+        self.compiled = compiled_grammar
+        self._machine = compiled_grammar.machine
+        self._masks = compiled_grammar.masks
+        self._trie = self._masks.trie
+        self.stop_token_ids = sorted(set(stops))
+        self._stops = self.stop_token_ids
+        self.terminate_without_stop_token = terminate_without_stop_token
+        self._last = _root(self._machine)
+
+    # -- moving ---------------------------------------------------------------------------------------------------
+
+    def accept_token(self, int token_id):
+        """Take a token; False, and nothing changed, if the grammar does not allow it here.
+
+        A stop token is taken exactly when the text may end.  Ids without text (special tokens, padding) are never
+        allowed; an id outside the vocabulary is a `ValueError`.
+        """
+        cdef SetRec* target
+        if not 0 <= token_id < self._trie.vocab_size:
+            raise ValueError(f"token id {token_id} is not in the vocabulary of {self._trie.vocab_size:,} ids")
+        if self._terminated():
+            return False
+        if self._is_stop(token_id):
+            if self.terminate_without_stop_token or not self._last.set.completed:
+                return False
+            self._push(self._last.set, token_id, None, 0, True)
+            return True
+        if not (self._masks.everything[token_id >> 5] >> (token_id & 31)) & 1:
+            return False
+        cdef bytes text = self._trie.tokens[token_id]
+        target = self._read(text)
+        if target == self._machine.dead:
+            return False
+        self._push(target, token_id, None, <int>PyBytes_GET_SIZE(text), False)
+        return True
+
+    def accept_string(self, text):
+        """Take text (str as UTF-8, or bytes) as one step of the history; False, and nothing changed, if refused."""
+        cdef bytes spelling = text.encode() if isinstance(text, str) else bytes(text)
+        if self._terminated():
+            return not spelling
+        cdef SetRec* target = self._read(spelling)
+        if target == self._machine.dead:
+            return False
+        self._push(target, -1, spelling, <int>len(spelling), False)
+        return True
+
+    def rollback(self, int num_tokens=1):
+        """Undo the last `num_tokens` steps; `ValueError` if there are fewer.  Zero or less does nothing."""
+        cdef _Step at = self._last
+        if num_tokens > at.count:
+            raise ValueError(f"cannot roll back {num_tokens} steps: only {at.count} were taken")
+        for _ in range(num_tokens):
+            at = at.parent
+        self._last = at
+
+    def reset(self):
+        """Back to the beginning, with an empty history."""
+        self._last = _root(self._machine)
+
+    def fork(self):
+        """An independent matcher at the same place, sharing the past."""
+        cdef GrammarMatcher other = GrammarMatcher(
+            self.compiled, override_stop_tokens=self.stop_token_ids,
+            terminate_without_stop_token=self.terminate_without_stop_token)
+        other._last = self._last
+        return other
+
+    cdef SetRec* _read(self, bytes text) except NULL:
+        cdef const uint8_t* spelling = <const uint8_t*>PyBytes_AS_STRING(text)
+        cdef Py_ssize_t i, size = PyBytes_GET_SIZE(text)
+        cdef SetRec* at = self._last.set
+        cdef int64_t misses = self._machine.step_misses_
+        for i in range(size):
+            at = step(self._machine, at, spelling[i])
+            if at == self._machine.dead:
+                size = i + 1
+                break
+        self._machine.step_hits_ += size - (self._machine.step_misses_ - misses)
+        return at
+
+    cdef int _push(self, SetRec* target, int token, bytes spelling, int length, bint stop) except -1:
+        cdef _Step step = _Step.__new__(_Step)
+        step.set, step.parent, step.token, step.spelling, step.stop = target, self._last, token, spelling, stop
+        step.position = self._last.position + length
+        step.count = self._last.count + 1
+        self._last = step
+        return 0
+
+    cdef bint _is_stop(self, int token) noexcept:
+        cdef size_t i
+        for i in range(self._stops.size()):
+            if self._stops[i] == token:
+                return True
+        return False
+
+    cdef bint _terminated(self) noexcept:
+        return self._last.stop or (self.terminate_without_stop_token and self._last.set.completed)
+
+    # -- asking ---------------------------------------------------------------------------------------------------
+
+    def is_completed(self):
+        """Whether the text may end here."""
+        return bool(self._last.set.completed)
+
+    def is_terminated(self):
+        """Whether the text has ended: a stop token was taken (or it may end, with `terminate_without_stop_token`)."""
+        return self._terminated()
+
+    def fill_next_token_bitmask(self, bitmask, int index=0):
+        """Write the mask of the next token into row `index` of `bitmask`; False if every bit of the row is set.
+
+        `bitmask`: writable int32 numpy array or CPU torch tensor, shape (batch, words) or (words,), with words at
+        least ceil(vocab_size / 32); surplus words are cleared.
+        Raises `MatcherTerminatedError` after the end, `DeadEndError` (the row is then untouched) when no token of the
+        vocabulary can go on and the text may not end here.
+        """
+        if self._terminated():
+            raise MatcherTerminatedError("the text has ended: roll back or reset before asking for a mask")
+        cdef MaskRec* mask = self._masks.mask_of(self._last.set)
+        cdef bint may_stop = self._last.set.completed and not self.terminate_without_stop_token
+        cdef int words = self._trie.words
+        cdef int64_t row_words
+        cdef uint32_t* row
+        cdef Py_buffer view
+        cdef size_t i
+        if mask.population == 0 and not (may_stop and self._stops.size()):
+            self._dead_end()
+        _get_row(bitmask, &view)
+        try:
+            row = _row(&view, index, words, &row_words)
+            memcpy(row, mask.words, words * sizeof(uint32_t))
+            if row_words > words:
+                memset(row + words, 0, (row_words - words) * sizeof(uint32_t))
+            for i in range(self._stops.size()):
+                if may_stop:
+                    row[self._stops[i] >> 5] |= <uint32_t>1 << (self._stops[i] & 31)
+                else:
+                    row[self._stops[i] >> 5] &= ~(<uint32_t>1 << (self._stops[i] & 31))
+            return _needs_masking(row, row_words, mask.population)
+        finally:
+            PyBuffer_Release(&view)
+
+    cdef int _dead_end(self) except -1:
+        items = self._machine.set_items(self._last.set.number)
+        table = self.compiled.state_table
+        waiting = sorted({table.rule_name(state) for state, _, _ in items if table.rule_of[state] >= 0})
+        where = f"after {self._last.position} bytes, inside " + ", ".join(repr(name) for name in waiting[:5])
+        if not waiting:
+            where = f"after {self._last.position} bytes: the text is complete and there is no stop token"
+        raise DeadEndError(f"no token of the vocabulary can go on {where}")
+
+    def allowed_token_ids(self):
+        """Ids that the mask allows, stop tokens included, ascending; empty after the end or at a dead end."""
+        if self._terminated():
+            return []
+        cdef MaskRec* mask = self._masks.mask_of(self._last.set)
+        cdef bint may_stop = self._last.set.completed and not self.terminate_without_stop_token
+        cdef int word
+        cdef uint32_t bits
+        cdef list found = []
+        for word in range(self._trie.words):
+            bits = mask.words[word]
+            while bits:
+                found.append(32 * word + __builtin_ctz(bits))
+                bits &= bits - 1
+        stops = set(self.stop_token_ids)
+        found = [token for token in found if token not in stops]
+        return sorted(found + self.stop_token_ids) if may_stop else found
+
+    # -- inspection -----------------------------------------------------------------------------------------------
+
+    @property
+    def position(self):
+        """Bytes read."""
+        return self._last.position
+
+    @property
+    def num_steps(self):
+        """Tokens and strings taken, the stop token included; as many can be rolled back."""
+        return self._last.count
+
+    @property
+    def set_number(self):
+        """Number of the interned Earley set: equal numbers of one compiled grammar are the same parser state."""
+        return self._last.set.number
+
+    @property
+    def text(self):
+        """The bytes read."""
+        cdef list pieces = []
+        cdef _Step at = self._last
+        while at.parent is not None:
+            if at.token < 0:
+                pieces.append(at.spelling)
+            elif not at.stop:
+                pieces.append(self._trie.tokens[at.token])
+            at = at.parent
+        return b"".join(reversed(pieces))
+
+    @property
+    def history(self):
+        """The steps taken: token ids, and bytes for strings."""
+        cdef list steps = []
+        cdef _Step at = self._last
+        while at.parent is not None:
+            steps.append(at.spelling if at.token < 0 else at.token)
+            at = at.parent
+        steps.reverse()
+        return steps
+
+    def frontier(self):
+        """The Earley items here, textbook style (`inspect.snapshots.Frontier`)."""
+        from kernels_core.inspect.classic import Chart
+        from kernels_core.inspect.look import frontier
+
+        if self._chart is None:
+            self._chart = Chart(self.compiled.state_table)
+        return frontier(self, self._chart)
+
+    def token_sets(self):
+        """Accepted, rejected and uncertain tokens here (`inspect.snapshots.TokenSets`)."""
+        from kernels_core.inspect.look import token_sets
+
+        return token_sets(self)
+
+    def __repr__(self):
+        state = "terminated" if self._terminated() else "may end" if self._last.set.completed else "unfinished"
+        text = self.text
+        shown = repr(text if len(text) <= 40 else b"..." + text[-37:])[1:]
+        return f"<GrammarMatcher {shown} ({self._last.position} bytes, {self._last.count} steps, {state})>"
+
+
+cdef extern from *:
+    int __builtin_ctz(unsigned int) nogil
+
+
+cdef _Step _root(Machine machine):
+    cdef _Step step = _Step.__new__(_Step)
+    step.set = machine.initial
+    step.token = -1
+    return step
+
+
+cdef int _get_row(bitmask, Py_buffer* view) except -1:
+    """A writable view of `bitmask`; torch tensors lend their memory through numpy."""
+    if hasattr(bitmask, "numpy") and not hasattr(bitmask, "__array_interface__"):
+        if bitmask.device.type != "cpu":
+            raise ValueError(f"the bitmask must be in CPU memory, not on {bitmask.device}")
+        bitmask = bitmask.numpy()
+    try:
+        PyObject_GetBuffer(bitmask, view, PyBUF_WRITABLE | PyBUF_STRIDES | PyBUF_FORMAT)
+    except (TypeError, BufferError, ValueError) as error:
+        raise ValueError(f"the bitmask must be a writable int32 array or tensor, not {type(bitmask).__name__}: {error}"
+                         ) from error
+    return 0
+
+
+cdef uint32_t* _row(Py_buffer* view, int index, int words, int64_t* row_words) except NULL:
+    """Where row `index` begins; `ValueError` if the array does not have the layout of a bitmask."""
+    if view.itemsize != 4 or view.format == NULL or view.format[0] not in (b"i", b"l"):
+        raise ValueError("the bitmask must be int32")
+    if not 1 <= view.ndim <= 2 or view.strides[view.ndim - 1] != 4:
+        raise ValueError("the bitmask must have shape (batch, words) or (words,), with rows in one piece")
+    cdef Py_ssize_t rows = view.shape[0] if view.ndim == 2 else 1
+    row_words[0] = view.shape[view.ndim - 1]
+    if not 0 <= index < rows:
+        raise ValueError(f"row {index} of a bitmask with {rows} rows")
+    if row_words[0] < words:
+        raise ValueError(f"the bitmask has {row_words[0]} words a row; this vocabulary needs {words}")
+    return <uint32_t*>(<char*>view.buf + (index * view.strides[0] if view.ndim == 2 else 0))
+
+
+cdef bint _needs_masking(const uint32_t* row, int64_t words, int32_t population) noexcept:
+    cdef int64_t i
+    if population < 32 * (words - 1):
+        return True
+    for i in range(words):
+        if row[i] != 0xFFFFFFFFU:
+            return True
+    return False

@@ -1,0 +1,33 @@
+"""One options object for everything that may be chosen about compiling and running a grammar."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Options"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a grammar is lowered, and how much it may cost.  Masks do not depend on any of these.
+
+    inline_limit: a rule that is not recursive, has no loop over a wide character class and costs at most this many
+        automaton edges is spelt out where it is called, which leaves fewer uncertain tokens; 0 turns inlining off.
+    unroll_limit: a counted repetition `x{l,r}` whose copies cost at most this many edges becomes plain states;
+        above it one automaton with a lap counter serves all counts.
+    max_states: automaton states of one grammar; more raises `BudgetExceededError`.
+    max_bytes: bytes of interned parser states of one grammar; more raises `BudgetExceededError`.
+    """
+
+    inline_limit: int = 24
+    unroll_limit: int = 16
+    max_states: int = 200_000
+    max_bytes: int = 1 << 30
+
+    def __post_init__(self) -> None:
+        for name in ("inline_limit", "unroll_limit"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"Options.{name} must not be negative, got {getattr(self, name)}")
+        for name in ("max_states", "max_bytes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"Options.{name} must be at least 1, got {getattr(self, name)}")
