@@ -17,6 +17,7 @@ import anywidget
 import traitlets
 
 from kernels_core.errors import GrammarSyntaxError
+from visualizers.assets import stylesheet
 from visualizers.glyphs import SPACE, clip, glyph, parse
 from workbench.history import Step
 from workbench.reading import Reading, describe_bytes
@@ -25,6 +26,7 @@ from workbench.session import Session
 __all__ = ["GrammarEditor", "Stepper", "box_bytes", "box_text", "editor_state", "lit_lines", "stepper_state"]
 
 ESM = Path(__file__).parent / "esm"
+STYLE = stylesheet("theme", "base") + (ESM / "desk.css").read_text(encoding="utf-8")
 STEPS_BEFORE, STEPS_AFTER = 60, 30
 CANDIDATES = 40
 State = dict[str, Any]
@@ -50,14 +52,14 @@ class GrammarEditor(_Control):
     """EBNF with a gutter: lit lines are the rules at work, a red one holds the error."""
 
     _esm = ESM / "editor.js"
-    _css = ESM / "desk.css"
+    _css = STYLE
 
 
 class Stepper(_Control):
     """The text read so far, its tokens, the buttons that step, and the tokens allowed next."""
 
     _esm = ESM / "stepper.js"
-    _css = ESM / "desk.css"
+    _css = STYLE
 
 
 def box_text(data: bytes) -> str:

@@ -211,15 +211,10 @@ class Explorer:
         info = self.session.tokenizer.info
         if self._selected is None or not 0 <= self._selected < info.vocab_size:
             return None
-        token = bytes(info.decoded_vocab[self._selected])
-        stop = self._selected in self.session.matcher.stop_token_ids
-        if stop or not token:
-            ok = stop and self.session.is_completed and not self.session.is_terminated
-            why = "may end the text here" if ok else "the text cannot end here" if stop else "special: never text"
-        else:
-            reading = self.session.explain(token)
-            ok, why = reading.ok, "allowed here" if reading.ok else reading.message
-        return {"id": self._selected, "text": glyph(token) or "end of text", "ok": ok, "why": why}
+        reading = self.session.explain(self._selected)
+        text = glyph(bytes(info.decoded_vocab[self._selected])) or "(no bytes)"
+        why = (reading.note or "allowed here") if reading.ok else reading.note or reading.message
+        return {"id": self._selected, "text": text, "ok": reading.ok, "why": why}
 
     # -- displays ----------------------------------------------------------------------------------------------------
 

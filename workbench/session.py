@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,11 +32,15 @@ from kernels_core import (
     allocate_token_bitmask,
 )
 from workbench.history import Place, Step, Tape, Unit
+from workbench.reader import Piece, bytes_of, lay, possible_bytes, read_bytes, report, single_bytes, tokenise
 from workbench.reading import Candidate, Reading, StepError
+from workbench.run import Run, RunError
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
 if TYPE_CHECKING:
     from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
+    from workbench.generation import LanguageModel
+    from workbench.trace import Trace
 
 __all__ = ["Change", "Session"]
 
@@ -72,8 +77,8 @@ class Session:
         self._tape = Tape()
         self._place = Place(0)
         self._seen: dict[str, Any] = {}
-        self._generating = False
-        self._stop_asked = threading.Event()
+        self._run: Run | None = None
+        self._trace: Trace | None = None
 
     # -- what it is --------------------------------------------------------------------------------------------------
 
@@ -201,7 +206,7 @@ class Session:
             raise TypeError(f"step takes text, bytes or a token id, not {type(what).__name__}")
         if isinstance(what, (int, np.integer)):
             return self.step_token(int(what))
-        data = _bytes_of(what)
+        data = bytes_of(what)
         with self._lock:
             self._refuse_after_stop()
             if data:
@@ -214,7 +219,7 @@ class Session:
     def step_token(self, token_id: int) -> Session:
         """Take one token of the vocabulary, the stop token included; `StepError` when the mask forbids it."""
         with self._lock:
-            info, data = self._tokenizer.info, self._token_bytes(token_id)
+            data = self._token_bytes(token_id)
             stop = token_id in self._matcher.stop_token_ids
             self._refuse_after_stop()
             if stop:
@@ -223,9 +228,9 @@ class Session:
             else:
                 probe = self._matcher.fork()
                 if not probe.accept_token(token_id):
-                    if token_id in info.special_token_ids or not data:
-                        raise StepError(f"token {token_id} is a special token; a grammar over bytes never allows it")
-                    reading = self.explain(data)
+                    reading = self.explain(token_id)
+                    if reading.ok:
+                        raise StepError(f"token {token_id} is a control token or padding: a grammar never allows it")
                     raise StepError(f"token {token_id}: {reading.message}", reading)
                 self._read_or_raise(data)
             self._commit(b"" if stop else data, token_id, stop=stop)
@@ -280,12 +285,12 @@ class Session:
                 raise IndexError(f"byte {prefix} is outside the history, which has {end} bytes")
             self._move_to(lambda: Place(int(prefix)))
             return self
-        data = _bytes_of(prefix)
+        data = bytes_of(prefix)
         if self._tape.data.startswith(data):
             self._move_to(lambda: Place(len(data)))
             return self
         with self._lock:
-            matcher, tape, reading = _lay(self._compiled, *_tokenise(data, self._tokenizer))
+            matcher, tape, reading = lay(self._compiled, *tokenise(data, self._tokenizer))
             if not reading.ok:
                 raise StepError(reading.message, reading)
             self._matcher, self._tape = matcher, tape
@@ -311,12 +316,12 @@ class Session:
         that dies: the `Reading` says at which byte, what was read and what was possible there, and the session stands
         just before that byte.
         """
-        data = _bytes_of(text)
+        data = bytes_of(text)
         with self._lock:
-            pieces, note = _single(data), ""
+            pieces, note = single_bytes(data), ""
             if _unit(by) == "token":
-                pieces, note = _tokenise(data, self._tokenizer)
-            self._matcher, self._tape, reading = _lay(self._compiled, pieces, note)
+                pieces, note = tokenise(data, self._tokenizer)
+            self._matcher, self._tape, reading = lay(self._compiled, pieces, note)
             self._arrive()
         self._tell("place")
         return reading
@@ -328,10 +333,21 @@ class Session:
         was possible there, and the rules that were waiting.
         """
         with self._lock:
-            data = self._token_bytes(int(what)) if isinstance(what, (int, np.integer)) else _bytes_of(what)
             matcher = self._matcher.fork()
-            read = 0 if self._place.stopped else _read(matcher, data)
-            return _report(data, self._place.position, read, matcher)
+            if isinstance(what, (int, np.integer)):
+                data = self._token_bytes(int(what))
+                if what in self._matcher.stop_token_ids or what in self._tokenizer.info.special_token_ids:
+                    return self._explain_control(int(what), data)
+            else:
+                data = bytes_of(what)
+            read = 0 if self._place.stopped else read_bytes(matcher, data)
+            return report(data, self._place.position, read, matcher)
+
+    def _explain_control(self, token_id: int, name: bytes) -> Reading:
+        """A stop token is read as no bytes where the text may end; every other control token dies at once."""
+        ends = token_id in self._matcher.stop_token_ids and self.is_completed and not self._place.stopped
+        note = "a stop token: it ends the text" if ends else "a control token, not text"
+        return report(b"" if ends else name or b"?", self._place.position, 0, self._matcher, note)
 
     # -- replacing the grammar and the tokenizer ---------------------------------------------------------------------
 
@@ -345,8 +361,8 @@ class Session:
             compiled = self._compiler.compile_grammar(_as_grammar(grammar, root))
             taken = self._tape.steps[: self._tape.index(self._place)]
             pieces: list[Piece] = [(step.data, step.token_id) for step in taken if not step.stop]
-            pieces += _single(self.text[sum(len(data) for data, _ in pieces) :])
-            self._matcher, self._tape, reading = _lay(compiled, pieces)
+            pieces += single_bytes(self.text[sum(len(data) for data, _ in pieces) :])
+            self._matcher, self._tape, reading = lay(compiled, pieces)
             self._compiled, self._source, self._root = compiled, _source_of(grammar), root
             self._arrive()
         self._tell("grammar")
@@ -358,11 +374,83 @@ class Session:
             loaded = load_tokenizer(tokenizer)
             compiler = GrammarCompiler(loaded.info, options=self._options)
             compiled = compiler.compile_grammar(self._compiled.grammar)
-            self._matcher, self._tape, reading = _lay(compiled, *_tokenise(self.text, loaded))
+            self._matcher, self._tape, reading = lay(compiled, *tokenise(self.text, loaded))
             self._compiled, self._compiler, self._tokenizer = compiled, compiler, loaded
             self._arrive()
         self._tell("tokenizer")
         return reading
+
+    # -- a model in the loop -----------------------------------------------------------------------------------------
+
+    async def generate(self, model: LanguageModel, prompt: Any, *, constrained: bool = True, **options: Any) -> Trace:
+        """Let a model write from the beginning, token by token, with every view following; `await` it in a cell.
+
+        The session takes the model's vocabulary and starts afresh.  With `constrained=False` the model is free and the
+        session reads along until the grammar refuses.  `options` are those of `workbench.generate` (`max_tokens`,
+        `temperature`, `seed`, ...).  Buttons work meanwhile; `stop()`, or moving the session, ends it before the next
+        token.  However it ends, `session.trace` is what there is.
+        """
+        run = Run(self, model, prompt, constrained=constrained, options=options)
+        with run:
+            async for step in run.stream:
+                run.follow(step)
+        return run.trace
+
+    def run(self, model: LanguageModel, prompt: Any, *, constrained: bool = True, **options: Any) -> Trace:
+        """`generate` for a script: blocks until done.  In a notebook only the kernel's stop button can end it."""
+        run = Run(self, model, prompt, constrained=constrained, options=options)
+        with run:
+            try:
+                for step in run.stream:
+                    run.follow(step)
+            except KeyboardInterrupt:
+                run.stop()
+        return run.trace
+
+    def generate_in_background(
+        self, model: LanguageModel, prompt: Any, *, constrained: bool = True, **options: Any
+    ) -> Future[Trace]:
+        """`run` in a thread of its own: the cell returns at once, `.result()` waits for the trace."""
+        future: Future[Trace] = Future()
+
+        def work() -> None:
+            try:
+                future.set_result(self.run(model, prompt, constrained=constrained, **options))
+            except BaseException as error:
+                future.set_exception(error)
+
+        future.set_running_or_notify_cancel()
+        threading.Thread(target=work, name="maskscope-generation", daemon=True).start()
+        return future
+
+    def stop(self) -> None:
+        """End a running generation before its next token; without one, nothing happens."""
+        run = self._run
+        if run is not None:
+            run.stop()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a generation is stepping the session."""
+        return self._run is not None
+
+    @property
+    def trace(self) -> Trace | None:
+        """The trace of the last generation, also of one that was interrupted or failed."""
+        run = self._run
+        return self._trace if run is None else run.trace
+
+    def _begin(self, run: Run) -> None:
+        with self._lock:
+            if self._run is not None:
+                raise RunError("a generation is already running in this session: call session.stop() first")
+            self._run = run
+        self._tell("run")
+
+    def _finish(self, run: Run) -> None:
+        with self._lock:
+            self._trace, self._run = run.trace, None
+        self._tell("run")
 
     # -- what the parser knows here ----------------------------------------------------------------------------------
 
@@ -423,7 +511,7 @@ class Session:
 
     def next_bytes(self) -> bytes:
         """Every byte that can be read here, ascending; empty when only the end is possible."""
-        return self._once("next_bytes", lambda: _possible(self._matcher))
+        return self._once("next_bytes", lambda: possible_bytes(self._matcher))
 
     def _once(self, what: str, make: Callable[[], Any]) -> Any:
         """The value of `make` at this place, computed at most once while the session stands there."""
@@ -441,7 +529,7 @@ class Session:
     def _read_or_raise(self, data: bytes) -> None:
         """Move the matcher over all of `data`, or raise and leave it where it was."""
         probe = self._matcher.fork()
-        if _read(probe, data) < len(data):
+        if read_bytes(probe, data) < len(data):
             reading = self.explain(data)
             raise StepError(reading.message, reading)
         self._matcher = probe
@@ -464,7 +552,7 @@ class Session:
             if place.position < self._place.position:
                 probe.rollback(self._place.position - place.position)
             else:
-                _read(probe, self._tape.data[self._place.position : place.position])
+                read_bytes(probe, self._tape.data[self._place.position : place.position])
             if place.stopped:
                 stop = self._tape.steps[-1].token_id
                 assert stop is not None
@@ -484,89 +572,6 @@ class Session:
         if not 0 <= token_id < info.vocab_size:
             raise StepError(f"token {token_id} is outside the vocabulary, which has ids 0 to {info.vocab_size - 1:,}")
         return bytes(info.decoded_vocab[token_id])
-
-
-Piece = tuple[bytes, int | None]
-"""Bytes and the token that spells them, or None."""
-
-
-def _lay(compiled: CompiledGrammar, pieces: list[Piece], note: str = "") -> tuple[GrammarMatcher, Tape, Reading]:
-    """Read `pieces` from the beginning as far as they go: the matcher there, the tape, and the fate of the text."""
-    data = b"".join(piece for piece, _ in pieces)
-    matcher = GrammarMatcher(compiled)
-    read = _read(matcher, data)
-    tape = Tape()
-    for piece, token_id in pieces:
-        if tape.end.position >= read:
-            break
-        tape.append(piece, token_id=token_id)
-    tape.cut(min(tape.end, Place(read)))
-    return matcher, tape, _report(data, 0, read, matcher, note)
-
-
-def _single(data: bytes) -> list[Piece]:
-    return [(data[i : i + 1], None) for i in range(len(data))]
-
-
-def _tokenise(data: bytes, tokenizer: Tokenizer) -> tuple[list[Piece], str]:
-    """`data` in the tokenizer's pieces; as single bytes, with a note, where the tokenizer cannot spell it."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return _single(data), "not UTF-8, so read byte by byte"
-    vocab = tokenizer.info.decoded_vocab
-    pieces: list[Piece] = [(bytes(vocab[i]), i) for i in tokenizer.encode(text) if vocab[i]]
-    if b"".join(piece for piece, _ in pieces) != data:
-        return _single(data), "the tokenizer changes this text, so it is read byte by byte"
-    return pieces, ""
-
-
-def _report(data: bytes, start: int, read: int, matcher: GrammarMatcher, note: str = "") -> Reading:
-    """The `Reading` of `data`, of which `matcher` has just read `read` bytes."""
-    dead = read < len(data)
-    return Reading(
-        text=data,
-        start=start,
-        read=read,
-        possible=_possible(matcher),
-        completed=bool(matcher.is_completed()),
-        waiting=tuple(item for item in matcher.frontier().items if item.scannable) if dead else (),
-        note=note,
-    )
-
-
-def _read(matcher: GrammarMatcher, data: bytes) -> int:
-    """Read `data` byte by byte, one rollback step each; how many bytes the grammar took."""
-    accept = matcher.accept_string
-    for count in range(len(data)):
-        if not accept(data[count : count + 1]):
-            return count
-    return len(data)
-
-
-def _possible(matcher: GrammarMatcher) -> bytes:
-    """The bytes `matcher` can read next, found by trying each of the 256 on a fork."""
-    if matcher.is_terminated():
-        return b""
-    probe = matcher.fork()
-    found = bytearray()
-    for byte in range(256):
-        if probe.accept_string(bytes((byte,))):
-            found.append(byte)
-            probe.rollback(1)
-    return bytes(found)
-
-
-def _bytes_of(text: str | bytes) -> bytes:
-    """UTF-8 of a text; a lone surrogate, which has none, is refused here rather than deep within."""
-    if isinstance(text, bytes):
-        return text
-    if not isinstance(text, str):
-        raise TypeError(f"expected text or bytes, not {type(text).__name__}")
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise StepError(f"character {error.start} is a lone surrogate, which UTF-8 cannot spell") from None
 
 
 def _unit(by: str) -> Unit:

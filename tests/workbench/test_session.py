@@ -18,6 +18,8 @@ from workbench.tokenizers import Tokenizer
 
 ID = {piece: 256 + number for number, piece in enumerate(PIECES)}
 
+MOVES = ["back", "forward", "backb", "forwardb", "step", "token", "prefix", "goto"]
+
 
 def picture(session: Session) -> tuple[object, ...]:
     """Everything that must survive a refused operation."""
@@ -37,7 +39,8 @@ def test_steps_by_text_bytes_token_and_stop(session: Session) -> None:
     assert session.text == b"[true,"
     session.step_token(ID["12"]).step("]")
     assert [step.token_id for step in session.steps] == [None, None, ord(","), ID["12"], None]
-    assert session.is_completed and not session.is_terminated
+    assert session.is_completed
+    assert not session.is_terminated
     session.step_token(EOS)
     assert session.is_terminated
     assert session.index == len(session.steps) == 6
@@ -45,8 +48,11 @@ def test_steps_by_text_bytes_token_and_stop(session: Session) -> None:
     assert session.next_bytes() == b""
     with pytest.raises(StepError, match="nothing can follow"):
         session.step(" ")
-    assert session.back() and not session.is_terminated and session.text == b"[true,12]"
-    assert session.forward() and session.is_terminated
+    assert session.back()
+    assert not session.is_terminated
+    assert session.text == b"[true,12]"
+    assert session.forward()
+    assert session.is_terminated
 
 
 def test_a_refused_step_says_where_and_changes_nothing(session: Session) -> None:
@@ -74,7 +80,8 @@ def test_a_refused_step_says_where_and_changes_nothing(session: Session) -> None
 
 def test_prefix_is_tokenised_and_reports_where_it_dies(session: Session) -> None:
     good = session.set_prefix('{"name":12')
-    assert good.ok and session.text == b'{"name":12'
+    assert good.ok
+    assert session.text == b'{"name":12'
     assert b"".join(step.data for step in session.steps) == session.text
     assert any(step.token_id == ID["name"] for step in session.steps)
     bad = session.set_prefix('{"name":é}')
@@ -84,7 +91,8 @@ def test_prefix_is_tokenised_and_reports_where_it_dies(session: Session) -> None
     assert set(bad.possible) == set(b'{["tfn0123456789')
     assert "é cannot come at byte 8" in bad.message
     assert any("value" in item.rule or "pair" in item.rule or item.dot for item in bad.waiting)
-    assert session.set_prefix("").ok and session.position == 0
+    assert session.set_prefix("").ok
+    assert session.position == 0
 
 
 def test_prefix_by_byte_and_partial_characters(session: Session) -> None:
@@ -98,16 +106,21 @@ def test_prefix_by_byte_and_partial_characters(session: Session) -> None:
 def test_history_walks_by_token_and_byte(session: Session) -> None:
     session.set_prefix('{"name":true}')
     tokens = [step.data for step in session.steps]
-    assert session.back("byte") and session.text == b'{"name":true'
+    assert session.back("byte")
+    assert session.text == b'{"name":true'
     seen = [session.text]
     while session.back():
         seen.append(session.text)
     assert seen[1:] == [b"".join(tokens[:count]) for count in reversed(range(len(tokens) - 1))]
-    assert session.text == b"" and not session.back("byte")
-    assert session.forward("byte") and session.text == b"{"
+    assert session.text == b""
+    assert not session.back("byte")
+    assert session.forward("byte")
+    assert session.text == b"{"
     session.goto(len(tokens))
-    assert session.text == b'{"name":true}' and not session.redo()
-    assert session.undo() and session.redo()
+    assert session.text == b'{"name":true}'
+    assert not session.redo()
+    assert session.undo()
+    assert session.redo()
     with pytest.raises(IndexError):
         session.goto(len(tokens) + 1)
     with pytest.raises(ValueError, match="'token' or 'byte'"):
@@ -125,7 +138,8 @@ def test_stepping_after_going_back_forgets_the_rest(session: Session) -> None:
 def test_seek_is_all_or_nothing(session: Session) -> None:
     session.set_prefix("[true,false]")
     session.seek("[tru")
-    assert session.text == b"[tru" and len(session.steps) > 2
+    assert session.text == b"[tru"
+    assert len(session.steps) > 2
     before = picture(session)
     with pytest.raises(StepError):
         session.seek("[tr,")
@@ -193,7 +207,9 @@ def test_allowed_tokens_agree_with_explain(session: Session) -> None:
 def test_completed_text_offers_the_stop_token_first(session: Session) -> None:
     session.step("true")
     first = session.allowed_tokens(1)[0]
-    assert first.stop and first.token_id == EOS and str(first) == "end of text"
+    assert first.stop
+    assert first.token_id == EOS
+    assert str(first) == "end of text"
 
 
 def test_set_grammar_keeps_the_text_and_an_error_keeps_the_grammar(session: Session) -> None:
@@ -207,11 +223,15 @@ def test_set_grammar_keeps_the_text_and_an_error_keeps_the_grammar(session: Sess
     assert picture(session) == before
     steps = session.steps
     reading = session.set_grammar(GRAMMAR.replace('"true"', '"yes"'))
-    assert reading.ok and session.text == b'{"name":12}' and session.steps == steps
+    assert reading.ok
+    assert session.text == b'{"name":12}'
+    assert session.steps == steps
     reading = session.set_grammar('root ::= "{" [^1]*')
-    assert reading.died_at == 8 and session.text == b'{"name":'
+    assert reading.died_at == 8
+    assert session.text == b'{"name":'
     session.set_grammar(Grammar.from_regex("[a-c]+"))
-    assert session.text == b"" and session.next_bytes() == b"abc"
+    assert session.text == b""
+    assert session.next_bytes() == b"abc"
     assert "root" in session.source
 
 
@@ -219,7 +239,8 @@ def test_set_tokenizer_cuts_the_text_anew(session: Session, tokenizer: Tokenizer
     session.set_prefix("[true]")
     bytes_only = [bytes((value,)) for value in range(256)]
     reading = session.set_tokenizer(bytes_only)
-    assert reading.ok and session.text == b"[true]"
+    assert reading.ok
+    assert session.text == b"[true]"
     assert [step.token_id for step in session.steps] == list(b"[true]")
     assert session.tokenizer.info.vocab_size == 256
 
@@ -251,7 +272,8 @@ def test_an_observers_error_reaches_the_caller_after_the_others_ran(session: Ses
     session.on_change(heard.append)
     with pytest.raises(RuntimeError, match="fell over"):
         session.step("[")
-    assert heard == ["place"] and session.text == b"["
+    assert heard == ["place"]
+    assert session.text == b"["
 
 
 def test_two_threads_never_see_a_torn_state(session: Session) -> None:
@@ -285,4 +307,6 @@ def test_repr_is_one_informative_line(session: Session) -> None:
     session.set_prefix("[true]")
     text = repr(session)
     assert "\n" not in text
-    assert "'[true]'" in text and "may end here" in text and "7 rules" in text
+    assert "'[true]'" in text
+    assert "may end here" in text
+    assert "7 rules" in text

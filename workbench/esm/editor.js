@@ -20,19 +20,22 @@ function render({ model, el }) {
   let lines = [];
   let selected = null;
 
-  el.classList.add("mx-editor");
-  const head = element("div", "mx-head", el);
-  element("span", "mx-title", head).textContent = "Grammar";
-  const summary = element("span", "mx-quiet", head);
+  el.replaceChildren();
+  const root = element("div", "ms-view mx-editor", el);
+  const head = element("div", "ms-bar", root);
+  element("span", "ms-title", head).textContent = "Grammar";
+  const summary = element("span", "ms-muted", head);
   summary.dataset.testid = "grammar-summary";
-  const page = element("div", "mx-page", el);
+  element("span", "ms-grow", head);
+  element("span", "ms-badge active mx-waiting", head).textContent = "compiling…";
+  const page = element("div", "mx-page", root);
   const gutter = element("div", "mx-gutter", page);
   gutter.setAttribute("aria-hidden", "true");
   const area = element("textarea", "mx-text", page);
   Object.assign(area, { spellcheck: false, wrap: "off", autocapitalize: "off", autocomplete: "off" });
   area.setAttribute("aria-label", "grammar in EBNF");
   area.dataset.testid = "grammar-editor";
-  const status = element("pre", "mx-message", el);
+  const status = element("pre", "mx-message", root);
   status.setAttribute("role", "status");
   status.dataset.testid = "grammar-status";
 
@@ -62,7 +65,7 @@ function render({ model, el }) {
   function edited() {
     seq += 1;
     number();
-    el.classList.add("mx-pending");
+    root.classList.add("mx-pending");
     clearTimeout(timer);
     timer = setTimeout(send, WAIT_MS);
   }
@@ -72,11 +75,11 @@ function render({ model, el }) {
     if (state.client === client && state.seq < seq) return; // an answer to an older edit
     if (timer === null && area.value !== state.text) area.value = state.text;
     number();
-    if (timer === null) el.classList.remove("mx-pending");
+    if (timer === null) root.classList.remove("mx-pending");
     summary.textContent = state.summary || "";
     status.textContent = state.message || "";
     status.hidden = !state.message;
-    el.classList.toggle("mx-failed", !state.ok);
+    root.classList.toggle("mx-failed", !state.ok);
     area.setAttribute("aria-invalid", String(!state.ok));
     mark(state);
     const select = state.select ? state.select.join() : null;
@@ -104,6 +107,7 @@ function render({ model, el }) {
     if (timer !== null) send(); // the last keystrokes are not lost when the view goes
     clearTimeout(timer);
     model.off("change:state", update);
+    root.remove();
   };
 }
 

@@ -31,30 +31,33 @@ function render({ model, el }) {
   let seq = 0;
   let timer = null;
 
-  el.classList.add("mx-stepper");
-  const head = element("div", "mx-head", el);
-  element("span", "mx-title", head, "Text");
-  const place = element("span", "mx-quiet", head);
+  el.replaceChildren();
+  const panel = element("div", "ms-view mx-stepper", el);
+  const head = element("div", "ms-bar", panel);
+  element("span", "ms-title", head, "Text");
+  const place = element("span", "ms-muted", head);
   place.dataset.testid = "place";
-  const buttons = element("div", "mx-buttons", head);
+  element("span", "ms-grow", head);
+  const buttons = element("span", "ms-group", head);
+  const body = element("div", "mx-body", panel);
 
-  const box = element("textarea", "mx-text mx-prefix", el);
+  const box = element("textarea", "mx-text mx-prefix", body);
   Object.assign(box, { spellcheck: false, rows: 1, autocapitalize: "off", autocomplete: "off" });
   box.placeholder = "type a text, or click a token below";
   box.setAttribute("aria-label", "text read so far");
   box.dataset.testid = "prefix";
-  const ribbon = element("div", "mx-ribbon", el);
+  const ribbon = element("div", "mx-ribbon", body);
   ribbon.setAttribute("role", "list");
   ribbon.setAttribute("aria-label", "tokens read");
   ribbon.dataset.testid = "ribbon";
-  const status = element("pre", "mx-message", el);
+  const status = element("pre", "mx-message", body);
   status.setAttribute("role", "status");
   status.dataset.testid = "prefix-status";
-  const nextLine = element("div", "mx-next", el);
-  const chips = element("div", "mx-chips", el);
+  const nextLine = element("div", "mx-next", body);
+  const chips = element("div", "mx-chips", body);
   chips.setAttribute("aria-label", "allowed tokens");
   chips.dataset.testid = "candidates";
-  const chosen = element("div", "mx-chosen", el);
+  const chosen = element("div", "mx-chosen", body);
   chosen.dataset.testid = "chosen";
 
   function button(label, title, testid, message, className) {
@@ -95,7 +98,7 @@ function render({ model, el }) {
 
   function drawRibbon(state) {
     const pieces = [];
-    if (state.before) pieces.push(element("span", "mx-quiet", null, `… ${state.before} before`));
+    if (state.before) pieces.push(element("span", "ms-muted", null, `… ${state.before} before`));
     for (const step of state.ribbon) {
       const piece = element("button", `mx-step mx-${step.part}`, null, step.text);
       piece.type = "button";
@@ -104,7 +107,7 @@ function render({ model, el }) {
       piece.addEventListener("click", () => model.send({ kind: "goto", index: step.index }));
       pieces.push(piece);
     }
-    if (state.after) pieces.push(element("span", "mx-quiet", null, `${state.after} more …`));
+    if (state.after) pieces.push(element("span", "ms-muted", null, `${state.after} more …`));
     if (state.rest) {
       const rest = element("span", "mx-step mx-refused", null, state.rest);
       rest.title = "refused by the grammar";
@@ -123,7 +126,7 @@ function render({ model, el }) {
       piece.addEventListener("click", () => model.send({ kind: "token", id: candidate.id }));
       return piece;
     });
-    if (state.more) pieces.push(element("span", "mx-quiet", null, `and ${state.more} more in the table`));
+    if (state.more) pieces.push(element("span", "ms-muted", null, `and ${state.more} more in the table`));
     chips.replaceChildren(...pieces);
   }
 
@@ -131,9 +134,9 @@ function render({ model, el }) {
     chosen.replaceChildren();
     chosen.hidden = !state.selected;
     if (!state.selected) return;
-    element("span", "mx-quiet", chosen, `token ${state.selected.id}`);
-    element("code", "", chosen, state.selected.text);
-    element("span", state.selected.ok ? "mx-quiet" : "mx-why", chosen, state.selected.why);
+    element("span", "ms-muted", chosen, `token ${state.selected.id}`);
+    element("code", "ms-mono", chosen, state.selected.text);
+    element("span", state.selected.ok ? "ms-muted" : "mx-why", chosen, state.selected.why);
     if (state.selected.ok) {
       const take = element("button", "", chosen, "take it");
       take.type = "button";
@@ -152,8 +155,8 @@ function render({ model, el }) {
     status.dataset.kind = state.status.kind;
     status.hidden = !state.status.text;
     nextLine.replaceChildren();
-    element("span", "mx-quiet", nextLine, "next ");
-    element("code", "", nextLine, state.next);
+    element("span", "ms-muted", nextLine, "next ");
+    element("span", "ms-mono", nextLine, state.next);
     drawRibbon(state);
     drawCandidates(state);
     drawChosen(state);
@@ -161,7 +164,7 @@ function render({ model, el }) {
     for (const name of ["first", "backToken", "backByte"]) controls[name].disabled = !back || state.running;
     for (const name of ["nextByte", "nextToken", "last"]) controls[name].disabled = !forward || state.running;
     stop.hidden = !state.running;
-    el.classList.toggle("mx-running", state.running);
+    panel.classList.toggle("mx-running", state.running);
     box.readOnly = state.running;
   }
 
@@ -202,9 +205,9 @@ function render({ model, el }) {
   }
 
   // The whole explorer listens to the keys; it only exists once this view has been attached.
-  let root = el;
+  let root = panel;
   const attach = requestAnimationFrame(() => {
-    root = el.closest(".mx-explorer") || el;
+    root = el.closest(".mx-explorer") || panel;
     root.tabIndex = root.tabIndex < 0 ? 0 : root.tabIndex;
     root.dataset.lmSuppressShortcuts = "true"; // JupyterLab leaves its own keys alone in here
     root.addEventListener("keydown", pressed);
@@ -219,6 +222,7 @@ function render({ model, el }) {
     clearTimeout(timer);
     root.removeEventListener("keydown", pressed);
     model.off("change:state", update);
+    panel.remove();
   };
 }
 

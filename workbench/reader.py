@@ -1,0 +1,92 @@
+"""Moves a matcher over text: the few functions a session reads with, free of any state of their own.
+
+Read on: `workbench/session.py`.
+"""
+
+from __future__ import annotations
+
+from kernels_core import CompiledGrammar, GrammarMatcher
+from kernels_core.errors import TokenizerError
+from workbench.history import Place, Tape
+from workbench.reading import Reading, StepError
+from workbench.tokenizers import Tokenizer
+
+__all__ = ["Piece", "bytes_of", "lay", "possible_bytes", "read_bytes", "report", "single_bytes", "tokenise"]
+
+Piece = tuple[bytes, int | None]
+"""Bytes and the token that spells them, or None."""
+
+
+def lay(compiled: CompiledGrammar, pieces: list[Piece], note: str = "") -> tuple[GrammarMatcher, Tape, Reading]:
+    """Read `pieces` from the beginning as far as they go: the matcher there, the tape, and the fate of the text."""
+    data = b"".join(piece for piece, _ in pieces)
+    matcher = GrammarMatcher(compiled)
+    read = read_bytes(matcher, data)
+    tape = Tape()
+    for piece, token_id in pieces:
+        if tape.end.position >= read:
+            break
+        tape.append(piece, token_id=token_id)
+    tape.cut(min(tape.end, Place(read)))
+    return matcher, tape, report(data, 0, read, matcher, note)
+
+
+def single_bytes(data: bytes) -> list[Piece]:
+    return [(data[i : i + 1], None) for i in range(len(data))]
+
+
+def tokenise(data: bytes, tokenizer: Tokenizer) -> tuple[list[Piece], str]:
+    """`data` in the tokenizer's pieces; as single bytes, with a note, where no tokens spell it."""
+    try:
+        ids = tokenizer.encode(data)
+    except TokenizerError as error:
+        return single_bytes(data), f"read byte by byte: {error}"
+    return [(bytes(tokenizer.info.decoded_vocab[i]), i) for i in ids], ""
+
+
+def report(data: bytes, start: int, read: int, matcher: GrammarMatcher, note: str = "") -> Reading:
+    """The `Reading` of `data`, of which `matcher` has just read `read` bytes."""
+    dead = read < len(data)
+    return Reading(
+        text=data,
+        start=start,
+        read=read,
+        possible=possible_bytes(matcher),
+        completed=bool(matcher.is_completed()),
+        waiting=tuple(item for item in matcher.frontier().items if item.scannable) if dead else (),
+        note=note,
+    )
+
+
+def read_bytes(matcher: GrammarMatcher, data: bytes) -> int:
+    """Read `data` byte by byte, one rollback step each; how many bytes the grammar took."""
+    accept = matcher.accept_string
+    for count in range(len(data)):
+        if not accept(data[count : count + 1]):
+            return count
+    return len(data)
+
+
+def possible_bytes(matcher: GrammarMatcher) -> bytes:
+    """The bytes `matcher` can read next, found by trying each of the 256 on a fork."""
+    if matcher.is_terminated():
+        return b""
+    probe = matcher.fork()
+    found = bytearray()
+    for byte in range(256):
+        if probe.accept_string(bytes((byte,))):
+            found.append(byte)
+            probe.rollback(1)
+    return bytes(found)
+
+
+def bytes_of(text: str | bytes) -> bytes:
+    """UTF-8 of a text; a lone surrogate, which has none, is refused here rather than deep within."""
+    if isinstance(text, bytes):
+        return text
+    if not isinstance(text, str):
+        raise TypeError(f"expected text or bytes, not {type(text).__name__}")
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise StepError(f"character {error.start} is a lone surrogate, which UTF-8 cannot spell") from None

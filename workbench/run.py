@@ -1,0 +1,96 @@
+"""A generation that a session follows: each token the model draws is also a step of the session.
+
+The run has a matcher of its own, so what it draws never depends on what is done to the session meanwhile; moving the
+session by hand ends the run.  Without the constraint, the session reads along as far as the grammar allows, which
+shows where the model would have gone wrong.
+
+Read on: `workbench/trace.py` (what a run leaves behind), `workbench/generation/loop.py` (the loop itself).
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from kernels_core.errors import MaskscopeError
+from workbench.reading import Reading, StepError
+from workbench.trace import Trace
+
+if TYPE_CHECKING:
+    from kernels_core.inspect.snapshots import Frontier
+    from workbench.generation import LanguageModel, Step
+    from workbench.session import Session
+
+__all__ = ["Run", "RunError"]
+
+
+class RunError(MaskscopeError, RuntimeError):
+    """A generation cannot start: one is already running in this session."""
+
+
+class Run:
+    """One generation, as a context manager: inside it the session counts as running.
+
+    Starting one takes over the model's vocabulary, if the session has another, and puts the session at the beginning.
+    `trace` is what there is so far, at any time.
+    """
+
+    def __init__(
+        self, session: Session, model: LanguageModel, prompt: Any, *, constrained: bool, options: dict[str, Any]
+    ) -> None:
+        from workbench.generation import stream
+
+        self._session = session
+        if session.is_running:
+            raise RunError("a generation is already running in this session: call session.stop() first")
+        if session.tokenizer.info.fingerprint != model.tokenizer.info.fingerprint:
+            session.set_tokenizer(model.tokenizer)
+        session.reset()
+        self.stream = stream(model, prompt, session.matcher if constrained else None, **options)
+        self._automaton = session.automaton()
+        self._frontiers: list[Frontier] = [session.frontier()]
+        self._place = session.place
+        self._died: Reading | None = None
+        self._reason = ""
+
+    def __enter__(self) -> Run:
+        self._session._begin(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self._session._finish(self)
+
+    @property
+    def trace(self) -> Trace:
+        return Trace(
+            generation=self.stream.generation,
+            source=self._session.source,
+            automaton=self._automaton,
+            frontiers=tuple(self._frontiers),
+            died=self._died,
+            reason=self._reason,
+        )
+
+    def stop(self) -> None:
+        """End before the next token."""
+        self.stream.interrupt()
+
+    def follow(self, step: Step) -> None:
+        """Take the model's token in the session too, as long as the grammar allows it."""
+        if self._reason:
+            return
+        session = self._session
+        with session.held():
+            if session.place != self._place:
+                self._reason = "the session was moved by hand"
+                self.stop()
+                return
+            try:
+                session.step_token(step.token_id)
+            except StepError as error:
+                self._died, self._reason = error.reading, error.reason
+                return
+            self._place = session.place
+            self._frontiers.append(session.frontier())
