@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests.project.tree import PACKAGES, ROOT, imports, module_name, package_files, project_files, shown
 
@@ -108,11 +110,26 @@ def test_every_third_party_import_is_declared() -> None:
     assert not wrong
 
 
+def test_every_resource_is_packaged() -> None:
+    """What a package reads beside its modules must be named in pyproject.toml, or an installed copy lacks it."""
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    everywhere = table.pop("*")
+    wrong = []
+    for file in package_files(suffixes=tuple({file.suffix for file in project_files()} - {".py", ".pyx"})):
+        patterns = [(file.parent, pattern) for pattern in everywhere]
+        patterns += [(ROOT / name.replace(".", "/"), pattern) for name, group in table.items() for pattern in group]
+        if not any(folder in file.parents and file.relative_to(folder).match(pattern) for folder, pattern in patterns):
+            wrong.append(shown(file))
+    assert not wrong
+
+
+def test_engine_and_project_agree_on_the_version() -> None:
+    import kernels_core
+
+    assert kernels_core.__version__ == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+
+
 def declared_distributions() -> set[str]:
-    import tomllib
-
-    from packaging.requirements import Requirement
-
     table = tomllib.loads(Path(ROOT, "pyproject.toml").read_text())
     lists = [table["project"]["dependencies"], *table["project"]["optional-dependencies"].values()]
     return {normal(Requirement(text).name) for group in lists for text in group}

@@ -1,0 +1,96 @@
+"""Write the documentation as plain HTML: `python tools/build_docs.py build/docs`.
+
+The Markdown pages of the repository become pages of the same name, with a list of all of them on the left; the API
+reference comes from the docstrings, by pdoc, under api/.  Nothing is fetched from the network when they are read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import re
+import shutil
+from pathlib import Path
+
+import pdoc
+import pdoc.render
+from markdown_it import MarkdownIt
+
+ROOT = Path(__file__).resolve().parent.parent
+FRONT = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
+PACKAGES = ("kernels_core", "workbench", "visualizers", "experiments")
+
+STYLE = """
+body { margin: 0; display: flex; font: 16px/1.55 system-ui, sans-serif; color: #1c2430; background: #fff }
+nav { flex: 0 0 15rem; padding: 2rem 1.2rem; font-size: .9rem; border-right: 1px solid #dde3ea }
+nav a { display: block; padding: .15rem 0; color: inherit; text-decoration: none }
+nav a.here { font-weight: 600 } nav h4 { margin: 1.2rem 0 .2rem; color: #697789 }
+main { max-width: 46rem; padding: 1rem 2.5rem 4rem; min-width: 0 } img { max-width: 100% }
+code, pre { font: .88em/1.5 ui-monospace, "DejaVu Sans Mono", monospace; background: #f3f5f8 }
+pre { padding: .8rem 1rem; overflow-x: auto } table { border-collapse: collapse } a { color: #0b62b8 }
+th, td { border-bottom: 1px solid #dde3ea; padding: .3rem .8rem .3rem 0; text-align: left; vertical-align: top }
+@media (prefers-color-scheme: dark) { body { color: #d8dee6; background: #14181d } a { color: #74b4f2 }
+  nav, th, td { border-color: #2c343d } code, pre { background: #1d232a } }
+@media (max-width: 50rem) { body { flex-direction: column } nav { border: 0 } main { padding: 1rem } }
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Write the documentation as HTML.")
+    parser.add_argument("folder", type=Path)
+    folder: Path = parser.parse_args().folder
+    shutil.rmtree(folder, ignore_errors=True)
+    pages = find_pages()
+    for page in pages:
+        target = folder / html_name(page)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(render(page, pages))
+    shutil.copytree(ROOT / "docs" / "images", folder / "docs" / "images", dirs_exist_ok=True)
+    pdoc.render.configure(docformat="numpy", search=True)
+    pdoc.pdoc(*PACKAGES, output_directory=folder / "api")
+    print(f"{folder}/index.html: {len(pages)} pages, API reference in {folder}/api")
+
+
+def find_pages() -> list[Path]:
+    """Pages in reading order, relative to the root: the front matter, then docs/ folder by folder."""
+    return [Path(name) for name in FRONT] + sorted(path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md"))
+
+
+def html_name(page: Path) -> Path:
+    return Path("index.html") if page.name == FRONT[0] and page.parent == Path() else page.with_suffix(".html")
+
+
+def title(page: Path) -> str:
+    first = re.search(r"^# +(.+)$", (ROOT / page).read_text(), re.MULTILINE)
+    if first is None:
+        raise SystemExit(f"{page} has no title: its first heading starts with '# '")
+    return first[1].replace("`", "")
+
+
+def render(page: Path, pages: list[Path]) -> str:
+    body = MarkdownIt("commonmark").enable("table").render((ROOT / page).read_text())
+    # A link to a page of ours leads to its HTML twin; README.md is index.html.
+    body = re.sub(r'href="((?!https?:)[^"#]*)\.md(#[^"]*)?"', lambda m: f'href="{twin(m[1])}{m[2] or ""}"', body)
+    up = "../" * (len(page.parts) - 1)
+    links, section = [], ""
+    for other in pages:
+        if other.parent.name != section:
+            section = other.parent.name
+            links.append(f"<h4>{html.escape(section)}</h4>")
+        here = ' class="here"' if other == page else ""
+        links.append(f'<a href="{up}{html_name(other)}"{here}>{html.escape(title(other))}</a>')
+    links.append(f'<h4>reference</h4><a href="{up}api/index.html">API</a>')
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>{html.escape(title(page))}</title><style>{STYLE}</style>"
+        f"<nav>{''.join(links)}</nav><main>{body}</main></html>\n"
+    )
+
+
+def twin(target: str) -> str:
+    name = Path(target)
+    return str(name.parent / "index.html") if name.name == "README" else f"{target}.html"
+
+
+if __name__ == "__main__":
+    main()
