@@ -19,8 +19,8 @@ class Options:
     max_bytes: bytes of interned parser states of one grammar; more raises `BudgetExceededError`.
     """
 
-    inline_limit: int = 24
-    unroll_limit: int = 16
+    inline_limit: int = 64
+    unroll_limit: int = 32
     max_states: int = 200_000
     max_bytes: int = 1 << 30
 

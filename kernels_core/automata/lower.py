@@ -282,6 +282,11 @@ class _Lowering:
         if maximum == 0:
             fsm.epsilon(source, target)
             return
+        if maximum == 1:
+            if minimum == 0:
+                fsm.epsilon(source, target)
+            stack.append((item, source, target, rule, inner))
+            return
         if maximum is None and minimum <= 1:
             # One loop between two fresh joints, so that nothing leaks into what `source` and `target` also serve.
             first, last = fsm.state(), fsm.state()

@@ -34,7 +34,7 @@ def _mark(node: Node, path: tuple[int, ...], offset: int) -> Node:
     dot = RuleRef(DOT)
     target = chain.pop()
     if offset == AFTER:
-        here = (target, dot)
+        here = (*target.items, dot) if isinstance(target, Seq) else (target, dot)
     elif isinstance(target, Literal) and offset:
         here = (Literal(target.value[:offset]), dot, Literal(target.value[offset:]))
     else:
