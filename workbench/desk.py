@@ -120,7 +120,7 @@ def stepper_state(
     """
     place, steps = session.place, session.steps
     index = session.index
-    allowed = int(session.allowed_ids().size)
+    allowed = len(session.allowed_ids())
     candidates = session.allowed_tokens(CANDIDATES)
     first = max(0, index - STEPS_BEFORE)
     last = min(len(steps), index + STEPS_AFTER)
@@ -161,4 +161,6 @@ def _status(session: Session, reading: Reading | None, trouble: str) -> State:
         return {"kind": "stopped", "text": "complete: the stop token was taken"}
     if session.is_completed:
         return {"kind": "end", "text": "the text may end here"}
+    if not session.allowed_ids():
+        return {"kind": "dead", "text": "dead end: no token of the vocabulary can go on, and the text may not end here"}
     return {"kind": "ok", "text": reading.note if reading is not None else ""}

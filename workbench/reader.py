@@ -11,14 +11,24 @@ from workbench.history import Place, Tape
 from workbench.reading import Reading, StepError
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["Piece", "bytes_of", "lay", "possible_bytes", "read_bytes", "report", "single_bytes", "tokenise"]
+__all__ = [
+    "Piece",
+    "bytes_of",
+    "lay",
+    "possible_bytes",
+    "read_bytes",
+    "report",
+    "shared_length",
+    "single_bytes",
+    "tokenise",
+]
 
 Piece = tuple[bytes, int | None]
 """Bytes and the token that spells them, or None."""
 
 
-def lay(compiled: CompiledGrammar, pieces: list[Piece], note: str = "") -> tuple[GrammarMatcher, Tape, Reading]:
-    """Read `pieces` from the beginning as far as they go: the matcher there, the tape, and the fate of the text."""
+def lay(compiled: CompiledGrammar, pieces: list[Piece], note: str = "") -> tuple[Tape, Reading]:
+    """Read `pieces` from the beginning as far as they go: the tape of what was read, and the fate of the text."""
     data = b"".join(piece for piece, _ in pieces)
     matcher = GrammarMatcher(compiled)
     read = read_bytes(matcher, data)
@@ -28,7 +38,14 @@ def lay(compiled: CompiledGrammar, pieces: list[Piece], note: str = "") -> tuple
             break
         tape.append(piece, token_id=token_id)
     tape.cut(min(tape.end, Place(read)))
-    return matcher, tape, report(data, 0, read, matcher, note)
+    return tape, report(data, 0, read, matcher, note)
+
+
+def shared_length(one: bytes, other: bytes) -> int:
+    """How many bytes `one` and `other` begin with in common."""
+    if other.startswith(one):
+        return len(one)
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(other))
 
 
 def single_bytes(data: bytes) -> list[Piece]:

@@ -16,10 +16,10 @@ Read on: `workbench/history.py` (the tape), `workbench/reading.py` (what became 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -32,7 +32,17 @@ from kernels_core import (
     allocate_token_bitmask,
 )
 from workbench.history import Place, Step, Tape, Unit
-from workbench.reader import Piece, bytes_of, lay, possible_bytes, read_bytes, report, single_bytes, tokenise
+from workbench.reader import (
+    Piece,
+    bytes_of,
+    lay,
+    possible_bytes,
+    read_bytes,
+    report,
+    shared_length,
+    single_bytes,
+    tokenise,
+)
 from workbench.reading import Candidate, Reading, StepError
 from workbench.run import Run, RunError
 from workbench.tokenizers import Tokenizer, load_tokenizer
@@ -46,6 +56,10 @@ __all__ = ["Change", "Session"]
 
 Change = Literal["grammar", "tokenizer", "place", "run"]
 """What changed: the grammar, the tokenizer (both imply the place), the place, or whether a generation is running."""
+
+
+T = TypeVar("T")
+Bitmask = np.ndarray[Any, np.dtype[np.int32]]
 
 
 class Session:
@@ -290,20 +304,17 @@ class Session:
             self._move_to(lambda: Place(len(data)))
             return self
         with self._lock:
-            matcher, tape, reading = lay(self._compiled, *tokenise(data, self._tokenizer))
+            tape, reading = lay(self._compiled, *tokenise(data, self._tokenizer))
             if not reading.ok:
                 raise StepError(reading.message, reading)
-            self._matcher, self._tape = matcher, tape
-            self._arrive()
+            self._arrive(tape)
         self._tell("place")
         return self
 
     def reset(self) -> Session:
         """Forget the history and stand at the beginning."""
         with self._lock:
-            self._matcher.reset()
-            self._tape, self._place = Tape(), Place(0)
-            self._seen.clear()
+            self._arrive(Tape())
         self._tell("place")
         return self
 
@@ -321,8 +332,8 @@ class Session:
             pieces, note = single_bytes(data), ""
             if _unit(by) == "token":
                 pieces, note = tokenise(data, self._tokenizer)
-            self._matcher, self._tape, reading = lay(self._compiled, pieces, note)
-            self._arrive()
+            tape, reading = lay(self._compiled, pieces, note)
+            self._arrive(tape)
         self._tell("place")
         return reading
 
@@ -362,9 +373,10 @@ class Session:
             taken = self._tape.steps[: self._tape.index(self._place)]
             pieces: list[Piece] = [(step.data, step.token_id) for step in taken if not step.stop]
             pieces += single_bytes(self.text[sum(len(data) for data, _ in pieces) :])
-            self._matcher, self._tape, reading = lay(compiled, pieces)
+            tape, reading = lay(compiled, pieces)
             self._compiled, self._source, self._root = compiled, _source_of(grammar), root
-            self._arrive()
+            self._matcher = GrammarMatcher(compiled)
+            self._arrive(tape)
         self._tell("grammar")
         return reading
 
@@ -374,9 +386,10 @@ class Session:
             loaded = load_tokenizer(tokenizer)
             compiler = GrammarCompiler(loaded.info, options=self._options)
             compiled = compiler.compile_grammar(self._compiled.grammar)
-            self._matcher, self._tape, reading = lay(compiled, *tokenise(self.text, loaded))
+            tape, reading = lay(compiled, *tokenise(self.text, loaded))
             self._compiled, self._compiler, self._tokenizer = compiled, compiler, loaded
-            self._arrive()
+            self._matcher = GrammarMatcher(compiled)
+            self._arrive(tape)
         self._tell("tokenizer")
         return reading
 
@@ -472,19 +485,18 @@ class Session:
         with self._lock:
             return self._compiled.automaton()
 
-    def mask(self) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """The token mask here: int32, shape (ceil(vocab_size / 32),), bit 1 = allowed, least significant bit first."""
+    def mask(self) -> Bitmask:
+        """The token mask here: int32, shape (ceil(vocab_size / 32),), bit 1 = allowed, least significant bit first.
 
-        def fill() -> np.ndarray[Any, np.dtype[np.int32]]:
-            bitmask = allocate_token_bitmask(1, self._tokenizer.info.vocab_size)
-            if self._place.stopped:
-                bitmask[:] = 0
-            else:
-                self._matcher.fill_next_token_bitmask(bitmask)
-            return bitmask[0]
+        Raises `DeadEndError` where no token of the vocabulary can go on, `MatcherTerminatedError` after the stop token.
+        """
 
-        filled: np.ndarray[Any, np.dtype[np.int32]] = self._once("mask", fill)
-        return filled.copy()
+        def fill() -> Bitmask:
+            bitmask: Bitmask = allocate_token_bitmask(1, self._tokenizer.info.vocab_size)
+            self._matcher.fill_next_token_bitmask(bitmask)
+            return bitmask.reshape(-1)
+
+        return self._once("mask", fill).copy()
 
     def allowed_tokens(self, limit: int = 50, *, starting: bytes = b"") -> list[Candidate]:
         """The first `limit` tokens the mask allows, by id, whose bytes begin with `starting`; stop tokens first."""
@@ -493,32 +505,30 @@ class Session:
         with self._lock:
             info = self._tokenizer.info
             stops = set(self._matcher.stop_token_ids)
-            ids = self.allowed_ids()
             vocab = info.decoded_vocab
-            ordered = [int(i) for i in ids if int(i) in stops] if not starting else []
-            chosen = [Candidate(i, bytes(vocab[i]), stop=True) for i in ordered[:limit]]
-            for token_id in ids.tolist():
+            allowed = self.allowed_ids()
+            chosen = [] if starting else [Candidate(i, bytes(vocab[i]), stop=True) for i in allowed if i in stops]
+            for token_id in allowed:
                 if len(chosen) >= limit:
                     break
                 if token_id not in stops and vocab[token_id].startswith(starting):
                     chosen.append(Candidate(token_id, bytes(vocab[token_id])))
-            return chosen
+            return chosen[:limit]
 
-    def allowed_ids(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """The ids the mask allows here, ascending: int64, shape (count,)."""
-        bits = np.unpackbits(self.mask().view(np.uint8), bitorder="little")[: self._tokenizer.info.vocab_size]
-        return np.flatnonzero(bits)
+    def allowed_ids(self) -> Sequence[int]:
+        """The ids the mask allows here, stop tokens included, ascending; empty at a dead end and after a stop token."""
+        return self._once("allowed", self._matcher.allowed_token_ids)
 
     def next_bytes(self) -> bytes:
         """Every byte that can be read here, ascending; empty when only the end is possible."""
         return self._once("next_bytes", lambda: possible_bytes(self._matcher))
 
-    def _once(self, what: str, make: Callable[[], Any]) -> Any:
+    def _once(self, what: str, make: Callable[[], T]) -> T:
         """The value of `make` at this place, computed at most once while the session stands there."""
         with self._lock:
             if what not in self._seen:
                 self._seen[what] = make()
-            return self._seen[what]
+            return cast(T, self._seen[what])
 
     # -- within ------------------------------------------------------------------------------------------------------
 
@@ -528,11 +538,10 @@ class Session:
 
     def _read_or_raise(self, data: bytes) -> None:
         """Move the matcher over all of `data`, or raise and leave it where it was."""
-        probe = self._matcher.fork()
-        if read_bytes(probe, data) < len(data):
+        if not self._matcher.fork().accept_string(data):
             reading = self.explain(data)
             raise StepError(reading.message, reading)
-        self._matcher = probe
+        read_bytes(self._matcher, data)
 
     def _commit(self, data: bytes, token_id: int | None, *, stop: bool = False) -> None:
         self._tape.cut(self._place)
@@ -546,25 +555,26 @@ class Session:
             place = choose()
             if place is None or place == self._place:
                 return False
-            probe = self._matcher.fork()
             if self._place.stopped:
-                probe.rollback(1)
+                self._matcher.rollback(1)
             if place.position < self._place.position:
-                probe.rollback(self._place.position - place.position)
+                self._matcher.rollback(self._place.position - place.position)
             else:
-                read_bytes(probe, self._tape.data[self._place.position : place.position])
+                read_bytes(self._matcher, self._tape.data[self._place.position : place.position])
             if place.stopped:
-                stop = self._tape.steps[-1].token_id
-                assert stop is not None
-                probe.accept_token(stop)
-            self._matcher, self._place = probe, place
+                self._matcher.accept_token(self._tape.steps[-1].token_id)
+            self._place = place
             self._seen.clear()
         self._tell("place")
         return True
 
-    def _arrive(self) -> None:
-        """Stand at the end of a tape just laid."""
-        self._place = self._tape.end
+    def _arrive(self, tape: Tape) -> None:
+        """Stand at the end of `tape`, all of which the grammar is known to accept."""
+        data = tape.data
+        shared = shared_length(self._matcher.text, data)
+        self._matcher.rollback(self._matcher.num_steps - shared)
+        read_bytes(self._matcher, data[shared:])
+        self._tape, self._place = tape, tape.end
         self._seen.clear()
 
     def _token_bytes(self, token_id: int) -> bytes:
@@ -575,8 +585,8 @@ class Session:
 
 
 def _unit(by: str) -> Unit:
-    if by == "token" or by == "byte":
-        return by
+    if by in ("token", "byte"):
+        return cast(Unit, by)
     raise ValueError(f"by must be 'token' or 'byte', not {by!r}")
 
 

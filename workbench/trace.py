@@ -1,0 +1,76 @@
+"""A recorded run: what the model drew and where the parser was after each token.
+
+A `Trace` is plain data.  It shows itself as a strip of tokens coloured by how hard the grammar pushed, and `save`
+writes one HTML file in which the arrow keys step through the run, without Python.
+
+Read on: `workbench/run.py` (makes traces), `workbench/generation/trace.py` (the generation's own records),
+`visualizers/standalone.py` (the page).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from workbench.reading import Reading
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from kernels_core.inspect.snapshots import Automaton, Frontier
+    from workbench.generation import Generation, Step
+
+__all__ = ["Trace"]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One generation and the parser's frontier before its first token and after each.
+
+    `frontiers` has one entry more than the tokens that were followed: all of them, or those up to the token that the
+    grammar refused (`died` then tells where, and `reason` in a sentence).  `source` is the grammar's text.
+    """
+
+    generation: Generation
+    source: str = field(repr=False)
+    automaton: Automaton = field(repr=False)
+    frontiers: tuple[Frontier, ...] = field(repr=False)
+    died: Reading | None = None
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        """What the model wrote."""
+        return self.generation.text
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return self.generation.steps
+
+    @property
+    def followed(self) -> int:
+        """How many of the tokens the grammar (and so the session) took."""
+        return len(self.frontiers) - 1
+
+    @property
+    def valid(self) -> bool:
+        """Whether the whole text is a sentence of the grammar."""
+        return not self.reason and self.frontiers[-1].completed
+
+    def __len__(self) -> int:
+        return len(self.generation)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.generation.steps)
+
+    def __repr__(self) -> str:
+        verdict = "valid" if self.valid else f"refused: {self.reason}" if self.reason else "incomplete"
+        return f"<Trace of {self.generation!r}; {verdict}>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each token: the generation's columns, and how many Earley items there were before it."""
+        frame = self.generation.to_frame()
+        sizes: list[int | None] = [len(frontier) for frontier in self.frontiers[: len(frame)]]
+        frame["items"] = sizes + [None] * (len(frame) - len(sizes))
+        return frame
