@@ -1,0 +1,94 @@
+"""What a layout engine is asked and what it answers, in pixels with y pointing down.
+
+Every engine (`dot`, pygraphviz, `visualizers/layered.py`) reads a `Sketch` and returns a `Drawing`, so the picture is
+written in one place (`visualizers/svg.py`) and looks the same whoever laid it out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from visualizers.dot import GraphEdge, RuleGraph
+from visualizers.glyphs import columns
+
+__all__ = ["ENTRY", "Curve", "Drawing", "Point", "Sketch", "sketch_calls", "sketch_rule"]
+
+Point = tuple[float, float]
+
+# The name of the dot from which an arrow enters the start state.
+ENTRY: Final = "entry"
+RADIUS: Final = 15.0
+ENTRY_SIZE: Final = 5.0
+BOX_HEIGHT: Final = 26.0
+LABEL_COLUMN: Final = 6.7
+LABEL_LINE: Final = 13.0
+BOX_COLUMN: Final = 7.3
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """Nodes with their sizes (width, height), round or rectangular, and edges with the size of their labels."""
+
+    sizes: dict[str, Point]
+    edges: tuple[GraphEdge, ...]
+    round: bool
+    start: str | None
+
+    def label_size(self, edge: GraphEdge) -> Point:
+        """Width and height of the box that the edge's label needs, (0, 0) without a label."""
+        if not edge.lines:
+            return 0.0, 0.0
+        return max(map(columns, edge.lines)) * LABEL_COLUMN + 6, len(edge.lines) * LABEL_LINE + 2
+
+    def boundary(self, node: str, center: Point, toward: Point) -> Point:
+        """Where the line from a node's centre toward a point leaves the node."""
+        dx, dy = toward[0] - center[0], toward[1] - center[1]
+        length = math.hypot(dx, dy)
+        if length == 0:
+            return center
+        width, height = self.sizes[node]
+        if self.round or node == ENTRY:
+            scale = width / 2 / length
+        else:
+            scale = min(width / 2 / abs(dx) if dx else math.inf, height / 2 / abs(dy) if dy else math.inf)
+        return center[0] + dx * scale, center[1] + dy * scale
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """An edge's way: a chain of cubic Bézier curves (1 + 3n points) and the centre of its label."""
+
+    edge: GraphEdge
+    points: tuple[Point, ...]
+    label: Point | None
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Centres of all nodes and the ways of all edges, within (0, 0) to (width, height)."""
+
+    width: float
+    height: float
+    nodes: dict[str, Point]
+    curves: tuple[Curve, ...]
+
+
+def sketch_rule(graph: RuleGraph) -> Sketch:
+    """States as circles."""
+    return _with_entry(dict.fromkeys(graph.nodes, (2 * RADIUS, 2 * RADIUS)), graph, True)
+
+
+def sketch_calls(graph: RuleGraph) -> Sketch:
+    """Rules as boxes as wide as their names."""
+    sizes = {node: (columns(graph.labels[node]) * BOX_COLUMN + 20, BOX_HEIGHT) for node in graph.nodes}
+    return _with_entry(sizes, graph, False)
+
+
+def _with_entry(sizes: dict[str, Point], graph: RuleGraph, is_round: bool) -> Sketch:
+    edges = graph.edges
+    if graph.start is not None:
+        sizes[ENTRY] = (ENTRY_SIZE, ENTRY_SIZE)
+        edges = (GraphEdge(ENTRY, graph.start, (), "", False), *edges)
+    return Sketch(sizes, edges, is_round, graph.start)
