@@ -153,7 +153,7 @@ def wrap_mistral(tokenizer: Any) -> Source:
     processor = getattr(inner, "_model", None)
     codec: Codec = SentencePieceCodec(processor) if hasattr(processor, "id_to_piece") else _MistralCodec(inner)
     try:
-        name = inner.file_path.stem
+        name = inner.file_path.name.removesuffix(".json")
     except ValueError:  # built in memory
         name = type(inner).__name__
     return Source(name, read_tekkenizer(inner), codec, tokenizer)
