@@ -150,6 +150,22 @@ def test_model_folder(byte_level: Any, tmp_path: Path) -> None:
     assert load_tokenizer(str(folder / "tokenizer.json")).info.stop_token_ids == [byte_level.token_to_id(CONTROL)]
 
 
+def test_name_in_the_local_cache(byte_level: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = pytest.importorskip("huggingface_hub")
+    monkeypatch.setattr(hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    repository = tmp_path / "models--someone--model"
+    snapshot = repository / "snapshots" / ("0" * 40)
+    snapshot.mkdir(parents=True)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text("0" * 40)
+    byte_level.save(str(snapshot / "tokenizer.json"))
+    tokenizer = load_tokenizer("someone/model")
+    assert tokenizer.name == "someone/model"
+    assert tokenizer.info == TokenizerInfo.from_huggingface(byte_level)
+    with pytest.raises(TokenizerError, match="Nothing is downloaded"):
+        load_tokenizer("someone/other")
+
+
 def test_folder_of_transformers_without_tokenizer_json(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizer"}')

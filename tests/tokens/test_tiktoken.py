@@ -9,6 +9,7 @@ import pytest
 
 from kernels_core.errors import TokenizerError
 from workbench.tokenizers import load_tokenizer
+from workbench.tokenizers.tiktoken_ranks import cut
 
 from .conftest import CONTROL
 
@@ -89,6 +90,22 @@ def test_damaged_rank_files(tmp_path: Path, content: bytes, message: str) -> Non
 def test_rank_file_under_another_name(tmp_path: Path) -> None:
     path = write_ranks(tmp_path / "tokenizer.model", [bytes([byte]) for byte in range(256)])
     assert load_tokenizer(path, style="llama3").vocab_size == 512
+
+
+def test_a_panic_of_the_library_is_an_ordinary_error() -> None:
+    class PanicException(BaseException):
+        """Named as the one that tiktoken raises on a run of a million blanks."""
+
+    def overflow(text: str) -> list[int]:
+        raise PanicException("StackOverflow")
+
+    def interrupt(text: str) -> list[int]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(TokenizerError, match="this text of 3 characters: StackOverflow"):
+        cut(overflow, "abc")
+    with pytest.raises(KeyboardInterrupt):
+        cut(interrupt, "abc")
 
 
 @pytest.mark.data

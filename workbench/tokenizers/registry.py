@@ -92,7 +92,8 @@ def load_tokenizer(
             _refuse_rank_options(style, pattern, special_tokens, source)
             found = _load_path(path)
         if path.is_dir():
-            found = replace(found, name=path.resolve().name if Path(source).exists() else str(source))
+            named = not Path(source).expanduser().exists()  # found by its name in the cache
+            found = replace(found, name=str(source) if named else path.resolve().name)
     else:
         _refuse_rank_options(style, pattern, special_tokens, source)
         found = _wrap(source)
