@@ -7,19 +7,21 @@ written in one place (`visualizers/svg.py`) and looks the same whoever laid it o
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from visualizers.dot import GraphEdge, RuleGraph
 from visualizers.glyphs import columns
 
-__all__ = ["ENTRY", "Curve", "Drawing", "Point", "Sketch", "sketch_calls", "sketch_rule"]
+__all__ = ["ENTRY", "Curve", "Drawing", "Point", "Sketch", "loop_curve", "sketch_calls", "sketch_rule", "trimmed"]
 
 Point = tuple[float, float]
 
 # The name of the dot from which an arrow enters the start state.
 ENTRY: Final = "entry"
 RADIUS: Final = 15.0
+LOOP_HEIGHT: Final = 20.0
 ENTRY_SIZE: Final = 5.0
 BOX_HEIGHT: Final = 26.0
 LABEL_COLUMN: Final = 6.7
@@ -55,6 +57,19 @@ class Sketch:
             scale = min(width / 2 / abs(dx) if dx else math.inf, height / 2 / abs(dy) if dy else math.inf)
         return center[0] + dx * scale, center[1] + dy * scale
 
+    def loop(self, node: str) -> GraphEdge | None:
+        """The edge from a node to itself."""
+        return next((edge for edge in self.edges if edge.source == edge.target == node), None)
+
+    def reach(self, node: str) -> tuple[float, float, float]:
+        """How far a node with its loop and the loop's label reaches: to either side, up, and down."""
+        width, height = self.sizes[node]
+        edge = self.loop(node)
+        if edge is None:
+            return width / 2, height / 2, height / 2
+        label_width, label_height = self.label_size(edge)
+        return max(width, label_width) / 2, height / 2 + LOOP_HEIGHT + label_height, height / 2
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:
@@ -73,6 +88,42 @@ class Drawing:
     height: float
     nodes: dict[str, Point]
     curves: tuple[Curve, ...]
+
+
+def loop_curve(sketch: Sketch, edge: GraphEdge, at: Point) -> Curve:
+    """A loop above the node at `at`, leaving and entering at about 45 degrees."""
+    width, height = sketch.sizes[edge.source]
+    dx, dy = (width * 0.3, height * 0.4) if sketch.round else (width * 0.2, height / 2)
+    x, top = at[0], at[1] - height / 2 - LOOP_HEIGHT
+    points = ((x - dx, at[1] - dy), (x - dx * 2.4, top), (x + dx * 2.4, top), (x + dx, at[1] - dy))
+    return Curve(edge, points, (x, top - sketch.label_size(edge)[1] / 2 + 4) if edge.lines else None)
+
+
+def trimmed(points: Sequence[Point], center: Point, radius: float) -> tuple[Point, ...]:
+    """A chain of Bézier curves that begins inside a circle, cut where it leaves the circle."""
+    rest = list(points)
+    while len(rest) > 4 and math.dist(rest[3], center) <= radius:
+        del rest[:3]
+    first = rest[:4]
+    inside, outside = 0.0, 1.0
+    for _ in range(20):
+        middle = (inside + outside) / 2
+        if math.dist(_split(first, middle)[0], center) <= radius:
+            inside = middle
+        else:
+            outside = middle
+    return (*_split(first, inside), *rest[4:])
+
+
+def _split(curve: Sequence[Point], at: float) -> tuple[Point, Point, Point, Point]:
+    """The part of a cubic Bézier curve from parameter `at` on (de Casteljau)."""
+
+    def mix(one: Point, other: Point) -> Point:
+        return one[0] + (other[0] - one[0]) * at, one[1] + (other[1] - one[1]) * at
+
+    a, b, c = mix(curve[0], curve[1]), mix(curve[1], curve[2]), mix(curve[2], curve[3])
+    d, e = mix(a, b), mix(b, c)
+    return mix(d, e), e, c, curve[3]
 
 
 def sketch_rule(graph: RuleGraph) -> Sketch:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["byte_class", "clip", "columns", "dot_quote", "glyph", "html_escape", "parse", "split_dot"]
+__all__ = ["byte_class", "clip", "columns", "dot_quote", "glyph", "html_escape", "parse", "split_dot", "split_rules"]
 
 SPACE: Final = "␣"
 OPEN: Final = "⟨"
@@ -22,6 +22,8 @@ CLOSE: Final = "⟩"
 DOT: Final = "•"
 _RESERVED: Final = frozenset((SPACE, OPEN, CLOSE))
 _ESCAPE: Final = re.compile("⟨(?:0x([0-9A-F]{2})|U\\+([0-9A-F]{4,6}))⟩")
+_SHORT: Final = {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}
+_NEXT_RULE: Final = re.compile(r"(?:\s*\n|\s{2,})(?=[A-Za-z_][^\s\"']* ::= )")
 _NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -78,7 +80,7 @@ def _pieces(data: bytes) -> Iterable[str]:
 
 
 def byte_class(ranges: Iterable[tuple[int, int]]) -> str:
-    """Inclusive byte ranges as a compact class: `a`, `[0-9A-F]`, `[^"\\\\]`, `⟨0x80⟩-⟨0xBF⟩`, `any`.
+    """Inclusive byte ranges as a compact class: `"a"`, `[0-9A-F]`, `[^"\\\\]`, `[⟨0x80⟩-⟨0xBF⟩]`, `[\\t\\n␣]`, `any`.
 
     The complement is written when more than half of the 256 bytes are in.  Raises `ValueError` for a range that is
     not within 0..255 or runs backwards.
@@ -97,7 +99,7 @@ def byte_class(ranges: Iterable[tuple[int, int]]) -> str:
         return f"[^{_ranges(members, 0)}]"
     written = _ranges(members, 1)
     if count == 1:
-        return _byte(members.index(1), in_class=False)
+        return _single(members.index(1))
     return f"[{written}]"
 
 
@@ -118,13 +120,20 @@ def _ranges(members: bytearray, wanted: int) -> str:
     return "".join(pieces)
 
 
-def _byte(byte: int, *, in_class: bool = True) -> str:
+def _single(byte: int) -> str:
+    """One byte, in quotes where it prints: a lone comma or dot would get lost beside an arrow."""
+    if not 0x20 < byte < 0x7F:
+        return _byte(byte)
+    return "'\"'" if byte == 0x22 else f'"{chr(byte)}"'
+
+
+def _byte(byte: int) -> str:
     if byte == 0x20:
         return SPACE
     if not 0x20 < byte < 0x7F:
-        return f"⟨0x{byte:02X}⟩"
+        return _SHORT.get(byte) or f"⟨0x{byte:02X}⟩"
     character = chr(byte)
-    return f"\\{character}" if in_class and character in "\\]^-" else character
+    return f"\\{character}" if character in "\\]^-" else character
 
 
 def clip(text: str, width: int) -> str:
@@ -151,8 +160,16 @@ def dot_quote(text: str) -> str:
     return '"' + text.replace("\r", "\ufffd").replace("\n", "\\n") + '"'
 
 
+def split_rules(dotted: str) -> list[str]:
+    """The dotted rules of one state, which the engine writes beside each other, as a list."""
+    return [rule.strip() for rule in _NEXT_RULE.split(dotted)]
+
+
 def split_dot(dotted: str) -> tuple[str, str] | None:
-    """A dotted rule cut at its dot, or None without one.  A `•` inside a quoted literal or a class is not the dot."""
+    """One dotted rule cut at its dot, or None without one.  A `•` inside a quoted literal or a class is not the dot.
+
+    The engine cuts long rules, so a quote may lack its partner; then a `•` that is the only one is the dot.
+    """
     quote = ""
     position = 0
     while position < len(dotted):
@@ -169,4 +186,7 @@ def split_dot(dotted: str) -> tuple[str, str] | None:
         elif character == DOT:
             return dotted[:position].rstrip(), dotted[position + 1 :].lstrip()
         position += 1
+    if dotted.count(DOT) == 1:
+        before, _, after = dotted.partition(DOT)
+        return before.rstrip(), after.lstrip()
     return None

@@ -15,16 +15,17 @@ from typing import Final, Protocol
 
 from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
 from visualizers.dot import repeat_label
-from visualizers.glyphs import clip, glyph, html_escape, split_dot
+from visualizers.glyphs import clip, glyph, html_escape, split_dot, split_rules
 from visualizers.layout import DEFAULT_MAX_STATES, plan
 from visualizers.png import data_uri, mask_png
 from visualizers.svg import render
-from visualizers.tokens import Tab, TokenIndex
+from visualizers.tokens import Tab, TokenIndex, token_index
 
 __all__ = ["automaton", "cache_stats", "compiled_grammar", "frontier", "grammar", "token_sets"]
 
 MAX_ITEMS: Final = 100
 MAX_RULES: Final = 200
+MAX_DOTS: Final = 6
 MAX_CHIPS: Final = 60
 MAX_GLYPH: Final = 40
 MAX_SOURCE: Final = 20_000
@@ -80,12 +81,7 @@ def frontier(snapshot: Frontier, *, limit: int = MAX_ITEMS) -> str:
     end = _badge("may end here", "accepted") if snapshot.completed else _badge("must go on", "rejected")
     rows = []
     for item in snapshot.items[:limit]:
-        parts = split_dot(item.dot)
-        if parts is None:
-            dotted = html_escape(item.dot)
-        else:
-            dot = '<b style="color:#4274ec;padding:0 3px">•</b>'
-            dotted = f"{html_escape(parts[0])}{dot}{html_escape(parts[1])}"
+        dotted = "<br>".join(map(_dotted, split_rules(item.dot)[:MAX_DOTS]))
         flags = _badge("scans", "active") * item.scannable + _badge("completes", "accepted") * item.accepting
         lap = f"{item.counter:,}" if item.counter else ""
         rows.append([dotted, f"{item.origin:,}", lap, str(item.state), flags])
@@ -93,15 +89,23 @@ def frontier(snapshot: Frontier, *, limit: int = MAX_ITEMS) -> str:
     return _card("Frontier", facts, table + _more(len(snapshot.items) - limit, "items"), end)
 
 
+def _dotted(rule: str) -> str:
+    """One dotted rule with its dot marked."""
+    parts = split_dot(rule)
+    if parts is None:
+        return html_escape(rule)
+    return f'{html_escape(parts[0])}<b style="color:#4274ec;padding:0 4px">•</b>{html_escape(parts[1])}'
+
+
 def token_sets(snapshot: TokenSets, *, limit: int = MAX_CHIPS) -> str:
     """Counts, the mask as a picture, the scannable states, and the first `limit` tokens of each kind as chips."""
-    index = TokenIndex(snapshot)
+    index = token_index(snapshot)
     counts = index.counts
     facts = [f"after {snapshot.position:,} bytes", f"mask allows {counts['allowed']:,} of {counts['all']:,}"]
     states = [
         [
             str(entry.state),
-            html_escape(clip(entry.dot, 80)),
+            "<br>".join(_dotted(clip(rule, 90)) for rule in split_rules(entry.dot)[:MAX_DOTS]),
             f"{len(entry.accepted):,}",
             f"{sum(verdict.allowed for verdict in entry.uncertain):,} of {len(entry.uncertain):,}",
             f"{entry.rejected_count:,}",
@@ -157,7 +161,7 @@ def cache_stats(snapshot: CacheStats) -> str:
         _table(
             ["interned", ""], [[name.replace("_", " "), f"{values[name]:,}"] for name in plain], align="lr", mono=(1,)
         ),
-        _table(["memoised", "found", "made", "found"], rates, align="lrrr", mono=(1, 2, 3)),
+        _table(["memoised", "found", "made", "share found"], rates, align="lrrr", mono=(1, 2, 3)),
         _table(["memory", ""], memory, align="lr", mono=(1,)),
     )
     cells = "".join(

@@ -16,13 +16,12 @@ from itertools import pairwise
 from typing import Final
 
 from visualizers.dot import GraphEdge
-from visualizers.geometry import ENTRY, Curve, Drawing, Point, Sketch
+from visualizers.geometry import ENTRY, Curve, Drawing, Point, Sketch, loop_curve
 
 __all__ = ["layered"]
 
 RANK_GAP: Final = 16.0
 NODE_GAP: Final = 14.0
-LOOP_HEIGHT: Final = 20.0
 SWEEPS: Final = 10
 # Past this many dummies edges are drawn straight: time and memory stay linear in the automaton.
 MAX_DUMMIES: Final = 20_000
@@ -52,14 +51,16 @@ def layered(sketch: Sketch) -> Drawing:
     edges = [edge for edge in sketch.edges if edge.source != edge.target]
     backward = _backward(sketch, edges)
     ranks = _ranks(sketch, edges, backward)
-    vertices = {name: _node(sketch, name, ranks[name], loops) for name in sketch.sizes}
+    vertices = {name: _Vertex(*sketch.reach(name), ranks[name], dummy=False) for name in sketch.sizes}
     chains = [_chain(sketch, vertices, edge, edge in backward) for edge in _within_budget(edges, ranks)]
     layers = _layers(vertices, [dummy for _, chain in chains for dummy in chain[1:-1]])
     _order(layers)
     _place(layers)
     by_edge = dict(chains)
     curves = [_curve(sketch, vertices, edge, by_edge.get(edge), edge in backward) for edge in edges]
-    curves += [_loop(sketch, vertices[edge.source], edge) for edge in loops]
+    for edge in loops:
+        vertex = vertices[edge.source]
+        curves.append(loop_curve(sketch, edge, (vertex.x, vertex.y)))
     return _framed(vertices, layers, curves)
 
 
@@ -78,14 +79,16 @@ def _backward(sketch: Sketch, edges: list[GraphEdge]) -> set[GraphEdge]:
         stack = [(root, iter(following[root]))]
         while stack:
             name, rest = stack[-1]
-            if (edge := next(rest, None)) is None:
+            for edge in rest:
+                if edge.target not in done:
+                    done[edge.target] = False
+                    stack.append((edge.target, iter(following[edge.target])))
+                    break
+                if not done[edge.target]:
+                    backward.add(edge)
+            else:
                 done[name] = True
                 stack.pop()
-            elif edge.target not in done:
-                done[edge.target] = False
-                stack.append((edge.target, iter(following[edge.target])))
-            elif not done[edge.target]:
-                backward.add(edge)
     return backward
 
 
@@ -107,17 +110,6 @@ def _ranks(sketch: Sketch, edges: list[GraphEdge], backward: set[GraphEdge]) -> 
             if waiting[target] == 0:
                 queue.append(target)
     return ranks
-
-
-def _node(sketch: Sketch, name: str, rank: int, loops: list[GraphEdge]) -> _Vertex:
-    width, height = sketch.sizes[name]
-    half, above = width / 2, height / 2
-    for loop in loops:
-        if loop.source == name:
-            label_width, label_height = sketch.label_size(loop)
-            half = max(half, label_width / 2)
-            above += LOOP_HEIGHT + label_height
-    return _Vertex(half, above, height / 2, rank, dummy=False)
 
 
 def _within_budget(edges: list[GraphEdge], ranks: dict[str, int]) -> list[GraphEdge]:
@@ -168,7 +160,7 @@ def _layers(vertices: dict[str, _Vertex], dummies: list[_Vertex]) -> list[list[_
 
 
 def _order(layers: list[list[_Vertex]]) -> None:
-    """Sweep right and left, ordering each rank by its neighbours' average place; the order with fewest crossings wins."""
+    """Sweep right and left, ordering ranks by their neighbours' average place; fewest crossings win."""
     counted = sum(len(vertex.right) for layer in layers for vertex in layer) <= MAX_COUNTED
     best = [list(layer) for layer in layers]
     fewest = _crossings(layers) if counted else -1
@@ -267,20 +259,6 @@ def _curve(
         bend = (x1 - x0) / 2
         points += [(x0 + bend, y0), (x1 - bend, y1), (x1, y1)]
     return Curve(edge, tuple(points), label if edge.lines else None)
-
-
-def _loop(sketch: Sketch, vertex: _Vertex, edge: GraphEdge) -> Curve:
-    """A loop above its node, leaving and entering at about 45 degrees."""
-    width, height = sketch.sizes[edge.source]
-    dx, dy = (width * 0.3, height * 0.4) if sketch.round else (width * 0.2, height / 2)
-    top = vertex.y - height / 2 - LOOP_HEIGHT
-    points = (
-        (vertex.x - dx, vertex.y - dy),
-        (vertex.x - dx * 2.4, top),
-        (vertex.x + dx * 2.4, top),
-        (vertex.x + dx, vertex.y - dy),
-    )
-    return Curve(edge, points, (vertex.x, top - sketch.label_size(edge)[1] / 2 + 4) if edge.lines else None)
 
 
 def _framed(vertices: dict[str, _Vertex], layers: list[list[_Vertex]], curves: list[Curve]) -> Drawing:

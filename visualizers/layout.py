@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 
 from kernels_core.inspect.snapshots import Automaton
 from visualizers.dot import LIMITED_STATES, LIMITS, RuleGraph, call_graph, rule_graph
-from visualizers.geometry import Curve, Drawing, Point, Sketch, sketch_calls, sketch_rule
+from visualizers.geometry import Curve, Drawing, Point, Sketch, loop_curve, sketch_calls, sketch_rule, trimmed
 from visualizers.layered import layered
 
 __all__ = ["DEFAULT_MAX_STATES", "Engine", "LayoutError", "Panel", "Plan", "available_engines", "plan"]
@@ -35,7 +35,10 @@ TITLE: Final = 24.0
 GUTTER: Final = 14.0
 # Aspect ratio aimed at when panels are packed: notebooks are wider than high.
 ASPECT: Final = 2.2
+MAX_WIDTH: Final = 1300.0
 _PIXELS_PER_INCH: Final = 72.0
+# Larger than the 11 px that are drawn, so that labels keep clear of their arrows.
+FONT: Final = 14
 
 
 class LayoutError(RuntimeError):
@@ -206,14 +209,24 @@ def _layout_dot(sketch: Sketch) -> str:
     if len(sketch.sizes) > LIMITED_STATES:
         out.append(LIMITS)
     out.append(f'node[shape={"circle" if sketch.round else "box"},fixedsize=true,label=""];')
-    out.append("edge[arrowhead=none,fontname=Courier,fontsize=11];")
+    out.append("edge[arrowhead=none,fontname=Courier,fontsize={FONT}];".replace("{FONT}", str(FONT)))
+    looped = {edge.source for edge in sketch.edges if edge.source == edge.target}
     for name, (width, height) in sketch.sizes.items():
-        out.append(f"{name}[width={width / _PIXELS_PER_INCH:.4f},height={height / _PIXELS_PER_INCH:.4f}];")
+        shape = ""
+        if name in looped:
+            # Graphviz keeps no room for the label of a loop.  So a node with a loop is asked for as a box that holds
+            # all of it, arrows run to its centre, and `_parse` cuts them at the circle and draws the loop.
+            side, above, _ = sketch.reach(name)
+            width, height, shape = 2 * side, 2 * above, ",shape=box"
+        out.append(f"{name}[width={width / _PIXELS_PER_INCH:.4f},height={height / _PIXELS_PER_INCH:.4f}{shape}];")
     for edge in sketch.edges:
+        if edge.source == edge.target:
+            continue
         # A line of n columns is asked for as n letters of 0.6 em, the width of every monospace font.
-        columns = math.ceil(sketch.label_size(edge)[0] / (11 * 0.6))
+        columns = math.ceil(sketch.label_size(edge)[0] / (FONT * 0.6))
         label = "\\n".join(["x" * columns] * len(edge.lines))
-        out.append(f'{edge.source}->{edge.target}[label="{label}"];')
+        clips = ",tailclip=false" * (edge.source in looped) + ",headclip=false" * (edge.target in looped)
+        out.append(f'{edge.source}->{edge.target}[label="{label}"{clips}];')
     out.append("}\n")
     return "".join(out)
 
@@ -247,7 +260,22 @@ def _parse(sketch: Sketch, plain: str) -> Drawing:
                 tail = rest[2 * int(count) :]
                 label = point(tail[1], tail[2]) if edge.lines else None
                 curves.append(Curve(edge, tuple(point(x, y) for x, y in pairs), label))
+    for edge in sketch.edges:
+        if edge.source == edge.target:
+            curves = [_cut(sketch, curve, edge.source, nodes[edge.source]) for curve in curves]
+    curves += [loop_curve(sketch, edge, nodes[edge.source]) for edge in sketch.edges if edge.source == edge.target]
     return Drawing(width, height, nodes, tuple(curves))
+
+
+def _cut(sketch: Sketch, curve: Curve, node: str, center: Point) -> Curve:
+    """A curve that runs to the centre of a node with a loop, cut at the node's edge."""
+    radius = max(sketch.sizes[node]) / 2 if sketch.round else min(sketch.sizes[node]) / 2
+    points = curve.points
+    if curve.edge.source == node:
+        points = trimmed(points, center, radius)
+    if curve.edge.target == node:
+        points = trimmed(points[::-1], center, radius)[::-1]
+    return Curve(curve.edge, points, curve.label)
 
 
 def _pairs(values: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -267,7 +295,7 @@ def _pack(
         for _, _, _, drawing, title in items
     ]
     area = sum((width + GUTTER) * (height + GUTTER) for width, height in sizes)
-    limit = max([math.sqrt(area * ASPECT), *(width for width, _ in sizes)], default=0.0)
+    limit = max([min(MAX_WIDTH, math.sqrt(area * ASPECT)), *(width for width, _ in sizes)], default=0.0)
     panels: list[Panel] = []
     x = y = row = right = 0.0
     for (rule, graph, sketch, drawing, _), (width, height) in zip(items, sizes, strict=True):

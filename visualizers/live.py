@@ -23,12 +23,12 @@ from ipywidgets import jslink
 from kernels_core.inspect.snapshots import Automaton, CacheStats, EarleyItem, Frontier, TokenSets
 from visualizers import html
 from visualizers.assets import module, stylesheet
-from visualizers.glyphs import clip, split_dot
+from visualizers.glyphs import clip, split_dot, split_rules
 from visualizers.layout import DEFAULT_MAX_STATES, TIMEOUT, Engine, plan
 from visualizers.mode import get_mode
 from visualizers.standalone import Part, iframe, page
 from visualizers.svg import render
-from visualizers.tokens import TABS, TokenIndex, as_tab
+from visualizers.tokens import TABS, TokenIndex, as_tab, token_index
 
 __all__ = ["AutomatonView", "CounterView", "FrontierView", "LiveView", "MaskMap", "StepBar", "TokenTable", "to_page"]
 
@@ -194,15 +194,15 @@ class AutomatonView(LiveView[Frontier]):
         self._engine: Engine | None = engine
         self._timeout = timeout
         self._drawing = False
-        self.set_automaton(automaton)
+        self.automaton = automaton
 
     @property
     def automaton(self) -> Automaton:
-        """The automaton that is drawn."""
+        """The automaton that is drawn.  Setting another draws it, with nothing lit, selected or recorded."""
         return self._automaton
 
-    def set_automaton(self, automaton: Automaton) -> None:
-        """Draw another automaton, with nothing lit, selected or recorded."""
+    @automaton.setter
+    def automaton(self, automaton: Automaton) -> None:
         picture = self._picture(automaton, None)
         self._automaton = automaton
         owner = {str(state.id): k for k, rule in enumerate(automaton.rules) for state in rule.states}
@@ -316,11 +316,12 @@ class FrontierView(LiveView[Frontier]):
 
 
 def _item(item: EarleyItem) -> Traits:
-    parts = split_dot(item.dot)
-    before, after = parts if parts else (item.dot, None)
+    rules = split_rules(item.dot)
+    dots = [split_dot(rule) or (rule,) for rule in rules[:MAX_DOTS]]
     return {
-        "before": clip(before, DOT_WIDTH),
-        "after": None if after is None else clip(after, DOT_WIDTH),
+        # [before, after] the dot; a rule without one is [text].
+        "dots": [[clip(side, DOT_WIDTH) for side in sides] for sides in dots],
+        "more": max(0, len(rules) - MAX_DOTS),
         "origin": item.origin,
         "counter": item.counter,
         "state": item.state,
@@ -411,7 +412,7 @@ class TokenTable(_TokenView):
         with self.hold_sync():
             if self.state is not None and all(entry.state != self.state for entry in snapshot.states):
                 self.state = None
-            index = TokenIndex(snapshot, self.state)
+            index = token_index(snapshot) if self.state is None else TokenIndex(snapshot, self.state)
             self._index, self._shown = index, snapshot
             self._tell(index)
 
@@ -437,7 +438,7 @@ class TokenTable(_TokenView):
         if self._shown is None or (self._index is not None and self._index.state == change["new"]):
             return
         try:
-            index = TokenIndex(self._shown, change["new"])
+            index = TokenIndex(self._shown, change["new"])  # without a state: over all of them
         except KeyError:
             self.state = None
             return
@@ -473,7 +474,7 @@ class TokenTable(_TokenView):
         if self._recorded:
             state["steps"] = [self.traits_of(snapshot) for snapshot in self._recorded]
         elif self._shown is not None:
-            state |= self._exported(TokenIndex(self._shown), EXPORTED_ROWS)
+            state |= self._exported(token_index(self._shown), EXPORTED_ROWS)
         return Part(part.module, part.styles, state)
 
     def _answer_page(self, content: Traits) -> Traits:
@@ -522,7 +523,7 @@ class MaskMap(_TokenView):
 
     def show(self, snapshot: TokenSets) -> None:
         """Show one step's mask."""
-        self._index = TokenIndex(snapshot)
+        self._index = token_index(snapshot)
         self._shown = snapshot
         with self.hold_sync():
             for name, value in self._bits(self._index).items():
@@ -533,6 +534,9 @@ class MaskMap(_TokenView):
 
     def _bits(self, index: TokenIndex) -> Traits:
         return {"size": index.sets.vocab_size, "mask": index.mask_bits(), "uncertain": index.uncertain_bits()}
+
+
+_GROWING: Final = ("step_hits", "step_misses", "mask_hits", "mask_misses", "token_set_hits", "token_set_misses")
 
 
 class CounterView(LiveView[CacheStats]):
@@ -555,6 +559,9 @@ class CounterView(LiveView[CacheStats]):
     def traits_of(self, snapshot: CacheStats) -> Traits:
         stats = asdict(snapshot)
         before = asdict(self._shown) if self._shown else stats
+        # Counters only grow; where one fell the snapshot is of another grammar and there is nothing to compare.
+        if any(stats[name] < before[name] for name in _GROWING):
+            before = stats
         return {"stats": stats, "delta": {name: value - before[name] for name, value in stats.items()}}
 
     def play(self, snapshots: Iterable[CacheStats]) -> None:

@@ -5,38 +5,50 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
+from math import isqrt
+from typing import Final
 
-__all__ = ["data_uri", "mask_png"]
+__all__ = ["data_uri", "mask_png", "mask_width"]
 
-RGB = tuple[int, int, int]
+RGBA = tuple[int, int, int, int]
+# Half-transparent grey and green read on white and on black.
+PALETTE: Final[tuple[RGBA, RGBA]] = ((128, 136, 146, 64), (31, 157, 99, 255))
 
 
-def mask_png(
-    bits: bytes, size: int, *, width: int = 512, palette: tuple[RGB, RGB] = ((226, 228, 232), (31, 138, 85))
-) -> bytes:
+def mask_width(size: int) -> int:
+    """Pixels in a row: 512 for a large vocabulary, fewer for a small one, so that the picture is not a line."""
+    return min(512, max(8, 8 * -(-isqrt(4 * size) // 8)))
+
+
+def mask_png(bits: bytes, size: int, *, width: int | None = None, palette: tuple[RGBA, RGBA] = PALETTE) -> bytes:
     """A palette PNG of `size` pixels in rows of `width`; pixel i is bit i of `bits`, least significant bit first.
 
     `palette` is (colour of 0, colour of 1).  What is left of the last row is transparent.  Raises `ValueError` for a
-    size that `bits` does not hold.
+    size that `bits` does not hold and for a width that is no positive multiple of 8.
     """
     if size < 0 or size > len(bits) * 8:
         raise ValueError(f"a mask of {size:,} bits does not fit in {len(bits):,} bytes")
+    width = mask_width(size) if width is None else width
     if width < 8 or width % 8:
         raise ValueError(f"width is {width}: expected a positive multiple of 8")
     height = max(1, -(-size // width))
     # PNG packs pixels most significant bit first, masks are least significant bit first.
     packed = bytes(bits[: -(-size // 8)]).translate(_REVERSED).ljust(height * width // 8, b"\x00")
-    stride = width // 8
-    depth, colours = 1, list(palette)
+    colours = list(palette)
+    depth, stride = 1, width // 8
     if size < height * width:
         # The tail needs a third colour, so a pixel takes two bits.
-        depth, colours, packed, stride = 2, [*palette, (0, 0, 0)], _with_tail(packed, size, height * width), width // 4
+        colours.append((0, 0, 0, 0))
+        packed = _with_tail(packed, size, height * width)
+        depth, stride = 2, width // 4
     rows = b"".join(b"\x00" + packed[start : start + stride] for start in range(0, len(packed), stride))
-    header = struct.pack(">IIBBBBB", width, height, depth, 3, 0, 0, 0)
-    chunks = [(b"IHDR", header), (b"PLTE", bytes(value for colour in colours for value in colour))]
-    if len(colours) == 3:
-        chunks.append((b"tRNS", b"\xff\xff\x00"))
-    chunks += [(b"IDAT", zlib.compress(rows, 6)), (b"IEND", b"")]
+    chunks = (
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, depth, 3, 0, 0, 0)),
+        (b"PLTE", bytes(value for colour in colours for value in colour[:3])),
+        (b"tRNS", bytes(colour[3] for colour in colours)),
+        (b"IDAT", zlib.compress(rows, 6)),
+        (b"IEND", b""),
+    )
     return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, data) for name, data in chunks)
 
 

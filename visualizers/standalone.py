@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -19,7 +20,7 @@ from visualizers.glyphs import html_escape
 
 __all__ = ["Part", "iframe", "page"]
 
-POLICY: Final = "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; img-src data:"
+POLICY: Final = "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,8 @@ def page(
     described = [
         {"module": part.module, "state": _plain({**part.state, "offline": True}), "link": list(link)} for part in parts
     ]
-    modules = {part.module: _uri(module(part.module)) for part in parts}
-    data = f"const parts = {_json(described)}, modules = {_json(modules)};"
-    script = module("page").replace("const parts = PARTS, modules = MODULES;", data, 1)
+    modules = {part.module: module(part.module) for part in parts}
+    script = module("page").replace('"PACKED"', f'"{_packed({"parts": described, "modules": modules})}"', 1)
     styles = tuple(dict.fromkeys(("theme", "base", "page", *(name for part in parts for name in part.styles))))
     mode = f' data-theme="{theme}"' if theme else ""
     framed = "" if heading else " ms-framed"
@@ -87,11 +87,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _json(value: Any) -> str:
-    """JSON that is safe inside a script element: no `<` means no `</script>` and no `<!--`."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
-def _uri(source: str) -> str:
-    return "data:text/javascript;base64," + base64.b64encode(source.encode()).decode()
+def _packed(value: Any) -> str:
+    """JSON, deflated, in base64: a tenth of the size, and no letter of it means anything to an HTML parser."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()

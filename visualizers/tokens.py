@@ -21,7 +21,7 @@ import numpy.typing as npt
 from kernels_core.inspect.snapshots import StateTokens, TokenSets, TokenVerdict
 from visualizers.glyphs import glyph
 
-__all__ = ["Kind", "Tab", "TokenIndex", "Vocabulary", "vocabulary"]
+__all__ = ["Kind", "Tab", "TokenIndex", "Vocabulary", "as_tab", "token_index", "vocabulary"]
 
 Kind = Literal["rejected", "accepted", "uncertain", "stop"]
 Tab = Literal["all", "accepted", "uncertain", "rejected", "stop"]
@@ -179,6 +179,18 @@ class TokenIndex:
     def uncertain_bits(self) -> bytes:
         """One bit a token, set for the uncertain ones; same layout as `mask_bits`."""
         return np.packbits(self.kinds == _UNCERTAIN, bitorder="little").tobytes()
+
+
+def token_index(sets: TokenSets) -> TokenIndex:
+    """The index of `sets` over all states; several views of one step share it."""
+    global _latest
+    latest = _latest
+    if latest is None or latest.sets is not sets:
+        _latest = latest = TokenIndex(sets)
+    return latest
+
+
+_latest: TokenIndex | None = None
 
 
 def as_tab(value: object) -> Tab:

@@ -14,7 +14,7 @@ function render({ model, el }) {
   });
   const tip = h("div", { class: "ms-tip", role: "tooltip", hidden: true, "data-testid": "automaton-tip" });
   const note = h("div", { class: "ms-note", "data-testid": "automaton-note" });
-  const follow = button("follow", "keep an active state in sight", () => press(!following()));
+  const follow = button("follow", "keep the active states in sight", () => press(!following()));
   const following = () => follow.getAttribute("aria-pressed") === "true";
   const press = (on) => { follow.setAttribute("aria-pressed", String(on)); if (on) chase(); };
   follow.setAttribute("aria-pressed", "true");
@@ -55,10 +55,17 @@ function render({ model, el }) {
     light();
     select();
     const name = model.get("engine");
-    engine.textContent = name ? `${number(nodes.size)} nodes · laid out by ${name}` : "";
+    engine.textContent = name ? `${counted()} · laid out by ${name}` : "";
     note.textContent = model.get("note");
     note.hidden = !model.get("note");
   }
+
+  function counted() {
+    const states = svgCount(".state"), rules = (model.get("rules") || []).length;
+    return `${number(rules)} rules, ${number(states)} states drawn`;
+  }
+
+  const svgCount = (selector) => stage.querySelectorAll(selector).length;
 
   function place() {
     if (graph) graph.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
@@ -70,7 +77,7 @@ function render({ model, el }) {
     if (!width) return;
     if (!stage.style.height && !whole) {
       const wanted = size[1] * Math.min(1, Math.max(MIN_READABLE, width / size[0])) + 16;
-      stage.style.height = `${Math.round(Math.min(460, Math.max(140, wanted)))}px`;
+      stage.style.height = `${Math.round(Math.min(560, Math.max(140, wanted)))}px`;
     }
     const height = stage.clientHeight;
     const all = Math.min((width - 16) / size[0], (height - 16) / size[1], 1.2);
@@ -115,8 +122,13 @@ function render({ model, el }) {
     if (!frame.width || !lit.size) return;
     const boxes = [...lit].map((node) => node.getBoundingClientRect());
     const inside = (box) => box.left >= frame.left && box.right <= frame.right && box.top >= frame.top && box.bottom <= frame.bottom;
-    if (boxes.some(inside)) return;
-    center(boxes[boxes.length - 1]);
+    if (boxes.every(inside)) return;
+    const all = {
+      left: Math.min(...boxes.map((box) => box.left)), right: Math.max(...boxes.map((box) => box.right)),
+      top: Math.min(...boxes.map((box) => box.top)), bottom: Math.max(...boxes.map((box) => box.bottom)),
+    };
+    if (all.right - all.left < frame.width && all.bottom - all.top < frame.height) center(all);
+    else if (!boxes.some(inside)) center(boxes[boxes.length - 1]);
   }
 
   function center(box) {

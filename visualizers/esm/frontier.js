@@ -34,9 +34,9 @@ function render({ model, el }) {
   }
 
   function row(item, index) {
-    const rule = h("td", { class: "rule" });
-    if (item.after === null) rule.append(item.before);
-    else rule.append(h("span", { class: "before" }, item.before), h("span", { class: "dot" }, "•"), h("span", { class: "after" }, item.after));
+    const rule = h("td", { class: "rule" }, ...item.dots.map(([before, after]) => after === undefined ? h("div", {}, before)
+      : h("div", {}, h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), h("span", { class: "after" }, after))),
+      item.more ? h("div", { class: "ms-muted" }, `+${number(item.more)} more positions of this state`) : null);
     return h("tr", { "data-item": index, "data-state": item.state, "data-testid": "frontier-item", onclick: () => choose(index) },
       rule, h("td", { class: "ms-num" }, number(item.origin)), h("td", { class: "ms-num" }, item.counter ? number(item.counter) : ""),
       h("td", { class: "ms-num" }, String(item.state)),

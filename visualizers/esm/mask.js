@@ -1,8 +1,9 @@
-// The mask, one pixel a token id, in rows of 512.  Two bits a token arrive as bit masks: allowed, and uncertain.
+// The mask, one pixel a token id, in rows of 512 (fewer for a small vocabulary).  Two bits a token arrive as bit masks: allowed, and uncertain.
 // Read on: visualizers/live.py (MaskMap).
 import { h, number, mount, channel, onTheme } from "./common.js";
 
-const WIDTH = 512;
+// The same rule as visualizers/png.py.
+const columns = (size) => Math.min(512, Math.max(8, 8 * Math.ceil(Math.floor(Math.sqrt(4 * size)) / 8)));
 const KINDS = ["rejected", "accepted", "refused", "uncertain"];
 const LABELS = { rejected: "rejected", accepted: "allowed", refused: "uncertain, refused", uncertain: "uncertain, taken" };
 
@@ -40,8 +41,7 @@ function render({ model, el }) {
 
   function draw() {
     const size = model.get("size"), mask = model.get("mask"), uncertain = model.get("uncertain");
-    const height = Math.max(1, Math.ceil(size / WIDTH));
-    const width = Math.min(WIDTH, Math.max(1, size));
+    const width = columns(size), height = Math.max(1, Math.ceil(size / width));
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
     const context = canvas.getContext("2d");
     const image = context.createImageData(width, height);
@@ -95,7 +95,7 @@ function render({ model, el }) {
   view.listen(canvas, "click", (event) => select(under(event)));
   // Up and down walk the vocabulary; left and right are left to the page, where they step.
   view.listen(canvas, "keydown", (event) => {
-    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: WIDTH, PageUp: -WIDTH }[event.key];
+    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: canvas.width, PageUp: -canvas.width }[event.key];
     if (by === undefined) return;
     const id = Math.min(model.get("size") - 1, Math.max(0, (model.get("selected_token") ?? -by) + by));
     if (id !== model.get("selected_token")) select(id);

@@ -1,11 +1,13 @@
 // The widget model for a page without Python: plain state, change events, and traits linked between views.
-// The next line is filled in: [{module, state, link}] and {name: data URI}.  Read on: visualizers/standalone.py.
-const parts = PARTS, modules = MODULES;
+// PACKED is deflated JSON in base64: [{module, state, link}] and {name: source}.  Read on: visualizers/standalone.py.
+const decode = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+const unpack = (text) => new Response(new Blob([decode(text)]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+const { parts, modules } = await unpack("PACKED");
 
 const revive = (value) => {
   if (Array.isArray(value)) return value.map(revive);
   if (value === null || typeof value !== "object") return value;
-  if ("$bytes" in value) return new DataView(Uint8Array.from(atob(value.$bytes), (letter) => letter.charCodeAt(0)).buffer);
+  if ("$bytes" in value) return new DataView(decode(value.$bytes).buffer);
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, revive(item)]));
 };
 
@@ -28,6 +30,7 @@ const models = parts.map(({ state, link }) => {
   return model;
 });
 const loaded = {};
-for (const [name, uri] of Object.entries(modules)) loaded[name] = (await import(uri)).default;
+for (const [name, source] of Object.entries(modules))
+  loaded[name] = (await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })))).default;
 parts.forEach(({ module }, index) => loaded[module].render({ model: models[index], el: document.getElementById(`part${index}`) }));
 document.documentElement.dataset.ready = "true";

@@ -8,10 +8,10 @@ function render({ model, el }) {
   const go = (index) => view.commit("index", Math.min(last(), Math.max(0, index)));
   const make = (text, title, move, testid) =>
     h("button", { type: "button", title, "aria-label": title, "data-testid": testid, onclick: () => go(move()) }, text);
-  const first = make("⏮", "first step (Home)", () => 0, "step-first");
+  const first = make("|◀", "first step (Home)", () => 0, "step-first");
   const back = make("◀", "one step back (left arrow)", () => model.get("index") - 1, "step-back");
   const forward = make("▶", "one step forward (right arrow)", () => model.get("index") + 1, "step-forward");
-  const end = make("⏭", "last step (End)", last, "step-last");
+  const end = make("▶|", "last step (End)", last, "step-last");
   const slider = h("input", { type: "range", min: 0, "aria-label": "step", "data-testid": "step-slider", oninput: () => go(Number(slider.value)) });
   const count = h("span", { class: "ms-num", "data-testid": "step-count" });
   const label = h("span", { class: "label", "data-testid": "step-label" });

@@ -126,8 +126,9 @@ function render({ model, el }) {
   function why(row) {
     const cell = h("span", { class: "why" });
     if (row.kind === "uncertain") {
-      const rest = row.suffix === "" ? "nothing left" : row.suffix;
-      cell.append(h("span", { class: row.allowed ? "yes" : "no" }, row.allowed ? "✓ taken " : "✗ refused "), `leaves ${row.rule}, rest ${rest}`);
+      const rest = row.suffix === "" ? "nothing" : row.suffix;
+      cell.append(h("span", { class: row.allowed ? "yes" : "no" }, row.allowed ? "✓ taken" : "✗ refused"), ` · leaves ${row.rule}, rest `,
+        h("span", { class: "rest" }, rest));
       cell.title = `leaves rule ${row.rule} after ${row.escape} bytes; what is left for its callers: ${rest}`;
     } else if (row.kind === "accepted") cell.append("stays inside its rule");
     else if (row.kind === "stop") cell.append("the text may end here");
@@ -152,7 +153,8 @@ function render({ model, el }) {
     tabs.replaceChildren(...TABS.filter((tab) => tab !== "stop" || counts.stop || model.get("tab") === "stop").map((tab) =>
       h("button", { type: "button", role: "tab", "aria-selected": String(tab === model.get("tab")), "data-testid": `tab-${tab}`, onclick: () => choose(tab) },
         tab, h("span", { class: "ms-num", "data-testid": `count-${tab}` }, number(counts[tab] || 0)))));
-    const list = model.get("states") || [];
+    // A state appears once for each lap counter; the filter is by state.
+    const list = [...new Map((model.get("states") || []).map((entry) => [entry.state, entry])).values()];
     states.replaceChildren(h("option", { value: "" }, list.length === 1 ? "1 scannable state" : `all ${list.length} scannable states`),
       ...list.map((entry) => h("option", { value: entry.state }, `${entry.state} · ${entry.dot.length > 60 ? entry.dot.slice(0, 59) + "…" : entry.dot}`)));
     states.value = model.get("state") ?? "";
