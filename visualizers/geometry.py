@@ -14,7 +14,18 @@ from typing import Final
 from visualizers.dot import GraphEdge, RuleGraph
 from visualizers.glyphs import columns
 
-__all__ = ["ENTRY", "Curve", "Drawing", "Point", "Sketch", "loop_curve", "sketch_calls", "sketch_rule", "trimmed"]
+__all__ = [
+    "ENTRY",
+    "Curve",
+    "Drawing",
+    "Point",
+    "Sketch",
+    "framed",
+    "loop_curve",
+    "sketch_calls",
+    "sketch_rule",
+    "trimmed",
+]
 
 Point = tuple[float, float]
 
@@ -88,6 +99,31 @@ class Drawing:
     height: float
     nodes: dict[str, Point]
     curves: tuple[Curve, ...]
+
+
+def framed(sketch: Sketch, nodes: dict[str, Point], curves: Sequence[Curve]) -> Drawing:
+    """A drawing cropped to what is drawn, and moved so that it begins at (0, 0)."""
+    boxes = [(point, sketch.sizes[name]) for name, point in nodes.items()]
+    boxes += [(curve.label, sketch.label_size(curve.edge)) for curve in curves if curve.label]
+    # A Bézier curve stays within its control points.
+    boxes += [(point, (2.0, 2.0)) for curve in curves for point in curve.points]
+    left = min((x - width / 2 for (x, _), (width, _) in boxes), default=0.0)
+    top = min((y - height / 2 for (_, y), (_, height) in boxes), default=0.0)
+    right = max((x + width / 2 for (x, _), (width, _) in boxes), default=0.0)
+    bottom = max((y + height / 2 for (_, y), (_, height) in boxes), default=0.0)
+
+    def moved(point: Point) -> Point:
+        return point[0] - left, point[1] - top
+
+    return Drawing(
+        right - left,
+        bottom - top,
+        {name: moved(point) for name, point in nodes.items()},
+        tuple(
+            Curve(curve.edge, tuple(map(moved, curve.points)), moved(curve.label) if curve.label else None)
+            for curve in curves
+        ),
+    )
 
 
 def loop_curve(sketch: Sketch, edge: GraphEdge, at: Point) -> Curve:

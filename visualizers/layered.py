@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Final
 
 from visualizers.dot import GraphEdge
-from visualizers.geometry import ENTRY, Curve, Drawing, Point, Sketch, loop_curve
+from visualizers.geometry import ENTRY, Curve, Drawing, Point, Sketch, framed, loop_curve
 
 __all__ = ["layered"]
 
@@ -61,7 +61,8 @@ def layered(sketch: Sketch) -> Drawing:
     for edge in loops:
         vertex = vertices[edge.source]
         curves.append(loop_curve(sketch, edge, (vertex.x, vertex.y)))
-    return _framed(vertices, layers, curves)
+    nodes = {name: (vertex.x, vertex.y) for name, vertex in vertices.items()}
+    return framed(sketch, nodes, curves)
 
 
 def _backward(sketch: Sketch, edges: list[GraphEdge]) -> set[GraphEdge]:
@@ -259,25 +260,3 @@ def _curve(
         bend = (x1 - x0) / 2
         points += [(x0 + bend, y0), (x1 - bend, y1), (x1, y1)]
     return Curve(edge, tuple(points), label if edge.lines else None)
-
-
-def _framed(vertices: dict[str, _Vertex], layers: list[list[_Vertex]], curves: list[Curve]) -> Drawing:
-    """Shift everything so that the drawing begins at (0, 0)."""
-    everything = [vertex for layer in layers for vertex in layer]
-    left = min((v.x - v.half for v in everything), default=0.0)
-    top = min((v.y - v.above for v in everything), default=0.0)
-    right = max((v.x + v.half for v in everything), default=0.0)
-    bottom = max((v.y + v.below for v in everything), default=0.0)
-
-    def moved(point: Point) -> Point:
-        return point[0] - left, point[1] - top
-
-    return Drawing(
-        right - left,
-        bottom - top,
-        {name: moved((vertex.x, vertex.y)) for name, vertex in vertices.items()},
-        tuple(
-            Curve(curve.edge, tuple(map(moved, curve.points)), moved(curve.label) if curve.label else None)
-            for curve in curves
-        ),
-    )

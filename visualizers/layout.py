@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 
 from kernels_core.inspect.snapshots import Automaton
 from visualizers.dot import LIMITED_STATES, LIMITS, RuleGraph, call_graph, rule_graph
-from visualizers.geometry import Curve, Drawing, Point, Sketch, loop_curve, sketch_calls, sketch_rule, trimmed
+from visualizers.geometry import Curve, Drawing, Point, Sketch, framed, loop_curve, sketch_calls, sketch_rule, trimmed
 from visualizers.layered import layered
 
 __all__ = ["DEFAULT_MAX_STATES", "Engine", "LayoutError", "Panel", "Plan", "available_engines", "plan"]
@@ -243,15 +243,15 @@ def _parse(sketch: Sketch, plain: str) -> Drawing:
     edges = {(edge.source, edge.target): edge for edge in sketch.edges}
     nodes: dict[str, Point] = {}
     curves: list[Curve] = []
-    width = height = 0.0
+    height = 0.0
 
     def point(x: str, y: str) -> Point:
         return float(x) * _PIXELS_PER_INCH, height - float(y) * _PIXELS_PER_INCH
 
     for line in plain.splitlines():
         match line.split():
-            case ["graph", _, w, h, *_]:
-                width, height = float(w) * _PIXELS_PER_INCH, float(h) * _PIXELS_PER_INCH
+            case ["graph", _, _, h, *_]:
+                height = float(h) * _PIXELS_PER_INCH
             case ["node", name, x, y, *_]:
                 nodes[name] = point(x, y)
             case ["edge", source, target, count, *rest]:
@@ -264,7 +264,7 @@ def _parse(sketch: Sketch, plain: str) -> Drawing:
         if edge.source == edge.target:
             curves = [_cut(sketch, curve, edge.source, nodes[edge.source]) for curve in curves]
     curves += [loop_curve(sketch, edge, nodes[edge.source]) for edge in sketch.edges if edge.source == edge.target]
-    return Drawing(width, height, nodes, tuple(curves))
+    return framed(sketch, nodes, curves)
 
 
 def _cut(sketch: Sketch, curve: Curve, node: str, center: Point) -> Curve:

@@ -135,6 +135,10 @@ function render({ model, el }) {
     const frame = stage.getBoundingClientRect();
     x += frame.left + frame.width / 2 - (box.left + box.right) / 2;
     y += frame.top + frame.height / 2 - (box.top + box.bottom) / 2;
+    // Do not show emptiness where there is picture on the other side.
+    const within = (at, room, length) => length <= room - 16 ? (room - length) / 2 : Math.min(8, Math.max(room - length - 8, at));
+    x = within(x, stage.clientWidth, size[0] * scale);
+    y = within(y, stage.clientHeight, size[1] * scale);
     place();
   }
 
