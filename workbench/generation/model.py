@@ -34,6 +34,9 @@ Prompt: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, str]]
 
 DEMO = "demo"
 
+SMALL = 5_000_000  # parameters
+_THREADS = torch.get_num_threads()
+
 
 class ModelError(MaskscopeError, RuntimeError):
     """A model cannot be loaded, or cannot do what was asked of it; the message says why and what to do."""
@@ -154,6 +157,8 @@ class ModelRun:
         self._model = model
         self._cache: Any = None
         self._cuda = model.device.type == "cuda"
+        if model.device.type == "cpu":
+            _fit_threads(model)
         self._began = 0
         self._ended = 0
         if self._cuda:
@@ -275,6 +280,18 @@ def _stop_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> 
     if tokenizer.eos_token_id is not None:
         found.add(tokenizer.eos_token_id)
     return sorted(found) or None
+
+
+def _fit_threads(model: LanguageModel) -> None:
+    """One CPU thread for a small model, torch's own number again for the next large one.
+
+    A small model's pass lasts about a millisecond; threads that wait for each other on busy cores make that a hundred.
+    The number is torch's for the whole process, and changing it costs tens of milliseconds, so it is left as it is
+    between runs of the same kind.
+    """
+    wanted = 1 if model.parameter_count < SMALL else _THREADS
+    if torch.get_num_threads() != wanted and (wanted == 1 or torch.get_num_threads() == 1):
+        torch.set_num_threads(wanted)
 
 
 @contextmanager
