@@ -65,7 +65,8 @@ def _with_tail(packed: bytes, size: int, total: int) -> bytes:
     """One-bit pixels as two-bit pixels; those from `size` on get colour 2."""
     out = bytearray(b"".join(_DOUBLED[byte] for byte in packed))
     for pixel in range(size, total):
-        out[pixel // 4] |= 2 << (6 - 2 * (pixel % 4))
+        shift = 6 - 2 * (pixel % 4)
+        out[pixel // 4] = out[pixel // 4] & ~(3 << shift) | 2 << shift
     return bytes(out)
 
 

@@ -1,0 +1,262 @@
+"""Static pictures and tables: well-formed, escaped, and made of nothing an untrusted notebook would drop."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels_core.inspect.snapshots import (
+    Automaton,
+    AutomatonEdge,
+    AutomatonState,
+    EarleyItem,
+    Frontier,
+    RuleAutomaton,
+    TokenSets,
+)
+from tests.visualizers import fixtures
+from visualizers import formatters, html
+from visualizers.svg import to_svg
+
+SVG = "{http://www.w3.org/2000/svg}"
+TAGS = set(["b", "br", "code", "details", "div", "i", "img", "pre", "span", "summary", "table", "tbody", "td", "th", "thead", "tr"])
+ATTRIBUTES = {"alt", "open", "src", "style", "title"}
+# What JupyterLab's sanitiser keeps of an inline style: listed properties with plain values (no var(), no functions
+# but rgb and rgba).
+PROPERTIES = {
+    "background-color", "border", "border-bottom", "border-collapse", "border-radius", "color", "font-family",
+    "font-size", "font-weight", "height", "line-height", "margin", "max-width", "opacity", "padding", "text-align",
+    "text-decoration", "vertical-align", "white-space", "width",
+}  # fmt: skip
+VALUE = re.compile(r"(#[0-9a-f]{3,6}|rgba?\([\d.,]+\)|[a-z-]+|-?[\d.]+(px|em|%)?)( (?!$)|$)")
+
+
+class _Sanitiser(HTMLParser):
+    """Fails on whatever would be dropped; collects text and checks that tags nest."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.text = ""
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in TAGS, tag
+        for name, value in attrs:
+            assert name in ATTRIBUTES, name
+            if name == "src":
+                assert re.match(r"data:image/(png|svg\+xml);base64,[A-Za-z0-9+/=]+$", value or "")
+            if name == "style":
+                self._style(value or "")
+        if tag not in ("br", "img"):
+            self.open.append(tag)
+
+    def _style(self, style: str) -> None:
+        for declaration in filter(None, style.split(";")):
+            name, _, value = declaration.partition(":")
+            assert name in PROPERTIES, name
+            rest = value
+            while rest:
+                match = VALUE.match(rest)
+                assert match, declaration
+                rest = rest[match.end() :]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def survives(text: str) -> str:
+    """The text a reader sees; fails on anything a sanitiser would take away."""
+    reader = _Sanitiser()
+    reader.feed(text)
+    reader.close()
+    assert not reader.open
+    return reader.text
+
+
+def test_the_frontier_shows_every_item_with_its_dot() -> None:
+    text = survives(html.frontier(fixtures.frontiers()[1]))
+    assert 'list ::= "["•(item ("," item)*)? "]"' in text
+    assert "after 1 bytes" in text
+    assert "must go on" in text
+    assert "may end here" in survives(html.frontier(fixtures.frontiers()[3]))
+
+
+def test_long_frontiers_are_cut_and_say_so() -> None:
+    items = fixtures.frontiers()[1].items * 100
+    text = survives(html.frontier(Frontier(0, 1, False, items), limit=20))
+    assert "380 more items" in text
+    assert text.count("item ::=") == 5
+
+
+def test_token_sets_show_counts_chips_and_the_mask() -> None:
+    page = html.token_sets(fixtures.token_sets())
+    text = survives(page)
+    assert "mask allows 203 of 369" in text
+    assert 'a"}' in text
+    assert "bitset, 128 B" in text
+    assert 'src="data:image/png' in page
+    assert len(html.token_sets(fixtures.token_sets(), limit=5)) < len(page)
+
+
+def test_a_finished_text_shows_its_stop_token() -> None:
+    text = survives(html.token_sets(fixtures.stop_sets()))
+    assert "stop 1" in text
+    assert "<stop>" in text
+
+
+def test_counters() -> None:
+    text = survives(html.cache_stats(fixtures.stats(2)))
+    assert "90.1 %" in text  # 200 steps found of 222
+    assert "65.0 KiB" in text
+
+
+def test_the_automaton_is_a_picture_and_a_table() -> None:
+    page = html.automaton(fixtures.automaton(), active=[3, 7])
+    text = survives(page)
+    assert "5 rules" in text
+    assert "{0,8}" in text
+    assert 'src="data:image/svg+xml' in page
+    assert "folded by rule" in survives(html.automaton(fixtures.chain(11, 40)))
+
+
+def test_grammars_and_compiled_grammars() -> None:
+    ir = SimpleNamespace(rules={"root": 1, "<b>": 2}, root="root")
+
+    class Grammar:
+        def __init__(self) -> None:
+            self.ir = ir
+
+        def __str__(self) -> str:
+            return 'root ::= "<script>alert(1)</script>"'
+
+    text = survives(html.grammar(Grammar()))
+    assert 'root ::= "<script>alert(1)</script>"' in text
+    compiled = SimpleNamespace(
+        automaton=fixtures.automaton,
+        cache_stats=fixtures.stats,
+        tokenizer_info=SimpleNamespace(vocab_size=131_072),
+        memory_size_bytes=3 << 20,
+    )
+    text = survives(html.compiled_grammar(compiled))
+    assert "131,072 tokens" in text
+    assert "3.0 MiB" in text
+
+
+def test_text_read_is_one_line() -> None:
+    assert survives(html.text_read(b"a\n<b>")) == "a⟨0x0A⟩<b>"
+    assert survives(html.text_read(b"x" * 500, limit=10)) == "…" + "x" * 10
+
+
+hostile = st.text("<>&\"'\\\n\x00\u202e;:{}•()" + "ab", max_size=16)
+
+
+@given(hostile, st.lists(st.binary(max_size=6), min_size=1, max_size=6))
+@settings(max_examples=80, deadline=None)
+def test_nothing_from_a_grammar_or_a_vocabulary_is_markup(name: str, tokens: list[bytes]) -> None:
+    item = EarleyItem(name, f"{name} ::= • {name}", 0, 0, 0, True, True, None)
+    survives(html.frontier(Frontier(0, 0, False, (item,))))
+    sets = TokenSets(0, (), tuple(range(len(tokens))), True, len(tokens), tuple(tokens))
+    survives(html.token_sets(sets))
+    state = AutomatonState(0, name, True, True, (name,))
+    edges = (AutomatonEdge(0, 0, "call", name, (), name), AutomatonEdge(0, 0, "bytes", name, ((0, 40),)))
+    automaton = Automaton((RuleAutomaton(name, 0, (state,), edges, (1, None), None),), name, name)
+    tree = ET.fromstring(to_svg(automaton, engine="built-in"))
+    allowed = {"svg", "style", "rect", "g", "text", "tspan", "circle", "path", "title"}
+    assert {node.tag.removeprefix(SVG) for node in tree.iter()} <= allowed
+    survives(html.automaton(automaton))
+
+
+class TestSvg:
+    """The picture of an automaton."""
+
+    @pytest.fixture(params=["built-in", None])
+    def tree(self, request: pytest.FixtureRequest) -> ET.Element:
+        return ET.fromstring(to_svg(fixtures.automaton(), active=[3, 9], engine=request.param))
+
+    def test_every_state_has_its_element(self, tree: ET.Element) -> None:
+        ids = [node.get("id") for node in tree.iter() if (node.get("id") or "").startswith("s")]
+        assert sorted(ids, key=lambda name: int(str(name)[1:])) == [f"s{i}" for i in range(17)]
+
+    def test_states_carry_their_marks(self, tree: ET.Element) -> None:
+        classes = {node.get("id"): str(node.get("class")).split() for node in tree.iter(f"{SVG}g")}
+        assert classes["s3"] == ["state", "scannable", "active"]
+        assert classes["s12"] == ["state", "accepting"]
+        assert "active" not in classes["s2"]
+        (accepting,) = (node for node in tree.iter(f"{SVG}g") if node.get("id") == "s12")
+        assert len(accepting.findall(f"{SVG}circle")) == 2
+
+    def test_calls_and_bytes_are_told_apart(self, tree: ET.Element) -> None:
+        edges = {(n.get("data-from"), n.get("data-to")): n for n in tree.iter(f"{SVG}g") if n.get("data-from")}
+        assert edges["s0", "s1"].get("class") == "edge call"
+        assert edges["s2", "s3"].get("class") == "edge bytes"
+        assert [text.text for text in edges["s2", "s3"].findall(f"{SVG}text")] == ['"["']
+        assert edges["s2", "s3"].find(f"{SVG}title").text == '"["'
+
+    def test_it_asks_for_nothing_from_outside(self) -> None:
+        svg = to_svg(fixtures.automaton(), engine="built-in")
+        assert re.findall(r"https?://[^\"' )]+", svg) == ["http://www.w3.org/2000/svg"]
+        assert "@import" not in svg
+        assert "url(" not in svg
+
+    def test_folded_rules_are_lit_when_a_state_inside_is(self) -> None:
+        tree = ET.fromstring(to_svg(fixtures.chain(11, 40), active=[45], rules=["rule_0"], engine="built-in"))
+        classes = {node.get("id"): str(node.get("class")).split() for node in tree.iter(f"{SVG}g")}
+        assert classes["r1"] == ["rulenode", "active"]
+        assert classes["r0"] == ["rulenode", "expanded"]
+        assert "s0" in classes
+        assert "s45" not in classes
+
+
+class TestFormatters:
+    """Snapshots display themselves in IPython."""
+
+    @pytest.fixture
+    def shell(self) -> SimpleNamespace:
+        core = pytest.importorskip("IPython.core.formatters")
+        return SimpleNamespace(display_formatter=core.DisplayFormatter())
+
+    def test_snapshots_display_themselves(self, shell: SimpleNamespace) -> None:
+        assert formatters.register(shell)
+        for snapshot, words in (
+            (fixtures.frontiers()[0], "Frontier"),
+            (fixtures.token_sets(), "Token sets"),
+            (fixtures.stats(), "Counters"),
+            (fixtures.automaton(), "Automaton"),
+        ):
+            data, _ = shell.display_formatter.format(snapshot)
+            assert words in survives(data["text/html"])
+            assert data["text/plain"]
+
+    def test_registering_twice_changes_nothing(self, shell: SimpleNamespace) -> None:
+        formatter = shell.display_formatter.formatters["text/html"]
+        formatters.register(shell)
+        before = dict(formatter.type_printers), dict(formatter.deferred_printers)
+        formatters.register(shell)
+        assert (dict(formatter.type_printers), dict(formatter.deferred_printers)) == before
+
+    def test_a_persons_own_formatter_is_kept(self, shell: SimpleNamespace) -> None:
+        formatter = shell.display_formatter.formatters["text/html"]
+        formatter.for_type(Frontier, lambda frontier: "mine")
+        formatters.register(shell)
+        assert shell.display_formatter.format(fixtures.frontiers()[0])[0]["text/html"] == "mine"
+
+    def test_outside_ipython_nothing_happens(self) -> None:
+        assert formatters.register() is False
+
+    def test_grammars_display_themselves(self, shell: SimpleNamespace) -> None:
+        from kernels_core import Grammar, GrammarCompiler, TokenizerInfo
+
+        formatters.register(shell)
+        grammar = Grammar.from_ebnf('root ::= "a" root | "b"')
+        compiled = GrammarCompiler(TokenizerInfo([b"a", b"b", b"</s>"], stop_token_ids=[2])).compile_grammar(grammar)
+        assert "root ::=" in survives(shell.display_formatter.format(grammar)[0]["text/html"])
+        assert "Compiled grammar" in survives(shell.display_formatter.format(compiled)[0]["text/html"])
