@@ -138,6 +138,7 @@ def _save(model: LlamaForCausalLM, tokenizer: Tokenizer, recipe: Recipe, output:
     end, pad = tokenizer.token_to_id(END), tokenizer.token_to_id(PAD)
     model.generation_config = GenerationConfig(do_sample=True, eos_token_id=end, pad_token_id=pad)
     model.half().save_pretrained(output)
+    document = tokenizer.to_str(pretty=True)
     PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         eos_token=END,
@@ -146,6 +147,8 @@ def _save(model: LlamaForCausalLM, tokenizer: Tokenizer, recipe: Recipe, output:
         chat_template=CHAT_TEMPLATE,
         clean_up_tokenization_spaces=False,
     ).save_pretrained(output)
+    # As trained: transformers adds an empty post-processor of its own.
+    (output / "tokenizer.json").write_text(document, encoding="utf-8")
     _name_portable_class(output / "tokenizer_config.json")
     (output / "model.safetensors").chmod(0o644)  # safetensors writes it for its owner alone
     note = {"fingerprint": recipe.fingerprint(), "recipe": asdict(recipe)}

@@ -25,7 +25,10 @@ _Key = tuple[int, tuple[int, ...]]
 
 
 class GrammarLogitsProcessor:
-    """Sets the logits of tokens that the grammar forbids to -inf.  For one call of `generate`; `reset` for the next.
+    """Sets the logits of tokens that the grammar forbids to -inf.  One object serves one `generate` at a time.
+
+    A prompt no longer than the last one begins a new generation by itself; before a longer one call `reset`, because
+    it cannot be told from a continuation of the text.
 
     Parameters
     ----------
@@ -79,7 +82,7 @@ class GrammarLogitsProcessor:
                 f"the model scores {width:,} tokens, the grammar was compiled for {self._vocab_size:,}: "
                 f"make the TokenizerInfo with vocab_size={width}"
             )
-        if self._prompt_length is None:
+        if self._prompt_length is None or input_ids.shape[1] <= self._prompt_length:
             self._prompt_length = input_ids.shape[1]
         per_grammar = rows // len(self._grammars)
         written = input_ids[:, self._prompt_length :].tolist()
@@ -105,8 +108,8 @@ class GrammarLogitsProcessor:
         parent = self._matchers.get((group, tokens[:-1]))
         if parent is None:
             raise ValueError(
-                "these rows do not continue those of the last call: make a new GrammarLogitsProcessor for each "
-                "generate(), or call reset() in between"
+                "these rows do not continue those of the last call by one token: make a new GrammarLogitsProcessor for "
+                "each generate(), or call reset() in between"
             )
         matcher = parent.fork()
         # A row that has ended is padded by `generate` until the others have; its tokens mean nothing.

@@ -1,0 +1,329 @@
+"""The decoding loop: what it writes is in the language, and what it records is true."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo  # noqa: E402
+from kernels_core.errors import DeadEndError, GrammarSyntaxError, TokenizerError  # noqa: E402
+from workbench.generation import LanguageModel, ModelError, Step, TokenStream, astream, generate, stream  # noqa: E402
+from workbench.generation.loop import _MaskBuffer  # noqa: E402
+
+PAIRS = r"""
+root  ::= "{" pair ("," pair){0,2} "}"
+pair  ::= "\"" [a-zé]{1,3} "\":" value
+value ::= [0-9]{1,3} | "true" | "null" | "[" (value ("," value){0,2})? "]" | root
+"""
+BOUNDED = r"""root ::= "<" [^>]{1,6} ">" [0-9]{2,4}"""
+
+
+@pytest.mark.parametrize("grammar", [PAIRS, BOUNDED])
+@pytest.mark.parametrize("seed", range(6))
+def test_constrained_text_is_in_the_language(tiny: LanguageModel, grammar: str, seed: int) -> None:
+    result = generate(tiny, "the fox", grammar, seed=seed, max_tokens=120, temperature=1.3)
+    reader = GrammarMatcher(tiny.compiler.compile_grammar(grammar))
+    assert reader.accept_string(result.text_bytes)
+    assert result.constrained
+    assert result.complete == reader.is_completed()
+    if result.finish_reason in ("stop", "grammar_complete"):
+        assert result.complete
+    else:
+        assert result.finish_reason == "length"
+        assert len(result) == 120
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"temperature": 0}, {"top_k": 3}, {"top_p": 0.5}, {"top_k": 1, "temperature": 2}]
+)
+def test_every_setting_respects_the_grammar(tiny: LanguageModel, options: dict[str, float]) -> None:
+    result = generate(tiny, "dog", BOUNDED, seed=1, **options)  # type: ignore[arg-type]
+    assert result.complete
+    assert result.finish_reason in ("stop", "grammar_complete")
+
+
+def test_the_record_agrees_with_mask_and_model(tiny: LanguageModel) -> None:
+    prompt = tiny.encode_prompt("quick")
+    result = generate(tiny, prompt, PAIRS, seed=4, max_tokens=40, alternatives=7)
+    matcher = GrammarMatcher(tiny.compiler.compile_grammar(PAIRS))
+    read, offset = list(prompt), 0
+    for number, step in enumerate(result.steps):
+        with torch.no_grad():
+            logits = tiny.model(torch.tensor([read])).logits[0, -1].double()
+        logprobs = logits.log_softmax(-1)
+        allowed = matcher.allowed_token_ids()
+        mass = logprobs[allowed].exp().sum().item()
+        assert (step.index, step.offset, step.allowed_count) == (number, offset, len(allowed))
+        assert step.token_id in allowed
+        assert step.forced == (len(allowed) == 1)
+        assert step.feasible_mass == pytest.approx(mass, rel=1e-3)
+        assert step.logprob == pytest.approx(logprobs[step.token_id].item(), abs=1e-3)
+        # Drawn at temperature 1 among the allowed tokens: the model's probability over the feasible mass.
+        assert step.drawn_logprob == pytest.approx(step.logprob - math.log(step.feasible_mass), abs=1e-6)
+        assert len(step.alternatives) == 7
+        assert [a.logprob for a in step.alternatives] == sorted((a.logprob for a in step.alternatives), reverse=True)
+        for alternative in step.alternatives:
+            assert alternative.allowed == (alternative.token_id in allowed)
+            assert alternative.logprob == pytest.approx(logprobs[alternative.token_id].item(), abs=1e-3)
+        assert step.rejected_favourite == (not step.alternatives[0].allowed)
+        assert step.mask_ns > 0
+        assert step.model_ns > 0
+        assert step.sample_ns > 0
+        assert matcher.accept_token(step.token_id)
+        read.append(step.token_id)
+        offset += 0 if step.is_special else len(step.token)
+    assert result.text_bytes == matcher.text
+    assert result.tokens == tuple(read[len(prompt) :])
+    assert result.log_feasible_mass == pytest.approx(sum(math.log(s.feasible_mass) for s in result.steps))
+
+
+def test_without_a_grammar_everything_is_allowed(tiny: LanguageModel) -> None:
+    result = generate(tiny, "fox", max_tokens=30, seed=2)
+    assert not result.constrained
+    assert result.complete is None
+    assert all(step.allowed_count == tiny.vocab_size and step.feasible_mass == 1 for step in result.steps)
+    assert all(a.allowed for step in result.steps for a in step.alternatives)
+    assert result.log_feasible_mass == 0
+
+
+def test_greedy_equals_transformers(tiny: LanguageModel) -> None:
+    prompt = tiny.encode_prompt("the lazy")
+    theirs = tiny.model.generate(
+        torch.tensor([prompt]), attention_mask=torch.ones(1, len(prompt)), max_new_tokens=25, do_sample=False
+    )
+    ours = generate(tiny, prompt, temperature=0, max_tokens=25)
+    assert list(ours.tokens) == theirs[0, len(prompt) :].tolist()
+
+
+def test_a_seed_repeats_a_run(tiny: LanguageModel) -> None:
+    first = generate(tiny, "fox", PAIRS, max_tokens=30)
+    again = generate(tiny, "fox", PAIRS, max_tokens=30, seed=first.settings["seed"])
+    others = [generate(tiny, "fox", PAIRS, max_tokens=30, seed=seed).tokens for seed in range(5)]
+    assert again.tokens == first.tokens
+    assert len(set(others)) > 1
+
+
+def test_a_grammar_that_leaves_no_choice_ends_by_itself(tiny: LanguageModel) -> None:
+    result = generate(tiny, "fox", 'root ::= "lazy" | "dog"', seed=0)
+    assert result.text in ("lazy", "dog")
+    assert result.finish_reason == "grammar_complete"
+    assert result.complete
+    assert not any(step.is_stop for step in result.steps)
+
+
+def test_the_model_may_stop_where_the_grammar_lets_it(tiny: LanguageModel) -> None:
+    endings = {generate(tiny, "fox", 'root ::= "a"*', seed=seed, temperature=3).finish_reason for seed in range(8)}
+    stopped = next(
+        result
+        for seed in range(50)
+        if (result := generate(tiny, "fox", 'root ::= "a"*', seed=seed, temperature=3)).finish_reason == "stop"
+    )
+    assert endings <= {"stop", "length"}
+    assert stopped.steps[-1].is_stop
+    assert stopped.steps[-1].token == b"<end>"
+    assert set(stopped.text) <= {"a"}
+    assert stopped.complete
+
+
+def test_stop_strings_end_the_text_and_are_left_out(tiny: LanguageModel) -> None:
+    whole = generate(tiny, "fox", "root ::= [a-z]{60}", seed=3)
+    assert len(whole.text) == 60
+    marker = whole.text[20:23]
+    cut = generate(tiny, "fox", "root ::= [a-z]{60}", seed=3, stop=["#", marker])
+    assert cut.text == whole.text[: whole.text.index(marker)]
+    assert cut.finish_reason == "stop"
+    assert cut.complete is False
+
+
+def test_length_budgets(tiny: LanguageModel) -> None:
+    short = generate(tiny, "fox", "root ::= [a-z]{60}", max_tokens=3)
+    assert (len(short), short.finish_reason, short.complete) == (3, "length", False)
+    prompt = tiny.encode_prompt("fox") * 60
+    assert tiny.context == 256
+    long = generate(tiny, prompt, "root ::= [a-z]+", max_tokens=1000, alternatives=0)
+    if long.finish_reason == "length":
+        assert len(prompt) + len(long) == 257  # the last token is written, not read
+
+
+def test_a_matcher_is_continued_and_left_alone(tiny: LanguageModel) -> None:
+    matcher = GrammarMatcher(tiny.compiler.compile_grammar(BOUNDED))
+    assert matcher.accept_string("<abc>1")
+    result = generate(tiny, "fox", matcher, seed=0)
+    assert result.text.isdigit()
+    assert 1 <= len(result.text) <= 3
+    assert result.complete
+    assert matcher.text == b"<abc>1"
+
+
+def test_grammars_in_every_form(tiny: LanguageModel) -> None:
+    compiled = tiny.compiler.compile_grammar(BOUNDED)
+    forms = [BOUNDED, Grammar.from_ebnf(BOUNDED), compiled, GrammarMatcher(compiled)]
+    assert len({generate(tiny, "fox", form, seed=9).tokens for form in forms}) == 1
+    with pytest.raises(GrammarSyntaxError):
+        generate(tiny, "fox", "root ::= (")
+    with pytest.raises(TypeError, match="a grammar is"):
+        generate(tiny, "fox", 42)  # type: ignore[arg-type]
+    other = GrammarCompiler(TokenizerInfo([b"a", b"b"], stop_token_ids=[1])).compile_grammar('root ::= "a"')
+    with pytest.raises(TokenizerError, match="another vocabulary"):
+        generate(tiny, "fox", other)
+
+
+def test_a_dead_end_is_named(tiny: LanguageModel) -> None:
+    # The same vocabulary without the letter z: the grammar wants one, and no token has it.
+    info = tiny.tokenizer.info
+    blocked = [i for i, text in enumerate(info.decoded_vocab) if b"z" in text]
+    poor = TokenizerInfo(
+        info.decoded_vocab, stop_token_ids=info.stop_token_ids, special_token_ids=[*info.special_token_ids, *blocked]
+    )
+    compiled = GrammarCompiler(poor).compile_grammar('root ::= "abz"')
+    tokens = stream(tiny, "fox", compiled)
+    with pytest.raises(DeadEndError, match="after 2 bytes"):
+        list(tokens)
+    assert tokens.generation.text == "ab"
+    assert tokens.generation.complete is False
+
+
+def test_a_model_that_rules_out_all_allowed_tokens_is_a_dead_end(
+    tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logits = torch.full((tiny.vocab_size,), -torch.inf)
+    logits[tiny.tokenizer.encode("q")[0]] = 0
+    monkeypatch.setattr("workbench.generation.model.ModelRun.advance", lambda self, ids: logits)
+    with pytest.raises(DeadEndError, match="probability 0"):
+        generate(tiny, "fox", 'root ::= "a"')
+    monkeypatch.setattr("workbench.generation.model.ModelRun.advance", lambda self, ids: logits * torch.nan)
+    with pytest.raises(ModelError, match="not numbers"):
+        generate(tiny, "fox")
+
+
+@pytest.mark.parametrize("options", [{"max_tokens": 0}, {"alternatives": -1}, {"stop": ""}, {"temperature": -1}])
+def test_bad_settings(tiny: LanguageModel, options: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=r"must"):
+        generate(tiny, "fox", **options)  # type: ignore[arg-type]
+
+
+def test_stream_yields_the_steps_of_generate(tiny: LanguageModel) -> None:
+    seen: list[Step] = []
+    whole = generate(tiny, "fox", PAIRS, seed=5, max_tokens=25, on_step=seen.append)
+    tokens = stream(tiny, "fox", PAIRS, seed=5, max_tokens=25)
+    steps = []
+    for step in tokens:
+        steps.append(step.token_id)
+        assert tokens.generation.tokens == tuple(steps)
+    assert tuple(steps) == whole.tokens
+    assert tokens.generation.text == whole.text
+    assert tokens.finish_reason == whole.finish_reason
+    assert list(seen) == list(whole.steps)
+    assert list(tokens) == []
+
+
+def test_interrupting_leaves_a_usable_result(tiny: LanguageModel) -> None:
+    tokens = stream(tiny, "fox", "root ::= [a-z]{60}", seed=1)
+    for step in tokens:
+        if step.index == 4:
+            tokens.interrupt()
+    result = tokens.generation
+    assert (len(result), result.finish_reason, result.complete) == (5, "interrupted", False)
+    assert "interrupted" in repr(tokens)
+
+
+def test_the_stop_button_returns_what_there_is(tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    def press(step: Step) -> None:
+        if step.index == 2:
+            raise KeyboardInterrupt
+
+    assert len(generate(tiny, "fox", "root ::= [a-z]{60}", on_step=press)) == 3
+
+    advance = TokenStream._step
+
+    def press_inside(self: TokenStream) -> Step:
+        if len(self._steps) == 4:
+            raise KeyboardInterrupt
+        return advance(self)
+
+    monkeypatch.setattr(TokenStream, "_step", press_inside)
+    result = generate(tiny, "fox", "root ::= [a-z]{60}")
+    assert (len(result), result.finish_reason) == (4, "interrupted")
+    assert len(result.to_frame()) == 4
+
+
+def test_errors_in_a_callback_come_through(tiny: LanguageModel) -> None:
+    def fail(step: Step) -> None:
+        raise LookupError("from the callback")
+
+    with pytest.raises(LookupError, match="from the callback"):
+        generate(tiny, "fox", BOUNDED, on_step=fail)
+
+
+def test_async_lets_other_tasks_run(tiny: LanguageModel) -> None:
+    async def main() -> tuple[int, list[int], TokenStream]:
+        ticks = 0
+
+        async def ticking() -> None:
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0)
+
+        other = asyncio.create_task(ticking())
+        tokens = astream(tiny, "fox", PAIRS, seed=5, max_tokens=25)
+        ids = [step.token_id async for step in tokens]
+        other.cancel()
+        return ticks, ids, tokens
+
+    ticks, ids, tokens = asyncio.run(main())
+    assert ticks >= len(ids)
+    assert tuple(ids) == generate(tiny, "fox", PAIRS, seed=5, max_tokens=25).tokens == tokens.generation.tokens
+
+
+def test_a_cancelled_task_leaves_a_usable_result(tiny: LanguageModel) -> None:
+    async def main() -> TokenStream:
+        tokens = astream(tiny, "fox", "root ::= [a-z]{60}", seed=5)
+
+        async def consume() -> None:
+            async for _ in tokens:
+                pass
+
+        task = asyncio.create_task(consume())
+        for _ in range(4):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return tokens
+
+    tokens = asyncio.run(main())
+    assert tokens.finish_reason == "interrupted"
+    assert 0 < len(tokens.generation) < 60
+    assert list(tokens) == []
+
+
+def test_a_generation_is_plain_data(tiny: LanguageModel) -> None:
+    result = generate(tiny, "fox", PAIRS, seed=5, max_tokens=25)
+    copy = pickle.loads(pickle.dumps(result))
+    assert copy == result
+    frame = copy.to_frame()
+    assert len(frame) == len(result)
+    assert frame["token"].tolist() == [step.token for step in result.steps]
+    assert {"probability", "feasible_mass", "allowed_count", "mask_us", "model_us"} <= set(frame.columns)
+    assert result.text[:10] in repr(result)
+    with pytest.raises(AttributeError):
+        result.steps[0].token_id = 3  # type: ignore[misc]
+
+
+def test_the_mask_buffer_counts_and_looks_up_every_bit(tiny: LanguageModel) -> None:
+    small_masks = _MaskBuffer(tiny.vocab_size, tiny.device)
+    matcher = GrammarMatcher(tiny.compiler.compile_grammar("root ::= [^\\n]*"))
+    small_masks.fill(matcher)
+    allowed = matcher.allowed_token_ids()
+    assert small_masks.count == len(allowed)
+    assert [token for token in range(tiny.vocab_size) if small_masks.allows(token)] == allowed
+    row = np.asarray(small_masks.on_device())[0]
+    bits = np.unpackbits(row.view(np.uint8), bitorder="little")[: tiny.vocab_size]
+    assert np.flatnonzero(bits).tolist() == allowed

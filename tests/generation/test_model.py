@@ -1,0 +1,116 @@
+"""Loading, prompts, and the key-value cache."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from workbench.generation import LanguageModel, ModelError, load_model  # noqa: E402
+
+
+def test_the_vocabulary_is_as_wide_as_the_logits(tiny: LanguageModel) -> None:
+    known = len(tiny.hf_tokenizer)
+    assert tiny.vocab_size > known
+    assert tiny.tokenizer.info.vocab_size == tiny.vocab_size
+    assert set(range(known, tiny.vocab_size)) <= set(tiny.tokenizer.info.special_token_ids)
+    assert tiny.start().advance([5, 6]).shape == (tiny.vocab_size,)
+
+
+def test_reading_in_pieces_equals_reading_at_once(tiny: LanguageModel) -> None:
+    ids = tiny.tokenizer.encode("the lazy dog")
+    with torch.no_grad():
+        whole = tiny.model(torch.tensor([ids])).logits[0, -1]
+    run = tiny.start()
+    for token in ids:
+        logits = run.advance([token])
+    assert run.length == len(ids)
+    assert run.wait() > 0
+    torch.testing.assert_close(logits, whole, atol=1e-4, rtol=1e-4)
+
+
+def test_runs_do_not_disturb_each_other(tiny: LanguageModel) -> None:
+    first, second = tiny.start(), tiny.start()
+    first.advance([7])
+    second.advance([9, 10])
+    alone = tiny.start()
+    alone.advance([7])
+    assert torch.equal(first.advance([8]), alone.advance([8]))
+
+
+def test_prompt_as_text_ids_and_chat(tiny: LanguageModel, demo: LanguageModel) -> None:
+    ids = tiny.tokenizer.encode("fox")
+    assert tiny.encode_prompt("fox") == ids
+    assert tiny.encode_prompt(ids) == ids
+    assert tiny.encode_prompt(np.array(ids)) == ids  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="no chat template"):
+        tiny.encode_prompt("fox", chat=True)
+
+    chat = demo.encode_prompt("weather in Lund")
+    assert demo.encode_prompt([{"role": "user", "content": "weather in Lund"}]) == chat
+    assert demo.tokenizer.decode(chat, skip_special=False) == "<|user|>weather in Lund<|end|><|assistant|>"
+    assert demo.encode_prompt("weather in Lund", chat=False) == demo.tokenizer.encode("weather in Lund")
+    with pytest.raises(ModelError, match="not system"):
+        demo.encode_prompt([{"role": "system", "content": "be brief"}])
+
+
+@pytest.mark.parametrize(
+    ("prompt", "reason"),
+    [
+        ([], "no tokens"),
+        ([10**6], "not a token id"),
+        ([-1], "not a token id"),
+        ([1.5], "a list of token ids"),
+        ([5] * 256, "holds 256"),
+    ],
+)
+def test_bad_prompts_are_refused(tiny: LanguageModel, prompt: list[int], reason: str) -> None:
+    with pytest.raises(ModelError, match=reason):
+        tiny.encode_prompt(prompt)
+
+
+def test_what_cannot_be_loaded_says_why(tmp_path: Path, tiny_folder: Path) -> None:
+    with pytest.raises(ModelError, match="no such folder"):
+        load_model(tmp_path / "nothing")
+    with pytest.raises(ModelError, match="hf download nobody/nothing-at-all"):
+        load_model("nobody/nothing-at-all")
+    with pytest.raises(ModelError, match="cannot load"):
+        load_model(tmp_path)
+    with pytest.raises(ModelError, match="no device"):
+        load_model(tiny_folder, device="abacus")
+    with pytest.raises(ModelError, match="floating type"):
+        load_model(tiny_folder, device="cpu", dtype="int8")
+    if not torch.cuda.is_available():
+        with pytest.raises(ModelError, match="no CUDA GPU"):
+            load_model(tiny_folder, device="cuda")
+
+
+def test_dtype_device_and_repr(tiny_folder: Path) -> None:
+    model = load_model(str(tiny_folder), device="cpu", dtype="bfloat16")
+    assert model.dtype is torch.bfloat16
+    assert model.device.type == "cpu"
+    assert model.start().advance([5]).dtype is torch.float32
+    assert "LlamaForCausalLM" in repr(model)
+    assert "bfloat16 on cpu" in repr(model)
+    assert tiny_folder.name in repr(model)
+
+
+def test_importing_the_package_pulls_in_no_torch() -> None:
+    code = "import sys, workbench.generation; print([m for m in ('torch', 'transformers') if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_a_missing_library_is_named() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "try:\n    from workbench.generation import generate\n"
+        "except ImportError as error:\n    print(error)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'maskscope[generate]'" in result.stdout
