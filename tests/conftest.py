@@ -1,9 +1,18 @@
 """Fixtures shared by all tests."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+from workbench.cli.doctor import find_chromium
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -15,3 +24,28 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip("no test data: set MASKSCOPE_DATA to a folder that holds it")
     return folder
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of the system's Chromium.  Without one browser tests skip; under CI=true that is a failure."""
+    found = find_chromium()
+    if found is None:
+        reason = "no Chromium: apt-get install -y --no-install-recommends chromium fonts-dejavu-core"
+        if os.environ.get("CI", "").lower() == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator[Browser]:
+    """One headless Chromium for all browser tests: a process can hold one Playwright only."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        yield launched
+        launched.close()

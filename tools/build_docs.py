@@ -10,6 +10,7 @@ import argparse
 import html
 import re
 import shutil
+import warnings
 from pathlib import Path
 
 import pdoc
@@ -45,15 +46,29 @@ def main() -> None:
         target = folder / html_name(page)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(render(page, pages))
-    shutil.copytree(ROOT / "docs" / "images", folder / "docs" / "images", dirs_exist_ok=True)
+    for picture in (ROOT / "docs").rglob("*.png"):
+        target = folder / picture.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(picture, target)
     pdoc.render.configure(docformat="numpy", search=True)
-    pdoc.pdoc(*PACKAGES, output_directory=folder / "api")
-    print(f"{folder}/index.html: {len(pages)} pages, API reference in {folder}/api")
+    modules = find_modules()
+    warnings.filterwarnings("ignore", "The module specification .* has already been added")
+    pdoc.pdoc(*modules, output_directory=folder / "api")
+    print(f"{folder}/index.html: {len(pages)} pages; {folder}/api: {len(modules)} modules")
 
 
 def find_pages() -> list[Path]:
     """Pages in reading order, relative to the root: the front matter, then docs/ folder by folder."""
     return [Path(name) for name in FRONT] + sorted(path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md"))
+
+
+def find_modules() -> list[str]:
+    """Public modules, compiled ones too.  All are named: of packages with `__all__` pdoc takes only what that names."""
+    files: list[Path] = []
+    for name in PACKAGES:
+        files += [*(ROOT / name).rglob("*.py"), *(ROOT / name).rglob("*.pyx")]
+    names = {".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for file in files}
+    return sorted(name for name in names if not any(part.startswith("_") for part in name.split(".")))
 
 
 def html_name(page: Path) -> Path:
@@ -71,6 +86,7 @@ def render(page: Path, pages: list[Path]) -> str:
     body = MarkdownIt("commonmark").enable("table").render((ROOT / page).read_text())
     # A link to a page of ours leads to its HTML twin; README.md is index.html.
     body = re.sub(r'href="((?!https?:)[^"#]*)\.md(#[^"]*)?"', lambda m: f'href="{twin(m[1])}{m[2] or ""}"', body)
+    body = body.replace("\n\n</code></pre>", "\n</code></pre>")  # the blank line that ends a doctest
     up = "../" * (len(page.parts) - 1)
     links, section = [], ""
     for other in pages:

@@ -33,7 +33,7 @@ State = dict[str, Any]
 Command = Callable[[dict[str, Any]], None]
 
 
-class _Control(anywidget.AnyWidget):  # type: ignore[misc]
+class _Control(anywidget.AnyWidget):
     """A widget with a `state` trait and messages back."""
 
     state = traitlets.Dict({}).tag(sync=True)
@@ -112,11 +112,17 @@ def editor_state(session: Session, text: str, error: Exception | None) -> State:
 
 
 def stepper_state(
-    session: Session, *, typed: tuple[str, Reading] | None = None, trouble: str = "", running: bool = False
+    session: Session,
+    *,
+    typed: str | None = None,
+    reading: Reading | None = None,
+    trouble: str = "",
+    running: bool = False,
 ) -> State:
     """The stepper's state at the session's place.
 
-    `typed` is the text in the box and its fate, when that is not simply the text read; `trouble` a message to show.
+    `typed` is the text in the box where that is not simply the text read, and `reading` its fate; `trouble` is an
+    error to show.
     """
     place, steps = session.place, session.steps
     index = session.index
@@ -124,17 +130,14 @@ def stepper_state(
     candidates = session.allowed_tokens(CANDIDATES)
     first = max(0, index - STEPS_BEFORE)
     last = min(len(steps), index + STEPS_AFTER)
-    box, rest = box_text(session.text), ""
-    if typed is not None:
-        box, reading = typed
-        rest = "" if reading.ok else clip(glyph(reading.text[reading.read :]), 60)
+    rest = "" if reading is None or reading.ok else clip(glyph(reading.text[reading.read :]), 60)
     return {
-        "box": box,
+        "box": box_text(session.text) if typed is None else typed,
         "rest": rest,
         "ribbon": [_ribbon_step(number + 1, steps[number], place.position, index) for number in range(first, last)],
         "before": first,
         "after": len(steps) - last,
-        "status": _status(session, typed[1] if typed else None, trouble),
+        "status": _status(session, reading, trouble),
         "place": f"byte {place.position:,} · step {index:,} of {len(steps):,} · {allowed:,} tokens allowed",
         "next": describe_bytes(session.next_bytes()),
         "candidates": [{"id": c.token_id, "text": clip(str(c), 24), "stop": c.stop} for c in candidates],

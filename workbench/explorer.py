@@ -14,16 +14,21 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
 from kernels_core.errors import MaskscopeError
+from visualizers import html
 from visualizers.glyphs import glyph
-from visualizers.live import AutomatonView, CounterView, FrontierView, MaskMap, TokenTable
+from visualizers.live import AutomatonView, CounterView, FrontierView, MaskMap, TokenTable, to_page
+from visualizers.mode import get_mode
 from workbench.desk import GrammarEditor, State, Stepper, box_bytes, box_text, editor_state, stepper_state
+from workbench.history import Unit
 from workbench.reading import Reading
 from workbench.session import Change, Session
+from workbench.strip import ribbon_html, save_html
 
 if TYPE_CHECKING:
     from kernels_core import Grammar
@@ -64,7 +69,9 @@ class Explorer:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.last_error: Exception | None = None
-        self._typed: tuple[str, Reading] | None = None
+        # The text in the box and its fate, where the box holds more than the text read.
+        self._typed: str | None = None
+        self._reading: Reading | None = None
         self._grammar_text = session.source
         self._grammar_error: Exception | None = None
         self._selected: int | None = None
@@ -103,7 +110,13 @@ class Explorer:
         with self._drawing, session.held():
             frontier, token_sets, stats = session.frontier(), session.token_sets(), session.cache_stats()
             editor = editor_state(session, self._grammar_text, self._grammar_error)
-            stepper = stepper_state(session, typed=self._typed, trouble=self._trouble(), running=session.is_running)
+            stepper = stepper_state(
+                session,
+                typed=self._typed,
+                reading=self._reading,
+                trouble=self._trouble(),
+                running=session.is_running,
+            )
             stepper["selected"] = self._explain_selected()
         self.editor.state = {**editor, **self._answers["editor"]}
         self.stepper.state = {**stepper, **self._answers["stepper"]}
@@ -152,7 +165,7 @@ class Explorer:
     def _do_grammar(self, message: dict[str, Any]) -> None:
         self._answers["editor"] = {"client": message.get("client"), "seq": message.get("seq")}
         self._grammar_text = str(message["text"])
-        wanted = self._typed[0] if self._typed is not None else box_text(self.session.text)
+        wanted = box_text(self.session.text) if self._typed is None else self._typed
         try:
             reading = self.session.set_grammar(self._grammar_text)
         except MaskscopeError as error:
@@ -162,15 +175,15 @@ class Explorer:
         self.automaton.automaton = self.session.automaton()
         if self._typed is not None:  # what died before may live now
             reading = self.session.set_prefix(box_bytes(wanted))
-        self._typed = None if reading.ok else (wanted, reading)
+        self._typed, self._reading = wanted, reading
 
     def _do_prefix(self, message: dict[str, Any]) -> None:
         self._answers["stepper"] = {"client": message.get("client"), "seq": message.get("seq")}
-        text = str(message["text"])
-        self._typed = (text, self.session.set_prefix(box_bytes(text)))
+        self._typed, self._reading = str(message["text"]), None
+        self._reading = self.session.set_prefix(box_bytes(self._typed))
 
     def _do_move(self, message: dict[str, Any]) -> None:
-        by = "byte" if message.get("by") == "byte" else "token"
+        by: Unit = "byte" if message.get("by") == "byte" else "token"
         moves: dict[str, Callable[[], Any]] = {
             "back": lambda: self.session.back(by),
             "forward": lambda: self.session.forward(by),
@@ -182,7 +195,7 @@ class Explorer:
     def _place(self, move: Callable[[], Any]) -> None:
         """Move within the history or step on: what was typed and died is gone from the box."""
         move()
-        self._typed = None
+        self._typed = self._reading = None
 
     def _token_chosen(self, change: Any) -> None:
         self._selected = change["new"]
@@ -198,7 +211,7 @@ class Explorer:
             self._grammar_text, self._grammar_error = self.session.source, None
             self._selected = None
             self.automaton.automaton = self.session.automaton()
-        self._typed = None
+        self._typed = self._reading = None
         if self.session.is_running and time.monotonic() - self._drawn < REFRESH_SECONDS:
             return  # the end of the run is always drawn
         self.refresh()
@@ -219,20 +232,40 @@ class Explorer:
     # -- displays ----------------------------------------------------------------------------------------------------
 
     def _compose(self) -> ipywidgets.Box:
-        wide = (self.stepper,)
-        children = (
-            self.editor,
-            self.automaton,
-            self.stepper,
-            self.frontier,
-            self.tokens,
-            self.counters,
-            self.mask,
-        )
-        for child in wide:
-            child.add_class("mx-wide")
-        grid = ipywidgets.Box(children)
+        """The views in reading order; the style sheet lays them out in two columns where there is room."""
+        self.stepper.add_class("mx-wide")
+        views = (self.editor, self.automaton, self.stepper, self.frontier, self.tokens, self.counters, self.mask)
+        ipywidgets.jslink((self.tokens, "selected_token"), (self.mask, "selected_token"))
+        grid = ipywidgets.Box(views)
         grid.add_class("mx-grid")
         outer = ipywidgets.Box((grid,))
         outer.add_class("mx-explorer")
         return outer
+
+    def static_html(self) -> str:
+        """The whole panel at the session's place as sanitiser-proof HTML: tables and pictures only."""
+        session = self.session
+        with session.held():
+            parts = [
+                html.grammar(session.grammar),
+                ribbon_html(session, self._reading),
+                html.automaton(session.automaton(), active=session.frontier().active_states()),
+                html.frontier(session.frontier()),
+                html.token_sets(session.token_sets()),
+                html.cache_stats(session.cache_stats()),
+            ]
+        return "".join(f'<div style="margin:0 0 14px">{part}</div>' for part in parts)
+
+    def to_html(self, *, title: str = "Maskscope explorer") -> str:
+        """The pictures at the session's place as one HTML document that opens anywhere, without Python."""
+        return to_page([self.automaton, self.frontier, self.tokens, self.mask, self.counters], title=title)
+
+    def save(self, path: str | Path, *, title: str = "Maskscope explorer") -> Path:
+        """Write `to_html()` to `path`, which must end in `.html`; returns the path."""
+        return save_html(path, self.to_html(title=title))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        twin = {"text/plain": repr(self), "text/html": self.static_html()}
+        if get_mode() == "static":
+            return twin
+        return {**self.widget._repr_mimebundle_(**kwargs), **twin}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Candidate", "Reading", "StepError", "byte_ranges", "describe_bytes"]
 
+MAX_WAITING = 4
 CONTEXT_BYTES = 48
 """How much of the text before the fatal byte a message shows."""
 
@@ -84,9 +85,11 @@ class Reading:
         lines = [self.message]
         if not self.ok:
             lines += ["  " + line for line in self.picture().split("\n")]
-            lines += [f"  waiting: {item.dot}" for item in self.waiting[:4]]
-            if len(self.waiting) > 4:
-                lines.append(f"  and {len(self.waiting) - 4} more")
+            # A state may stand for several dotted rules, which the engine writes three blanks apart.
+            dots = list(dict.fromkeys(dot for item in self.waiting for dot in item.dot.split("   ")))
+            lines += [f"  waiting: {clip(dot, 100)}" for dot in dots[:MAX_WAITING]]
+            if len(dots) > MAX_WAITING:
+                lines.append(f"  and {len(dots) - MAX_WAITING} more")
         if self.note:
             lines.append(f"  ({self.note})")
         return "\n".join(lines)

@@ -469,11 +469,11 @@ class Session:
 
     def frontier(self) -> Frontier:
         """The Earley items after the bytes read so far."""
-        return self._once("frontier", lambda: self._matcher.frontier())
+        return self._once("frontier", cast("Callable[[], Frontier]", self._matcher.frontier))
 
     def token_sets(self) -> TokenSets:
         """The mask of this step grouped by reason: accepted, rejected, uncertain."""
-        return self._once("token_sets", lambda: self._matcher.token_sets())
+        return self._once("token_sets", cast("Callable[[], TokenSets]", self._matcher.token_sets))
 
     def cache_stats(self) -> CacheStats:
         """The engine's counters since this grammar was compiled."""

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from visualizers.glyphs import glyph
 from workbench.reading import Reading
+from workbench.strip import save_html, trace_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,3 +77,27 @@ class Trace:
         sizes: list[int | None] = [len(frontier) for frontier in self.frontiers[: len(frame)]]
         frame["items"] = sizes + [None] * (len(frame) - len(sizes))
         return frame
+
+    def to_html(self, *, title: str = "Maskscope trace") -> str:
+        """The run as one HTML document: the automaton and the frontier, stepped by the arrow keys, without Python."""
+        from visualizers.live import AutomatonView, FrontierView, to_page
+
+        automaton, frontier = AutomatonView(self.automaton), FrontierView()
+        automaton.play(self.frontiers)
+        frontier.play(self.frontiers)
+        document = to_page([automaton, frontier], title=title, labels=["before the first token", *self._labels()])
+        automaton.close()
+        frontier.close()
+        return document
+
+    def _labels(self) -> Iterator[str]:
+        for step in self.steps[: self.followed]:
+            text = "end of text" if step.is_stop else glyph(step.token)
+            yield f"{text}   p = {step.probability:.3g}, feasible mass {step.feasible_mass:.3g}"
+
+    def save(self, path: str | Path, *, title: str = "Maskscope trace") -> Path:
+        """Write `to_html()` to `path`, which must end in `.html`; returns the path."""
+        return save_html(path, self.to_html(title=title))
+
+    def _repr_html_(self) -> str:
+        return trace_html(self)

@@ -20,7 +20,7 @@ __all__ = ["CLOSE", "MAX_CALLS", "OPEN", "TOOLS", "Call", "Parameter", "Tool", "
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
 MAX_CALLS = 2
-TEXT_LIMIT = 48
+TEXT_LIMIT = 32
 
 
 @dataclass(frozen=True)

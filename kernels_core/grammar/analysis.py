@@ -125,7 +125,17 @@ def nullable_rules(ir: GrammarIR) -> frozenset[str]:
 
 def productive_rules(ir: GrammarIR) -> frozenset[str]:
     """Rules that match at least one string."""
-    return _derivable(ir, lambda leaf: not isinstance(leaf, Never))
+    return _derivable(ir, _has_text)
+
+
+def _has_text(leaf: Node) -> bool:
+    match leaf:
+        case CharSet(ranges):
+            return any(low < 0xD800 or high > 0xDFFF for low, high in ranges)
+        case ByteSet(ranges):
+            return bool(ranges)
+        case _:
+            return not isinstance(leaf, Never)
 
 
 def _derivable(ir: GrammarIR, holds: Callable[[Node], bool]) -> frozenset[str]:
@@ -181,7 +191,7 @@ def check(ir: GrammarIR, language: str = "EBNF") -> None:
     Front-ends keep these by construction; this is for an IR that was built by hand.
     """
     if ir.root not in ir.rules:
-        raise GrammarError(undefined(ir.root, ir.rules, role="root rule"), ir.source, 0, language=language)
+        raise GrammarError(undefined(ir.root, ir.rules, role="root rule"), language=language)
     for name, rule in ir.rules.items():
         if name != rule.name:
             raise GrammarError(f"the rule {rule.name!r} is filed under the name {name!r}")
@@ -197,7 +207,7 @@ def check(ir: GrammarIR, language: str = "EBNF") -> None:
                 problem = f"nested deeper than {MAX_NESTING:,} groups"
             if problem:
                 offset = node.span.start if node.span else None
-                raise GrammarError(f"in rule {name!r}: {problem}", ir.source, offset, language=language)
+                raise GrammarError(f"in rule {name!r}: {problem}", ir.source or None, offset, language=language)
             stack += [(child, depth + 1, groups + _is_grouped(node, child)) for child in children(node)]
 
 
@@ -235,7 +245,7 @@ def normal_form(ir: GrammarIR, language: str = "EBNF", *, trusted: bool = False)
         span = ir.rules[ir.root].span
         raise GrammarError(
             f"the grammar matches no text at all; these rules can never finish: {named}",
-            ir.source,
+            ir.source or None,
             span.start if span else 0,
             language=language,
         )

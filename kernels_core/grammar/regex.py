@@ -125,7 +125,7 @@ class _Parser:
     def _front_flags(self) -> int:
         """`(?i)` at the very front sets flags for everything; returns the offset after it."""
         match = _MODIFIERS.match(self.source, 2) if self.source.startswith("(?") else None
-        if match is None or match.group(3) != ")":
+        if match is None or match.group(3) != ")" or match.group() == ")":
             return 0
         self.group.flags = self._modified(match)
         return match.end()
@@ -156,7 +156,7 @@ class _Parser:
                 end = name.end()
             elif modifiers and modifiers.group(3) == ":":
                 flags, end = self._modified(modifiers), modifiers.end()
-            elif modifiers:
+            elif modifiers and modifiers.group() != ")":
                 refuse("flags for the rest of the pattern may only stand at its front; use (?i:...)", source, i)
             elif source.startswith(("<", "P<"), inside):
                 fail("a group's name is made of letters, digits and _", source, i)

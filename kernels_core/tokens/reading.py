@@ -39,6 +39,8 @@ def read_tokenizer(tokenizer: Any) -> Vocabulary:
     if _can(tokenizer, "backend_tokenizer"):
         return _with_declared_tokens(_read_tokenizers(tokenizer.backend_tokenizer), tokenizer)
     inner = inner_tokenizer(tokenizer)
+    if _can(inner, "instruct_tokenizer"):  # says all itself; the methods of transformers are not there to be asked
+        return read_tokenizer(inner)
     if inner is not None:
         return _with_declared_tokens(_read_wrapped(inner, tokenizer), tokenizer)
     raise TokenizerError(

@@ -118,6 +118,10 @@ class TokenizerInfo:
         score.  `stop_token_ids` defaults to what the tokenizer says, else to the names in `STOP_SPELLINGS`.
         Raises `TokenizerError` when the tokens cannot be read as bytes (WordPiece, for one), naming the type and why.
         """
+        if isinstance(stop_token_ids, Iterable):
+            stop_token_ids = list(stop_token_ids)
+            if not stop_token_ids:
+                raise TokenizerError("stop_token_ids is empty: pass None to take the tokenizer's own")
         return cls.from_vocabulary(read_tokenizer(tokenizer), vocab_size=vocab_size, stop_token_ids=stop_token_ids)
 
     @classmethod
@@ -128,14 +132,13 @@ class TokenizerInfo:
         vocab_size: int | None = None,
         stop_token_ids: int | Iterable[int] | None = None,
     ) -> TokenizerInfo:
-        """Build from what a reader found (`reading.py`); the keywords are those of `from_huggingface`."""
+        """Build from what a reader found (`reading.py`); the keywords are those of `from_huggingface`.
+
+        Here an empty `stop_token_ids` means that there are none.
+        """
         size = len(vocabulary.spellings) if vocab_size is None else _integer(vocab_size, "vocab_size")
         if stop_token_ids is None:
             stop_token_ids = [token_id for token_id in vocabulary.stop if token_id < size] or None
-        elif isinstance(stop_token_ids, Iterable):
-            stop_token_ids = list(stop_token_ids)
-            if not stop_token_ids:
-                raise TokenizerError("stop_token_ids is empty: pass None to take the tokenizer's own")
         return cls(
             vocabulary.spellings[:size],
             vocabulary.vocab_type,

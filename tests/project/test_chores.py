@@ -65,6 +65,7 @@ def load(script: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[script] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
 
@@ -124,6 +125,21 @@ def test_ci_ends_with_exactly_make_test() -> None:
     lines = (ROOT / ".ci" / "run").read_text().rstrip().splitlines()
     assert lines[-1] == "make test"
     assert "export CI=true" in "\n".join(lines)
+
+
+def test_bench_counts_every_step() -> None:
+    """First visits and seen states together are the two walks; the second walk meets nothing new."""
+    from kernels_core import Grammar, TokenizerInfo
+
+    bench = load("bench")
+    info = TokenizerInfo([b"a", b"b", b"ab", b"</s>"], stop_token_ids=[3])
+    times = bench.measure(Grammar.from_ebnf('root ::= ("a" | "b")*'), info, [0, 1, 2, 0], repeat=3)
+    assert len(times.compile) == 3
+    assert len(times.first) + len(times.seen) == 3 * 2 * 4
+    assert 3 <= len(times.first) <= 3 * 4
+    assert len(times.accept) == 3 * 4
+    with pytest.raises(SystemExit, match="refused token 1 after b'a'"):
+        bench.measure(Grammar.from_ebnf('root ::= "aa"'), info, [0, 1], repeat=1)
 
 
 def export(notebook: nbformat.NotebookNode, folder: Path) -> subprocess.CompletedProcess[str]:

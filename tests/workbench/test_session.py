@@ -188,6 +188,7 @@ def test_any_walk_equals_reading_the_text_afresh(session: Session, moves: list[s
             continue
         assert fresh.frontier().active_states() == session.frontier().active_states()
         assert fresh.is_completed() == session.is_completed
+        assert session.next_bytes() == bytes(b for b in range(256) if session.matcher.accept_string(bytes((b,))))
         assert b"".join(step.data for step in session.steps).startswith(session.text)
 
 
@@ -311,3 +312,17 @@ def test_repr_is_one_informative_line(session: Session) -> None:
     assert "'[true]'" in text
     assert "may end here" in text
     assert "7 rules" in text
+
+
+@pytest.mark.parametrize(
+    "grammar",
+    ['root ::= ("ab" | "c"){2,40} "d"', 'root ::= [a-z]{3,900} ("!" | root)?', "root ::= ([a-c]{1,30}){2,30}"],
+)
+def test_next_bytes_are_those_that_can_be_read_also_inside_counted_rules(tokenizer: Tokenizer, grammar: str) -> None:
+    session = Session(grammar, tokenizer)
+    for _ in range(120):
+        tried = bytes(byte for byte in range(256) if session.matcher.accept_string(bytes((byte,))))
+        assert session.next_bytes() == tried
+        if not tried:
+            break
+        session.step_byte(tried[len(session.text) % len(tried)])

@@ -128,10 +128,10 @@ class GrammarLogitsProcessor:
                 words[row] = 0
                 for stop in self._stop_ids:
                     self._mask[row, stop >> 5] |= torch.tensor(1 << (stop & 31)).to(torch.int32)
-            elif not matcher.fill_next_token_bitmask(words, row):
-                words[row] = -1
-            elif not words[row].any():
-                raise DeadEndError(
-                    f"row {row}: no token of the vocabulary can continue the text after {bytes(matcher.text)[-40:]!r}"
-                )
+                continue
+            try:
+                matcher.fill_next_token_bitmask(words, row)
+            except DeadEndError as error:
+                error.add_note(f"in row {row} of the batch, after {matcher.text[-40:]!r}")
+                raise
         return self._mask

@@ -14,7 +14,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from random import Random
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -33,7 +33,7 @@ from workbench.generation.trace import Alternative, FinishReason, Generation, St
 
 __all__ = ["Constraint", "TokenStream", "astream", "generate", "stream"]
 
-Constraint = CompiledGrammar | GrammarMatcher | Grammar | str
+Constraint: TypeAlias = CompiledGrammar | GrammarMatcher | Grammar | str
 
 
 class TokenStream:
@@ -165,7 +165,11 @@ class TokenStream:
 
     def _only_stop_allowed(self) -> bool:
         assert self._matcher is not None
-        self._mask.fill(self._matcher)
+        try:
+            self._mask.fill(self._matcher)
+        except DeadEndError:
+            # The text is complete, nothing can follow, and the vocabulary has no token that says so.
+            return True
         return self._mask.count == sum(map(self._mask.allows, self._stop_tokens))
 
     def _step(self) -> Step:
@@ -215,8 +219,6 @@ class TokenStream:
         if self._matcher is None:
             return logits
         self._mask.fill(self._matcher)
-        if self._mask.count == 0:
-            raise DeadEndError(self._where("no token of the vocabulary can continue the text"))
         masked = logits.clone().unsqueeze(0)
         apply_token_bitmask_inplace(masked, self._mask.on_device())
         return masked.squeeze(0)
@@ -252,17 +254,12 @@ class TokenStream:
         if self._origin is None:
             return None
         reader = self._origin.fork()
-        return (not self._text or reader.accept_string(bytes(self._text))) and reader.is_completed()
+        return bool(reader.accept_string(bytes(self._text)) and reader.is_completed())
 
     def _where(self, reason: str) -> str:
-        """`reason` with the place: bytes read, the rules under way, and the end of the text."""
-        assert self._matcher is not None
-        rules = list(dict.fromkeys(item.rule for item in self._matcher.frontier().items))
+        """`reason` with the place and the end of the text."""
         tail = bytes(self._text[-40:]).decode("utf-8", errors="replace")
-        return (
-            f"{reason}, at byte {len(self._text)}, token {len(self._steps)}, after {tail!r}; "
-            f"rules under way: {', '.join(rules) or 'none'}"
-        )
+        return f"{reason}, at token {len(self._steps)}, byte {len(self._text)}, after {tail!r}"
 
 
 class _MaskBuffer:

@@ -14,10 +14,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
+from jinja2 import TemplateError
 
 from kernels_core import GrammarCompiler
 from kernels_core.errors import MaskscopeError
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LanguageModel", "ModelError", "ModelRun", "Prompt", "load_model"]
 
-Prompt = str | Sequence[int] | Sequence[Mapping[str, str]]
+Prompt: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, str]]
 
 DEMO = "demo"
 
@@ -56,7 +58,7 @@ class LanguageModel:
     """
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, *, name: str) -> None:
-        self.model = model.eval()
+        self.model: Any = model.eval()
         self.name = name
         self.hf_tokenizer = tokenizer
         self.vocab_size = _logit_width(model)
@@ -73,7 +75,8 @@ class LanguageModel:
 
     @property
     def dtype(self) -> torch.dtype:
-        return self.model.dtype
+        dtype: torch.dtype = self.model.dtype
+        return dtype
 
     @property
     def context(self) -> int | None:
@@ -101,28 +104,35 @@ class LanguageModel:
             if chat is None:
                 chat = bool(self.hf_tokenizer.chat_template)
             if not chat:
-                return self._checked(self.hf_tokenizer(prompt)["input_ids"])
+                return self._checked(self.tokenizer.encode_prompt(prompt))
             prompt = [{"role": "user", "content": prompt}]
-        items = list(prompt)
+        items: list[Any] = list(prompt)
         if items and all(isinstance(item, Mapping) for item in items):
             if not self.hf_tokenizer.chat_template:
                 raise ModelError(f"{self.name} has no chat template: pass the prompt as plain text")
-            text = self.hf_tokenizer.apply_chat_template(items, add_generation_prompt=True, tokenize=False)
+            try:
+                text = self.hf_tokenizer.apply_chat_template(items, add_generation_prompt=True, tokenize=False)
+            except TemplateError as error:
+                raise ModelError(f"the chat template of {self.name} refuses these messages: {error}") from error
             # The template has written the control tokens already.
             return self._checked(self.hf_tokenizer(text, add_special_tokens=False)["input_ids"])
         return self._checked(items)
 
-    def _checked(self, ids: Sequence[Any]) -> list[int]:
+    def _checked(self, items: Sequence[Any]) -> list[int]:
+        try:
+            ids = [index(item) for item in items]
+        except TypeError:
+            raise ModelError("a prompt is a text, a list of chat messages, or a list of token ids") from None
         if not ids:
             raise ModelError("the prompt has no tokens: a model needs at least one to start from")
         for token in ids:
-            if not isinstance(token, int) or isinstance(token, bool) or not 0 <= token < self.vocab_size:
-                raise ModelError(f"{token!r} is not a token id of {self.name} (0 to {self.vocab_size - 1:,})")
+            if not 0 <= token < self.vocab_size:
+                raise ModelError(f"{token} is not a token id of {self.name} (0 to {self.vocab_size - 1:,})")
         if self.context is not None and len(ids) >= self.context:
             raise ModelError(
                 f"the prompt has {len(ids):,} tokens, but {self.name} holds {self.context:,} with its answer"
             )
-        return list(ids)
+        return ids
 
     def start(self) -> ModelRun:
         """A fresh run: nothing read yet."""
@@ -200,18 +210,21 @@ def load_model(
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     name = str(name_or_path)
-    folder = str(_demo_folder()) if name == DEMO else name
+    folder = str(_demo_folder()) if name == DEMO else str(Path(name).expanduser()) if name.startswith("~") else name
+    if (isinstance(name_or_path, Path) or name.startswith((".", "/", "~"))) and not Path(folder).is_dir():
+        raise ModelError(f"no such folder: {folder}")
     target = _device(device)
     try:
         with _quiet():
-            model = AutoModelForCausalLM.from_pretrained(
+            model: Any = AutoModelForCausalLM.from_pretrained(
                 folder, dtype=_dtype(dtype, target, name), local_files_only=True, trust_remote_code=False
             )
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError) as error:
         advice = "" if Path(folder).exists() else f"\nA model must be on this machine first: hf download {name}"
         raise ModelError(f"cannot load the model {name!r}: {error}{advice}") from error
-    return LanguageModel(model.to(target), tokenizer, name=Path(name).name if Path(name).is_dir() else name)
+    shown = Path(folder).name if name != DEMO and Path(folder).is_dir() else name
+    return LanguageModel(model.to(target), tokenizer, name=shown)
 
 
 def _demo_folder() -> Path:

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from kernels_core.errors import TokenizerError
-from kernels_core.tokens import TokenizerInfo, VocabType
+from kernels_core.tokens import TokenizerInfo
 from kernels_core.tokens.reading import inner_tokenizer
-from kernels_core.tokens.spelling import Vocabulary
 
 from .huggingface import (
     cached_folder,
@@ -70,7 +69,7 @@ def load_tokenizer(
         an `ImportError`, when a library is missing.
     """
     if isinstance(source, Tokenizer | TokenizerInfo):
-        changes = {"vocab_size": vocab_size, "stop_token_ids": stop_token_ids}
+        changes: dict[str, object] = {"vocab_size": vocab_size, "stop_token_ids": stop_token_ids}
         changes |= {"name": name} if isinstance(source, Tokenizer) else {}
         refused = [key for key, value in changes.items() if value is not None]
         if refused:
@@ -80,6 +79,11 @@ def load_tokenizer(
             return Tokenizer(source, name=name or "vocabulary")
         return source
 
+    if isinstance(source, Sequence) and not isinstance(source, str | bytes | bytearray):
+        _refuse_rank_options(style, pattern, special_tokens, source)
+        info = TokenizerInfo(source, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
+        return Tokenizer(info, name=name or "vocabulary")
+
     if isinstance(source, str | Path):
         path = _locate(source)
         if path.is_file() and _is_rank_file(path):
@@ -88,7 +92,8 @@ def load_tokenizer(
             _refuse_rank_options(style, pattern, special_tokens, source)
             found = _load_path(path)
         if path.is_dir():
-            found = replace(found, name=path.resolve().name if Path(source).exists() else str(source))
+            named = not Path(source).expanduser().exists()  # found by its name in the cache
+            found = replace(found, name=str(source) if named else path.resolve().name)
     else:
         _refuse_rank_options(style, pattern, special_tokens, source)
         found = _wrap(source)
@@ -160,8 +165,6 @@ def _wrap(source: Any) -> Source:
         return wrap_sentencepiece(source)
     if hasattr(source, "get_vocab") or hasattr(source, "backend_tokenizer") or inner_tokenizer(source) is not None:
         return wrap_huggingface(source)
-    if isinstance(source, Sequence) and not isinstance(source, bytes | bytearray):
-        return Source("vocabulary", Vocabulary(list(source), VocabType.RAW))
     raise TokenizerError(
         f"no tokenizer can be made of {type(source).__module__}.{type(source).__qualname__}: pass 'tekken', a path, a "
         "cached Hugging Face name, a tokenizer object, a TokenizerInfo, or a list of tokens"

@@ -22,6 +22,7 @@ from kernels_core.tokens.spelling import Vocabulary
 
 from .libraries import MissingLibraryError, require
 from .sentencepiece import SentencePieceCodec
+from .tiktoken_ranks import cut
 from .tokenizer import Codec, Source
 
 __all__ = ["TekkenCodec", "default_tekken_path", "is_tekken_document", "load_tekken", "wrap_mistral"]
@@ -51,7 +52,7 @@ class TekkenCodec:
         return library.Encoding(self.name, pat_str=self.pattern, mergeable_ranks=dict(self.ranks), special_tokens={})
 
     def encode(self, text: str) -> list[int]:
-        return [rank + self.first_id for rank in self._encoding.encode_ordinary(text)]
+        return [rank + self.first_id for rank in cut(self._encoding.encode_ordinary, text)]
 
     def encode_prompt(self, text: str) -> list[int]:
         return [*([] if self.begin_of_text is None else [self.begin_of_text]), *self.encode(text)]
@@ -153,7 +154,7 @@ def wrap_mistral(tokenizer: Any) -> Source:
     processor = getattr(inner, "_model", None)
     codec: Codec = SentencePieceCodec(processor) if hasattr(processor, "id_to_piece") else _MistralCodec(inner)
     try:
-        name = inner.file_path.stem
+        name = inner.file_path.name.removesuffix(".json")
     except ValueError:  # built in memory
         name = type(inner).__name__
     return Source(name, read_tekkenizer(inner), codec, tokenizer)

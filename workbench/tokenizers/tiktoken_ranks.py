@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +21,16 @@ from kernels_core.tokens.reading import read_tiktoken
 from .libraries import require
 from .tokenizer import Source
 
-__all__ = ["STYLES", "RankStyle", "TiktokenCodec", "load_rank_file", "looks_like_ranks", "parse_ranks", "wrap_tiktoken"]
+__all__ = [
+    "STYLES",
+    "RankStyle",
+    "TiktokenCodec",
+    "cut",
+    "load_rank_file",
+    "looks_like_ranks",
+    "parse_ranks",
+    "wrap_tiktoken",
+]
 
 
 @dataclass(frozen=True)
@@ -75,12 +85,25 @@ class TiktokenCodec:
         self._begin_of_text = begin_of_text
 
     def encode(self, text: str) -> list[int]:
-        return list(self._encoding.encode_ordinary(text))
+        return cut(self._encoding.encode_ordinary, text)
 
     def encode_prompt(self, text: str) -> list[int]:
-        ids = list(self._encoding.encode(text, allowed_special="all"))
+        ids = cut(partial(self._encoding.encode, allowed_special="all"), text)
         first = self._begin_of_text
         return ids if first is None or ids[:1] == [first] else [first, *ids]
+
+
+def cut(encode: Callable[[str], list[int]], text: str) -> list[int]:
+    """`encode(text)`, a function of tiktoken.  Its regular expressions overflow their stack on a run of about a million
+    blanks, and what comes out then is no ordinary exception: it becomes a `TokenizerError` here."""
+    try:
+        return list(encode(text))
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise TokenizerError(
+            f"tiktoken cannot cut this text of {len(text):,} characters: {error}. Cut it into parts, or use segment()"
+        ) from None
 
 
 def wrap_tiktoken(encoding: Any) -> Source:

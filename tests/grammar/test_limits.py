@@ -1,0 +1,126 @@
+"""Size and depth: nothing recurses, nothing is quadratic, and what is too deep is said at the parenthesis."""
+
+import pickle
+import time
+
+import pytest
+
+from kernels_core.errors import GrammarError, GrammarSyntaxError
+from kernels_core.grammar import Grammar, analysis
+from kernels_core.grammar.ir import GrammarIR, Literal, Node, Repeat, Rule, RuleRef, Seq
+
+
+def nested(depth: int) -> str:
+    """An alternating group that no normal form can flatten."""
+    return "root ::= " + '("a" | "b" (' * (depth // 2) + '"c"' + ')? "d")+' * (depth // 2)
+
+
+def test_the_deepest_nesting_works_throughout() -> None:
+    grammar = Grammar.from_ebnf(nested(1000))
+    again = Grammar.from_ebnf(str(grammar))
+    assert again == grammar
+    assert hash(again) == hash(grammar)
+    assert pickle.loads(pickle.dumps(grammar)) == grammar
+    assert len(repr(grammar)) < 200
+
+
+@pytest.mark.parametrize("text", [nested(1002), nested(10_000), "root ::= " + "(" * 10_000 + '"a"' + ")" * 10_000])
+def test_deeper_is_an_error_at_the_parenthesis(text: str) -> None:
+    with pytest.raises(GrammarSyntaxError, match="deeper than 1,000") as caught:
+        Grammar.from_ebnf(text)
+    assert caught.value.offset == [i for i, character in enumerate(text) if character == "("][1000]
+
+
+def test_deeper_regex_groups_too() -> None:
+    assert Grammar.from_regex("(" * 1000 + "a" + ")" * 1000) == Grammar.from_regex("a")
+    for pattern in ("(" * 10_000 + "a" + ")" * 10_000, "(?:a|b" * 10_000 + ")*" * 10_000):
+        with pytest.raises(GrammarSyntaxError, match="deeper than 1,000") as caught:
+            Grammar.from_regex(pattern)
+        assert caught.value.offset == [i for i, character in enumerate(pattern) if character == "("][1000]
+
+
+def test_the_deepest_regex_prints_and_returns() -> None:
+    grammar = Grammar.from_regex("(?:b{2}|" * 999 + "a" + ")*x" * 999 + "|")
+    assert Grammar.from_ebnf(str(grammar)) == grammar
+
+
+def test_trees_built_by_hand_have_the_same_limits() -> None:
+    def tree(depth: int) -> Node:
+        node: Node = Literal(b"a")
+        for _ in range(depth):
+            node = Repeat(Seq((node, RuleRef("root"))), 0, 1)
+        return node
+
+    def grammar(body: Node) -> Grammar:
+        return Grammar(GrammarIR({"root": Rule("root", body)}, "root"))
+
+    deepest = grammar(tree(1000))
+    assert Grammar.from_ebnf(str(deepest)) == deepest
+    with pytest.raises(GrammarError, match="deeper than 1,000 groups"):
+        grammar(tree(1002))
+    flat: Node = Literal(b"a")
+    for _ in range(20_000):
+        flat = Seq((flat, Literal(b"b")))
+    with pytest.raises(GrammarError, match="deeper than 4,000 nodes"):
+        grammar(flat)
+
+
+def test_a_hundred_thousand_alternatives() -> None:
+    text = "root ::= " + " | ".join(f'"w{i}" x' for i in range(100_000)) + '\nx ::= "y"'
+    grammar = Grammar.from_ebnf(text)
+    body = grammar.ir.rules["root"].body
+    assert len(body.items) == 100_000  # type: ignore[union-attr]
+    assert Grammar.from_ebnf(str(grammar)) == grammar
+
+
+def test_a_long_chain_of_rules() -> None:
+    count = 5_000
+    links = "\n".join(f'r{i} ::= r{i + 1} | "a" r{i + 1}' for i in range(count))
+    chain = f'root ::= r0\n{links}\nr{count} ::= "b"'
+    ir = Grammar.from_ebnf(chain).ir
+    assert len(ir.rules) == count + 2
+    assert analysis.nullable_rules(ir) == frozenset()
+    assert len(analysis.components(ir)) == count + 2
+    ring = chain.replace(f'r{count} ::= "b"', f'r{count} ::= root | ""')
+    ir = Grammar.from_ebnf(ring).ir
+    assert analysis.recursive_rules(ir) == analysis.nullable_rules(ir) == frozenset(ir.rules)
+    dead = "root ::= r0 | 'a'\n" + "\n".join(f'r{i} ::= "x" r{i + 1}' for i in range(count)) + f"\nr{count} ::= r0"
+    assert list(Grammar.from_ebnf(dead).ir.rules) == ["root"]
+
+
+def seconds(text: str) -> float:
+    start = time.process_time()
+    try:
+        Grammar.from_ebnf(text)
+    except GrammarError:
+        pass
+    return time.process_time() - start
+
+
+EBNF_UNITS = ["[", '"', "(", "a[", "{", "b'", "\\", "'\\", "[a", '"a" |', "(=", "x y", "::=", "{1", "[\\", "#"]
+
+
+@pytest.mark.parametrize("unit", EBNF_UNITS)
+def test_hostile_text_costs_linear_time(unit: str) -> None:
+    # 100,000 characters; anything quadratic would take minutes.
+    assert seconds("root ::= " + unit * (100_000 // len(unit))) < 5
+
+
+REGEX_UNITS = [*"{[(\\^$|", "(?", "{1", "a{,", "[a-", "a|", "(?i", "\\u{", "\\p{", "{ ", "[:a"]
+
+
+@pytest.mark.parametrize("unit", REGEX_UNITS)
+def test_hostile_patterns_cost_linear_time(unit: str) -> None:
+    start = time.process_time()
+    try:
+        Grammar.from_regex(unit * (100_000 // len(unit)))
+    except GrammarError:
+        pass
+    assert time.process_time() - start < 5
+
+
+def test_a_hundred_kilobytes_are_read_well_under_a_second() -> None:
+    lines = [f'rule-{i} ::= "abc{i}" [a-z0-9]* (rule-{i + 1} | "x" "y"{{2,3}})?  # a comment' for i in range(1600)]
+    text = "root ::= rule-0\n" + "\n".join(lines) + '\nrule-1600 ::= "x"'
+    assert len(text) > 100_000
+    assert min(seconds(text) for _ in range(3)) < 0.8

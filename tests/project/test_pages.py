@@ -1,0 +1,58 @@
+"""The examples of the documentation do what the pages say."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.project.tree import ROOT, shown
+
+CONCEPTS = sorted((ROOT / "docs" / "concepts").glob("*.md"))
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", CONCEPTS, ids=lambda page: page.stem)
+def test_concept_examples_are_true(page: Path) -> None:
+    example = doctest.DocTestParser().get_doctest(page.read_text(), {}, shown(page), str(page), 0)
+    assert example.examples, "a concept page has an example"
+    report: list[str] = []
+    result = doctest.DocTestRunner(verbose=False).run(example, out=report.append)
+    assert result.failed == 0, "".join(report)
+
+
+def test_readme_examples_run() -> None:
+    """As a reader would paste them: one after another, into one Python started in the checkout."""
+    blocks = PYTHON.findall((ROOT / "README.md").read_text())
+    assert len(blocks) == 2
+    script = "\n".join([*blocks, "print(bin(bitmask[0, 0]))"])
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[-1].endswith("101")  # "a" and "ab" may come first, "b" may not
+    assert lines[-2].startswith('<tool_call>{"name":')  # under the grammar
+    assert lines[-2].endswith("</tool_call>")
+
+
+def test_readme_stays_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+
+
+def test_changelog_has_a_place_for_what_comes_next() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text()
+    assert re.search(r"^## \[Unreleased\]$", text, re.MULTILINE)
+    assert re.search(r"^### (Added|Changed|Deprecated|Removed|Fixed|Security)$", text, re.MULTILINE)
+
+
+def test_decisions_are_numbered_and_complete() -> None:
+    pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    assert [int(page.name[:4]) for page in pages] == list(range(len(pages)))
+    for page in pages:
+        text = page.read_text()
+        assert text.startswith(f"# {page.name[:4]}: ")
+        headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+        assert headings == ["Context", "Decision", "Alternatives", "Consequences"], shown(page)

@@ -1,0 +1,94 @@
+// Helpers that every view uses.  A view is `render({ model, el })`: it may run many times for one model and
+// returns a function that undoes everything it attached.
+
+export function h(tag, props = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value != null) node.setAttribute(name, value);
+  }
+  node.append(...children.filter((child) => child != null));
+  return node;
+}
+
+export const number = (value) => Number(value).toLocaleString("en-US");
+
+// The view's root element and its bookkeeping.
+export function mount({ model, el }, name, testid) {
+  const undo = [];
+  const root = h("div", { class: `ms-view ms-${name}`, "data-testid": testid });
+  el.replaceChildren(root);
+  const view = {
+    root,
+    on(event, handler) {
+      model.on(event, handler);
+      undo.push(() => model.off(event, handler));
+    },
+    watch(traits, handler) {
+      for (const trait of traits) view.on(`change:${trait}`, handler);
+      handler();
+    },
+    listen(target, event, handler, options) {
+      target.addEventListener(event, handler, options);
+      undo.push(() => target.removeEventListener(event, handler, options));
+    },
+    defer(action) {
+      undo.push(action);
+    },
+    commit(trait, value) {
+      model.set(trait, value);
+      model.save_changes();
+    },
+    clean() {
+      while (undo.length) undo.pop()();
+      root.remove();
+    },
+  };
+  // A recorded run: `steps[index]` holds the traits of that step, so stepping needs no kernel.
+  const step = () => {
+    const traits = (model.get("steps") || [])[model.get("index")];
+    for (const [trait, value] of Object.entries(traits || {})) model.set(trait, value);
+  };
+  view.on("change:index", step);
+  view.on("change:steps", step);
+  step();
+  return view;
+}
+
+// Calls `handler` when the page's theme may have changed.
+export function onTheme(view, handler) {
+  const media = matchMedia("(prefers-color-scheme: dark)");
+  view.listen(media, "change", handler);
+  const observer = new MutationObserver(handler);
+  for (const target of [document.documentElement, document.body])
+    observer.observe(target, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-theme", "class", "theme"] });
+  view.defer(() => observer.disconnect());
+}
+
+// Requests to Python carry a sequence number and the view's own name; replies to others and stale replies are dropped.
+let views = 0;
+export function channel(model, view) {
+  const name = `${Date.now().toString(36)}-${views++}`;
+  const waiting = new Map();
+  let sequence = 0;
+  view.on("msg:custom", (message) => {
+    if (message.view !== name || !waiting.has(message.seq)) return;
+    const handler = waiting.get(message.seq);
+    waiting.delete(message.seq);
+    handler(message);
+  });
+  return {
+    ask(content, handler) {
+      sequence += 1;
+      waiting.set(sequence, handler);
+      model.send({ ...content, view: name, seq: sequence });
+    },
+    forget() {
+      waiting.clear();
+    },
+    get pending() {
+      return waiting.size;
+    },
+  };
+}

@@ -1,0 +1,81 @@
+// The frontier: one row an Earley item, with its dot where the parser is.
+// Read on: visualizers/live.py (FrontierView).
+import { h, number, mount } from "./common.js";
+
+function render({ model, el }) {
+  const view = mount({ model, el }, "frontier", "frontier-view");
+  const head = h("div", { class: "ms-bar" });
+  const body = h("tbody", {});
+  const table = h("table", { class: "ms-table", role: "grid", "aria-label": "Earley items" },
+    h("thead", {}, h("tr", {},
+      h("th", {}, "dotted rule"), h("th", { class: "ms-num", title: "bytes read when the rule was predicted" }, "origin"),
+      h("th", { class: "ms-num", title: "laps done of a counted rule" }, "lap"),
+      h("th", { class: "ms-num" }, "state"), h("th", {}, ""))),
+    body);
+  const note = h("div", { class: "ms-note" });
+  const scroll = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "frontier-rows" }, table);
+  view.root.append(head, scroll, note);
+
+  function draw() {
+    const about = model.get("about") || {};
+    const items = model.get("items") || [];
+    head.replaceChildren(
+      h("span", { class: "ms-title" }, "Frontier"),
+      h("span", { class: "ms-mono", "data-testid": "frontier-position" }, `after ${number(about.position ?? 0)} bytes`),
+      h("span", { class: "ms-muted", "data-testid": "frontier-set" }, `set ${about.set_id ?? "–"} · ${number(about.total ?? 0)} items`),
+      h("span", { class: "ms-grow" }),
+      h("span", { class: `ms-badge ${about.completed ? "accepted" : ""}`, "data-testid": "frontier-completed" },
+        about.completed ? "may end here" : "must go on"));
+    body.replaceChildren(...items.map(row));
+    const hidden = (about.total ?? 0) - items.length;
+    note.textContent = hidden > 0 ? `${number(hidden)} more items; the first ${number(items.length)} are shown` : "";
+    note.hidden = hidden <= 0;
+    mark();
+  }
+
+  function row(item, index) {
+    const rule = h("td", { class: "rule" }, ...item.dots.map(([before, after]) => after === undefined ? h("div", {}, before)
+      : h("div", {}, h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), h("span", { class: "after" }, after))),
+      item.more ? h("div", { class: "ms-muted" }, `+${number(item.more)} more positions of this state`) : null);
+    return h("tr", { "data-item": index, "data-state": item.state, "data-testid": "frontier-item", onclick: () => choose(index) },
+      rule, h("td", { class: "ms-num" }, number(item.origin)), h("td", { class: "ms-num" }, item.counter ? number(item.counter) : ""),
+      h("td", { class: "ms-num" }, String(item.state)),
+      h("td", {}, item.scannable ? h("span", { class: "ms-badge active", title: "reads the next byte" }, "scans") : null,
+        item.accepting ? h("span", { class: "ms-badge accepted", title: "the rule may end here" }, "completes") : null));
+  }
+
+  function choose(index) {
+    view.commit("selected_item", index === model.get("selected_item") ? null : index);
+  }
+
+  function mark() {
+    const chosen = model.get("selected_item");
+    [...body.children].forEach((line, index) => line.setAttribute("aria-selected", String(index === chosen)));
+    if (chosen != null && body.children[chosen]) body.children[chosen].scrollIntoView({ block: "nearest" });
+  }
+
+  view.listen(scroll, "keydown", (event) => {
+    const count = body.children.length;
+    const chosen = model.get("selected_item");
+    const next = { ArrowDown: chosen == null ? 0 : chosen + 1, ArrowUp: chosen == null ? count - 1 : chosen - 1, Home: 0, End: count - 1 }[event.key];
+    if (event.key === "Escape") view.commit("selected_item", null);
+    else if (next === undefined || !count) return;
+    else view.commit("selected_item", Math.min(count - 1, Math.max(0, next)));
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  // `items` and `about` change together: draw once for both.
+  let queued = false;
+  const soon = () => {
+    if (queued) return;
+    queued = true;
+    queueMicrotask(() => { queued = false; draw(); });
+  };
+  view.on("change:items", soon);
+  view.on("change:about", soon);
+  view.on("change:selected_item", mark);
+  draw();
+  return () => view.clean();
+}
+
+export default { render };

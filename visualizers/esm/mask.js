@@ -1,0 +1,119 @@
+// The mask, one pixel a token id, in rows of 512 (fewer for a small vocabulary).  Two bits a token arrive as bit masks: allowed, and uncertain.
+// Read on: visualizers/live.py (MaskMap).
+import { h, number, mount, channel, onTheme } from "./common.js";
+
+// The same rule as visualizers/png.py.
+const columns = (size) => Math.min(512, Math.max(8, 8 * Math.ceil(Math.floor(Math.sqrt(4 * size)) / 8)));
+const KINDS = ["rejected", "accepted", "refused", "uncertain"];
+const LABELS = { rejected: "rejected", accepted: "allowed", refused: "uncertain, refused", uncertain: "uncertain, taken" };
+
+function render({ model, el }) {
+  const view = mount({ model, el }, "mask", "mask-map");
+  const python = channel(model, view);
+  const swatches = {};
+  const legend = h("span", { class: "ms-group" });
+  for (const kind of ["accepted", "uncertain", "refused", "rejected"]) {
+    swatches[kind] = h("i", { class: kind });
+    legend.append(h("span", { class: "ms-key" }, swatches[kind], LABELS[kind]));
+  }
+  legend.style.gap = "12px";
+  const count = h("span", { class: "ms-mono", "data-testid": "mask-count" });
+  const canvas = h("canvas", { tabindex: "0", "data-testid": "mask-canvas", role: "img" });
+  const note = h("div", { class: "ms-note ms-mono", role: "status", "data-testid": "mask-note" });
+  view.root.append(
+    h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Mask"), count, h("span", { class: "ms-grow" }), legend),
+    h("div", { class: "ms-frame" }, canvas), note);
+
+  const bit = (data, id) => (data && (id >> 3) < data.byteLength ? (data.getUint8(id >> 3) >> (id & 7)) & 1 : 0);
+  const kind = (id) => KINDS[bit(model.get("mask"), id) + 2 * bit(model.get("uncertain"), id)];
+  const rgb = (node) => getComputedStyle(node).backgroundColor;
+
+  // The style sheet knows the colours; a 1-pixel canvas turns whatever notation it computes to into bytes.
+  function palette() {
+    const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    return Object.fromEntries(KINDS.map((name) => {
+      pixel.clearRect(0, 0, 1, 1);
+      pixel.fillStyle = rgb(swatches[name]);
+      pixel.fillRect(0, 0, 1, 1);
+      return [name, [...pixel.getImageData(0, 0, 1, 1).data]];
+    }));
+  }
+
+  function draw() {
+    const size = model.get("size"), mask = model.get("mask"), uncertain = model.get("uncertain");
+    const width = columns(size), height = Math.max(1, Math.ceil(size / width));
+    if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
+    const context = canvas.getContext("2d");
+    const image = context.createImageData(width, height);
+    const colours = palette();
+    const words = new Uint32Array(image.data.buffer);
+    const table = new Uint32Array(KINDS.map((name) => new Uint32Array(new Uint8ClampedArray(colours[name]).buffer)[0]));
+    let allowed = 0;
+    for (let id = 0; id < size; id++) {
+      const yes = bit(mask, id);
+      allowed += yes;
+      words[id] = table[yes + 2 * bit(uncertain, id)];
+    }
+    context.putImageData(image, 0, 0);
+    count.textContent = `${number(allowed)} of ${number(size)} allowed`;
+    canvas.setAttribute("aria-label", `token mask, ${count.textContent}`);
+    tell(model.get("selected_token"));
+  }
+
+  let shown = null;
+  let delay = 0;
+  function tell(id) {
+    if (id == null || id < 0 || id >= model.get("size")) {
+      shown = null;
+      note.textContent = "point at a pixel; click selects its token";
+      return;
+    }
+    const text = `${id} · ${LABELS[kind(id)]}`;
+    if (shown !== id) note.textContent = text;
+    shown = id;
+    if (model.get("offline")) return;
+    clearTimeout(delay);
+    delay = setTimeout(() => {
+      python.forget();
+      python.ask({ type: "token", id }, (reply) => {
+        if (shown === id && reply.row) note.textContent = `${text} · ${reply.row.glyph || "∅"}`;
+      });
+    }, 40);
+  }
+
+  const under = (event) => {
+    const box = canvas.getBoundingClientRect();
+    const x = Math.floor(((event.clientX - box.left) / box.width) * canvas.width);
+    const y = Math.floor(((event.clientY - box.top) / box.height) * canvas.height);
+    return y * canvas.width + x;
+  };
+  const select = (id) => {
+    if (id >= 0 && id < model.get("size")) view.commit("selected_token", id === model.get("selected_token") ? null : id);
+  };
+  view.listen(canvas, "pointermove", (event) => tell(under(event)));
+  view.listen(canvas, "pointerleave", () => tell(model.get("selected_token")));
+  view.listen(canvas, "click", (event) => select(under(event)));
+  // Up and down walk the vocabulary; left and right are left to the page, where they step.
+  view.listen(canvas, "keydown", (event) => {
+    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: canvas.width, PageUp: -canvas.width }[event.key];
+    if (by === undefined) return;
+    const id = Math.min(model.get("size") - 1, Math.max(0, (model.get("selected_token") ?? -by) + by));
+    if (id !== model.get("selected_token")) select(id);
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  let queued = false;
+  const soon = () => {
+    if (queued) return;
+    queued = true;
+    queueMicrotask(() => { queued = false; draw(); });
+  };
+  for (const trait of ["mask", "uncertain", "size"]) view.on(`change:${trait}`, soon);
+  view.on("change:selected_token", () => tell(model.get("selected_token")));
+  onTheme(view, () => requestAnimationFrame(draw));
+  view.defer(() => clearTimeout(delay));
+  draw();
+  return () => view.clean();
+}
+
+export default { render };

@@ -1,0 +1,233 @@
+// The token sets of one step: tabs by kind, search, and a table that only ever holds the rows in sight.
+// Pages of 100 rows are asked of Python; without Python (`offline`) the first rows of each tab travel along.
+// Read on: visualizers/live.py (TokenTable), visualizers/tokens.py (kinds and search).
+import { h, number, mount, channel } from "./common.js";
+
+const ROW = 22, PAGE = 100, PATIENCE = 4000;
+const TABS = ["all", "accepted", "uncertain", "rejected", "stop"];
+
+function render({ model, el }) {
+  const view = mount({ model, el }, "tokens", "token-table");
+  const python = channel(model, view);
+  const offline = () => model.get("offline");
+  const tabs = h("div", { class: "ms-tabs", role: "tablist", "aria-label": "kind of token" });
+  const search = h("input", { type: "search", placeholder: "search text or id  ( / )", "aria-label": "search tokens", "data-testid": "token-search", spellcheck: "false", autocomplete: "off" });
+  const states = h("select", { "aria-label": "state", "data-testid": "token-state" });
+  const body = h("div", { class: "ms-body", tabindex: "0", role: "grid", "aria-label": "tokens", "data-testid": "token-rows" });
+  const spacer = h("div", { class: "ms-spacer", role: "rowgroup" });
+  const note = h("div", { class: "ms-note", role: "status", "data-testid": "token-note" });
+  body.append(spacer);
+  view.root.append(
+    h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Tokens"), tabs, h("span", { class: "ms-grow" }), states, search),
+    h("div", { class: "ms-heads" }, h("span", { class: "ms-num" }, "id"), h("span", {}, "token"), h("span", {}, "kind"), h("span", {}, "why")),
+    body, note);
+
+  let pages = new Map();   // page number -> rows
+  let asked = new Set();
+  let total = 0;
+  let rows = new Map();    // row number -> element
+  let timer = 0;
+  let silent = false;
+
+  // A new question (tab, query, state or step): forget everything, also replies still on their way.
+  function restart(keep = false) {
+    python.forget();
+    pages = new Map();
+    asked = new Set();
+    silent = false;
+    if (!keep) body.scrollTop = 0;
+    if (offline()) {
+      const all = (model.get("page_by_tab") || {})[model.get("tab")] || [];
+      const found = all.filter(matches);
+      for (let i = 0; i * PAGE < found.length; i++) pages.set(i, found.slice(i * PAGE, (i + 1) * PAGE));
+      total = found.length;
+    } else {
+      const first = model.get("page") || {};
+      const fits = first.tab === model.get("tab") && first.query === model.get("query") && first.version === model.get("version");
+      if (fits) {
+        pages.set(0, first.rows);
+        total = first.total;
+      } else {
+        total = total || 1;
+        request(0);
+      }
+    }
+    draw(true);
+  }
+
+  // The same rule as visualizers/tokens.py: spaces mean ␣, capitals make it exact, a number also finds an id.
+  function matches(row) {
+    const query = model.get("query") || "";
+    if (!query) return true;
+    const wanted = query.replaceAll(" ", "␣");
+    const text = wanted === wanted.toLowerCase() ? row.glyph.toLowerCase() : row.glyph;
+    return text.includes(wanted) || (/^[0-9]{1,11}$/.test(query) && row.id === Number(query));
+  }
+
+  function request(page) {
+    if (asked.has(page) || offline()) return;
+    asked.add(page);
+    python.ask({ type: "page", tab: model.get("tab"), query: model.get("query"), start: page * PAGE, count: PAGE }, (reply) => {
+      silent = false;
+      if (reply.error) {
+        note.textContent = reply.error;
+        note.classList.add("warn");
+        return;
+      }
+      pages.set(page, reply.rows);
+      total = reply.total;
+      draw(true);
+    });
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      if (!python.pending) return;
+      silent = true;
+      tell();
+    }, PATIENCE);
+  }
+
+  function draw(afresh) {
+    spacer.style.height = `${total * ROW}px`;
+    const first = Math.max(0, Math.floor(body.scrollTop / ROW) - 6);
+    const last = Math.min(total, Math.ceil((body.scrollTop + body.clientHeight) / ROW) + 6);
+    if (afresh) {
+      spacer.replaceChildren();
+      rows = new Map();
+    }
+    for (const [index, node] of rows) if (index < first || index >= last) { node.remove(); rows.delete(index); }
+    for (let index = first; index < last; index++) {
+      if (rows.has(index)) continue;
+      const page = pages.get(Math.floor(index / PAGE));
+      if (!page) request(Math.floor(index / PAGE));
+      const node = line(page && page[index % PAGE], index);
+      rows.set(index, node);
+      spacer.append(node);
+    }
+    tell();
+  }
+
+  function line(row, index) {
+    const node = h("div", { class: "ms-row", role: "row", style: `top:${index * ROW}px`, "data-row": index });
+    if (!row) {
+      node.append(h("span", { class: "ms-num ms-muted" }, "…"));
+      return node;
+    }
+    node.classList.add(row.kind);
+    node.dataset.testid = "token-row";
+    node.dataset.token = row.id;
+    node.setAttribute("aria-selected", String(row.id === model.get("selected_token")));
+    node.title = row.hex;
+    node.append(
+      h("span", { class: "ms-num" }, String(row.id)), h("span", { class: "glyph" }, row.glyph || "∅"),
+      h("span", {}, h("span", { class: `ms-badge ${row.kind}` }, row.kind)), why(row));
+    return node;
+  }
+
+  function why(row) {
+    const cell = h("span", { class: "why" });
+    if (row.kind === "uncertain") {
+      const rest = row.suffix === "" ? "nothing" : row.suffix;
+      cell.append(h("span", { class: row.allowed ? "yes" : "no" }, row.allowed ? "✓ taken" : "✗ refused"), ` · leaves ${row.rule}, rest `,
+        h("span", { class: "rest" }, rest));
+      cell.title = `leaves rule ${row.rule} after ${row.escape} bytes; what is left for its callers: ${rest}`;
+    } else if (row.kind === "accepted") cell.append("stays inside its rule");
+    else if (row.kind === "stop") cell.append("the text may end here");
+    else cell.append("dies inside its rule");
+    return cell;
+  }
+
+  function tell() {
+    note.classList.toggle("warn", silent);
+    const counts = model.get("counts") || {};
+    if (silent) note.textContent = "no answer from Python: only rows already here are shown";
+    else if (offline()) {
+      const here = ((model.get("page_by_tab") || {})[model.get("tab")] || []).length;
+      const all = counts[model.get("tab")] || 0;
+      note.textContent = `${number(total)} shown` + (here < all ? `; this page holds the first ${number(here)} of ${number(all)}, and searches only these` : "");
+    } else note.textContent = model.get("query") ? `${number(total)} match` : `${number(total)} tokens`;
+    note.textContent += ` · mask allows ${number(counts.allowed || 0)} of ${number(counts.all || 0)}`;
+  }
+
+  function head() {
+    const counts = model.get("counts") || {};
+    tabs.replaceChildren(...TABS.filter((tab) => tab !== "stop" || counts.stop || model.get("tab") === "stop").map((tab) =>
+      h("button", { type: "button", role: "tab", "aria-selected": String(tab === model.get("tab")), "data-testid": `tab-${tab}`, onclick: () => choose(tab) },
+        tab, h("span", { class: "ms-num", "data-testid": `count-${tab}` }, number(counts[tab] || 0)))));
+    // A state appears once for each lap counter; the filter is by state.
+    const list = [...new Map((model.get("states") || []).map((entry) => [entry.state, entry])).values()];
+    states.replaceChildren(h("option", { value: "" }, list.length === 1 ? "1 scannable state" : `all ${list.length} scannable states`),
+      ...list.map((entry) => h("option", { value: entry.state }, `${entry.state} · ${entry.dot.length > 60 ? entry.dot.slice(0, 59) + "…" : entry.dot}`)));
+    states.value = model.get("state") ?? "";
+    states.hidden = offline() || list.length < 2;
+    if (document.activeElement !== search) search.value = model.get("query") || "";
+  }
+
+  function choose(tab) {
+    view.commit("tab", tab);
+  }
+
+  let delay = 0;
+  view.listen(search, "input", () => {
+    clearTimeout(delay);
+    delay = setTimeout(() => view.commit("query", search.value), 60);
+  });
+  view.listen(states, "change", () => view.commit("state", states.value === "" ? null : Number(states.value)));
+  view.listen(body, "scroll", () => draw(false));
+  view.listen(body, "click", (event) => {
+    const node = event.target.closest(".ms-row[data-token]");
+    if (node) select(Number(node.dataset.token));
+  });
+
+  function select(id) {
+    view.commit("selected_token", id === model.get("selected_token") ? null : id);
+  }
+
+  function mark() {
+    for (const node of rows.values()) if (node.dataset.token) node.setAttribute("aria-selected", String(Number(node.dataset.token) === model.get("selected_token")));
+  }
+
+  view.listen(view.root, "keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "/" && event.target !== search) {
+      search.focus();
+      search.select();
+    } else if (event.key === "Escape" && event.target === search) {
+      search.value = "";
+      view.commit("query", "");
+      body.focus();
+    } else if (event.target === search && event.key === "ArrowDown") body.focus();
+    else if (event.target === body && ["ArrowDown", "ArrowUp"].includes(event.key)) move(event.key === "ArrowDown" ? 1 : -1);
+    else if (event.target === search && event.key !== "Enter") { event.stopPropagation(); return; }
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  function move(by) {
+    const current = [...rows].find(([, node]) => node.getAttribute("aria-selected") === "true");
+    const index = current ? Math.min(total - 1, Math.max(0, current[0] + by)) : Math.ceil(body.scrollTop / ROW);
+    if (index * ROW < body.scrollTop) body.scrollTop = index * ROW;
+    if ((index + 1) * ROW > body.scrollTop + body.clientHeight) body.scrollTop = (index + 1) * ROW - body.clientHeight;
+    draw(false);
+    const node = rows.get(index);
+    if (node && node.dataset.token) view.commit("selected_token", Number(node.dataset.token));
+  }
+
+  // Several traits change in one step; answer once.
+  let queued = null;
+  const soon = (keep) => {
+    if (queued === null) queueMicrotask(() => { const kept = queued; queued = null; head(); restart(kept); });
+    queued = keep && queued !== false;
+  };
+  for (const trait of ["tab", "query", "state"]) view.on(`change:${trait}`, () => soon(false));
+  for (const trait of ["version", "page", "counts", "states", "page_by_tab"]) view.on(`change:${trait}`, () => soon(true));
+  view.on("change:selected_token", mark);
+  const resized = new ResizeObserver(() => draw(false));
+  resized.observe(body);
+  view.defer(() => { resized.disconnect(); clearTimeout(timer); clearTimeout(delay); });
+  head();
+  restart();
+  return () => view.clean();
+}
+
+export default { render };

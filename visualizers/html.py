@@ -1,0 +1,311 @@
+"""Static displays of every snapshot: what a notebook keeps when there is no kernel, no script and no trust.
+
+An untrusted notebook drops scripts, style sheets, inline SVG, iframes and every inline style that is not a plain
+value (`var(...)` too).  So these are tables, inline styles with literal colours, `<details>` and `<img src="data:">`
+only, and the colours are half transparent so that they read on white and on black.
+
+Read on: `visualizers/formatters.py` (shows them by themselves), `visualizers/live.py` (the live twins).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Final, Protocol
+
+from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
+from visualizers.dot import repeat_label
+from visualizers.glyphs import clip, glyph, html_escape, split_dot, split_rules
+from visualizers.layout import DEFAULT_MAX_STATES, plan
+from visualizers.png import data_uri, mask_png
+from visualizers.svg import render
+from visualizers.tokens import Tab, TokenIndex, token_index
+
+__all__ = ["automaton", "cache_stats", "compiled_grammar", "frontier", "grammar", "token_sets"]
+
+MAX_ITEMS: Final = 100
+MAX_RULES: Final = 200
+MAX_DOTS: Final = 6
+MAX_CHIPS: Final = 60
+MAX_GLYPH: Final = 40
+MAX_SOURCE: Final = 20_000
+
+_MONO: Final = "font-family:monospace"
+_LINE: Final = "rgba(128,136,146,0.35)"
+_TINTS: Final = {
+    "accepted": (31, 157, 99),
+    "uncertain": (214, 148, 20),
+    "rejected": (128, 136, 146),
+    "stop": (66, 116, 236),
+    "active": (66, 116, 236),
+}
+
+
+class GrammarLike(Protocol):
+    """What `grammar` reads of a grammar: its rules, and its text by `str`."""
+
+    @property
+    def ir(self) -> RulesLike: ...
+
+
+class RulesLike(Protocol):
+    """Rules by name, the root's name, and the text they came from."""
+
+    @property
+    def rules(self) -> dict[str, object]: ...
+    @property
+    def root(self) -> str: ...
+
+
+class VocabularyLike(Protocol):
+    """Anything with a vocabulary size."""
+
+    @property
+    def vocab_size(self) -> int: ...
+
+
+class CompiledLike(Protocol):
+    """What `compiled_grammar` reads of a compiled grammar."""
+
+    @property
+    def tokenizer_info(self) -> VocabularyLike: ...
+    @property
+    def memory_size_bytes(self) -> int: ...
+    def automaton(self) -> Automaton: ...
+    def cache_stats(self) -> CacheStats: ...
+
+
+def frontier(snapshot: Frontier, *, limit: int = MAX_ITEMS) -> str:
+    """The Earley items as a table, at most `limit` of them."""
+    facts = [f"after {snapshot.position:,} bytes", f"set {snapshot.set_id}", f"{len(snapshot):,} items"]
+    end = _badge("may end here", "accepted") if snapshot.completed else _badge("must go on", "rejected")
+    rows = []
+    for item in snapshot.items[:limit]:
+        dotted = "<br>".join(map(_dotted, split_rules(item.dot)[:MAX_DOTS]))
+        flags = _badge("scans", "active") * item.scannable + _badge("completes", "accepted") * item.accepting
+        lap = f"{item.counter:,}" if item.counter else ""
+        rows.append([dotted, f"{item.origin:,}", lap, str(item.state), flags])
+    table = _table(["dotted rule", "origin", "lap", "state", ""], rows, align="lrrrl", mono=(0, 1, 2, 3))
+    return _card("Frontier", facts, table + _more(len(snapshot.items) - limit, "items"), end)
+
+
+def _dotted(rule: str) -> str:
+    """One dotted rule with its dot marked."""
+    parts = split_dot(rule)
+    if parts is None:
+        return html_escape(rule)
+    return f'{html_escape(parts[0])}<b style="color:#4274ec;padding:0 4px">•</b>{html_escape(parts[1])}'
+
+
+def token_sets(snapshot: TokenSets, *, limit: int = MAX_CHIPS) -> str:
+    """Counts, the mask as a picture, the scannable states, and the first `limit` tokens of each kind as chips."""
+    index = token_index(snapshot)
+    counts = index.counts
+    facts = [f"after {snapshot.position:,} bytes", f"mask allows {counts['allowed']:,} of {counts['all']:,}"]
+    states = [
+        [
+            str(entry.state),
+            "<br>".join(_dotted(clip(rule, 90)) for rule in split_rules(entry.dot)[:MAX_DOTS]),
+            f"{len(entry.accepted):,}",
+            f"{sum(verdict.allowed for verdict in entry.uncertain):,} of {len(entry.uncertain):,}",
+            f"{entry.rejected_count:,}",
+            f"{html_escape(entry.storage)}, {_bytes(entry.nbytes)}{', known' if entry.cached else ''}",
+        ]
+        for entry in snapshot.states[:MAX_RULES]
+    ]
+    heads = ["state", "dotted rule", "accepted", "uncertain taken", "rejected", "stored as"]
+    body = _table(heads, states, align="rlrrrl", mono=(0, 1, 2, 3, 4))
+    body += _more(len(snapshot.states) - MAX_RULES, "states")
+    tabs: tuple[Tab, ...] = ("accepted", "uncertain", "stop", "rejected")
+    for tab in tabs:
+        if counts[tab]:
+            body += _chips(index, tab, counts[tab], limit)
+    picture = data_uri(mask_png(index.mask_bits(), snapshot.vocab_size))
+    body += _details(
+        "mask, one pixel a token id",
+        f'<img alt="token mask" src="{picture}" '
+        f'style="width:512px;max-width:100%;margin:4px 0;border:1px solid {_LINE}">',
+        shown=True,
+    )
+    return _card("Token sets", facts, body)
+
+
+def _chips(index: TokenIndex, tab: Tab, count: int, limit: int) -> str:
+    chips = []
+    for row in index.rows(index.ids(tab)[:limit]):
+        text = clip(row["glyph"], MAX_GLYPH) or "∅"
+        title = f"id {row['id']}"
+        if row["kind"] == "uncertain":
+            rest = clip(row["suffix"], MAX_GLYPH) or "nothing"
+            title += f": leaves {row['rule']}, rest {rest}, {'taken' if row['allowed'] else 'refused'}"
+        refused = row["kind"] == "uncertain" and not row["allowed"]
+        chips.append(_chip(text, row["kind"], title, struck=refused))
+    shown = min(count, limit)
+    summary = f"{_badge(tab, tab)} <b>{count:,}</b>" + (f" · first {shown:,}" if shown < count else "")
+    return _details(
+        summary, f'<div style="padding:4px 0 6px;line-height:22px">{" ".join(chips)}</div>', tab != "rejected"
+    )
+
+
+def cache_stats(snapshot: CacheStats) -> str:
+    """All counters in three columns: interned objects, found and made, memory."""
+    values = asdict(snapshot)
+    plain = ("states", "sets", "frames", "masks", "distinct_masks", "token_sets")
+    rates = []
+    for name, label in (("step", "steps"), ("mask", "masks"), ("token_set", "token sets")):
+        hits, misses = values[f"{name}_hits"], values[f"{name}_misses"]
+        share = f"{100 * hits / (hits + misses):.1f} %" if hits + misses else "–"
+        rates.append([label, f"{hits:,}", f"{misses:,}", share])
+    memory = [[name.replace("_", " "), _bytes(values[f"{name}_bytes"])] for name in ("arena", "mask", "token_set")]
+    tables = (
+        _table(
+            ["interned", ""], [[name.replace("_", " "), f"{values[name]:,}"] for name in plain], align="lr", mono=(1,)
+        ),
+        _table(["memoised", "found", "made", "share found"], rates, align="lrrr", mono=(1, 2, 3)),
+        _table(["memory", ""], memory, align="lr", mono=(1,)),
+    )
+    cells = "".join(
+        f'<td style="vertical-align:top;text-align:left;padding:0 24px 0 0;border:none">{table}</td>'
+        for table in tables
+    )
+    columns = f'<table style="border:none;margin:0;border-collapse:collapse"><tr>{cells}</tr></table>'
+    return _card("Counters", [], columns)
+
+
+def automaton(snapshot: Automaton, *, active: Sequence[int] = (), max_states: int = DEFAULT_MAX_STATES) -> str:
+    """The picture (folded by rule above `max_states` states) and a table of the rules."""
+    drawn = plan(snapshot, max_states=max_states)
+    svg = render(snapshot, drawn, active=active, standalone=True)
+    width = round(drawn.width) + 4
+    picture = (
+        f'<img alt="automaton" src="{data_uri(svg.encode(), "image/svg+xml")}" '
+        f'style="width:{width}px;max-width:100%;height:auto;margin:6px 0">'
+    )
+    rows = [
+        [
+            html_escape(clip(rule.rule, 60)),
+            repeat_label(rule.repeat),
+            f"{len(rule.states):,}",
+            f"{len(rule.edges):,}",
+            f"{sum(state.accepting for state in rule.states):,}",
+            html_escape(clip(", ".join(dict.fromkeys(edge.rule for edge in rule.edges if edge.rule)), 80)),
+        ]
+        for rule in snapshot.rules[:MAX_RULES]
+    ]
+    table = _table(
+        ["rule", "laps", "states", "edges", "accepting", "calls"], rows, align="llrrrl", mono=(0, 1, 2, 3, 4, 5)
+    )
+    table += _more(len(snapshot.rules) - MAX_RULES, "rules")
+    facts = [f"{len(snapshot.rules):,} rules", f"{snapshot.state_count():,} states", f"laid out by {drawn.engine}"]
+    note = f'<div style="font-size:12px;opacity:0.7">{html_escape(drawn.note)}</div>' if drawn.note else ""
+    return _card("Automaton", facts, picture + note + _details("rules", table, shown=False))
+
+
+def grammar(grammar_object: GrammarLike) -> str:
+    """A grammar's text, and how many rules it has."""
+    rules = grammar_object.ir
+    text = str(grammar_object)
+    cut = clip(text, MAX_SOURCE)
+    lines = text.count("\n") + 1
+    source = _pre(cut) + _more(len(text) - len(cut), "characters")
+    return _card(
+        "Grammar",
+        [f"root <b>{html_escape(rules.root)}</b>", f"{len(rules.rules):,} rules", f"{lines:,} lines"],
+        _details("EBNF", source, shown=lines <= 30),
+    )
+
+
+def compiled_grammar(compiled: CompiledLike) -> str:
+    """A compiled grammar: its automaton, its counters, its size."""
+    snapshot = compiled.automaton()
+    facts = [
+        f"root <b>{html_escape(snapshot.root)}</b>",
+        f"{snapshot.state_count():,} states",
+        f"{compiled.tokenizer_info.vocab_size:,} tokens",
+        _bytes(compiled.memory_size_bytes),
+    ]
+    body = _details("automaton", automaton(snapshot), shown=True)
+    body += _details("counters", cache_stats(compiled.cache_stats()), shown=False)
+    if snapshot.source:
+        body += _details("source", _pre(clip(snapshot.source, MAX_SOURCE)), shown=False)
+    return _card("Compiled grammar", facts, body)
+
+
+def text_read(data: bytes, *, limit: int = 400) -> str:
+    """Bytes read so far as one line, the last `limit` of them."""
+    head = "…" if len(data) > limit else ""
+    return f'<code style="{_MONO};font-size:12px">{head}{html_escape(glyph(data[-limit:]))}</code>'
+
+
+def _card(title: str, facts: Iterable[str], body: str, end: str = "") -> str:
+    told = "".join(f'<span style="opacity:0.7"> · {fact}</span>' for fact in facts)
+    head = f'<div style="padding:2px 0 4px;font-size:13px"><b>{title}</b>{told} {end}</div>'
+    return f'<div style="font-size:13px;line-height:1.45;max-width:1100px;text-align:left">{head}{body}</div>'
+
+
+def _details(summary: str, body: str, shown: bool) -> str:
+    state = " open" if shown else ""
+    return f'<details{state}><summary style="font-size:12px;padding:3px 0">{summary}</summary>{body}</details>'
+
+
+def _pre(text: str) -> str:
+    style = (
+        f"{_MONO};font-size:12px;line-height:1.45;white-space:pre-wrap;padding:8px 10px;"
+        f"border:1px solid {_LINE};border-radius:4px"
+    )
+    return f'<pre style="{style}">{html_escape(text)}</pre>'
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, align: str, mono: tuple[int, ...]) -> str:
+    """Rows of ready-made HTML; `align` is one of l, r for each column."""
+    sides = {"l": "left", "r": "right"}
+    rule = f"border:none;border-bottom:1px solid {_LINE}"
+
+    def style(column: int) -> str:
+        face = f"{_MONO};" if column in mono else ""
+        return (
+            f"{face}text-align:{sides[align[column]]};padding:3px 12px 3px 4px;font-size:12px;{rule};vertical-align:top"
+        )
+
+    head = "".join(
+        f'<th style="text-align:{sides[align[i]]};padding:3px 12px 3px 4px;font-size:12px;font-weight:500;{rule}">'
+        f'<span style="opacity:0.65">{name}</span></th>'
+        for i, name in enumerate(heads)
+    )
+    body = "".join(
+        "<tr>" + "".join(f'<td style="{style(i)}">{cell}</td>' for i, cell in enumerate(row)) + "</tr>" for row in rows
+    )
+    return (
+        f'<table style="border-collapse:collapse;border:none;margin:2px 0 6px"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table>"
+    )
+
+
+def _tint(kind: str, alpha: str) -> str:
+    return f"rgba({','.join(map(str, _TINTS[kind]))},{alpha})"
+
+
+def _badge(text: str, kind: str) -> str:
+    style = (
+        f"background-color:{_tint(kind, '0.18')};border-radius:9px;padding:1px 7px;font-size:11px;white-space:nowrap"
+    )
+    return f'<span style="{style}">{text}</span>'
+
+
+def _chip(text: str, kind: str, title: str, *, struck: bool) -> str:
+    line = "text-decoration:line-through;" if struck else ""
+    style = (
+        f"{_MONO};font-size:12px;background-color:{_tint(kind, '0.15')};border:1px solid {_tint(kind, '0.45')};"
+        f"border-radius:3px;padding:1px 4px;{line}white-space:pre"
+    )
+    return f'<span title="{html_escape(title)}" style="{style}">{html_escape(text)}</span>'
+
+
+def _more(count: int, what: str) -> str:
+    return f'<div style="font-size:12px;opacity:0.7">{count:,} more {what}</div>' if count > 0 else ""
+
+
+def _bytes(count: int) -> str:
+    if count < 1024:
+        return f"{count:,} B"
+    return f"{count / 1024:,.1f} KiB" if count < 1 << 20 else f"{count / (1 << 20):,.1f} MiB"

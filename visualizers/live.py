@@ -1,0 +1,255 @@
+"""Live views of the snapshots: anywidget views that show one step and then the next.
+
+Every view takes its snapshot by `show(...)` and keeps all state in traits, so a view that is displayed later, twice
+or again after the notebook was closed shows the same.  What a person clicks is a trait too (`selected`,
+`selected_item`, `selected_token`) and can be read in the next cell.  `play(...)` loads a whole run, which the browser
+then steps through by `index` without a kernel; `to_html()` and `save()` write a page that needs nothing else.
+
+Read on: `visualizers/live_base.py` (what they share), `visualizers/live_tokens.py` (`TokenTable`, `MaskMap`),
+`visualizers/esm/*.js` (the browser's side), `visualizers/html.py` (the static twins).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Final
+
+import traitlets as t
+
+from kernels_core.inspect.snapshots import Automaton, CacheStats, EarleyItem, Frontier
+from visualizers import html
+from visualizers.assets import module, stylesheet
+from visualizers.glyphs import clip, split_dot, split_rules
+from visualizers.layout import DEFAULT_MAX_STATES, TIMEOUT, Engine, plan
+from visualizers.live_base import LiveView, StepBar, Traits, synced, to_page
+from visualizers.live_tokens import MaskMap, TokenTable
+from visualizers.svg import render
+
+__all__ = ["AutomatonView", "CounterView", "FrontierView", "LiveView", "MaskMap", "StepBar", "TokenTable", "to_page"]
+
+MAX_ITEMS: Final = 500
+MAX_DOTS: Final = 12
+DOT_WIDTH: Final = 240
+
+
+class AutomatonView(LiveView[Frontier]):
+    """The automaton, laid out once; `show(frontier)` lights the active states by their ids.
+
+    Above `max_states` states rules are folded to the nodes of a call graph; `expanded` names the rules drawn in full.
+    `selected` is the id of the state that was clicked, or None.  `engine` and `timeout` are those of `layout.plan`.
+    """
+
+    _module = "automaton"
+    _styles = ("svg", "automaton")
+    _height = 420
+    _esm = module("automaton")
+    _css = stylesheet("theme", "base", "svg", "automaton")
+
+    svg = synced(t.Unicode())
+    active = synced(t.List(t.Int()))
+    selected = synced(t.Int(None, allow_none=True))
+    states = synced(t.Dict())
+    owner = synced(t.Dict())
+    rules = synced(t.List(t.Unicode()))
+    expanded = synced(t.List(t.Unicode()))
+    engine = synced(t.Unicode())
+    note = synced(t.Unicode())
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        *,
+        max_states: int = DEFAULT_MAX_STATES,
+        engine: Engine | None = None,
+        timeout: float = TIMEOUT,
+    ) -> None:
+        super().__init__()
+        self._max_states = max_states
+        self._engine: Engine | None = engine
+        self._timeout = timeout
+        self._drawing = False
+        self.automaton = automaton
+
+    @property
+    def automaton(self) -> Automaton:
+        """The automaton that is drawn.  Setting another draws it, with nothing lit, selected or recorded."""
+        return self._automaton
+
+    @automaton.setter
+    def automaton(self, automaton: Automaton) -> None:
+        picture = self._picture(automaton, None)
+        self._automaton = automaton
+        owner = {str(state.id): k for k, rule in enumerate(automaton.rules) for state in rule.states}
+        self._drawing = True
+        try:
+            with self.hold_sync():
+                self.steps, self.index = [], 0
+                self.active, self.selected = [], None
+                self.rules = [rule.rule for rule in automaton.rules]
+                # Only a folded picture needs to know which rule a state that is not drawn belongs to.
+                self.owner = owner if len(picture["expanded"]) < len(automaton.rules) else {}
+                self._take(picture)
+        finally:
+            self._drawing = False
+
+    def expand(self, *rules: str) -> None:
+        """Draw exactly `rules` in full.  Raises `ValueError` for an unknown rule or for too many states."""
+        picture = self._picture(self._automaton, rules)
+        self._drawing = True
+        try:
+            with self.hold_sync():
+                self._take(picture)
+        finally:
+            self._drawing = False
+
+    @t.observe("expanded")  # type: ignore[misc]
+    def _expanded_changed(self, change: Traits) -> None:
+        """The person folded or expanded a rule; what cannot be drawn is said and undone."""
+        if self._drawing:
+            return
+        try:
+            self.expand(*change["new"])
+        except ValueError as error:
+            self._drawing = True
+            try:
+                self.expanded, self.note = change["old"], str(error)
+            finally:
+                self._drawing = False
+
+    def _picture(self, automaton: Automaton, rules: Sequence[str] | None) -> Traits:
+        drawn = plan(automaton, rules=rules, max_states=self._max_states, engine=self._engine, timeout=self._timeout)
+        states = {
+            str(state.id): {"rule": state.rule, "dots": [clip(dot, DOT_WIDTH) for dot in _some(state.dots)]}
+            for k in drawn.expanded
+            for state in automaton.rules[k].states
+        }
+        expanded = [automaton.rules[k].rule for k in drawn.expanded]
+        svg = render(automaton, drawn)
+        return {"svg": svg, "states": states, "expanded": expanded, "engine": drawn.engine, "note": drawn.note}
+
+    def _take(self, picture: Traits) -> None:
+        # The picture goes last: its arrival is what makes the browser draw.
+        for name in ("states", "expanded", "engine", "note", "svg"):
+            setattr(self, name, picture[name])
+
+    def traits_of(self, snapshot: Frontier) -> Traits:
+        return {"active": list(snapshot.active_states())}
+
+    def static_html(self) -> str:
+        return html.automaton(self._automaton, active=self.active, max_states=self._max_states)
+
+    def __repr__(self) -> str:
+        states = self._automaton.state_count()
+        return f"AutomatonView({len(self.rules)} rules, {states} states, {len(self.active)} active, by {self.engine})"
+
+
+def _some(dots: tuple[str, ...]) -> list[str]:
+    more = len(dots) - MAX_DOTS
+    return [*dots[:MAX_DOTS], *([f"+{more} more"] if more > 0 else [])]
+
+
+class FrontierView(LiveView[Frontier]):
+    """The Earley items of a step, one row each; `selected_item` is the row that was clicked, or None.
+
+    Of a frontier of more than 500 items the first 500 are shown, and the view says so.
+    """
+
+    _module = "frontier"
+    _styles = ("frontier",)
+    _esm = module("frontier")
+    _css = stylesheet("theme", "base", "frontier")
+
+    about = synced(t.Dict())
+    items = synced(t.List())
+    selected_item = synced(t.Int(None, allow_none=True))
+
+    def __init__(self, frontier: Frontier | None = None) -> None:
+        super().__init__()
+        if frontier is not None:
+            self.show(frontier)
+
+    def traits_of(self, snapshot: Frontier) -> Traits:
+        about = {
+            "position": snapshot.position,
+            "set_id": snapshot.set_id,
+            "completed": snapshot.completed,
+            "total": len(snapshot.items),
+        }
+        return {"about": about, "items": [_item(item) for item in snapshot.items[:MAX_ITEMS]], "selected_item": None}
+
+    @property
+    def frontier(self) -> Frontier | None:
+        """The frontier shown last."""
+        return self._shown
+
+    def static_html(self) -> str:
+        return html.frontier(self._shown) if self._shown else "<i>no frontier shown yet</i>"
+
+    def __repr__(self) -> str:
+        return f"FrontierView({len(self._shown)} items)" if self._shown else "FrontierView(empty)"
+
+
+def _item(item: EarleyItem) -> Traits:
+    rules = split_rules(item.dot)
+    dots = [split_dot(rule) or (rule,) for rule in rules[:MAX_DOTS]]
+    return {
+        # [before, after] the dot; a rule without one is [text].
+        "dots": [[clip(side, DOT_WIDTH) for side in sides] for sides in dots],
+        "more": max(0, len(rules) - MAX_DOTS),
+        "origin": item.origin,
+        "counter": item.counter,
+        "state": item.state,
+        "scannable": item.scannable,
+        "accepting": item.accepting,
+    }
+
+
+_GROWING: Final = ("step_hits", "step_misses", "mask_hits", "mask_misses", "token_set_hits", "token_set_misses")
+
+
+class CounterView(LiveView[CacheStats]):
+    """The engine's counters, each with its change since the snapshot shown before."""
+
+    _module = "counters"
+    _styles = ("counters",)
+    _height = 230
+    _esm = module("counters")
+    _css = stylesheet("theme", "base", "counters")
+
+    stats = synced(t.Dict())
+    delta = synced(t.Dict())
+
+    def __init__(self, stats: CacheStats | None = None) -> None:
+        super().__init__()
+        if stats is not None:
+            self.show(stats)
+
+    def traits_of(self, snapshot: CacheStats) -> Traits:
+        stats = asdict(snapshot)
+        before = asdict(self._shown) if self._shown else stats
+        # Counters only grow; where one fell the snapshot is of another grammar and there is nothing to compare.
+        if any(stats[name] < before[name] for name in _GROWING):
+            before = stats
+        return {"stats": stats, "delta": {name: value - before[name] for name, value in stats.items()}}
+
+    def play(self, snapshots: Iterable[CacheStats]) -> None:
+        """Record a run; each step's changes are against the step before it."""
+        steps: list[Traits] = []
+        shown = self._shown
+        try:
+            self._shown = None
+            for snapshot in snapshots:
+                steps.append(self.traits_of(snapshot))
+                self._shown = snapshot
+        finally:
+            self._shown = shown
+        self.steps, self.index = steps, 0
+
+    def static_html(self) -> str:
+        return html.cache_stats(self._shown) if self._shown else "<i>no counters shown yet</i>"
+
+    def __repr__(self) -> str:
+        return (
+            f"CounterView({self._shown.sets} sets, {self._shown.masks} masks)" if self._shown else "CounterView(empty)"
+        )

@@ -1,0 +1,239 @@
+"""The live views of token sets: every token with what became of it, and the mask as a picture.
+
+The browser asks for rows by message: `{type: "page", tab, query, start, count}` is answered by `{total, rows}`, and
+`{type: "token", id}` by `{row}`.  A request names its view and a sequence number, the reply repeats both, so a view
+can drop what it no longer waits for; what is wrong with a request comes back as `error`.
+
+Read on: `visualizers/tokens.py` (the index behind them), `visualizers/esm/tokens.js`, `visualizers/esm/mask.js`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import traitlets as t
+
+from kernels_core.inspect.snapshots import TokenSets
+from visualizers import html
+from visualizers.assets import module, stylesheet
+from visualizers.glyphs import clip
+from visualizers.live_base import LiveView, Traits, synced
+from visualizers.standalone import Part
+from visualizers.tokens import TABS, TokenIndex, as_tab, token_index
+
+__all__ = ["MaskMap", "TokenTable"]
+
+DOT_WIDTH: Final = 240
+PAGE: Final = 100
+MAX_PAGE: Final = 500
+MAX_QUERY: Final = 200
+EXPORTED_ROWS: Final = 200
+# A recorded run keeps fewer rows a step: its page should stay in the hundreds of kilobytes.
+RECORDED_ROWS: Final = 40
+
+
+class _TokenView(LiveView[TokenSets]):
+    """A view that answers requests about the token sets shown last.
+
+    A request names its view and a sequence number; the reply repeats both, or carries `error`.
+    """
+
+    selected_token = synced(t.Int(None, allow_none=True))
+
+    def __init__(self, token_sets: TokenSets | None = None) -> None:
+        self._index: TokenIndex | None = None
+        self._answers: dict[str, Callable[[Traits], Traits]] = {"token": self._answer_token}
+        super().__init__()
+        self.on_msg(self._answer)
+        if token_sets is not None:
+            self.show(token_sets)
+
+    def _answer(self, _widget: object, content: Any, _buffers: object) -> None:
+        if not isinstance(content, dict):
+            return
+        reply: Traits = {"view": content.get("view"), "seq": content.get("seq")}
+        try:
+            kind = content.get("type")
+            if kind not in self._answers:
+                raise ValueError(f"request {kind!r} is not known")
+            reply |= self._answers[kind](content)
+        except (IndexError, TypeError, ValueError) as error:
+            reply["error"] = str(error)
+        self.send(reply)
+
+    def _answer_token(self, content: Traits) -> Traits:
+        if self._index is None:
+            raise ValueError("no token sets shown yet")
+        return {"row": self._index.row(int(content["id"]))} if "id" in content else {}
+
+    @property
+    def token_sets(self) -> TokenSets | None:
+        """The token sets shown last."""
+        return self._shown
+
+    def static_html(self) -> str:
+        return html.token_sets(self._shown) if self._shown else "<i>no token sets shown yet</i>"
+
+    def __repr__(self) -> str:
+        name = type(self).__name__
+        if self._index is None:
+            return f"{name}(empty)"
+        return f"{name}({self._index.counts['allowed']:,} of {self._index.counts['all']:,} tokens allowed)"
+
+
+class TokenTable(_TokenView):
+    """Every token of the vocabulary with what became of it: tabs by kind, search, and rows on demand.
+
+    `tab`, `query` and `state` (one scannable state's id, or None for all) say what is listed and can be set from
+    Python; `selected_token` is the id that was clicked, or None.  The browser asks for 100 rows at a time.
+    """
+
+    _module = "tokens"
+    _styles = ("tokens",)
+    _height = 440
+    _esm = module("tokens")
+    _css = stylesheet("theme", "base", "tokens")
+
+    tab = synced(t.Enum(TABS, default_value="accepted"))
+    query = synced(t.Unicode(""))
+    state = synced(t.Int(None, allow_none=True))
+    counts = synced(t.Dict())
+    states = synced(t.List())
+    version = synced(t.Int(0))
+    # The first rows of what is listed travel with the step, so that showing a step asks nothing back.
+    page = synced(t.Dict())
+    page_by_tab = synced(t.Dict())
+
+    def __init__(self, token_sets: TokenSets | None = None) -> None:
+        self._recorded: list[TokenSets] = []
+        super().__init__(token_sets)
+        self._answers["page"] = self._answer_page
+
+    def show(self, snapshot: TokenSets) -> None:
+        """Show one step's token sets; tab and query stay, the state filter stays while that state is scannable."""
+        with self.hold_sync():
+            if self.state is not None and all(entry.state != self.state for entry in snapshot.states):
+                self.state = None
+            index = token_index(snapshot) if self.state is None else TokenIndex(snapshot, self.state)
+            self._index, self._shown = index, snapshot
+            self._tell(index)
+
+    def _tell(self, index: TokenIndex) -> None:
+        self.counts = index.counts
+        self.states = _state_list(index)
+        self.version += 1
+        ids = index.ids(as_tab(self.tab), self.query)
+        self.page = {
+            "tab": self.tab,
+            "query": self.query,
+            "version": self.version,
+            "total": len(ids),
+            "rows": index.rows(ids[:PAGE]),
+        }
+
+    @t.validate("query")  # type: ignore[misc]
+    def _valid_query(self, proposal: Traits) -> str:
+        return str(proposal["value"])[:MAX_QUERY]
+
+    @t.observe("state")  # type: ignore[misc]
+    def _state_changed(self, change: Traits) -> None:
+        if self._shown is None or (self._index is not None and self._index.state == change["new"]):
+            return
+        try:
+            index = TokenIndex(self._shown, change["new"])  # without a state: over all of them
+        except KeyError:
+            self.state = None
+            return
+        self._index = index
+        with self.hold_sync():
+            self._tell(index)
+
+    @t.observe("index")  # type: ignore[misc]
+    def _index_changed(self, change: Traits) -> None:
+        if 0 <= change["new"] < len(self._recorded):
+            self.show(self._recorded[change["new"]])
+
+    def play(self, snapshots: Iterable[TokenSets]) -> None:
+        """Record a run.  With a kernel the rows are answered from Python; a page carries the first of each step."""
+        self._recorded = list(snapshots)
+        self.index = 0
+        if self._recorded:
+            self.show(self._recorded[0])
+
+    def traits_of(self, snapshot: TokenSets) -> Traits:
+        return self._exported(TokenIndex(snapshot), RECORDED_ROWS)
+
+    def _exported(self, index: TokenIndex, rows: int) -> Traits:
+        return {
+            "counts": index.counts,
+            "states": _state_list(index),
+            "page_by_tab": {tab: index.rows(index.ids(tab)[:rows]) for tab in TABS},
+        }
+
+    def part(self) -> Part:
+        part = super().part()
+        state = {**part.state, "page": {}, "state": None}
+        if self._recorded:
+            state["steps"] = [self.traits_of(snapshot) for snapshot in self._recorded]
+        elif self._shown is not None:
+            state |= self._exported(token_index(self._shown), EXPORTED_ROWS)
+        return Part(part.module, part.styles, state)
+
+    def _answer_page(self, content: Traits) -> Traits:
+        tab, query = as_tab(content.get("tab")), str(content.get("query") or "")[:MAX_QUERY]
+        start, count = int(content.get("start", 0)), int(content.get("count", PAGE))
+        if start < 0 or not 0 < count <= MAX_PAGE:
+            raise ValueError(f"rows {start} to {start + count} were asked: expected at most {MAX_PAGE} from 0 on")
+        if self._index is None:
+            return {"total": 0, "rows": []}
+        ids = self._index.ids(tab, query)
+        return {"total": len(ids), "rows": self._index.rows(ids[start : start + count])}
+
+
+def _state_list(index: TokenIndex) -> list[Traits]:
+    return [
+        {
+            "state": entry.state,
+            "rule": entry.rule,
+            "dot": clip(entry.dot, DOT_WIDTH),
+            "accepted": len(entry.accepted),
+            "uncertain": len(entry.uncertain),
+            "rejected": entry.rejected_count,
+            "storage": entry.storage,
+            "nbytes": entry.nbytes,
+            "cached": entry.cached,
+        }
+        for entry in index.sets.states
+    ]
+
+
+class MaskMap(_TokenView):
+    """The whole mask as a picture, one pixel a token id; `selected_token` is the id that was clicked, or None.
+
+    `mask` and `uncertain` are bit masks of `size` bits, least significant bit first.
+    """
+
+    _module = "mask"
+    _styles = ("mask",)
+    _height = 460
+    _esm = module("mask")
+    _css = stylesheet("theme", "base", "mask")
+
+    size = synced(t.Int(0))
+    mask = synced(t.Bytes(b""))
+    uncertain = synced(t.Bytes(b""))
+
+    def show(self, snapshot: TokenSets) -> None:
+        """Show one step's mask."""
+        self._index = token_index(snapshot)
+        self._shown = snapshot
+        with self.hold_sync():
+            for name, value in self._bits(self._index).items():
+                setattr(self, name, value)
+
+    def traits_of(self, snapshot: TokenSets) -> Traits:
+        return self._bits(TokenIndex(snapshot))
+
+    def _bits(self, index: TokenIndex) -> Traits:
+        return {"size": index.sets.vocab_size, "mask": index.mask_bits(), "uncertain": index.uncertain_bits()}

@@ -1,0 +1,200 @@
+"""The token sets of one step as an index: what became of every token, how many, and which ones match a search.
+
+A step may have several scannable states, and a token's fate may differ between them.  The mask is their union, so
+over all states a token is *accepted* where any state accepts it, else *uncertain* where any state has to ask its
+caller, else a *stop* token where the mask allows it although no state reads it, else *rejected*: the four kinds
+partition the vocabulary.
+
+Read on: `visualizers/html.py` (static display), `visualizers/live.py` (`TokenTable`, `MaskMap`).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from kernels_core.inspect.snapshots import StateTokens, TokenSets, TokenVerdict
+from visualizers.glyphs import glyph
+
+__all__ = ["Kind", "Tab", "TokenIndex", "Vocabulary", "as_tab", "token_index", "vocabulary"]
+
+Kind = Literal["rejected", "accepted", "uncertain", "stop"]
+Tab = Literal["all", "accepted", "uncertain", "rejected", "stop"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+TABS: Final[tuple[Tab, ...]] = get_args(Tab)
+_REJECTED, _ACCEPTED, _UNCERTAIN, _STOP = range(4)
+_SEARCHES_KEPT: Final = 8
+
+Ids = npt.NDArray[np.int64]
+
+
+class Vocabulary:
+    """Every token's glyph, made once per vocabulary and shared by all views.
+
+    Searching is a scan over Python strings: about 10 ms for 131,072 tokens.
+    """
+
+    def __init__(self, tokens: Sequence[bytes]) -> None:
+        self.glyphs = [glyph(token) for token in tokens]
+        self._folded: list[str] | None = None
+
+    def glyph(self, token_id: int) -> str:
+        """The glyph of a token; an id past the vocabulary (padding of the logits) has none and gives "" ."""
+        return self.glyphs[token_id] if token_id < len(self.glyphs) else ""
+
+    def matching(self, query: str) -> Ids:
+        """Ids, ascending, whose glyph contains `query` or whose id is the number `query`.
+
+        A space in `query` means `␣`.  Upper and lower case are told apart only when `query` has an upper-case letter.
+        """
+        wanted = query.replace(" ", "␣")
+        if wanted == wanted.lower():
+            if self._folded is None:
+                self._folded = [text.lower() for text in self.glyphs]
+            texts = self._folded
+        else:
+            texts = self.glyphs
+        number = int(query) if query.isascii() and query.isdigit() and len(query) < 12 else -1
+        return np.array([i for i, text in enumerate(texts) if wanted in text or i == number], dtype=np.int64)
+
+
+@lru_cache(maxsize=4)
+def vocabulary(tokens: tuple[bytes, ...]) -> Vocabulary:
+    """The shared `Vocabulary` of `tokens`; the last four vocabularies are kept."""
+    return Vocabulary(tokens)
+
+
+class TokenIndex:
+    """What became of every token in one step, over all scannable states or in the one called `state`.
+
+    `kinds` is uint8 of shape (vocab_size,), an index into `KINDS`; `allowed` is bool of the same shape.  Raises
+    `KeyError` for a `state` that is not scannable in this step, `ValueError` for a token id outside the vocabulary.
+    """
+
+    def __init__(self, sets: TokenSets, state: int | None = None) -> None:
+        self.sets = sets
+        self.state = state
+        self.vocabulary = vocabulary(sets.vocab)
+        self.entries = sets.states if state is None else tuple(entry for entry in sets.states if entry.state == state)
+        if state is not None and not self.entries:
+            scannable = ", ".join(str(entry.state) for entry in sets.states) or "none"
+            raise KeyError(f"state {state} is not scannable in this step (scannable: {scannable})")
+        self.kinds = np.zeros(sets.vocab_size, dtype=np.uint8)
+        self.allowed = np.zeros(sets.vocab_size, dtype=np.bool_)
+        self._verdicts: dict[int, tuple[StateTokens, TokenVerdict]] = {}
+        self._fill()
+        self._searches: OrderedDict[tuple[Tab, str], Ids] = OrderedDict()
+
+    def _fill(self) -> None:
+        for entry in self.entries:
+            for verdict in entry.uncertain:
+                known = self._verdicts.get(verdict.token_id)
+                # Of several askers show one that was told yes, because the mask is the union.
+                if known is None or (verdict.allowed and not known[1].allowed):
+                    self._verdicts[verdict.token_id] = (entry, verdict)
+        uncertain = self._checked(tuple(self._verdicts))
+        self.kinds[uncertain] = _UNCERTAIN
+        self.allowed[[i for i, (_, verdict) in self._verdicts.items() if verdict.allowed]] = True
+        for entry in self.entries:
+            accepted = self._checked(entry.accepted)
+            self.kinds[accepted] = _ACCEPTED
+            self.allowed[accepted] = True
+        if self.state is None:
+            stray = self._checked(self.sets.allowed)
+            stray = stray[~self.allowed[stray]]
+            self.kinds[stray] = _STOP
+            self.allowed[stray] = True
+
+    def _checked(self, ids: tuple[int, ...]) -> Ids:
+        array = np.array(ids, dtype=np.int64)
+        if array.size and (array.min() < 0 or array.max() >= self.sets.vocab_size):
+            bad = array[(array < 0) | (array >= self.sets.vocab_size)][0]
+            raise ValueError(f"token id {bad} is outside the vocabulary of {self.sets.vocab_size:,} tokens")
+        return array
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Tokens by tab; `all` is the vocabulary's size, `allowed` what the mask lets through."""
+        numbers = np.bincount(self.kinds, minlength=len(KINDS))
+        counts: dict[str, int] = {kind: int(number) for kind, number in zip(KINDS, numbers, strict=True)}
+        return {"all": self.sets.vocab_size, **counts, "allowed": int(self.allowed.sum())}
+
+    def ids(self, tab: Tab = "all", query: str = "") -> Ids:
+        """Token ids under `tab` that match `query`: ascending, and uncertain tokens that were let through first."""
+        if tab not in TABS:
+            raise ValueError(f"tab is {tab!r}: expected one of {', '.join(TABS)}")
+        key = (tab, query)
+        if key in self._searches:
+            self._searches.move_to_end(key)
+            return self._searches[key]
+        ids = np.arange(self.sets.vocab_size) if tab == "all" else np.flatnonzero(self.kinds == KINDS.index(tab))
+        if query:
+            ids = ids[np.isin(ids, self.vocabulary.matching(query), assume_unique=True)]
+        if tab == "uncertain":
+            ids = np.concatenate([ids[self.allowed[ids]], ids[~self.allowed[ids]]])
+        self._searches[key] = ids
+        if len(self._searches) > _SEARCHES_KEPT:
+            self._searches.popitem(last=False)
+        return ids
+
+    def row(self, token_id: int) -> dict[str, Any]:
+        """One token: id, glyph, bytes in hex, kind, allowed; for an uncertain one also suffix, escape and state.
+
+        Raises `IndexError` for an id outside the vocabulary.
+        """
+        if not 0 <= token_id < self.sets.vocab_size:
+            raise IndexError(f"token id {token_id} is outside the vocabulary of {self.sets.vocab_size:,} tokens")
+        kind = KINDS[self.kinds[token_id]]
+        token = self.sets.vocab[token_id] if token_id < len(self.sets.vocab) else b""
+        row: dict[str, Any] = {
+            "id": token_id,
+            "glyph": self.vocabulary.glyph(token_id),
+            "hex": token[:64].hex(" ") + (" …" if len(token) > 64 else ""),
+            "kind": kind,
+            "allowed": bool(self.allowed[token_id]),
+        }
+        if kind == "uncertain":
+            entry, verdict = self._verdicts[token_id]
+            row |= {
+                "suffix": glyph(verdict.suffix),
+                "escape": verdict.escape,
+                "state": entry.state,
+                "rule": entry.rule,
+            }
+        return row
+
+    def rows(self, ids: Ids) -> list[dict[str, Any]]:
+        """`row` of every id."""
+        return [self.row(int(token_id)) for token_id in ids]
+
+    def mask_bits(self) -> bytes:
+        """The mask, one bit a token, least significant bit first; ceil(vocab_size / 8) bytes."""
+        return np.packbits(self.allowed, bitorder="little").tobytes()
+
+    def uncertain_bits(self) -> bytes:
+        """One bit a token, set for the uncertain ones; same layout as `mask_bits`."""
+        return np.packbits(self.kinds == _UNCERTAIN, bitorder="little").tobytes()
+
+
+def token_index(sets: TokenSets) -> TokenIndex:
+    """The index of `sets` over all states; several views of one step share it."""
+    global _latest
+    latest = _latest
+    if latest is None or latest.sets is not sets:
+        _latest = latest = TokenIndex(sets)
+    return latest
+
+
+_latest: TokenIndex | None = None
+
+
+def as_tab(value: object) -> Tab:
+    """`value` as a `Tab`; raises `ValueError` for anything else."""
+    if value not in TABS:
+        raise ValueError(f"tab is {value!r}: expected one of {', '.join(TABS)}")
+    return value  # type: ignore[return-value]
