@@ -54,7 +54,13 @@ class CompiledGrammar:
         self.lowered: LoweredGrammar = lower(grammar.ir, options)
         where = f"grammar {grammar.ir.root!r}"
         self.machine = Machine(Tables(self.lowered), max_bytes=options.max_bytes, where=where)
-        self.masks = MaskCache(_trie(tokenizer_info), self.machine, pool, options.differential_masks)
+        self.masks = MaskCache(
+            _trie(tokenizer_info),
+            self.machine,
+            pool,
+            differential=options.differential_masks,
+            differential_from=options.differential_from,
+        )
 
     @cached_property
     def state_table(self) -> StateTable:

@@ -25,6 +25,8 @@ cdef class MaskCache:
     cdef readonly Machine machine
     cdef readonly TokenSetPool pool        # None: nothing is shared between grammars
     cdef readonly bint differential
+    cdef readonly int32_t differential_from
+    cdef bint in_base                      # a base is being computed
     cdef Identities identities
     cdef unordered_map[uint64_t, shared_ptr[TokenSet]] states    # (state, clipped counter) -> verdicts
     cdef Arena arena

@@ -20,7 +20,6 @@ __all__ = ["MaskCache"]
 
 cdef int32_t BOTTOM_FRAME = 1
 cdef int32_t SPARSE_LIMIT = 1024       # ids in a sparse mask; 4 KB against 16 KB for 128k tokens
-cdef int32_t WIDE = 2048               # tokens below a state's first bytes that make a base worth looking for
 
 
 cdef void write_mask(MaskRec* mask, uint32_t* row, int32_t words) noexcept nogil:
@@ -37,15 +36,17 @@ cdef void write_mask(MaskRec* mask, uint32_t* row, int32_t words) noexcept nogil
 cdef class MaskCache:
     """All masks of one machine on one vocabulary.  New masks are made under the machine's lock, without the GIL.
 
-    `pool` shares token sets between grammars (None: no sharing); `differential` allows computing verdicts as
-    differences to another state's.
+    `pool` shares token sets between grammars (None: no sharing).  `differential` allows computing verdicts as
+    differences to another state's, for states whose first bytes begin at least `differential_from` tokens.
     """
 
-    def __init__(self, TokenTrie trie, Machine machine, TokenSetPool pool, bint differential=True):
+    def __init__(self, TokenTrie trie, Machine machine, TokenSetPool pool, *, bint differential=True,
+                 int differential_from=2048):
         self.trie = trie
         self.machine = machine
         self.pool = pool
         self.differential = differential
+        self.differential_from = differential_from
         self.identities = Identities(machine.tables, pool.key) if pool is not None else None
         self.arena = Arena()
         self.table.assign(256, NULL)
@@ -130,19 +131,25 @@ cdef class MaskCache:
         return 0
 
     cdef int _compute_token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
-        """Compute, as a difference to a base where one promises to be close."""
+        """Compute, as a difference to a base where one promises to be close.  A base is never a difference itself."""
         cdef shared_ptr[TokenSet] base
         cdef int32_t live = 0, other = -1, other_counter = counter
         cdef int32_t rule = self.machine.tables.rule_of[state]
-        if self.differential:
+        if self.differential and not self.in_base:
             other = self._usual_target(state, &live)
-            if live >= WIDE and self.machine.tables.flags[state] & COUNTED and counter >= 0:
+            if live < self.differential_from:
+                other = -1
+            elif self.machine.tables.flags[state] & COUNTED and counter >= 0:
                 other = state
                 other_counter = FREE
                 if self.machine.tables.lap_min[rule] - counter > 2:
                     other_counter = LOCKED
             if other >= 0:
-                self.token_set(other, other_counter, base)
+                self.in_base = True
+                try:
+                    self.token_set(other, other_counter, base)
+                finally:
+                    self.in_base = False
                 return compute_token_set(self.trie, self.machine, state, counter, base,
                                          self.machine.single(other, BOTTOM_FRAME, other_counter), result)
         return compute_token_set(self.trie, self.machine, state, counter, base, NULL, result)
