@@ -11,12 +11,14 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from kernels_core.automata.lower import LoweredGrammar, lower
+from kernels_core.automata.tables import Tables
 from kernels_core.earley.machine import Machine
 from kernels_core.grammar import Grammar
 from kernels_core.inspect.layout import StateTable
 from kernels_core.inspect.look import cache_stats
 from kernels_core.inspect.snapshots import Automaton, CacheStats
 from kernels_core.masks.cache import MaskCache
+from kernels_core.masks.pool import TokenSetPool
 from kernels_core.masks.trie import TokenTrie
 from kernels_core.options import Options
 from kernels_core.tokens import TokenizerInfo
@@ -43,13 +45,22 @@ class CompiledGrammar:
     Everything that matchers compute (parser states, masks) is kept here and shared by all of them.
     """
 
-    def __init__(self, grammar: Grammar, tokenizer_info: TokenizerInfo, options: Options) -> None:
+    def __init__(
+        self, grammar: Grammar, tokenizer_info: TokenizerInfo, options: Options, pool: TokenSetPool | None = None
+    ) -> None:
         self.grammar = grammar
         self.tokenizer_info = tokenizer_info
         self.options = options
         self.lowered: LoweredGrammar = lower(grammar.ir, options)
-        self.machine = Machine(self.lowered, max_bytes=options.max_bytes, where=f"grammar {grammar.ir.root!r}")
-        self.masks = MaskCache(_trie(tokenizer_info), self.machine)
+        where = f"grammar {grammar.ir.root!r}"
+        self.machine = Machine(Tables(self.lowered), max_bytes=options.max_bytes, where=where)
+        self.masks = MaskCache(
+            _trie(tokenizer_info),
+            self.machine,
+            pool,
+            differential=options.differential_masks,
+            differential_from=options.differential_from,
+        )
 
     @cached_property
     def state_table(self) -> StateTable:
@@ -77,7 +88,7 @@ class CompiledGrammar:
 
     def __repr__(self) -> str:
         root = self.grammar.ir.root
-        states = self.machine.state_count
+        states = self.machine.tables.state_count
         return (
             f"<CompiledGrammar {root}: {len(self.lowered.rules):,} rules, {states:,} states, "
             f"{self.tokenizer_info.vocab_size:,} tokens, {self.memory_size_bytes / 1e6:.2f} MB>"
@@ -91,6 +102,7 @@ class CompiledGrammar:
 class GrammarCompiler:
     """Compiles grammars for one vocabulary, and remembers what it compiled (`cache_enabled`).
 
+    All its grammars share `pool`, the cross-grammar cache of token sets (`Options.cross_grammar_cache`).
     Safe to use from several threads.
     """
 
@@ -102,6 +114,11 @@ class GrammarCompiler:
         self.tokenizer_info = tokenizer_info
         self.options = options or Options()
         self.cache_enabled = cache_enabled
+        self.pool = (
+            TokenSetPool(_trie(tokenizer_info), max_bytes=self.options.pool_bytes)
+            if self.options.cross_grammar_cache
+            else None
+        )
         self._cache: dict[Grammar, CompiledGrammar] = {}
         self._lock = threading.Lock()
 
@@ -112,11 +129,11 @@ class GrammarCompiler:
         elif not isinstance(grammar, Grammar):
             raise TypeError(f"compile_grammar takes a Grammar or EBNF text, not {type(grammar).__name__}")
         if not self.cache_enabled:
-            return CompiledGrammar(grammar, self.tokenizer_info, self.options)
+            return CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool)
         with self._lock:
             found = self._cache.get(grammar)
             if found is None or found.grammar.source != grammar.source:  # spans must fit the text that was given
-                found = self._cache[grammar] = CompiledGrammar(grammar, self.tokenizer_info, self.options)
+                found = self._cache[grammar] = CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool)
             return found
 
     def compile_regex(self, regex: str) -> CompiledGrammar:

@@ -6,15 +6,14 @@ fork are a pointer each, whatever the length of the text, and forks share their 
 """
 
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 from libcpp.vector cimport vector
 
 cimport cython
 
-from kernels_core.earley.machine cimport Machine, SetRec, step
-from kernels_core.masks.cache cimport MaskCache, MaskRec
+from kernels_core.earley.machine cimport Machine, SetRec, is_live, known_step, ms_load
+from kernels_core.masks.cache cimport MaskCache, MaskRec, write_mask
 from kernels_core.masks.trie cimport TokenTrie
 
 from kernels_core.errors import DeadEndError, MatcherTerminatedError
@@ -97,13 +96,14 @@ cdef class GrammarMatcher:
                 return False
             self._push(self._last.set, token_id, None, 0, True)
             return True
-        if not (self._masks.everything[token_id >> 5] >> (token_id & 31)) & 1:
+        if not (self._trie.everything[token_id >> 5] >> (token_id & 31)) & 1:
             return False
-        cdef bytes text = self._trie.tokens[token_id]
-        target = self._read(text)
+        cdef int32_t first = self._trie.spelling_first[token_id]
+        cdef int32_t size = self._trie.spelling_first[token_id + 1] - first
+        target = self._read(self._trie.spelling.data() + first, size)
         if target == self._machine.dead:
             return False
-        self._push(target, token_id, None, <int>PyBytes_GET_SIZE(text), False)
+        self._push(target, token_id, None, size, False)
         return True
 
     def accept_string(self, text):
@@ -111,7 +111,7 @@ cdef class GrammarMatcher:
         cdef bytes spelling = text.encode() if isinstance(text, str) else bytes(text)
         if self._terminated():
             return not spelling
-        cdef SetRec* target = self._read(spelling)
+        cdef SetRec* target = self._read(<const uint8_t*><const char*>spelling, len(spelling))
         if target == self._machine.dead:
             return False
         self._push(target, -1, spelling, <int>len(spelling), False)
@@ -138,17 +138,21 @@ cdef class GrammarMatcher:
         other._last = self._last
         return other
 
-    cdef SetRec* _read(self, bytes text) except NULL:
-        cdef const uint8_t* spelling = <const uint8_t*>PyBytes_AS_STRING(text)
-        cdef Py_ssize_t i, size = PyBytes_GET_SIZE(text)
+    cdef SetRec* _read(self, const uint8_t* text, Py_ssize_t size) except NULL:
+        """Where `text` leads; `machine.dead` if it is refused.  Known transitions take neither lock nor GIL release."""
         cdef SetRec* at = self._last.set
-        cdef int64_t misses = self._machine.step_misses_
+        cdef SetRec* known
+        cdef Py_ssize_t i, misses = 0
         for i in range(size):
-            at = step(self._machine, at, spelling[i])
-            if at == self._machine.dead:
-                size = i + 1
-                break
-        self._machine.step_hits_ += size - (self._machine.step_misses_ - misses)
+            if not is_live(at, text[i]):
+                return self._machine.dead
+            known = known_step(at, text[i])
+            if known == NULL:
+                misses += 1
+                with nogil:
+                    known = self._machine.advance_locked(at, text[i])
+            at = known
+        self._machine.step_hits_ += size - misses
         return at
 
     cdef int _push(self, SetRec* target, int token, bytes spelling, int length, bint stop) except -1:
@@ -189,19 +193,19 @@ cdef class GrammarMatcher:
         """
         if self._terminated():
             raise MatcherTerminatedError("the text has ended: roll back or reset before asking for a mask")
-        cdef MaskRec* mask = self._masks.mask_of(self._last.set)
+        cdef MaskRec* mask = self._mask()
         cdef bint may_stop = self._last.set.completed and not self.terminate_without_stop_token
         cdef int words = self._trie.words
         cdef int64_t row_words
         cdef uint32_t* row
         cdef Py_buffer view
         cdef size_t i
-        if mask.population == 0 and not (may_stop and self._stops.size()):
+        if mask.empty and not (may_stop and self._stops.size()):
             self._dead_end()
         _get_row(bitmask, &view)
         try:
             row = _row(&view, index, words, &row_words)
-            memcpy(row, mask.words, words * sizeof(uint32_t))
+            write_mask(mask, row, words)
             if row_words > words:
                 memset(row + words, 0, (row_words - words) * sizeof(uint32_t))
             for i in range(self._stops.size()):
@@ -209,9 +213,18 @@ cdef class GrammarMatcher:
                     row[self._stops[i] >> 5] |= <uint32_t>1 << (self._stops[i] & 31)
                 else:
                     row[self._stops[i] >> 5] &= ~(<uint32_t>1 << (self._stops[i] & 31))
-            return _needs_masking(row, row_words, mask.population)
+            return mask.count >= 0 or _needs_masking(row, row_words)
         finally:
             PyBuffer_Release(&view)
+
+    cdef MaskRec* _mask(self) except NULL:
+        cdef MaskRec* mask = <MaskRec*>ms_load(&self._last.set.mask)
+        if mask != NULL:
+            self._masks.mask_hits += 1
+            return mask
+        with nogil:
+            mask = self._masks.mask_of(self._last.set)
+        return mask
 
     cdef int _dead_end(self) except -1:
         items = self._machine.set_items(self._last.set.number)
@@ -226,16 +239,8 @@ cdef class GrammarMatcher:
         """Ids that the mask allows, stop tokens included, ascending; empty after the end or at a dead end."""
         if self._terminated():
             return []
-        cdef MaskRec* mask = self._masks.mask_of(self._last.set)
         cdef bint may_stop = self._last.set.completed and not self.terminate_without_stop_token
-        cdef int word
-        cdef uint32_t bits
-        cdef list found = []
-        for word in range(self._trie.words):
-            bits = mask.words[word]
-            while bits:
-                found.append(32 * word + __builtin_ctz(bits))
-                bits &= bits - 1
+        cdef list found = self._masks.allowed_ids(self._last.set.number)
         stops = set(self.stop_token_ids)
         found = [token for token in found if token not in stops]
         return sorted(found + self.stop_token_ids) if may_stop else found
@@ -266,7 +271,7 @@ cdef class GrammarMatcher:
             if at.token < 0:
                 pieces.append(at.spelling)
             elif not at.stop:
-                pieces.append(self._trie.tokens[at.token])
+                pieces.append(self._trie.token_bytes(at.token))
             at = at.parent
         return b"".join(reversed(pieces))
 
@@ -301,10 +306,6 @@ cdef class GrammarMatcher:
         text = self.text
         shown = repr(text if len(text) <= 40 else b"..." + text[-37:])[1:]
         return f"<GrammarMatcher {shown} ({self._last.position} bytes, {self._last.count} steps, {state})>"
-
-
-cdef extern from *:
-    int __builtin_ctz(unsigned int) nogil
 
 
 cdef _Step _root(Machine machine):
@@ -343,10 +344,8 @@ cdef uint32_t* _row(Py_buffer* view, int index, int words, int64_t* row_words) e
     return <uint32_t*>(<char*>view.buf + (index * view.strides[0] if view.ndim == 2 else 0))
 
 
-cdef bint _needs_masking(const uint32_t* row, int64_t words, int32_t population) noexcept:
+cdef bint _needs_masking(const uint32_t* row, int64_t words) noexcept:
     cdef int64_t i
-    if population < 32 * (words - 1):
-        return True
     for i in range(words):
         if row[i] != 0xFFFFFFFFU:
             return True

@@ -1,13 +1,13 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
+from kernels_core.automata.tables cimport Tables
 
-cdef enum StateFlag:
-    ACCEPTING = 1   # the rule may end here
-    COUNTED = 2     # the rule counts laps
-    TAIL = 4        # ACCEPTING, nothing else leaves it, and not COUNTED
-    SCANNABLE = 8   # has byte edges
-    SPECIAL = 16    # ACCEPT or ESCAPE
+
+cdef enum Counter:
+    FREE = -1        # laps are not counted: the rule may end after any lap and go on after any
+    LOCKED = -2      # laps are not counted: the rule goes on for ever
 
 
 cdef struct Item:
@@ -17,11 +17,11 @@ cdef struct Item:
 
 
 cdef struct SetRec:
-    uint64_t hash
     uint64_t live[4]        # bit b: some item can scan byte b
     SetRec** pages[4]       # transitions by byte, 64 to a page; NULL page or NULL entry = not computed yet
-    Item* items             # sorted, distinct; scannable items, then nothing else but ACCEPT and ESCAPE
     void* mask              # masks.cache.MaskRec, NULL until asked for
+    Item* items             # sorted, distinct; scannable items, then nothing else but ACCEPT and ESCAPE
+    uint64_t hash
     int32_t count
     int32_t number
     uint8_t completed       # holds ACCEPT: the text may end here
@@ -43,29 +43,28 @@ cdef struct KernelRec:
     int32_t count
 
 
+cdef struct GroupRec:
+    uint64_t hash
+    int32_t* key
+    int32_t size
+    int32_t first           # number of the group's first frame; its others follow
+
+
 cdef class Arena:
     cdef vector[void*] blocks
     cdef char* free
     cdef size_t left
-    cdef readonly size_t nbytes
-    cdef void* take(self, size_t size) except NULL
+    cdef size_t held
+    cdef void* take(self, size_t size) except NULL nogil
 
 
 cdef class Machine:
-    # automata, indexed by state
-    cdef vector[int32_t] edge_first, call_first, rule_of
-    cdef vector[uint8_t] edge_low, edge_high, flags
-    cdef vector[int32_t] edge_target, call_rule, call_target
-    cdef vector[uint64_t] state_live
-    # rules
-    cdef vector[int32_t] rule_start, lap_min, lap_max
-    cdef readonly int state_count
-    # interned objects
+    cdef readonly Tables tables
+    cdef mutex lock
     cdef Arena arena
     cdef vector[SetRec*] set_table, sets
     cdef vector[FrameRec*] frame_table, frames
-    cdef vector[FrameRec*] group_table
-    cdef vector[int32_t*] group_keys
+    cdef vector[GroupRec*] group_table
     cdef vector[KernelRec*] kernel_table
     cdef size_t kernel_count, group_count
     cdef SetRec* dead
@@ -73,32 +72,53 @@ cdef class Machine:
     cdef readonly size_t max_bytes
     cdef readonly str where
     cdef int64_t step_hits_, step_misses_
-    # scratch, empty between calls
+    # scratch, empty or stale between calls
     cdef vector[Item] items, kernel, final
     cdef vector[int32_t] slot_of_rule, slot_rule
     cdef vector[vector[Item]] entries
     cdef vector[int32_t] include_into, include_from
 
-    cdef SetRec* advance(self, SetRec* source, uint8_t byte) except NULL
-    cdef SetRec* close(self) except NULL
-    cdef SetRec* returned(self, int32_t frame) except NULL
-    cdef SetRec* single(self, int32_t state, int32_t frame, int32_t counter) except NULL
-    cdef int _complete(self) except -1
-    cdef int _predict(self) except -1
-    cdef int _slot(self, int32_t rule) except -1
-    cdef int _resolve_frames(self, vector[int32_t]& frame_of_slot) except -1
-    cdef int _intern_component(self, vector[int32_t]& members, vector[int32_t]& frame_of_slot) except -1
-    cdef FrameRec* _intern_frame(self, vector[Item]& returns) except NULL
-    cdef FrameRec* _new_frame(self, vector[Item]& returns, uint64_t hash) except NULL
-    cdef SetRec* _intern_set(self, vector[Item]& items) except NULL
-    cdef int _check_budget(self) except -1
+    cdef SetRec* advance(self, SetRec* source, uint8_t byte) except NULL nogil
+    cdef SetRec* advance_locked(self, SetRec* source, uint8_t byte) except NULL nogil
+    cdef SetRec* close(self) except NULL nogil
+    cdef SetRec* returned(self, int32_t frame) except NULL nogil
+    cdef SetRec* single(self, int32_t state, int32_t frame, int32_t counter) except NULL nogil
+    cdef void _complete(self) noexcept nogil
+    cdef int _predict(self) except -1 nogil
+    cdef int32_t _slot(self, int32_t rule) noexcept nogil
+    cdef int _resolve_frames(self, vector[int32_t]& frame_of_slot) except -1 nogil
+    cdef int _intern_component(self, vector[int32_t]& members, vector[int32_t]& frame_of_slot) except -1 nogil
+    cdef FrameRec* _intern_frame(self, vector[Item]& returns) except NULL nogil
+    cdef FrameRec* _new_frame(self, vector[Item]& returns, uint64_t hash) except NULL nogil
+    cdef SetRec* _intern_set(self, vector[Item]& items) except NULL nogil
+    cdef int _check_budget(self) except -1 nogil
 
 
-cdef inline SetRec* step(Machine machine, SetRec* source, uint8_t byte) except NULL:
-    """The set after `byte`; `machine.dead` if there is none.  A known transition is two loads."""
-    cdef SetRec** page = source.pages[byte >> 6]
-    if page != NULL and page[byte & 63] != NULL:
-        return page[byte & 63]
-    if not (source.live[byte >> 6] >> (byte & 63)) & 1:
+cdef extern from *:
+    """
+    static inline void* ms_load(void* const* at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
+    static inline void ms_store(void** at, void* value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
+    """
+    void* ms_load(void** at) noexcept nogil
+    void ms_store(void** at, void* value) noexcept nogil
+
+
+cdef inline SetRec* known_step(SetRec* source, uint8_t byte) noexcept nogil:
+    """The set after `byte` if it was computed before, else NULL.  Needs no lock."""
+    cdef SetRec** page = <SetRec**>ms_load(<void**>&source.pages[byte >> 6])
+    if page == NULL:
+        return NULL
+    return <SetRec*>ms_load(<void**>&page[byte & 63])
+
+
+cdef inline bint is_live(SetRec* source, uint8_t byte) noexcept nogil:
+    return (source.live[byte >> 6] >> (byte & 63)) & 1
+
+
+cdef inline SetRec* step(Machine machine, SetRec* source, uint8_t byte) except NULL nogil:
+    """The set after `byte`; `machine.dead` if there is none.  The caller holds `machine.lock`."""
+    cdef SetRec* known
+    if not is_live(source, byte):
         return machine.dead
-    return machine.advance(source, byte)
+    known = known_step(source, byte)
+    return known if known != NULL else machine.advance(source, byte)

@@ -21,6 +21,9 @@ calls by `automata.lower`, so no rule predicted here completes here.
 ACCEPT and ESCAPE are pseudo-states without edges.  Frame ROOT returns to ACCEPT: the text may end.  Frame BOTTOM is
 an unknown caller and returns to ESCAPE; `masks.token_sets` runs rules on it to learn what does not depend on callers.
 
+Threads: what is known is read without a lock (`known_step`); what is new is made under `Machine.lock`, without the
+GIL, and published with release stores.
+
 Read on: `../masks/token_sets.pyx`, `../matcher.pyx`; `../inspect/classic.py` shows the textbook sets.
 """
 
@@ -28,13 +31,13 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 from libcpp.algorithm cimport sort, unique
 
+from kernels_core.automata.tables cimport ACCEPTING, COUNTED, SCANNABLE, SPECIAL, TAIL
+
 from kernels_core.errors import BudgetExceededError
 
-__all__ = ["ACCEPT", "BOTTOM", "ESCAPE", "FIRST_STATE", "ROOT", "Machine"]
+__all__ = ["BOTTOM", "ROOT", "Machine"]
 
-ACCEPT, ESCAPE = 0, 1      # states
 ROOT, BOTTOM = 0, 1        # frames
-FIRST_STATE = 2            # id of the root automaton's start
 
 cdef int32_t C_ACCEPT = 0, C_ESCAPE = 1, C_ROOT = 0, C_BOTTOM = 1
 
@@ -83,14 +86,14 @@ cdef class Arena:
     def __cinit__(self):
         self.free = NULL
         self.left = 0
-        self.nbytes = 0
+        self.held = 0
 
     def __dealloc__(self):
         cdef size_t i
         for i in range(self.blocks.size()):
             free(self.blocks[i])
 
-    cdef void* take(self, size_t size) except NULL:
+    cdef void* take(self, size_t size) except NULL nogil:
         """`size` zeroed bytes, 8-byte aligned."""
         cdef size_t block
         size = (size + 7) & ~<size_t>7
@@ -99,10 +102,11 @@ cdef class Arena:
             self.free = <char*>malloc(block)
             if self.free == NULL:
                 self.left = 0
-                raise MemoryError(f"cannot take {block:,} bytes for interned parser states")
+                with gil:
+                    raise MemoryError(f"cannot take {block:,} bytes for interned parser states")
             self.blocks.push_back(self.free)
             self.left = block
-            self.nbytes += block
+            self.held += block
         cdef char* taken = self.free
         self.free += size
         self.left -= size
@@ -113,21 +117,20 @@ cdef class Arena:
 cdef class Machine:
     """All parser states of one compiled grammar that have been met so far.
 
-    Thread safety: calls need the GIL.  Invariants: equal sets are one `SetRec`, equal frames one `FrameRec`; records
-    never move and live as long as the machine; scratch vectors are empty or stale between calls, never read.
+    Invariants: equal sets are one `SetRec`, equal frames one `FrameRec`; records never move and live as long as the
+    machine; scratch vectors are empty or stale between calls, never read.
     """
 
-    def __init__(self, lowered, *, size_t max_bytes, str where="grammar"):
+    def __init__(self, Tables tables, *, size_t max_bytes, str where="grammar"):
+        self.tables = tables
         self.max_bytes = max_bytes
         self.where = where
         self.arena = Arena()
-        self._load(lowered)
         self.set_table.assign(1024, NULL)
         self.frame_table.assign(256, NULL)
         self.group_table.assign(64, NULL)
-        self.group_keys.assign(64, NULL)
         self.kernel_table.assign(1024, NULL)
-        self.slot_of_rule.assign(self.rule_start.size(), -1)
+        self.slot_of_rule.assign(tables.rule_count, -1)
         cdef vector[Item] returns
         returns.push_back(Item(C_ACCEPT, C_ROOT, 0))
         self._intern_frame(returns)
@@ -137,87 +140,43 @@ cdef class Machine:
         returns.clear()
         self.dead = self._intern_set(returns)
         self.kernel.clear()
-        _add(self.kernel, self.rule_start[0], C_ROOT, 0)
+        _add(self.kernel, tables.start[0], C_ROOT, 0)
         self.initial = self.close()
-
-    def _load(self, lowered):
-        """Lay the automata out flat; states are numbered rule by rule from `FIRST_STATE`."""
-        cdef int base = FIRST_STATE, i
-        cdef int32_t number
-        cdef uint64_t* live
-        cdef int low, high, byte
-        for i in range(FIRST_STATE):
-            self.edge_first.push_back(0)
-            self.call_first.push_back(0)
-            self.rule_of.push_back(-1)
-            self.flags.push_back(SPECIAL)
-        self.state_live.resize(4 * FIRST_STATE)
-        for number, rule in enumerate(lowered.rules):
-            self.rule_start.push_back(base)
-            minimum, maximum = rule.repeat if rule.repeat is not None else (-1, -1)
-            self.lap_min.push_back(minimum)
-            self.lap_max.push_back(-1 if maximum is None else maximum)
-            fsm = rule.fsm
-            byte_edges = [[] for _ in range(fsm.size)]
-            call_edges = [[] for _ in range(fsm.size)]
-            for source, low, high, target in fsm.byte_edges:
-                byte_edges[source].append((low, high, target))
-            for source, called, target in fsm.call_edges:
-                call_edges[source].append((called, target))
-            self.state_live.resize(4 * (base + fsm.size))
-            for i in range(fsm.size):
-                self.edge_first.push_back(<int32_t>self.edge_target.size())
-                self.call_first.push_back(<int32_t>self.call_target.size())
-                self.rule_of.push_back(number)
-                flags = 0
-                if fsm.accepting[i]:
-                    flags |= ACCEPTING
-                if rule.repeat is not None:
-                    flags |= COUNTED
-                if fsm.accepting[i] and rule.repeat is None and not byte_edges[i] and not call_edges[i]:
-                    flags |= TAIL
-                if byte_edges[i]:
-                    flags |= SCANNABLE
-                self.flags.push_back(flags)
-                live = &self.state_live[4 * (base + i)]
-                for low, high, target in byte_edges[i]:
-                    self.edge_low.push_back(low)
-                    self.edge_high.push_back(high)
-                    self.edge_target.push_back(base + target)
-                    for byte in range(low, high + 1):
-                        live[byte >> 6] |= <uint64_t>1 << (byte & 63)
-                for called, target in call_edges[i]:
-                    self.call_rule.push_back(called)
-                    self.call_target.push_back(base + target)
-            base += fsm.size
-        self.edge_first.push_back(<int32_t>self.edge_target.size())
-        self.call_first.push_back(<int32_t>self.call_target.size())
-        self.state_count = base
 
     # -- stepping -------------------------------------------------------------------------------------------------
 
-    cdef SetRec* advance(self, SetRec* source, uint8_t byte) except NULL:
-        """Compute and remember a transition.  Only called for a live byte, so the result is never dead."""
+    cdef SetRec* advance(self, SetRec* source, uint8_t byte) except NULL nogil:
+        """Compute and remember a transition on a live byte, with the lock held."""
         cdef SetRec** page = source.pages[byte >> 6]
         cdef int32_t i, k
         cdef Item item
         self._check_budget()
         if page == NULL:
             page = <SetRec**>self.arena.take(64 * sizeof(SetRec*))
-            source.pages[byte >> 6] = page
+            ms_store(<void**>&source.pages[byte >> 6], page)
         self.kernel.clear()
         for i in range(source.count):
             item = source.items[i]
-            for k in range(self.edge_first[item.state], self.edge_first[item.state + 1]):
-                if self.edge_low[k] <= byte <= self.edge_high[k]:
-                    self.kernel.push_back(Item(self.edge_target[k], item.frame, item.counter))
+            for k in range(self.tables.edge_first[item.state], self.tables.edge_first[item.state + 1]):
+                if self.tables.edges[k].low <= byte <= self.tables.edges[k].high:
+                    self.kernel.push_back(Item(self.tables.edges[k].target, item.frame, item.counter))
         cdef SetRec* target = self.close()
-        page[byte & 63] = target
+        ms_store(<void**>&page[byte & 63], target)
         self.step_misses_ += 1
         return target
 
-    cdef SetRec* returned(self, int32_t frame) except NULL:
-        """The set in which parsing goes on when the rule that `frame` was predicted for has ended."""
+    cdef SetRec* advance_locked(self, SetRec* source, uint8_t byte) except NULL nogil:
+        """`advance` for a caller that holds no lock; another thread may have been quicker."""
+        cdef SetRec* known
+        self.lock.lock()
+        try:
+            known = known_step(source, byte)
+            return known if known != NULL else self.advance(source, byte)
+        finally:
+            self.lock.unlock()
+
+    cdef SetRec* returned(self, int32_t frame) except NULL nogil:
+        """With the lock held: the set in which parsing goes on when the rule that `frame` was predicted for has ended."""
         cdef FrameRec* record = self.frames[frame]
         cdef int32_t i
         if record.returned == NULL:
@@ -228,7 +187,7 @@ cdef class Machine:
             record.returned = self.close()
         return record.returned
 
-    cdef SetRec* single(self, int32_t state, int32_t frame, int32_t counter) except NULL:
+    cdef SetRec* single(self, int32_t state, int32_t frame, int32_t counter) except NULL nogil:
         """The set of one scannable item as it stands, not closed: its calls are other items' business."""
         self._check_budget()
         self.final.clear()
@@ -237,7 +196,7 @@ cdef class Machine:
 
     # -- closing --------------------------------------------------------------------------------------------------
 
-    cdef SetRec* close(self) except NULL:
+    cdef SetRec* close(self) except NULL nogil:
         """The interned closure of `self.kernel`."""
         _normalise(self.kernel)
         cdef int32_t count = <int32_t>self.kernel.size()
@@ -262,10 +221,10 @@ cdef class Machine:
         self.kernel_table[at] = record
         self.kernel_count += 1
         if 2 * self.kernel_count > self.kernel_table.size():
-            _grow_kernels(self.kernel_table)
+            _grow(self.kernel_table)
         return result
 
-    cdef int _complete(self) except -1:
+    cdef void _complete(self) noexcept nogil:
         """Add to `self.items` all that completed rules return to, and the next laps of counted rules."""
         cdef size_t i = 0
         cdef int32_t k, laps, rule
@@ -275,25 +234,28 @@ cdef class Machine:
         while i < self.items.size():
             item = self.items[i]
             i += 1
-            flags = self.flags[item.state]
+            flags = self.tables.flags[item.state]
             if not flags & ACCEPTING:
                 continue
             if flags & COUNTED:
-                rule = self.rule_of[item.state]
+                rule = self.tables.rule_of[item.state]
                 laps = item.counter + 1
-                if self.lap_max[rule] < 0:
+                if item.counter < 0:
+                    _add(self.items, self.tables.start[rule], item.frame, item.counter)
+                    if item.counter == LOCKED:
+                        continue
+                elif self.tables.lap_max[rule] < 0:
                     # Without an upper bound, laps past the lower one are all alike.
-                    _add(self.items, self.rule_start[rule], item.frame, min(laps, self.lap_min[rule]))
-                elif laps < self.lap_max[rule]:
-                    _add(self.items, self.rule_start[rule], item.frame, laps)
-                if laps < self.lap_min[rule]:
+                    _add(self.items, self.tables.start[rule], item.frame, min(laps, self.tables.lap_min[rule]))
+                elif laps < self.tables.lap_max[rule]:
+                    _add(self.items, self.tables.start[rule], item.frame, laps)
+                if item.counter >= 0 and laps < self.tables.lap_min[rule]:
                     continue
             frame = self.frames[item.frame]
             for k in range(frame.count):
                 _add(self.items, frame.returns[k].state, frame.returns[k].frame, frame.returns[k].counter)
-        return 0
 
-    cdef int _slot(self, int32_t rule) except -1:
+    cdef int32_t _slot(self, int32_t rule) noexcept nogil:
         """The index of the frame that is being made for `rule`."""
         cdef int32_t slot = self.slot_of_rule[rule]
         if slot < 0:
@@ -305,7 +267,7 @@ cdef class Machine:
             self.entries[slot].clear()
         return slot
 
-    cdef int _predict(self) except -1:
+    cdef int _predict(self) except -1 nogil:
         """Predict every rule called in `self.items`; leaves the set's items, unsorted, in `self.final`.
 
         While frames are being made, a frame number f < 0 in an entry means the frame in slot -1-f.
@@ -322,28 +284,28 @@ cdef class Machine:
         self.final.clear()
         for i in range(self.items.size()):
             item = self.items[i]
-            if self.flags[item.state] & (SCANNABLE | SPECIAL):
+            if self.tables.flags[item.state] & (SCANNABLE | SPECIAL):
                 self.final.push_back(item)
-            for k in range(self.call_first[item.state], self.call_first[item.state + 1]):
-                slot = self._slot(self.call_rule[k])
-                if self.flags[self.call_target[k]] & TAIL:
+            for k in range(self.tables.call_first[item.state], self.tables.call_first[item.state + 1]):
+                slot = self._slot(self.tables.calls[k].rule)
+                if self.tables.flags[self.tables.calls[k].target] & TAIL:
                     frame = self.frames[item.frame]
                     for m in range(frame.count):
                         _add(self.entries[slot], frame.returns[m].state, frame.returns[m].frame,
                              frame.returns[m].counter)
                 else:
-                    _add(self.entries[slot], self.call_target[k], item.frame, item.counter)
+                    _add(self.entries[slot], self.tables.calls[k].target, item.frame, item.counter)
         i = 0
         while i < self.slot_rule.size():
-            state = self.rule_start[self.slot_rule[i]]
-            for k in range(self.call_first[state], self.call_first[state + 1]):
-                slot = self._slot(self.call_rule[k])
-                if self.flags[self.call_target[k]] & TAIL:
+            state = self.tables.start[self.slot_rule[i]]
+            for k in range(self.tables.call_first[state], self.tables.call_first[state + 1]):
+                slot = self._slot(self.tables.calls[k].rule)
+                if self.tables.flags[self.tables.calls[k].target] & TAIL:
                     if slot != <int32_t>i:
                         self.include_into.push_back(slot)
                         self.include_from.push_back(<int32_t>i)
                 else:
-                    _add(self.entries[slot], self.call_target[k], -1 - <int32_t>i, 0)
+                    _add(self.entries[slot], self.tables.calls[k].target, -1 - <int32_t>i, 0)
             i += 1
         if self.slot_rule.empty():
             return 0
@@ -362,12 +324,12 @@ cdef class Machine:
             self.slot_of_rule[self.slot_rule[i]] = -1
         self._resolve_frames(frame_of_slot)
         for i in range(self.slot_rule.size()):
-            state = self.rule_start[self.slot_rule[i]]
-            if self.flags[state] & SCANNABLE:
+            state = self.tables.start[self.slot_rule[i]]
+            if self.tables.flags[state] & SCANNABLE:
                 self.final.push_back(Item(state, frame_of_slot[i], 0))
         return 0
 
-    cdef int _resolve_frames(self, vector[int32_t]& frame_of_slot) except -1:
+    cdef int _resolve_frames(self, vector[int32_t]& frame_of_slot) except -1 nogil:
         """Intern the frames in all slots, strongly connected components in dependency order (Tarjan, iterative)."""
         cdef int32_t n = <int32_t>self.slot_rule.size()
         cdef int32_t clock = 0, root, slot, child
@@ -418,7 +380,7 @@ cdef class Machine:
                     self._intern_component(members, frame_of_slot)
         return 0
 
-    cdef int _intern_component(self, vector[int32_t]& members, vector[int32_t]& frame_of_slot) except -1:
+    cdef int _intern_component(self, vector[int32_t]& members, vector[int32_t]& frame_of_slot) except -1 nogil:
         """Frames of one component; all it depends on outside itself are interned already.
 
         A component that refers to itself is keyed by its members in order of their rules (a rule is predicted once
@@ -430,8 +392,8 @@ cdef class Machine:
         cdef vector[int32_t] place, key
         cdef vector[Item] returns
         cdef uint64_t hash
-        cdef size_t at
-        cdef FrameRec* first
+        cdef size_t at, nbytes
+        cdef GroupRec* group
         for i in range(1, members.size()):       # insertion sort by rule id
             j = i
             while j > 0 and self.slot_rule[members[j]] < self.slot_rule[members[j - 1]]:
@@ -463,14 +425,14 @@ cdef class Machine:
                 key.push_back(self.entries[members[i]][j].state)
                 key.push_back(self.entries[members[i]][j].frame)
                 key.push_back(self.entries[members[i]][j].counter)
-        hash = _hash(key.data(), key.size() * sizeof(int32_t))
+        nbytes = key.size() * sizeof(int32_t)
+        hash = _hash(key.data(), nbytes)
         at = hash & (self.group_table.size() - 1)
         while self.group_table[at] != NULL:
-            first = self.group_table[at]
-            if (first.hash == hash and self.group_keys[at][0] == <int32_t>key.size()
-                    and not memcmp(self.group_keys[at] + 1, key.data(), key.size() * sizeof(int32_t))):
+            group = self.group_table[at]
+            if group.hash == hash and group.size == <int32_t>key.size() and not memcmp(group.key, key.data(), nbytes):
                 for i in range(members.size()):
-                    frame_of_slot[members[i]] = first.number + <int32_t>i
+                    frame_of_slot[members[i]] = group.first + <int32_t>i
                 return 0
             at = (at + 1) & (self.group_table.size() - 1)
         base = <int32_t>self.frames.size()
@@ -482,19 +444,19 @@ cdef class Machine:
                     returns[j].frame = base + (-1 - returns[j].frame)
             _normalise(returns)
             self._new_frame(returns, hash)
-        cdef int32_t* kept = <int32_t*>self.arena.take((key.size() + 1) * sizeof(int32_t))
-        kept[0] = <int32_t>key.size()
-        memcpy(kept + 1, key.data(), key.size() * sizeof(int32_t))
-        self.group_table[at] = self.frames[base]
-        self.group_keys[at] = kept
+        group = <GroupRec*>self.arena.take(sizeof(GroupRec))
+        group.hash, group.size, group.first = hash, <int32_t>key.size(), base
+        group.key = <int32_t*>self.arena.take(nbytes)
+        memcpy(group.key, key.data(), nbytes)
+        self.group_table[at] = group
         self.group_count += 1
         if 2 * self.group_count > self.group_table.size():
-            _grow_groups(self.group_table, self.group_keys)
+            _grow(self.group_table)
         return 0
 
     # -- interning ------------------------------------------------------------------------------------------------
 
-    cdef FrameRec* _new_frame(self, vector[Item]& returns, uint64_t hash) except NULL:
+    cdef FrameRec* _new_frame(self, vector[Item]& returns, uint64_t hash) except NULL nogil:
         cdef FrameRec* record = <FrameRec*>self.arena.take(sizeof(FrameRec))
         record.hash, record.count, record.number = hash, <int32_t>returns.size(), <int32_t>self.frames.size()
         record.returns = <Item*>self.arena.take(returns.size() * sizeof(Item) + 8)
@@ -502,7 +464,7 @@ cdef class Machine:
         self.frames.push_back(record)
         return record
 
-    cdef FrameRec* _intern_frame(self, vector[Item]& returns) except NULL:
+    cdef FrameRec* _intern_frame(self, vector[Item]& returns) except NULL nogil:
         """`returns` must be sorted and distinct."""
         cdef size_t nbytes = returns.size() * sizeof(Item)
         cdef uint64_t hash = _hash(returns.data(), nbytes)
@@ -517,10 +479,10 @@ cdef class Machine:
         record = self._new_frame(returns, hash)
         self.frame_table[at] = record
         if 2 * self.frames.size() > self.frame_table.size():
-            _grow_frames(self.frame_table)
+            _grow(self.frame_table)
         return record
 
-    cdef SetRec* _intern_set(self, vector[Item]& items) except NULL:
+    cdef SetRec* _intern_set(self, vector[Item]& items) except NULL nogil:
         _normalise(items)
         cdef size_t nbytes = items.size() * sizeof(Item)
         cdef uint64_t hash = _hash(items.data(), nbytes)
@@ -544,16 +506,17 @@ cdef class Machine:
             elif items[i].state == C_ESCAPE:
                 record.escaped = 1
             for w in range(4):
-                record.live[w] |= self.state_live[4 * items[i].state + w]
+                record.live[w] |= self.tables.live[4 * items[i].state + w]
         self.sets.push_back(record)
         self.set_table[at] = record
         if 2 * self.sets.size() > self.set_table.size():
-            _grow_sets(self.set_table)
+            _grow(self.set_table)
         return record
 
-    cdef int _check_budget(self) except -1:
-        if self.arena.nbytes > self.max_bytes:
-            raise BudgetExceededError("bytes of parser states", self.max_bytes, self.where)
+    cdef int _check_budget(self) except -1 nogil:
+        if self.arena.held > self.max_bytes:
+            with gil:
+                raise BudgetExceededError("bytes of parser states", self.max_bytes, self.where)
         return 0
 
     # -- for inspection -------------------------------------------------------------------------------------------
@@ -561,7 +524,7 @@ cdef class Machine:
     @property
     def nbytes(self):
         """Bytes held by interned sets, frames, kernels and transitions."""
-        return self.arena.nbytes
+        return self.arena.held
 
     @property
     def step_hits(self):
@@ -597,8 +560,16 @@ cdef class Machine:
                 for i in range(record.count)]
 
 
-cdef void _grow_sets(vector[SetRec*]& table):
-    cdef vector[SetRec*] old
+ctypedef fused Record:
+    SetRec
+    FrameRec
+    KernelRec
+    GroupRec
+
+
+cdef void _grow(vector[Record*]& table) noexcept nogil:
+    """Twice the places in an open-addressing table; `hash` of each record says where it goes."""
+    cdef vector[Record*] old
     cdef size_t i, at
     old.swap(table)
     table.assign(2 * old.size(), NULL)
@@ -608,46 +579,3 @@ cdef void _grow_sets(vector[SetRec*]& table):
             while table[at] != NULL:
                 at = (at + 1) & (table.size() - 1)
             table[at] = old[i]
-
-
-cdef void _grow_frames(vector[FrameRec*]& table):
-    cdef vector[FrameRec*] old
-    cdef size_t i, at
-    old.swap(table)
-    table.assign(2 * old.size(), NULL)
-    for i in range(old.size()):
-        if old[i] != NULL:
-            at = old[i].hash & (table.size() - 1)
-            while table[at] != NULL:
-                at = (at + 1) & (table.size() - 1)
-            table[at] = old[i]
-
-
-cdef void _grow_kernels(vector[KernelRec*]& table):
-    cdef vector[KernelRec*] old
-    cdef size_t i, at
-    old.swap(table)
-    table.assign(2 * old.size(), NULL)
-    for i in range(old.size()):
-        if old[i] != NULL:
-            at = old[i].hash & (table.size() - 1)
-            while table[at] != NULL:
-                at = (at + 1) & (table.size() - 1)
-            table[at] = old[i]
-
-
-cdef void _grow_groups(vector[FrameRec*]& table, vector[int32_t*]& keys):
-    cdef vector[FrameRec*] old
-    cdef vector[int32_t*] old_keys
-    cdef size_t i, at
-    old.swap(table)
-    old_keys.swap(keys)
-    table.assign(2 * old.size(), NULL)
-    keys.assign(2 * old.size(), NULL)
-    for i in range(old.size()):
-        if old[i] != NULL:
-            at = old[i].hash & (table.size() - 1)
-            while table[at] != NULL:
-                at = (at + 1) & (table.size() - 1)
-            table[at] = old[i]
-            keys[at] = old_keys[i]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from kernels_core.automata.lower import LoweredGrammar
-from kernels_core.earley.machine import FIRST_STATE
+from kernels_core.automata.tables import FIRST_STATE
 from kernels_core.inspect.dots import dotted_rule
 from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, AutomatonState, RuleAutomaton
 

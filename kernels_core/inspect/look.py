@@ -64,7 +64,7 @@ def cache_stats(compiled: CompiledGrammar) -> CacheStats:
     """All counters of a compiled grammar."""
     machine = compiled.machine
     return CacheStats(
-        states=machine.state_count,
+        states=machine.tables.state_count,
         sets=machine.set_count,
         frames=machine.frame_count,
         step_hits=machine.step_hits,

@@ -218,7 +218,8 @@ class CacheStats(_Table):
 
     `sets`, `frames`, `masks`: interned objects alive.  `step_hits` / `step_misses`: byte transitions found / made.
     `mask_hits` / `mask_misses`: masks found by pointer / computed.  `token_set_hits` / `token_set_misses`:
-    accepted-rejected-uncertain entries found / computed.  `*_bytes` are bytes held.
+    accepted-rejected-uncertain entries found in this grammar / computed; `pool_hits`: found in the cross-grammar cache.
+    `*_bytes` are bytes held.
     """
 
     states: int
@@ -233,6 +234,7 @@ class CacheStats(_Table):
     mask_misses: int
     token_set_hits: int
     token_set_misses: int
+    pool_hits: int
     arena_bytes: int
     mask_bytes: int
     token_set_bytes: int

@@ -1,29 +1,46 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libcpp.memory cimport shared_ptr
+from libcpp.unordered_map cimport unordered_map
+from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
+from kernels_core.automata.identity cimport Identities
 from kernels_core.earley.machine cimport Arena, Machine, SetRec
-from kernels_core.masks.token_sets cimport StateTokens
+from kernels_core.masks.pool cimport TokenSetPool
+from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport TokenTrie
 
 
 cdef struct MaskRec:
     uint64_t hash
-    uint32_t* words      # one bit an id; stop tokens' bits are 0, the matcher sets them
+    uint32_t* words      # one bit an id; NULL for a sparse mask.  Stop tokens' bits are 0, the matcher sets them
+    int32_t* ids         # the allowed ids of a sparse mask, ascending
+    int32_t count        # length of `ids`, -1 for a dense mask
     int32_t number
-    int32_t population
+    int32_t empty        # no token at all is allowed
 
 
 cdef class MaskCache:
     cdef readonly TokenTrie trie
     cdef readonly Machine machine
-    cdef dict states                       # (state, clipped to_minimum, clipped to_maximum) -> StateTokens
+    cdef readonly TokenSetPool pool        # None: nothing is shared between grammars
+    cdef readonly bint differential
+    cdef readonly int32_t differential_from
+    cdef bint in_base                      # a base is being computed
+    cdef Identities identities
+    cdef unordered_map[uint64_t, shared_ptr[TokenSet]] states    # (state, clipped counter) -> verdicts
     cdef Arena arena
     cdef vector[MaskRec*] table, masks
-    cdef vector[uint32_t] everything, scratch
+    cdef vector[uint32_t] scratch
     cdef vector[void*] stack
-    cdef int64_t mask_misses, mask_hits, state_misses, state_hits, sets_with_mask
+    cdef int64_t mask_misses, mask_hits, state_misses, state_hits, pool_hits, sets_with_mask
 
-    cdef MaskRec* mask_of(self, SetRec* record) except NULL
-    cdef StateTokens state_tokens(self, int32_t state, int32_t counter)
-    cdef MaskRec* _compute(self, SetRec* record) except NULL
-    cdef MaskRec* _intern(self) except NULL
+    cdef MaskRec* mask_of(self, SetRec* record) except NULL nogil
+    cdef MaskRec* compute(self, SetRec* record) except NULL nogil
+    cdef int token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil
+    cdef int _compute_token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil
+    cdef int32_t _usual_target(self, int32_t state, int32_t* live) noexcept nogil
+    cdef MaskRec* _intern(self) except NULL nogil
+
+
+cdef void write_mask(MaskRec* mask, uint32_t* row, int32_t words) noexcept nogil

@@ -3,112 +3,248 @@
 
 A mask is the union, over the set's scannable items, of the tokens accepted at the item's state and of the uncertain
 tokens that the item's frame takes the rest of.  It hangs on the set; equal masks share their storage and have a
-number.  Verdicts by state (`StateTokens`) are kept by (state, clipped lap counter).
+number.  Verdicts by state come from the machine's own table, then from the pool that all grammars share, and are
+computed last (`token_sets`).
+
+Masks that allow few tokens are kept as lists of ids, which is smaller and quicker to make.
 """
 
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, memset
 
-from kernels_core.earley.machine cimport SCANNABLE, Item, step
-from kernels_core.masks.token_sets cimport compute_state_tokens
+from kernels_core.automata.tables cimport COUNTED, SCANNABLE
+from kernels_core.earley.machine cimport FREE, LOCKED, Item, ms_load, ms_store, step
+from kernels_core.masks.pool cimport PoolKey
+from kernels_core.masks.token_sets cimport add_tokens, compute_token_set, token_set_bytes, BITSET, COMPLEMENT, LIST
 
 __all__ = ["MaskCache"]
 
+cdef int32_t BOTTOM_FRAME = 1
+cdef int32_t SPARSE_LIMIT = 1024       # ids in a sparse mask; 4 KB against 16 KB for 128k tokens
 
-cdef extern from *:
-    int __builtin_popcount(unsigned int) nogil
+
+cdef void write_mask(MaskRec* mask, uint32_t* row, int32_t words) noexcept nogil:
+    """Write the first `words` words of a mask row."""
+    cdef int32_t i
+    if mask.count < 0:
+        memcpy(row, mask.words, words * sizeof(uint32_t))
+        return
+    memset(row, 0, words * sizeof(uint32_t))
+    for i in range(mask.count):
+        row[mask.ids[i] >> 5] |= <uint32_t>1 << (mask.ids[i] & 31)
 
 
 cdef class MaskCache:
-    """All masks and token sets of one machine on one vocabulary.  Calls need the GIL."""
+    """All masks of one machine on one vocabulary.  New masks are made under the machine's lock, without the GIL.
 
-    def __init__(self, TokenTrie trie, Machine machine):
-        cdef int i
+    `pool` shares token sets between grammars (None: no sharing).  `differential` allows computing verdicts as
+    differences to another state's, for states whose first bytes begin at least `differential_from` tokens.
+    """
+
+    def __init__(self, TokenTrie trie, Machine machine, TokenSetPool pool, *, bint differential=True,
+                 int differential_from=2048):
         self.trie = trie
         self.machine = machine
-        self.states = {}
+        self.pool = pool
+        self.differential = differential
+        self.differential_from = differential_from
+        self.identities = Identities(machine.tables, pool.key) if pool is not None else None
         self.arena = Arena()
         self.table.assign(256, NULL)
         self.stack.resize(trie.max_depth + 1)
         self.scratch.resize(trie.words)
-        self.everything.assign(trie.words, 0)
-        for i in range(trie.token_count):
-            self.everything[trie.ids[i] >> 5] |= <uint32_t>1 << (trie.ids[i] & 31)
 
-    cdef MaskRec* mask_of(self, SetRec* record) except NULL:
-        if record.mask != NULL:
+    cdef MaskRec* mask_of(self, SetRec* record) except NULL nogil:
+        """The mask of `record`.  The caller holds neither lock nor, if it may have to wait, the GIL."""
+        cdef MaskRec* mask = <MaskRec*>ms_load(&record.mask)
+        if mask != NULL:
             self.mask_hits += 1
-            return <MaskRec*>record.mask
-        cdef MaskRec* mask = self._compute(record)
-        record.mask = mask
+            return mask
+        self.machine.lock.lock()
+        try:
+            mask = <MaskRec*>ms_load(&record.mask)
+            return mask if mask != NULL else self.compute(record)
+        finally:
+            self.machine.lock.unlock()
+
+    cdef MaskRec* compute(self, SetRec* record) except NULL nogil:
+        """Compute and remember, with the machine's lock held."""
+        cdef int32_t i = 0, k
+        cdef Item item
+        cdef shared_ptr[TokenSet] tokens
+        cdef vector[SetRec*] callers
+        memset(self.scratch.data(), 0, self.trie.words * sizeof(uint32_t))
+        while i < record.count:
+            item = record.items[i]
+            if not self.machine.tables.flags[item.state] & SCANNABLE:
+                i += 1
+                continue
+            self.token_set(item.state, item.counter, tokens)
+            # One state's verdicts are added once, whoever its callers are.
+            callers.clear()
+            k = i
+            while k < record.count and record.items[k].state == item.state:
+                if record.items[k].counter == item.counter:
+                    callers.push_back(self.machine.returned(record.items[k].frame))
+                k += 1
+            add_tokens(tokens.get(), self.scratch.data(), self.trie, self.machine, callers, self.stack)
+            # Items are sorted by state, frame, counter: go to the next one whose (state, counter) is new.
+            i += 1
+            while i < record.count and _seen_before(record, i):
+                i += 1
+        cdef MaskRec* mask = self._intern()
+        ms_store(&record.mask, mask)
         self.sets_with_mask += 1
         self.mask_misses += 1
         return mask
 
-    cdef MaskRec* _compute(self, SetRec* record) except NULL:
-        cdef int32_t i
-        cdef Item item
-        cdef StateTokens tokens
-        self.scratch.assign(self.trie.words, 0)
-        for i in range(record.count):
-            item = record.items[i]
-            if not self.machine.flags[item.state] & SCANNABLE:
-                continue
-            tokens = self.state_tokens(item.state, item.counter)
-            # Items are sorted by state: the same verdicts need adding once only.
-            if i == 0 or record.items[i - 1].state != item.state or record.items[i - 1].counter != item.counter:
-                tokens.add_accepted(self.scratch.data(), self.trie, self.everything.data())
-            if tokens.uncertain_count:
-                tokens.add_resolved(self.scratch.data(), self.machine, self.machine.returned(item.frame), self.stack)
-        return self._intern()
-
-    cdef StateTokens state_tokens(self, int32_t state, int32_t counter):
-        """The verdicts at `state`, from the cache if an equally placed lap counter was met before."""
-        cdef int32_t rule = self.machine.rule_of[state]
+    cdef int token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
+        """The verdicts at `state`; with the machine's lock held.  A counter counts up to the longest token only."""
+        cdef int32_t rule = self.machine.tables.rule_of[state]
         cdef int32_t horizon = self.trie.max_depth + 1
-        cdef int32_t to_minimum = 0, to_maximum = horizon
-        if self.machine.lap_min[rule] >= 0:
-            to_minimum = min(max(self.machine.lap_min[rule] - counter, 0), horizon)
-            if self.machine.lap_max[rule] >= 0:
-                to_maximum = min(self.machine.lap_max[rule] - counter, horizon)
-        cdef tuple key = (state, to_minimum, to_maximum)
-        cdef StateTokens found = self.states.get(key)
-        if found is not None:
+        cdef PoolKey key
+        cdef uint64_t local
+        key.to_minimum, key.to_maximum = 0, horizon
+        if self.machine.tables.flags[state] & COUNTED:
+            if counter < 0:
+                key.to_minimum = key.to_maximum = counter
+            else:
+                key.to_minimum = min(max(self.machine.tables.lap_min[rule] - counter, 0), horizon)
+                if self.machine.tables.lap_max[rule] >= 0:
+                    key.to_maximum = min(self.machine.tables.lap_max[rule] - counter, horizon)
+        local = (<uint64_t>state << 36) ^ (<uint64_t>(key.to_minimum + 2) << 18) ^ <uint64_t>(key.to_maximum + 2)
+        if self.states.count(local):
             self.state_hits += 1
-            return found
-        found = compute_state_tokens(self.trie, self.machine, state, counter)
-        self.states[key] = found
+            result = self.states[local]
+            return 0
+        if self.pool is not None:
+            key.state = self.identities.identity(state)
+            result = self.pool.find(key)
+            if result.get() != NULL:
+                self.pool_hits += 1
+                self.states[local] = result
+                return 0
+        self._compute_token_set(state, counter, result)
         self.state_misses += 1
-        return found
+        self.states[local] = result
+        if self.pool is not None:
+            self.pool.keep(key, result)
+        return 0
 
-    cdef MaskRec* _intern(self) except NULL:
+    cdef int _compute_token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
+        """Compute, as a difference to a base where one promises to be close.  A base is never a difference itself."""
+        cdef shared_ptr[TokenSet] base
+        cdef int32_t live = 0, other = -1, other_counter = counter
+        cdef int32_t rule = self.machine.tables.rule_of[state]
+        if self.differential and not self.in_base:
+            other = self._usual_target(state, &live)
+            if live < self.differential_from:
+                other = -1
+            elif self.machine.tables.flags[state] & COUNTED and counter >= 0:
+                other = state
+                other_counter = FREE
+                if self.machine.tables.lap_min[rule] - counter > 2:
+                    other_counter = LOCKED
+            if other >= 0:
+                self.in_base = True
+                try:
+                    self.token_set(other, other_counter, base)
+                finally:
+                    self.in_base = False
+                return compute_token_set(self.trie, self.machine, state, counter, base,
+                                         self.machine.single(other, BOTTOM_FRAME, other_counter), result)
+        return compute_token_set(self.trie, self.machine, state, counter, base, NULL, result)
+
+    cdef int32_t _usual_target(self, int32_t state, int32_t* live) noexcept nogil:
+        """The state that most tokens lead to by their first byte, if that is most of the vocabulary and not `state`.
+
+        `live` gets the number of tokens that begin with a byte the state can scan.
+        """
+        cdef int32_t first = self.machine.tables.edge_first[state], past = self.machine.tables.edge_first[state + 1]
+        cdef int32_t i, k, byte, weight, best = -1, best_weight = 0, target
+        for i in range(first, past):
+            target = self.machine.tables.edges[i].target
+            weight = 0
+            for k in range(first, past):
+                if self.machine.tables.edges[k].target == target:
+                    for byte in range(self.machine.tables.edges[k].low, self.machine.tables.edges[k].high + 1):
+                        weight += self.trie.below_first[byte]
+            if i == first or self.machine.tables.edges[i - 1].target != target:
+                if weight > best_weight:
+                    best, best_weight = target, weight
+            for byte in range(self.machine.tables.edges[i].low, self.machine.tables.edges[i].high + 1):
+                live[0] += self.trie.below_first[byte]
+        if best == state or 2 * best_weight < self.trie.token_count:
+            return -1
+        if not self.machine.tables.flags[best] & SCANNABLE:
+            return -1
+        return best
+
+    cdef MaskRec* _intern(self) except NULL nogil:
         """The shared copy of `self.scratch`."""
-        cdef size_t nbytes = self.trie.words * sizeof(uint32_t)
-        cdef const uint32_t* words = self.scratch.data()
-        cdef uint64_t hash = 0x9E3779B97F4A7C15ULL
-        cdef int32_t population = 0
-        cdef int i
-        for i in range(self.trie.words):
-            hash = (hash ^ words[i]) * 0xD6E8FEB86659FD93ULL
-            hash ^= hash >> 32
-            population += __builtin_popcount(words[i])
+        cdef int32_t words = self.trie.words
+        cdef const uint32_t* scratch = self.scratch.data()
+        cdef int32_t i, k, count = 0
+        cdef uint64_t hash = 0x9E3779B97F4A7C15ULL, word
+        cdef uint64_t* pairs
+        # Hash the non-zero words with their places: most masks are mostly zero.
+        for i in range(words):
+            if scratch[i]:
+                hash = (hash ^ scratch[i] ^ (<uint64_t>i << 32)) * 0xD6E8FEB86659FD93ULL
+                hash ^= hash >> 32
+                count += 1
         cdef size_t at = hash & (self.table.size() - 1)
         cdef MaskRec* mask = self.table[at]
         while mask != NULL:
-            if mask.hash == hash and not memcmp(mask.words, words, nbytes):
+            if mask.hash == hash and _equal(mask, scratch, words):
                 return mask
             at = (at + 1) & (self.table.size() - 1)
             mask = self.table[at]
         mask = <MaskRec*>self.arena.take(sizeof(MaskRec))
-        mask.words = <uint32_t*>self.arena.take(nbytes + 8)
-        memcpy(mask.words, words, nbytes)
-        mask.hash, mask.population, mask.number = hash, population, <int32_t>self.masks.size()
+        mask.hash, mask.number, mask.empty = hash, <int32_t>self.masks.size(), count == 0
+        if count <= SPARSE_LIMIT:
+            count = 0
+            for i in range(words):
+                count += __builtin_popcount(scratch[i])
+        if count <= SPARSE_LIMIT:
+            mask.count = count
+            mask.ids = <int32_t*>self.arena.take(count * sizeof(int32_t) + 8)
+            k = 0
+            for i in range(words):
+                word = scratch[i]
+                while word:
+                    mask.ids[k] = 32 * i + __builtin_ctzll(word)
+                    word &= word - 1
+                    k += 1
+        else:
+            mask.count = -1
+            mask.words = <uint32_t*>self.arena.take(words * sizeof(uint32_t) + 8)
+            memcpy(mask.words, scratch, words * sizeof(uint32_t))
         self.masks.push_back(mask)
         self.table[at] = mask
         if 2 * self.masks.size() > self.table.size():
             _grow(self.table)
         return mask
 
-    # -- for inspection -------------------------------------------------------------------------------------------
+    # -- for inspection ------------------------------------------------------------------------------------------------
+
+    def allowed_ids(self, int set_number):
+        """Ids that the mask of set `set_number` allows, ascending, stop tokens apart."""
+        cdef SetRec* record = self.machine.sets[set_number]
+        cdef vector[uint32_t] row
+        cdef MaskRec* mask
+        cdef int word
+        cdef uint64_t bits
+        cdef list found = []
+        row.resize(self.trie.words)
+        with nogil:
+            mask = self.mask_of(record)
+            write_mask(mask, row.data(), self.trie.words)
+        for word in range(self.trie.words):
+            bits = row[word]
+            while bits:
+                found.append(32 * word + __builtin_ctzll(bits))
+                bits &= bits - 1
+        return found
 
     def verdicts(self, int state, int counter, list frames):
         """All tokens' verdicts at one state for the callers in `frames`, as a dict of plain lists.
@@ -116,51 +252,108 @@ cdef class MaskCache:
         "uncertain" holds (token id, token, bytes read when the rule ended, rest, allowed), ascending by token; the
         end shown is one that a caller takes the rest of, if there is one, else the first.
         """
-        cdef bint cached = False
         cdef int64_t misses = self.state_misses
-        cdef StateTokens tokens = self.state_tokens(state, counter)
-        cached = self.state_misses == misses
-        cdef dict found = {}
+        cdef shared_ptr[TokenSet] tokens
+        cdef TokenSet* part
+        cdef vector[int32_t] chosen = frames
+        cdef vector[SetRec*] callers, nobody
+        cdef vector[uint32_t] row
+        cdef size_t i
         cdef SetRec* at
         cdef bint allowed
         cdef unsigned char byte
-        for suffix, token in tokens.uncertain():
-            allowed = False
-            for frame in frames:
-                at = self.machine.returned(frame)
-                for byte in suffix:
-                    at = step(self.machine, at, byte)
-                allowed = allowed or at != self.machine.dead
-            whole = self.trie.tokens[token]
-            row = (token, whole, len(whole) - len(suffix), suffix, allowed)
-            known = found.get(token)
-            if known is None or (allowed, -row[2]) > (known[4], -known[2]):
-                found[token] = row
+        cdef size_t nbytes = 0
+        cdef dict found = {}
+        cdef set gone = set()
+        row.resize(self.trie.words)
+        with nogil:
+            self.machine.lock.lock()
+            try:
+                self.token_set(state, counter, tokens)
+                add_tokens(tokens.get(), row.data(), self.trie, self.machine, nobody, self.stack)
+                for i in range(chosen.size()):
+                    callers.push_back(self.machine.returned(chosen[i]))
+            finally:
+                self.machine.lock.unlock()
+        accepted = [token for token in range(self.trie.vocab_size) if row[token >> 5] >> (token & 31) & 1]
+        part = tokens.get()
+        while part != NULL:
+            nbytes += token_set_bytes(part)
+            for suffix, token in _uncertain(part):
+                if token in gone or row[token >> 5] >> (token & 31) & 1:
+                    continue
+                allowed = False
+                for i in range(callers.size()):
+                    at = callers[i]
+                    for byte in suffix:
+                        at = _shared_step(self.machine, at, byte)
+                    allowed = allowed or at != self.machine.dead
+                whole = self.trie.token_bytes(token)
+                line = (token, whole, len(whole) - len(suffix), suffix, allowed)
+                known = found.get(token)
+                if known is None or (allowed, -line[2]) > (known[4], -known[2]):
+                    found[token] = line
+            gone.update([part.removed[i] for i in range(part.removed.size())])
+            part = part.base.get()
+        part = tokens.get()
+        storage = ("list", "complement", "bitset")[part.storage] if part.base.get() == NULL else "difference"
         return {
-            "accepted": tokens.accepted_ids(self.trie),
+            "accepted": accepted,
             "uncertain": [found[token] for token in sorted(found)],
-            "rejected_count": self.trie.vocab_size - tokens.accepted_count - len(found),
-            "storage": tokens.storage_name,
-            "nbytes": tokens.nbytes,
-            "cached": cached,
+            "rejected_count": self.trie.vocab_size - len(accepted) - len(found),
+            "storage": storage,
+            "nbytes": nbytes,
+            "cached": self.state_misses == misses,
         }
 
     def counters(self):
         """All counters by name, as `inspect.snapshots.CacheStats` names them."""
+        cdef size_t nbytes = 0
+        cdef pair[uint64_t, shared_ptr[TokenSet]] entry
+        for entry in self.states:
+            nbytes += token_set_bytes(entry.second.get())
         return {
             "masks": self.sets_with_mask,
             "distinct_masks": self.masks.size(),
-            "token_sets": len(self.states),
+            "token_sets": self.states.size(),
             "mask_hits": self.mask_hits,
             "mask_misses": self.mask_misses,
             "token_set_hits": self.state_hits,
             "token_set_misses": self.state_misses,
-            "mask_bytes": self.arena.nbytes,
-            "token_set_bytes": sum(tokens.nbytes for tokens in self.states.values()),
+            "pool_hits": self.pool_hits,
+            "mask_bytes": self.arena.held,
+            "token_set_bytes": nbytes,
         }
 
 
-cdef void _grow(vector[MaskRec*]& table):
+cdef extern from *:
+    int __builtin_popcount(unsigned int) nogil
+    int __builtin_ctzll(unsigned long long) nogil
+
+
+cdef bint _seen_before(SetRec* record, int32_t i) noexcept nogil:
+    """Whether an earlier item has the state and counter of item `i`."""
+    cdef int32_t k = i - 1
+    while k >= 0 and record.items[k].state == record.items[i].state:
+        if record.items[k].counter == record.items[i].counter:
+            return True
+        k -= 1
+    return False
+
+
+cdef bint _equal(MaskRec* mask, const uint32_t* words, int32_t count) noexcept nogil:
+    cdef int32_t i, total = 0
+    if mask.count < 0:
+        return not memcmp(mask.words, words, count * sizeof(uint32_t))
+    for i in range(mask.count):
+        if not words[mask.ids[i] >> 5] >> (mask.ids[i] & 31) & 1:
+            return False
+    for i in range(count):
+        total += __builtin_popcount(words[i])
+    return total == mask.count
+
+
+cdef void _grow(vector[MaskRec*]& table) noexcept nogil:
     cdef vector[MaskRec*] old
     cdef size_t i, at
     old.swap(table)
@@ -171,3 +364,26 @@ cdef void _grow(vector[MaskRec*]& table):
             while table[at] != NULL:
                 at = (at + 1) & (table.size() - 1)
             table[at] = old[i]
+
+
+cdef SetRec* _shared_step(Machine machine, SetRec* source, unsigned char byte) except NULL:
+    cdef SetRec* target
+    with nogil:
+        machine.lock.lock()
+        try:
+            target = step(machine, source, byte)
+        finally:
+            machine.lock.unlock()
+    return target
+
+
+cdef list _uncertain(TokenSet* tokens):
+    """Every (suffix, token id) kept in one part."""
+    cdef int node, k
+    cdef list path = [], found = []
+    for node in range(1, <int>tokens.byte.size()):
+        del path[tokens.depth[node] - 1:]
+        path.append(tokens.byte[node])
+        for k in range(tokens.token_first[node], tokens.token_first[node + 1]):
+            found.append((bytes(path), tokens.ids[k]))
+    return found

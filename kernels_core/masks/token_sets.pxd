@@ -1,4 +1,5 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport Machine, SetRec
@@ -11,21 +12,22 @@ cdef enum Storage:
     BITSET = 2       # one bit an id
 
 
-cdef class StateTokens:
-    # Accepted tokens, in the cheapest of three forms
-    cdef Storage storage
-    cdef vector[int32_t] listed
-    cdef vector[uint32_t] bits
-    cdef readonly int accepted_count, uncertain_count
-    # Uncertain tokens: a trie of what remains after the rule was left, laid out like TokenTrie (node 0 is its root)
-    cdef vector[uint8_t] byte
-    cdef vector[int32_t] skip
-    cdef vector[int32_t] depth
-    cdef vector[int32_t] token_first
-    cdef vector[int32_t] ids
-
-    cdef void add_accepted(self, uint32_t* words, TokenTrie trie, const uint32_t* everything) noexcept
-    cdef int add_resolved(self, uint32_t* words, Machine machine, SetRec* caller, vector[void*]& stack) except -1
+cdef cppclass TokenSet:
+    # Verdicts on all tokens at one (state, lap counter).  Immutable once computed.
+    shared_ptr[TokenSet] base       # if set: the verdicts are those of `base`, but for the tokens in `removed`,
+    vector[int32_t] removed         # which are rejected unless they are found below
+    Storage storage                 # accepted tokens (beyond those of `base`)
+    vector[int32_t] listed
+    vector[uint32_t] bits
+    vector[uint8_t] byte            # uncertain tokens (beyond those of `base`): a trie of what remains after the
+    vector[int32_t] skip            # rule was left, laid out like TokenTrie; node 0 is its root
+    vector[int32_t] depth
+    vector[int32_t] token_first
+    vector[int32_t] ids
 
 
-cdef StateTokens compute_state_tokens(TokenTrie trie, Machine machine, int32_t state, int32_t counter)
+cdef int compute_token_set(TokenTrie trie, Machine machine, int32_t state, int32_t counter,
+                           shared_ptr[TokenSet]& base, SetRec* base_start, shared_ptr[TokenSet]& result) except -1 nogil
+cdef int add_tokens(TokenSet* tokens, uint32_t* words, TokenTrie trie, Machine machine, vector[SetRec*]& callers,
+                    vector[void*]& stack) except -1 nogil
+cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil

@@ -13,14 +13,13 @@ MAX_TOKEN_BYTES = 65_535
 
 
 cdef class TokenTrie:
-    """The trie of `tokens` (bytes by id), leaving out ids in `excluded` and empty tokens.
+    """The trie of `tokens` (bytes by id), leaving out ids in `excluded` and empty tokens.  Immutable once made.
 
     Attributes: `node_count` (root included), `token_count` (in the trie), `vocab_size`, `words` (int32 words of a
-    mask row), `max_depth` (bytes of the longest token), `tokens`.
+    mask row), `max_depth` (bytes of the longest token).
     """
 
     def __init__(self, list tokens, excluded=()):
-        self.tokens = tokens
         self.vocab_size = len(tokens)
         self.words = (self.vocab_size + 31) // 32
         skipped = set(excluded)
@@ -29,9 +28,22 @@ cdef class TokenTrie:
         self.max_depth = max((len(tokens[i]) for i in order), default=0)
         if self.max_depth > MAX_TOKEN_BYTES:
             raise TokenizerError(f"a token of {self.max_depth:,} bytes: at most {MAX_TOKEN_BYTES:,} are supported")
-        self._build(order)
+        self._build(tokens, order)
+        self._spell(tokens, order)
 
-    def _build(self, list order):
+    def _spell(self, list tokens, list order):
+        cdef int token
+        cdef bytes spellings = b"".join(tokens)
+        cdef const unsigned char* text = spellings
+        self.spelling.assign(text, text + len(spellings))
+        self.spelling_first.push_back(0)
+        for spelling in tokens:
+            self.spelling_first.push_back(self.spelling_first.back() + <int32_t>len(spelling))
+        self.everything.assign(self.words, 0)
+        for token in order:
+            self.everything[token >> 5] |= <uint32_t>1 << (token & 31)
+
+    def _build(self, list tokens, list order):
         cdef vector[int32_t] open_nodes        # the path from the root to the node made last
         cdef const unsigned char* text
         cdef const unsigned char* previous = NULL
@@ -43,7 +55,7 @@ cdef class TokenTrie:
         self.token_first.push_back(0)
         open_nodes.push_back(0)
         for token in order:
-            current = self.tokens[token]
+            current = tokens[token]
             text = current
             length = len(current)
             shared = 0
@@ -67,11 +79,38 @@ cdef class TokenTrie:
             open_nodes.pop_back()
         self.token_first.push_back(<int32_t>self.ids.size())
         self.node_count = <int>self.byte.size()
+        self._measure()
+
+    def _measure(self):
+        """Heights from the leaves up (the path above each node is open when it is met), and tokens by first byte."""
+        cdef int32_t node, at
+        cdef vector[int32_t] path
+        self.height.assign(self.node_count, 0)
+        for node in range(self.node_count):
+            path.resize(self.depth[node])
+            path.push_back(node)
+            if self.skip[node] == node + 1:      # a leaf
+                for at in path:
+                    self.height[at] = max(self.height[at], <uint16_t>(self.depth[node] - self.depth[at]))
+        for at in range(256):
+            self.below_first[at] = 0
+        node = 1
+        while node < self.node_count:
+            self.below_first[self.byte[node]] = self.token_first[self.skip[node]] - self.token_first[node]
+            node = self.skip[node]
+
+    def token_bytes(self, int token):
+        """The spelling of token `token`."""
+        if not 0 <= token < self.vocab_size:
+            raise IndexError(f"token id {token} is not in the vocabulary of {self.vocab_size:,} ids")
+        cdef int first = self.spelling_first[token]
+        return (<const char*>self.spelling.data() + first)[:self.spelling_first[token + 1] - first]
 
     @property
     def nbytes(self):
         """Bytes held by the trie's arrays."""
-        return 7 * self.node_count + 4 * (self.node_count + 1) + 4 * self.token_count
+        return (13 * self.node_count + 4 * self.token_count + self.spelling.size() + 4 * self.spelling_first.size()
+                + 4 * self.words)
 
     def __len__(self):
         return self.token_count

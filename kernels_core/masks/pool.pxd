@@ -1,0 +1,36 @@
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libcpp.memory cimport shared_ptr
+from libcpp.mutex cimport mutex
+from libcpp.string cimport string
+from libcpp.unordered_map cimport unordered_map
+
+from kernels_core.automata.identity cimport Identity
+from kernels_core.masks.token_sets cimport TokenSet
+from kernels_core.masks.trie cimport TokenTrie
+
+
+cdef struct PoolKey:
+    Identity state
+    int32_t to_minimum      # laps that are still missing, clipped
+    int32_t to_maximum      # laps that are still allowed, clipped; FREE and LOCKED for counters that do not count
+
+
+cdef cppclass PoolEntry:
+    shared_ptr[TokenSet] tokens
+    uint64_t used           # the pool's clock when the entry was last asked for
+    size_t nbytes
+
+
+cdef class TokenSetPool:
+    cdef readonly TokenTrie trie
+    cdef readonly size_t max_bytes
+    cdef readonly bytes key
+    cdef mutex lock
+    cdef unordered_map[string, PoolEntry] entries
+    cdef uint64_t clock
+    cdef size_t held
+    cdef int64_t hits_, misses_, evictions_
+
+    cdef shared_ptr[TokenSet] find(self, const PoolKey& key) noexcept nogil
+    cdef void keep(self, const PoolKey& key, const shared_ptr[TokenSet]& tokens) noexcept nogil
+    cdef void _evict(self) noexcept nogil

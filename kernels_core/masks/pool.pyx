@@ -1,0 +1,113 @@
+# distutils: language = c++
+"""The cross-grammar cache (XGrammar-2, section 3.3): token sets shared by all grammars on one vocabulary.
+
+An entry is keyed by the structural identity of the automaton state, so whatever grammar a JSON string comes from, its
+verdicts are computed once.  Entries are dropped least recently used first when their bytes pass the budget; machines
+that hold one go on using it.
+"""
+
+import os
+
+from libc.stdint cimport uint64_t
+from libcpp.algorithm cimport sort
+from libcpp.utility cimport pair
+from libcpp.vector cimport vector
+
+from kernels_core.masks.token_sets cimport token_set_bytes
+
+__all__ = ["TokenSetPool"]
+
+
+cdef string _spelt(const PoolKey& key) noexcept nogil:
+    return string(<const char*>&key, sizeof(PoolKey))
+
+
+cdef class TokenSetPool:
+    """Token sets by state identity, for the vocabulary of `trie`.  Safe to share between threads.
+
+    `max_bytes` bounds what is held (the newest entry is always kept).  `key` is the secret under which identities are
+    hashed; identities under different keys have nothing to do with each other.
+    """
+
+    def __init__(self, TokenTrie trie, *, size_t max_bytes=1 << 28):
+        self.trie = trie
+        self.max_bytes = max_bytes
+        self.key = os.urandom(16)
+
+    cdef shared_ptr[TokenSet] find(self, const PoolKey& key) noexcept nogil:
+        """The entry, or an empty pointer."""
+        cdef shared_ptr[TokenSet] found
+        cdef string name = _spelt(key)
+        self.lock.lock()
+        self.clock += 1
+        if self.entries.count(name):
+            self.entries[name].used = self.clock
+            found = self.entries[name].tokens
+            self.hits_ += 1
+        else:
+            self.misses_ += 1
+        self.lock.unlock()
+        return found
+
+    cdef void keep(self, const PoolKey& key, const shared_ptr[TokenSet]& tokens) noexcept nogil:
+        """Add an entry; if another thread added it meanwhile, the first stays."""
+        cdef string name = _spelt(key)
+        cdef PoolEntry entry
+        self.lock.lock()
+        if not self.entries.count(name):
+            self.clock += 1
+            entry.tokens = tokens
+            entry.used = self.clock
+            entry.nbytes = token_set_bytes(tokens.get()) + sizeof(PoolEntry) + 2 * sizeof(PoolKey)
+            self.held += entry.nbytes
+            self.entries[name] = entry
+            if self.held > self.max_bytes:
+                self._evict()
+        self.lock.unlock()
+
+    cdef void _evict(self) noexcept nogil:
+        """Drop the least recently used until three quarters of the budget are left: rare, so sorting is cheap."""
+        cdef vector[pair[uint64_t, string]] order
+        cdef pair[string, PoolEntry] item
+        cdef size_t i
+        for item in self.entries:
+            order.push_back(pair[uint64_t, string](item.second.used, item.first))
+        sort(order.begin(), order.end())
+        for i in range(order.size() - 1):
+            if self.held <= self.max_bytes // 4 * 3:
+                break
+            self.held -= self.entries[order[i].second].nbytes
+            self.entries.erase(order[i].second)
+            self.evictions_ += 1
+
+    def clear(self):
+        """Forget everything; machines keep what they hold."""
+        with nogil:
+            self.lock.lock()
+            self.entries.clear()
+            self.held = 0
+            self.lock.unlock()
+
+    @property
+    def nbytes(self):
+        """Bytes held by the entries."""
+        return self.held
+
+    @property
+    def hits(self):
+        return self.hits_
+
+    @property
+    def misses(self):
+        return self.misses_
+
+    @property
+    def evictions(self):
+        return self.evictions_
+
+    def __len__(self):
+        return self.entries.size()
+
+    def __repr__(self):
+        return (f"<TokenSetPool: {len(self):,} token sets, {self.held / 1e6:.1f} of {self.max_bytes / 1e6:.0f} MB, "
+                f"{self.hits_:,} hits, {self.misses_:,} misses>")
