@@ -20,7 +20,7 @@ from kernels_core.errors import GrammarSyntaxError
 from visualizers.assets import stylesheet
 from visualizers.glyphs import SPACE, clip, glyph, parse
 from workbench.history import Step
-from workbench.reading import Reading, describe_bytes
+from workbench.reading import Candidate, Reading, describe_bytes
 from workbench.session import Session
 
 __all__ = ["GrammarEditor", "Stepper", "box_bytes", "box_text", "editor_state", "lit_lines", "stepper_state"]
@@ -28,7 +28,7 @@ __all__ = ["GrammarEditor", "Stepper", "box_bytes", "box_text", "editor_state", 
 ESM = Path(__file__).parent / "esm"
 STYLE = stylesheet("theme", "base") + (ESM / "desk.css").read_text(encoding="utf-8")
 STEPS_BEFORE, STEPS_AFTER = 60, 30
-CANDIDATES = 40
+CANDIDATES, SINGLE, SCANNED = 40, 14, 1000
 State = dict[str, Any]
 Command = Callable[[dict[str, Any]], None]
 
@@ -127,7 +127,7 @@ def stepper_state(
     place, steps = session.place, session.steps
     index = session.index
     allowed = len(session.allowed_ids())
-    candidates = session.allowed_tokens(CANDIDATES)
+    candidates = _candidates(session)
     first = max(0, index - STEPS_BEFORE)
     last = min(len(steps), index + STEPS_AFTER)
     rest = "" if reading is None or reading.ok else clip(glyph(reading.text[reading.read :]), 60)
@@ -147,6 +147,18 @@ def stepper_state(
         "can_forward": index < len(steps),
         "running": running,
     }
+
+
+def _candidates(session: Session) -> list[Candidate]:
+    """Allowed tokens worth offering: readable ones before control bytes, and not single characters alone."""
+    found = session.allowed_tokens(SCANNED)
+    if len(found) <= CANDIDATES:
+        return found
+    readable = [c for c in found if c.stop or "⟨" not in glyph(c.token)]
+    single = [c for c in readable if c.stop or len(c.token) == 1]
+    longer = [c for c in readable if not c.stop and len(c.token) > 1]
+    first = single[: max(SINGLE, CANDIDATES - len(longer))]
+    return (first + longer + single[len(first) :] + [c for c in found if c not in readable])[:CANDIDATES]
 
 
 def _ribbon_step(number: int, step: Step, position: int, index: int) -> State:

@@ -38,11 +38,11 @@ __all__ = ["EXAMPLE_GRAMMAR", "Explorer", "explore"]
 EXAMPLE_GRAMMAR = r"""# A small language of calls: edit it and see.
 root   ::= call
 call   ::= "call " name "(" args? ")"
-name   ::= [a-z] [a-z_]{0,15}
+name   ::= [a-z]+
 args   ::= value (", " value)*
 value  ::= number | string | call
 number ::= "-"? [0-9]+ ("." [0-9]+)?
-string ::= "\"" [^"\\\n]* "\""
+string ::= "\"" [a-zA-Z0-9 ]* "\""
 """
 
 REFRESH_SECONDS = 1 / 15
@@ -212,8 +212,8 @@ class Explorer:
             self._selected = None
             self.automaton.automaton = self.session.automaton()
         self._typed = self._reading = None
-        if self.session.is_running and time.monotonic() - self._drawn < REFRESH_SECONDS:
-            return  # the end of the run is always drawn
+        if change == "place" and self.session.is_running and time.monotonic() - self._drawn < REFRESH_SECONDS:
+            return  # beginning and end of a run are always drawn
         self.refresh()
 
     def _trouble(self) -> str:
@@ -234,6 +234,7 @@ class Explorer:
     def _compose(self) -> ipywidgets.Box:
         """The views in reading order; the style sheet lays them out in two columns where there is room."""
         self.stepper.add_class("mx-wide")
+        self.editor.add_class("mx-side")
         views = (self.editor, self.automaton, self.stepper, self.frontier, self.tokens, self.counters, self.mask)
         ipywidgets.jslink((self.tokens, "selected_token"), (self.mask, "selected_token"))
         grid = ipywidgets.Box(views)

@@ -15,6 +15,7 @@ Read on: `workbench/history.py` (the tape), `workbench/reading.py` (what became 
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -395,18 +396,22 @@ class Session:
 
     # -- a model in the loop -----------------------------------------------------------------------------------------
 
-    async def generate(self, model: LanguageModel, prompt: Any, *, constrained: bool = True, **options: Any) -> Trace:
+    async def generate(
+        self, model: LanguageModel, prompt: Any, *, constrained: bool = True, pace: float = 0.0, **options: Any
+    ) -> Trace:
         """Let a model write from the beginning, token by token, with every view following; `await` it in a cell.
 
         The session takes the model's vocabulary and starts afresh.  With `constrained=False` the model is free and the
-        session reads along until the grammar refuses.  `options` are those of `workbench.generate` (`max_tokens`,
-        `temperature`, `seed`, ...).  Buttons work meanwhile; `stop()`, or moving the session, ends it before the next
-        token.  However it ends, `session.trace` is what there is.
+        session reads along until the grammar refuses.  `pace` seconds are waited after each token, to watch a quick
+        model; `options` are those of `workbench.generate` (`max_tokens`, `temperature`, `seed`, ...).  Buttons work
+        meanwhile; `stop()`, or moving the session, ends it before the next token.  However it ends, `session.trace` is
+        what there is.
         """
         run = Run(self, model, prompt, constrained=constrained, options=options)
         with run:
             async for step in run.stream:
                 run.follow(step)
+                await asyncio.sleep(pace)
         return run.trace
 
     def run(self, model: LanguageModel, prompt: Any, *, constrained: bool = True, **options: Any) -> Trace:

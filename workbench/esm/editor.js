@@ -13,6 +13,13 @@ function element(tag, className, parent) {
   return made;
 }
 
+// A message: its first line wraps, the picture under it keeps its columns.
+function say(node, text) {
+  const [first, ...rest] = text.split("\n");
+  node.replaceChildren(first);
+  if (rest.length) element("pre", "", node).textContent = rest.join("\n");
+}
+
 function render({ model, el }) {
   const client = Math.random().toString(36).slice(2);
   let seq = 0;
@@ -35,7 +42,8 @@ function render({ model, el }) {
   Object.assign(area, { spellcheck: false, wrap: "off", autocapitalize: "off", autocomplete: "off" });
   area.setAttribute("aria-label", "grammar in EBNF");
   area.dataset.testid = "grammar-editor";
-  const status = element("pre", "mx-message", root);
+  const status = element("div", "mx-message", root);
+  status.dataset.kind = "dead";
   status.setAttribute("role", "status");
   status.dataset.testid = "grammar-status";
 
@@ -77,7 +85,7 @@ function render({ model, el }) {
     number();
     if (timer === null) root.classList.remove("mx-pending");
     summary.textContent = state.summary || "";
-    status.textContent = state.message || "";
+    say(status, state.message || "");
     status.hidden = !state.message;
     root.classList.toggle("mx-failed", !state.ok);
     area.setAttribute("aria-invalid", String(!state.ok));

@@ -26,6 +26,13 @@ function element(tag, className, parent, text) {
   return made;
 }
 
+// A message: its first line wraps, the picture under it keeps its columns.
+function say(node, text) {
+  const [first, ...rest] = text.split("\n");
+  node.replaceChildren(first);
+  if (rest.length) element("pre", "", node).textContent = rest.join("\n");
+}
+
 function render({ model, el }) {
   const client = Math.random().toString(36).slice(2);
   let seq = 0;
@@ -50,7 +57,7 @@ function render({ model, el }) {
   ribbon.setAttribute("role", "list");
   ribbon.setAttribute("aria-label", "tokens read");
   ribbon.dataset.testid = "ribbon";
-  const status = element("pre", "mx-message", body);
+  const status = element("div", "mx-message", body);
   status.setAttribute("role", "status");
   status.dataset.testid = "prefix-status";
   const nextLine = element("div", "mx-next", body);
@@ -70,12 +77,12 @@ function render({ model, el }) {
     return made;
   }
   const controls = {
-    first: button("⏮", "to the beginning (Home)", "first", { kind: "move", to: "first" }),
+    first: button("⇤", "to the beginning (Home)", "first", { kind: "move", to: "first" }),
     backToken: button("◀ token", "back one token (←)", "back-token", { kind: "move", to: "back", by: "token" }),
     backByte: button("◁ byte", "back one byte (shift ←)", "back-byte", { kind: "move", to: "back", by: "byte" }),
     nextByte: button("byte ▷", "on one byte (shift →)", "forward-byte", { kind: "move", to: "forward", by: "byte" }),
     nextToken: button("token ▶", "on one token (→)", "forward-token", { kind: "move", to: "forward", by: "token" }),
-    last: button("⏭", "to the end (End)", "last", { kind: "move", to: "last" }),
+    last: button("⇥", "to the end (End)", "last", { kind: "move", to: "last" }),
   };
   const stop = button("■ stop", "stop the generation", "stop", { kind: "stop" }, "mx-stop");
 
@@ -151,9 +158,10 @@ function render({ model, el }) {
     if (timer === null && box.value !== state.box) box.value = state.box;
     fit();
     place.textContent = state.place;
-    status.textContent = state.status.text;
+    say(status, state.status.text);
     status.dataset.kind = state.status.kind;
     status.hidden = !state.status.text;
+    nextLine.hidden = state.status.kind === "dead" || state.status.kind === "stopped"; // the message says it already
     nextLine.replaceChildren();
     element("span", "ms-muted", nextLine, "next ");
     element("span", "ms-mono", nextLine, state.next);

@@ -1,0 +1,257 @@
+"""The explorer without a browser: messages in, states out; and a real model driving it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.workbench.vocabulary import EOS, GRAMMAR
+from visualizers.mode import set_mode
+from workbench.desk import box_bytes, box_text, lit_lines
+from workbench.explorer import EXAMPLE_GRAMMAR, Explorer, explore
+from workbench.session import Session
+from workbench.tokenizers import Tokenizer
+
+
+@pytest.fixture
+def explorer(session: Session) -> Iterator[Explorer]:
+    with explore(session) as opened:
+        yield opened
+
+
+def send(explorer: Explorer, **message: Any) -> dict[str, Any]:
+    """What the browser would send; the stepper's state afterwards."""
+    explorer._handle(message)
+    return dict(explorer.stepper.state)
+
+
+def type_prefix(explorer: Explorer, text: str, seq: int = 1) -> dict[str, Any]:
+    return send(explorer, kind="prefix", text=text, client="me", seq=seq)
+
+
+def test_typing_moves_every_view(explorer: Explorer) -> None:
+    before = (explorer.automaton.active, explorer.frontier.items, explorer.tokens.counts, explorer.mask.mask)
+    state = type_prefix(explorer, '{"name"', seq=7)
+    after = (explorer.automaton.active, explorer.frontier.items, explorer.tokens.counts, explorer.mask.mask)
+    assert all(one != other for one, other in zip(before, after, strict=True))
+    assert state["box"] == '{"name"'
+    assert (state["client"], state["seq"]) == ("me", 7)
+    assert "".join(step["text"] for step in state["ribbon"]) == '{"name"'
+    assert set(explorer.automaton.active) == set(explorer.session.frontier().active_states())
+    assert {c["id"] for c in state["candidates"]} <= set(explorer.session.allowed_ids())
+    assert explorer.counters.stats["sets"] > 1
+
+
+def test_a_text_that_dies_stays_in_the_box_with_the_reason(explorer: Explorer) -> None:
+    state = type_prefix(explorer, '{"name";')
+    assert state["box"] == '{"name";'
+    assert state["rest"] == ";"
+    assert state["status"]["kind"] == "dead"
+    assert "; cannot come at byte 7" in state["status"]["text"]
+    assert explorer.session.text == b'{"name"'
+    assert send(explorer, kind="move", to="back", by="token")["box"] == explorer.session.text.decode()
+
+
+def test_moves_clicks_and_candidates(explorer: Explorer) -> None:
+    type_prefix(explorer, "[true,12]")
+    assert send(explorer, kind="move", to="first")["can_back"] is False
+    assert [step["part"] for step in explorer.stepper.state["ribbon"]][:2] == ["undone", "undone"]
+    assert send(explorer, kind="move", to="forward", by="byte")["place"].startswith("byte 1 ")
+    state = send(explorer, kind="goto", index=2)
+    assert [step["part"] for step in state["ribbon"]][:3] == ["read", "read", "undone"]
+    send(explorer, kind="move", to="last")
+    state = send(explorer, kind="token", id=EOS)
+    assert state["status"]["kind"] == "stopped"
+    assert state["candidates"] == []
+    assert send(explorer, kind="move", to="back", by="byte")["status"]["kind"] == "end"
+
+
+def test_a_bad_grammar_is_shown_in_place_and_the_last_good_one_stays(explorer: Explorer) -> None:
+    type_prefix(explorer, '{"a":1}')
+    automaton, svg = explorer.session.automaton(), explorer.automaton.svg
+    send(explorer, kind="grammar", text='root ::= "a"\nb ::= ??', client="me", seq=3)
+    editor = explorer.editor.state
+    assert editor["ok"] is False
+    assert editor["line"] == 2
+    assert "^" in editor["message"]
+    assert editor["text"] == 'root ::= "a"\nb ::= ??'
+    assert (explorer.session.automaton(), explorer.automaton.svg) == (automaton, svg)
+    assert explorer.session.source == GRAMMAR
+    send(explorer, kind="grammar", text='root ::= "{" .*', client="me", seq=4)
+    if not explorer.editor.state["ok"]:  # the dialect may not have a dot
+        send(explorer, kind="grammar", text='root ::= "{" [^}]* "}"', client="me", seq=5)
+    assert explorer.editor.state["ok"] is True
+    assert explorer.automaton.svg != svg
+    assert explorer.session.text == b'{"a":1}'
+
+
+def test_mending_the_grammar_revives_the_text(explorer: Explorer) -> None:
+    assert type_prefix(explorer, "maybe")["status"]["kind"] == "dead"
+    send(explorer, kind="grammar", text=GRAMMAR.replace('"null"', '"maybe"'), client="me", seq=1)
+    assert explorer.stepper.state["status"]["kind"] == "end"
+    assert explorer.session.text == b"maybe"
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from(["grammar", "prefix", "move", "goto", "token", "stop", "dance", ""]),
+    st.text(max_size=30) | st.none() | st.integers(-(10**12), 10**12) | st.floats() | st.lists(st.text(max_size=3)),
+)
+def test_nonsense_never_raises_nor_logs(explorer: Explorer, kind: str, value: object) -> None:
+    records: list[logging.LogRecord] = []
+    handler = logging.Handler()
+    handler.emit = records.append  # type: ignore[method-assign]
+    logging.getLogger().addHandler(handler)
+    try:
+        send(explorer, kind=kind, text=value, to=value, by=value, index=value, id=value, client=value, seq=value)
+        explorer.tokens.selected_token = value if isinstance(value, int) else None
+    finally:
+        logging.getLogger().removeHandler(handler)
+    assert records == []
+    assert explorer.session.frontier().position == explorer.session.position
+    assert explorer.stepper.state["place"].startswith(f"byte {explorer.session.position:,} ")
+
+
+def test_the_token_chosen_in_the_table_is_explained(explorer: Explorer) -> None:
+    explorer.tokens.selected_token = ord("t")
+    chosen = explorer.stepper.state["selected"]
+    assert (chosen["id"], chosen["text"], chosen["ok"]) == (ord("t"), "t", True)
+    explorer.tokens.selected_token = ord("q")
+    assert explorer.stepper.state["selected"]["ok"] is False
+    assert "cannot come at byte 0" in explorer.stepper.state["selected"]["why"]
+    explorer.tokens.selected_token = EOS
+    assert explorer.stepper.state["selected"]["ok"] is False
+    send(explorer, kind="prefix", text="true", client="me", seq=1)
+    assert explorer.stepper.state["selected"]["ok"] is True
+
+
+def test_what_a_cell_does_reaches_the_views(explorer: Explorer, tokenizer: Tokenizer) -> None:
+    explorer.session.step('{"a')
+    assert explorer.stepper.state["box"] == '{"a'
+    explorer.session.set_grammar('root ::= "{" [a-z"]*')
+    assert explorer.editor.state["text"] == 'root ::= "{" [a-z"]*'
+    assert explorer.stepper.state["box"] == '{"a'
+    explorer.session.set_tokenizer([bytes((value,)) for value in range(256)])
+    assert "256" in str(explorer.tokens.counts["all"])
+
+
+def test_only_what_changed_is_sent(explorer: Explorer) -> None:
+    type_prefix(explorer, '{"name":')
+    sent: list[str] = []
+    for view in (explorer.automaton, explorer.frontier, explorer.mask, explorer.editor):
+        view.observe(lambda change: sent.append(change["name"]), names=["svg", "active", "mask", "items", "state"])
+    explorer.refresh()
+    assert sent == []
+    type_prefix(explorer, '{"name":1')
+    assert "svg" not in sent
+    assert "active" in sent
+
+
+def test_closing_lets_go_of_the_session(session: Session) -> None:
+    opened = explore(session)
+    opened.close()
+    state = opened.stepper.state
+    session.step("[")
+    assert opened.stepper.state == state
+
+
+def test_the_static_twin_survives_a_sanitiser(explorer: Explorer) -> None:
+    type_prefix(explorer, "[true, 1x")
+    page = explorer.static_html()
+    assert "cannot come at byte" in page
+    assert not re.search(r"<(script|style|svg|iframe|link)\b|\son\w+=", page)
+    bundle = explorer._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    assert bundle["text/html"] == page
+    set_mode("static")
+    try:
+        assert set(explorer._repr_mimebundle_()) == {"text/plain", "text/html"}
+    finally:
+        set_mode(None)
+
+
+def test_saved_page_and_bad_suffix(explorer: Explorer, tmp_path: Path) -> None:
+    assert "<!doctype html>" in explorer.save(tmp_path / "here.html").read_text()
+    with pytest.raises(ValueError, match=r"\.html"):
+        explorer.save(tmp_path / "here.png")
+
+
+def test_the_example_grammar_explores_the_default_vocabulary() -> None:
+    with explore() as opened:
+        state = type_prefix(opened, 'call add(1, "two")')
+        assert state["status"]["kind"] == "end"
+        assert opened.session.tokenizer.info.vocab_size == 131_072
+        assert opened.session.source == EXAMPLE_GRAMMAR
+
+
+@given(st.binary(max_size=40))
+def test_box_text_is_exact(data: bytes) -> None:
+    assert box_bytes(box_text(data)) == data
+
+
+@given(st.text(alphabet="ab \n", max_size=30), st.integers(0, 30), st.integers(0, 30))
+def test_lit_lines_are_those_with_something_of_the_span(source: str, start: int, length: int) -> None:
+    lines, offset = [], 0
+    for number, line in enumerate(source.split("\n"), start=1):
+        part = line[max(0, start - offset) : max(0, start + length - offset)]
+        lines.append((number, part))
+        offset += len(line) + 1
+    lit = lit_lines(source, [(start, start + length)])
+    filled = [number for number, part in lines if part.strip()]
+    assert set(filled) <= set(lit)
+    assert not lit or (not filled or lit[-1] == filled[-1])
+
+
+def test_generation_moves_the_views_and_can_be_stopped(session: Session) -> None:
+    pytest.importorskip("torch")
+    from workbench.generation import load_model
+
+    model = load_model("demo", device="cpu")
+    with explore(session) as opened:
+        positions: list[int] = []
+        session.on_change(lambda change: positions.append(session.position))
+
+        async def run(**options: Any) -> Any:
+            return await opened.generate(model, "weather in Lund", seed=1, **options)
+
+        trace = asyncio.run(run(max_tokens=12))
+        assert len(trace) == 12 or trace.generation.finish_reason != "length"
+        assert trace.text.encode() == session.text
+        assert session.tokenizer.info.fingerprint == model.tokenizer.info.fingerprint
+        assert not session.is_running
+        assert opened.stepper.state["running"] is False
+        assert opened.stepper.state["box"] == box_text(session.text)
+        assert len(set(positions)) > 2
+        assert len(trace.frontiers) == trace.followed + 1
+
+        async def stopped() -> Any:
+            task = asyncio.ensure_future(run(max_tokens=200, pace=0.01))
+            while not (session.is_running and session.index >= 3):
+                await asyncio.sleep(0.005)
+            assert opened.stepper.state["running"] is True
+            send(opened, kind="stop")
+            return await task
+
+        trace = asyncio.run(stopped())
+        assert trace.generation.finish_reason == "interrupted"
+        assert 3 <= len(trace) < 200
+        session.back()
+        assert opened.stepper.state["can_forward"] is True
+
+        free = asyncio.run(run(constrained=False, max_tokens=20))
+        assert free.reason
+        assert free.died is None or not free.died.ok
+        assert "refused" in repr(free)
+        assert "line-through" in free._repr_html_()
+
+        future = session.generate_in_background(model, "timer for 5 minutes", seed=2, max_tokens=8)
+        assert len(future.result(60)) <= 8
+        assert not session.is_running
