@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visualizers.glyphs import glyph
+from visualizers.standalone import iframe
 from workbench.reading import Reading
 from workbench.strip import save_html, trace_html
 
@@ -24,7 +25,21 @@ if TYPE_CHECKING:
     from kernels_core.inspect.snapshots import Automaton, Frontier
     from workbench.generation import Generation, Step
 
-__all__ = ["Trace"]
+__all__ = ["Page", "Trace"]
+
+
+@dataclass(frozen=True)
+class Page:
+    """HTML that displays itself in a notebook; `text` is what a terminal shows."""
+
+    document: str = field(repr=False)
+    text: str
+
+    def _repr_html_(self) -> str:
+        return self.document
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -98,6 +113,10 @@ class Trace:
     def save(self, path: str | Path, *, title: str = "Maskscope trace") -> Path:
         """Write `to_html()` to `path`, which must end in `.html`; returns the path."""
         return save_html(path, self.to_html(title=title))
+
+    def show(self, *, height: int = 760) -> Page:
+        """The same page in a frame, `height` pixels high, for the notebook: step with the arrow keys."""
+        return Page(iframe(self.to_html(), height=height), repr(self))
 
     def _repr_html_(self) -> str:
         return trace_html(self)
