@@ -19,8 +19,8 @@ function render({ model, el }) {
     const change = (model.get("delta") || {})[name] || 0;
     const sign = change > 0 ? "+" : change < 0 ? "−" : "";
     return [
-      h("dt", {}, label), h("dd", { class: "ms-num", "data-testid": `counter-${name}` }, format(value)),
-      h("dd", { class: `ms-num delta ${change ? "changed" : ""}`, "data-testid": `delta-${name}` }, change ? sign + format(Math.abs(change)) : "·"),
+      h("span", {}, label), h("span", { class: "ms-num", "data-testid": `counter-${name}` }, format(value)),
+      h("span", { class: `ms-num delta ${change ? "changed" : ""}`, "data-testid": `delta-${name}` }, change ? sign + format(Math.abs(change)) : "·"),
     ];
   }
 
@@ -36,7 +36,7 @@ function render({ model, el }) {
     ];
   }
 
-  const card = (title, ...rows) => h("section", { class: "ms-card" }, h("h4", {}, title), h("dl", {}, ...rows.flat()));
+  const card = (title, ...rows) => h("section", { class: "ms-card" }, h("div", { class: "ms-muted" }, title), h("div", { class: "ms-lines" }, ...rows.flat()));
 
   function draw() {
     known = new Set();
