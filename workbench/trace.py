@@ -93,14 +93,18 @@ class Trace:
         frame["items"] = sizes + [None] * (len(frame) - len(sizes))
         return frame
 
-    def to_html(self, *, title: str = "Maskscope trace") -> str:
-        """The run as one HTML document: the automaton and the frontier, stepped by the arrow keys, without Python."""
+    def to_html(self, *, title: str = "Maskscope trace", heading: bool = True) -> str:
+        """The run as one HTML document: the automaton and the frontier, stepped by the arrow keys, without Python.
+
+        Without `heading` it has no title line and no margins, as in a frame.
+        """
         from visualizers.live import AutomatonView, FrontierView, to_page
 
         automaton, frontier = AutomatonView(self.automaton), FrontierView()
         automaton.play(self.frontiers)
         frontier.play(self.frontiers)
-        document = to_page([automaton, frontier], title=title, labels=["before the first token", *self._labels()])
+        labels = ["before the first token", *self._labels()]
+        document = to_page([automaton, frontier], title=title, labels=labels, heading=heading)
         automaton.close()
         frontier.close()
         return document
@@ -114,9 +118,9 @@ class Trace:
         """Write `to_html()` to `path`, which must end in `.html`; returns the path."""
         return save_html(path, self.to_html(title=title))
 
-    def show(self, *, height: int = 760) -> Page:
+    def show(self, *, height: int = 640) -> Page:
         """The same page in a frame, `height` pixels high, for the notebook: step with the arrow keys."""
-        return Page(iframe(self.to_html(), height=height), repr(self))
+        return Page(iframe(self.to_html(heading=False), height=height), repr(self))
 
     def _repr_html_(self) -> str:
         return trace_html(self)
