@@ -77,7 +77,7 @@ class CompiledLike(Protocol):
 
 def frontier(snapshot: Frontier, *, limit: int = MAX_ITEMS) -> str:
     """The Earley items as a table, at most `limit` of them."""
-    facts = [f"after {snapshot.position:,} bytes", f"set {snapshot.set_id}", f"{len(snapshot):,} items"]
+    facts = [_after(snapshot.position), f"set {snapshot.set_id}", _many(len(snapshot), "item")]
     end = _badge("may end here", "accepted") if snapshot.completed else _badge("must go on", "rejected")
     rows = []
     for item in snapshot.items[:limit]:
@@ -101,7 +101,7 @@ def token_sets(snapshot: TokenSets, *, limit: int = MAX_CHIPS) -> str:
     """Counts, the mask as a picture, the scannable states, and the first `limit` tokens of each kind as chips."""
     index = token_index(snapshot)
     counts = index.counts
-    facts = [f"after {snapshot.position:,} bytes", f"mask allows {counts['allowed']:,} of {counts['all']:,}"]
+    facts = [_after(snapshot.position), f"mask allows {counts['allowed']:,} of {counts['all']:,}"]
     states = [
         [
             str(entry.state),
@@ -304,6 +304,14 @@ def _chip(text: str, kind: str, title: str, *, struck: bool) -> str:
 
 def _more(count: int, what: str) -> str:
     return f'<div style="font-size:12px;opacity:0.7">{count:,} more {what}</div>' if count > 0 else ""
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}" + "s" * (count != 1)
+
+
+def _after(position: int) -> str:
+    return f"after {_many(position, 'byte')}"
 
 
 def _bytes(count: int) -> str:

@@ -88,7 +88,7 @@ def survives(text: str) -> str:
 def test_the_frontier_shows_every_item_with_its_dot() -> None:
     text = survives(html.frontier(fixtures.frontiers()[1]))
     assert 'list ::= "["•(item ("," item)*)? "]"' in text
-    assert "after 1 bytes" in text
+    assert "after 1 byte" in text
     assert "must go on" in text
     assert "may end here" in survives(html.frontier(fixtures.frontiers()[3]))
 

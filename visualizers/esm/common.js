@@ -12,12 +12,15 @@ export function h(tag, props = {}, ...children) {
   return node;
 }
 
+export const many = (count, what) => `${number(count)} ${what}${count === 1 ? "" : "s"}`;
+
 export const number = (value) => Number(value).toLocaleString("en-US");
 
 // The view's root element and its bookkeeping.
 export function mount({ model, el }, name, testid) {
   const undo = [];
-  const root = h("div", { class: `ms-view ms-${name}`, "data-testid": testid });
+  // The attribute keeps JupyterLab's one-letter shortcuts (x cuts a cell) away from keys that are meant for the view.
+  const root = h("div", { class: `ms-view ms-${name}`, "data-testid": testid, "data-lm-suppress-shortcuts": "true" });
   el.replaceChildren(root);
   const view = {
     root,

@@ -1,6 +1,6 @@
 // The frontier: one row an Earley item, with its dot where the parser is.
 // Read on: visualizers/live.py (FrontierView).
-import { h, number, mount } from "./common.js";
+import { h, number, many, mount } from "./common.js";
 
 function render({ model, el }) {
   const view = mount({ model, el }, "frontier", "frontier-view");
@@ -21,8 +21,8 @@ function render({ model, el }) {
     const items = model.get("items") || [];
     head.replaceChildren(
       h("span", { class: "ms-title" }, "Frontier"),
-      h("span", { class: "ms-mono", "data-testid": "frontier-position" }, `after ${number(about.position ?? 0)} bytes`),
-      h("span", { class: "ms-muted", "data-testid": "frontier-set" }, `set ${about.set_id ?? "–"} · ${number(about.total ?? 0)} items`),
+      h("span", { class: "ms-mono", "data-testid": "frontier-position" }, `after ${many(about.position ?? 0, "byte")}`),
+      h("span", { class: "ms-muted", "data-testid": "frontier-set" }, `set ${about.set_id ?? "–"} · ${many(about.total ?? 0, "item")}`),
       h("span", { class: "ms-grow" }),
       h("span", { class: `ms-badge ${about.completed ? "accepted" : ""}`, "data-testid": "frontier-completed" },
         about.completed ? "may end here" : "must go on"));

@@ -162,11 +162,12 @@ function render({ model, el }) {
     if (document.activeElement !== search) search.value = model.get("query") || "";
   }
 
+  let delay = 0;
   function choose(tab) {
+    clearTimeout(delay);
+    model.set("query", search.value); // what was typed a moment ago is not lost
     view.commit("tab", tab);
   }
-
-  let delay = 0;
   view.listen(search, "input", () => {
     clearTimeout(delay);
     delay = setTimeout(() => view.commit("query", search.value), 60);

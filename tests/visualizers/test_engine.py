@@ -1,0 +1,121 @@
+"""The views on real snapshots: JSON on the Tekken vocabulary."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from kernels_core import GrammarCompiler, GrammarMatcher, allocate_token_bitmask
+from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
+from tests.visualizers.test_browser import active
+from tests.visualizers.test_static import survives
+from visualizers import html
+from visualizers.glyphs import split_dot, split_rules
+from visualizers.live import AutomatonView, CounterView, FrontierView, MaskMap, TokenTable, to_page
+from visualizers.svg import to_svg
+from visualizers.tokens import KINDS, TokenIndex
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+PIECES = ('{"na', 'me": ', "[1", "2.5e", '3, "x"', "]}")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A text read piece by piece, with a snapshot of everything before each piece and after the last."""
+
+    automaton: Automaton
+    frontiers: tuple[Frontier, ...]
+    token_sets: tuple[TokenSets, ...]
+    stats: tuple[CacheStats, ...]
+    masks: tuple[np.ndarray, ...]
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    pytest.importorskip("mistral_common")
+    from workbench.tokenizers import load_tokenizer
+
+    compiled = GrammarCompiler(load_tokenizer("tekken").info).compile_builtin_json_grammar()
+    matcher = GrammarMatcher(compiled)
+    frontiers, token_sets, stats, masks = [], [], [], []
+    for piece in ("", *PIECES):
+        if piece:
+            assert matcher.accept_string(piece)
+        frontiers.append(matcher.frontier())
+        token_sets.append(matcher.token_sets())
+        stats.append(compiled.cache_stats())
+        mask = allocate_token_bitmask(1, compiled.tokenizer_info.vocab_size)
+        matcher.fill_next_token_bitmask(mask)
+        masks.append(mask)
+    return Run(compiled.automaton(), tuple(frontiers), tuple(token_sets), tuple(stats), tuple(masks))
+
+
+def test_the_index_shows_exactly_the_mask(run: Run) -> None:
+    for sets, mask in zip(run.token_sets, run.masks, strict=True):
+        index = TokenIndex(sets)
+        bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: sets.vocab_size]
+        assert np.array_equal(index.allowed, bits.astype(bool))
+        counts = index.counts
+        assert (
+            counts["accepted"] + counts["uncertain"] + counts["rejected"] + counts["stop"] == sets.vocab_size == 131_072
+        )
+    assert TokenIndex(run.token_sets[-1]).counts["stop"] == 1
+
+
+def test_every_dotted_rule_has_its_dot(run: Run) -> None:
+    dots = {item.dot for frontier in run.frontiers for item in frontier.items}
+    dots |= {dot for rule in run.automaton.rules for state in rule.states for dot in state.dots}
+    assert len(dots) > 40
+    for dot in dots:
+        for rule in split_rules(dot):
+            assert split_dot(rule) is not None, rule
+            assert re.match(r"\w+ ::= ", rule), rule
+
+
+def test_static_displays(run: Run) -> None:
+    for frontier in run.frontiers:
+        survives(html.frontier(frontier))
+    for sets in run.token_sets:
+        page = html.token_sets(sets)
+        survives(page)
+        assert len(page) < 80_000
+    survives(html.automaton(run.automaton, active=run.frontiers[2].active_states()))
+    svg = to_svg(run.automaton)
+    assert len(svg) < 60_000
+    for rule in run.automaton.rules:
+        for state in rule.states:
+            assert svg.count(f'id="s{state.id}"') == 1
+
+
+@pytest.mark.browser
+def test_a_run_steps_in_a_page_of_its_own(run: Run, browser: Browser, tmp_path: Path) -> None:
+    views = (AutomatonView(run.automaton), FrontierView(), TokenTable(), MaskMap(), CounterView())
+    views[0].play(run.frontiers)
+    views[1].play(run.frontiers)
+    views[2].play(run.token_sets)
+    views[3].play(run.token_sets)
+    views[4].play(run.stats)
+    file = tmp_path / "json.html"
+    file.write_text(to_page(views, title="JSON", labels=["", *PIECES]), encoding="utf-8")
+    assert file.stat().st_size < 200_000
+    page = browser.new_page()
+    trouble: list[str] = []
+    page.on("console", lambda message: trouble.append(message.text))
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.goto(file.as_uri())
+    page.wait_for_selector("html[data-ready]")
+    for frontier, sets in zip(run.frontiers, run.token_sets, strict=True):
+        assert {int(name[1:]) for name in active(page)} == set(frontier.active_states())
+        shown = page.get_by_test_id("mask-count").inner_text()
+        assert shown == f"{len(sets.allowed):,} of 131,072 allowed"
+        page.keyboard.press("ArrowRight")
+    assert not trouble
+    page.close()
