@@ -48,7 +48,7 @@ test: build ## run the whole test suite, notebooks included
 lint: $(VENV)/.stamp ## check format, style, Cython style and types
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
-	$(VENV)/bin/cython-lint kernels_core
+	PATH="$(abspath $(VENV))/bin:$$PATH" cython-lint kernels_core
 	$(PY) -m mypy
 
 .PHONY: bench
