@@ -59,6 +59,12 @@ bench: build ## time compiling, masks and token steps on this machine
 docs: build ## write the pages and the API reference to build/docs
 	$(PY) tools/build_docs.py build/docs
 
+.PHONY: screenshot
+screenshot: build ## let the browser test make the README's picture anew
+	$(PY) -m pytest -m browser tests/browser
+	@mkdir -p docs/images
+	cp build/screenshots/explorer.png docs/images/explorer.png
+
 .PHONY: sanitize
 sanitize: $(VENV)/.stamp ## run the engine's tests under the address and undefined-behaviour sanitizers
 	@tools/sanitize.sh $(PY)

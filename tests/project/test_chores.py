@@ -16,7 +16,20 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tests.project.tree import ROOT
 
-CHORES = ("lab", "tour", "test", "lint", "bench", "docs", "sanitize", "annotate", "build", "venv", "clean")
+CHORES = (
+    "lab",
+    "tour",
+    "test",
+    "lint",
+    "bench",
+    "docs",
+    "sanitize",
+    "annotate",
+    "build",
+    "venv",
+    "clean",
+    "screenshot",
+)
 
 
 def make(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
