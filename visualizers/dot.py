@@ -15,7 +15,7 @@ from typing import Final
 from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, RuleAutomaton
 from visualizers.glyphs import byte_class, clip, dot_quote
 
-__all__ = ["GraphEdge", "RuleGraph", "call_graph", "repeat_label", "rule_graph", "to_dot"]
+__all__ = ["GraphEdge", "RuleGraph", "call_graph", "repeat_label", "rule_graph", "rule_title", "to_dot"]
 
 LABEL_WIDTH: Final = 22
 LINES: Final = 4
@@ -54,6 +54,12 @@ def repeat_label(repeat: tuple[int, int | None] | None) -> str:
         return ""
     low, high = repeat
     return f"{{{low},{'' if high is None else high}}}"
+
+
+def rule_title(rule: RuleAutomaton) -> tuple[str, str]:
+    """A rule's name and its laps; a name that ends in the laps already (`digit{2,5}`) says them once."""
+    laps = repeat_label(rule.repeat)
+    return (rule.rule.removesuffix(laps) or rule.rule), laps
 
 
 def rule_graph(rule: RuleAutomaton) -> RuleGraph:
@@ -123,7 +129,8 @@ def call_graph(automaton: Automaton, limit: int) -> tuple[RuleGraph, tuple[int, 
 
 
 def _rule_label(rule: RuleAutomaton) -> str:
-    return clip(rule.rule, LABEL_WIDTH) + (f" {repeat_label(rule.repeat)}" if rule.repeat else "")
+    name, laps = rule_title(rule)
+    return f"{clip(name, LABEL_WIDTH)} {laps}".rstrip()
 
 
 def to_dot(automaton: Automaton) -> str:
@@ -141,7 +148,7 @@ def to_dot(automaton: Automaton) -> str:
     if automaton.state_count() > LIMITED_STATES:
         out.append("  " + LIMITS)
     for k, rule in enumerate(automaton.rules):
-        title = rule.rule + (f" {repeat_label(rule.repeat)}" if rule.repeat else "")
+        title = " ".join(rule_title(rule)).rstrip()
         out += [
             f"  subgraph cluster_{k} {{",
             f'    id="rule{k}"; label={dot_quote(title)}; labeljust=l; style=rounded; color="#9aa0a6";',

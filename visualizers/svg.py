@@ -13,8 +13,8 @@ from collections.abc import Collection
 
 from kernels_core.inspect.snapshots import Automaton, AutomatonState, RuleAutomaton
 from visualizers.assets import stylesheet
-from visualizers.dot import repeat_label
-from visualizers.geometry import BOX_HEIGHT, ENTRY, LABEL_LINE, RADIUS, Curve, Point
+from visualizers.dot import rule_title
+from visualizers.geometry import BOX_HEIGHT, ENTRY, LABEL_LINE, RADIUS, Curve, Point, Sketch
 from visualizers.glyphs import clip, html_escape
 from visualizers.layout import DEFAULT_MAX_STATES, PADDING, TIMEOUT, TITLE, Engine, Panel, Plan, plan
 
@@ -45,11 +45,12 @@ def to_svg(
 def render(automaton: Automaton, drawn: Plan, *, active: Collection[int] = (), standalone: bool = False) -> str:
     """Write a plan as SVG; `standalone` embeds the style sheet and draws a background."""
     width, height = drawn.width + 2 * MARGIN, drawn.height + 2 * MARGIN
-    size = f'width="{width:.0f}" height="{height:.0f}"' if standalone else ""
+    size = f'width="{width:.0f}" height="{height:.0f}" ' if standalone else ""
+    classes = "ms-svg ms-picture" if standalone else "ms-svg"
     lit = set(active)
     lit_rules = {k for k, rule in enumerate(automaton.rules) if any(state.id in lit for state in rule.states)}
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="ms-svg" role="img" {size} '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="{classes}" role="img" {size}'
         f'viewBox="0 0 {width:.0f} {height:.0f}" aria-label="automaton of {html_escape(automaton.root)}">'
     ]
     if standalone:
@@ -57,23 +58,30 @@ def render(automaton: Automaton, drawn: Plan, *, active: Collection[int] = (), s
         out.append('<rect class="paper" width="100%" height="100%" rx="6"/>')
     out.append(f'<g class="graph" transform="translate({MARGIN:g} {MARGIN:g})">')
     for panel in drawn.panels:
-        out.append(_panel(automaton, panel, lit, lit_rules, set(drawn.expanded), standalone))
+        out.append(_panel(automaton, panel, lit, lit_rules, set(drawn.expanded), standalone, drawn.engine))
     out.append("</g></svg>")
     return "".join(out)
 
 
 def _panel(
-    automaton: Automaton, panel: Panel, lit: set[int], lit_rules: set[int], expanded: set[int], titles: bool
+    automaton: Automaton,
+    panel: Panel,
+    lit: set[int],
+    lit_rules: set[int],
+    expanded: set[int],
+    titles: bool,
+    engine: Engine,
 ) -> str:
     rule = automaton.rules[panel.rule] if panel.rule is not None else None
     element = f'id="rule{panel.rule}" data-rule="{panel.rule}"' if rule is not None else 'id="calls"'
     out = [
         f'<g class="panel" {element} transform="translate({panel.x:.1f} {panel.y:.1f})">',
         f'<rect class="frame" width="{panel.width:.1f}" height="{panel.height:.1f}" rx="6"/>',
-        _title(rule, panel.width, folding=len(expanded) < len(automaton.rules)),
+        _title(rule, folding=len(expanded) < len(automaton.rules)),
         f'<g transform="translate({PADDING:g} {PADDING + TITLE:g})">',
     ]
-    out += [_edge(curve, titles) for curve in panel.drawing.curves]
+    # Graphviz puts labels beside their arrows, the built-in layout puts them on top: those get a plate to be read on.
+    out += [_edge(panel.sketch, curve, titles, plated=engine == "built-in") for curve in panel.drawing.curves]
     if ENTRY in panel.drawing.nodes:
         x, y = panel.drawing.nodes[ENTRY]
         out.append(f'<circle class="entry" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>')
@@ -85,17 +93,17 @@ def _panel(
     return "".join(out)
 
 
-def _title(rule: RuleAutomaton | None, width: float, *, folding: bool) -> str:
-    text = '<text class="title" x="12" y="20">'
+def _title(rule: RuleAutomaton | None, *, folding: bool) -> str:
     if rule is None:
-        return text + "rules and their calls</text>"
-    repeat = f' <tspan class="repeat">{repeat_label(rule.repeat)}</tspan>' if rule.repeat else ""
-    text += html_escape(clip(rule.rule, 40)) + repeat + "</text>"
+        return '<text class="title" x="12" y="20">rules and their calls</text>'
+    text = f'<text class="title" x="{36 if folding else 12}" y="20">'
+    name, laps = rule_title(rule)
+    repeat = f' <tspan class="repeat">{laps}</tspan>' if laps else ""
+    text += html_escape(clip(name, 40)) + repeat + "</text>"
     if folding:
         text += (
             f'<g class="fold" role="button" tabindex="0" aria-label="fold {html_escape(rule.rule)}">'
-            f'<rect x="{width - 30:.1f}" y="6" width="22" height="18" rx="4"/>'
-            f'<path d="M{width - 24:.1f} 15h10"/></g>'
+            '<rect x="8" y="7" width="20" height="17" rx="4"/><path d="M13 15.5h10"/></g>'
         )
     return text
 
@@ -134,7 +142,7 @@ def _rule(panel: Panel, name: str, at: Point, lit: set[int], expanded: set[int])
     )
 
 
-def _edge(curve: Curve, titled: bool) -> str:
+def _edge(sketch: Sketch, curve: Curve, titled: bool, *, plated: bool) -> str:
     edge = curve.edge
     entry = " from-entry" if edge.source == ENTRY else ""
     path = "M" + _xy(curve.points[0]) + "C" + " ".join(map(_xy, curve.points[1:]))
@@ -147,6 +155,11 @@ def _edge(curve: Curve, titled: bool) -> str:
     ]
     if curve.label is not None:
         x, y = curve.label
+        if plated and edge.source != edge.target:
+            w, h = sketch.label_size(edge)
+            out.append(
+                f'<rect class="plate" x="{x - w / 2:.1f}" y="{y - h / 2:.1f}" width="{w:.1f}" height="{h:.1f}"/>'
+            )
         top = y - (len(edge.lines) - 1) * LABEL_LINE / 2 + 3.5
         for number, line in enumerate(edge.lines):
             out.append(f'<text x="{x:.1f}" y="{top + number * LABEL_LINE:.1f}">{html_escape(line)}</text>')

@@ -13,6 +13,7 @@ from tests.visualizers import fixtures
 from tests.visualizers.bridge import Bridge
 from visualizers.live import AutomatonView, CounterView, FrontierView, LiveView, MaskMap, StepBar, TokenTable, to_page
 from visualizers.standalone import iframe
+from visualizers.svg import to_svg
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -125,6 +126,16 @@ class TestStandalone:
         page.wait_for_selector("html[data-ready]")
         for selector in (".ms-title", ".ms-muted", ".ms-row .glyph", ".ms-badge", ".ms-row .why", ".ms-svg text.title"):
             assert page.evaluate(CONTRAST, selector) >= 4.4, f"{selector} in the {theme} theme"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_picture_has_its_colours_wherever_it_is_put(page: Page, theme: str) -> None:
+    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+    page.set_content(to_svg(fixtures.automaton(), active=[3]))
+    fills = [page.locator(f"{state} .body").evaluate("node => getComputedStyle(node).fill") for state in ("#s2", "#s3")]
+    paper = page.locator(".paper").evaluate("node => getComputedStyle(node).fill")
+    assert len({*fills, paper}) == 2  # an unlit state is as the paper, a lit one is not
+    assert paper == ("rgb(255, 255, 255)" if theme == "light" else "rgb(21, 23, 27)")
 
 
 # WCAG contrast of a text against the nearest opaque background; a canvas turns any notation into bytes.

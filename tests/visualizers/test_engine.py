@@ -17,7 +17,7 @@ from visualizers import html
 from visualizers.glyphs import split_dot, split_rules
 from visualizers.live import AutomatonView, CounterView, FrontierView, MaskMap, TokenTable, to_page
 from visualizers.svg import to_svg
-from visualizers.tokens import KINDS, TokenIndex
+from visualizers.tokens import TokenIndex
 
 if TYPE_CHECKING:
     from pathlib import Path

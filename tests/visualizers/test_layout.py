@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, AutomatonState, RuleAutomaton
 from tests.visualizers import fixtures
 from visualizers import layout
-from visualizers.dot import GraphEdge, RuleGraph, call_graph, repeat_label, rule_graph, to_dot
+from visualizers.dot import GraphEdge, RuleGraph, call_graph, repeat_label, rule_graph, rule_title, to_dot
 from visualizers.geometry import ENTRY, RADIUS, Drawing, Sketch, sketch_calls, sketch_rule
 from visualizers.layered import layered
 
@@ -302,3 +302,6 @@ class TestDot:
 
     def test_repeat_labels(self) -> None:
         assert [repeat_label(repeat) for repeat in (None, (0, 8), (2, None))] == ["", "{0,8}", "{2,}"]
+        rule = fixtures.automaton().rules[4]
+        assert rule_title(rule) == ("char", "{0,8}")
+        assert rule_title(replace(rule, rule="char{0,8}")) == ("char", "{0,8}")
