@@ -38,9 +38,13 @@ def chromium() -> str:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Browser]:
-    """One headless Chromium for all browser tests: a process can hold one Playwright only."""
+    """A headless Chromium for the browser tests of one file.
+
+    Not for the whole session: while it is open Playwright keeps an event loop running in this thread, and tests
+    elsewhere could not call `asyncio.run`.
+    """
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

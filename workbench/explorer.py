@@ -76,6 +76,7 @@ class Explorer:
         self._grammar_error: Exception | None = None
         self._selected: int | None = None
         self._handling = False
+        self._recount = True
         self._drawn = 0.0
         self._drawing = threading.RLock()
         self._answers: dict[str, State] = {"editor": {}, "stepper": {}}
@@ -124,6 +125,9 @@ class Explorer:
         self.frontier.show(frontier)
         self.tokens.show(token_sets)
         self.mask.show(token_sets)
+        if self._recount:  # another grammar counts from its own beginning
+            self.counters.show(stats)
+            self._recount = False
         self.counters.show(stats)
         self._drawn = time.monotonic()
 
@@ -134,8 +138,12 @@ class Explorer:
     def close(self) -> None:
         """Let go of the session and of every widget; the session lives on."""
         self._forget()
-        for child in (*self.widget.children[0].children, self.widget.children[0], self.widget):
-            child.close()
+        boxes = [self.widget]
+        while boxes:
+            box = boxes.pop()
+            for child in getattr(box, "children", ()):
+                boxes.append(child)
+            box.close()
 
     def __enter__(self) -> Explorer:
         return self
@@ -172,7 +180,7 @@ class Explorer:
             self._grammar_error = error
             return
         self._grammar_error = None
-        self.automaton.automaton = self.session.automaton()
+        self._new_grammar()
         if self._typed is not None:  # what died before may live now
             reading = self.session.set_prefix(box_bytes(wanted))
         self._typed, self._reading = wanted, reading
@@ -210,11 +218,15 @@ class Explorer:
         if change in ("grammar", "tokenizer"):
             self._grammar_text, self._grammar_error = self.session.source, None
             self._selected = None
-            self.automaton.automaton = self.session.automaton()
+            self._new_grammar()
         self._typed = self._reading = None
         if change == "place" and self.session.is_running and time.monotonic() - self._drawn < REFRESH_SECONDS:
             return  # beginning and end of a run are always drawn
         self.refresh()
+
+    def _new_grammar(self) -> None:
+        self.automaton.automaton = self.session.automaton()
+        self._recount = True
 
     def _trouble(self) -> str:
         return "" if self.last_error is None else str(self.last_error) or type(self.last_error).__name__
@@ -232,12 +244,14 @@ class Explorer:
     # -- displays ----------------------------------------------------------------------------------------------------
 
     def _compose(self) -> ipywidgets.Box:
-        """The views in reading order; the style sheet lays them out in two columns where there is room."""
-        self.stepper.add_class("mx-wide")
-        self.editor.add_class("mx-side")
-        views = (self.editor, self.automaton, self.stepper, self.frontier, self.tokens, self.counters, self.mask)
+        """The views in reading order; the style sheet puts them in two columns where there is room."""
         ipywidgets.jslink((self.tokens, "selected_token"), (self.mask, "selected_token"))
-        grid = ipywidgets.Box(views)
+        self.editor.add_class("mx-side")
+        self.stepper.add_class("mx-wide")
+        left, right = ipywidgets.Box((self.frontier, self.counters)), ipywidgets.Box((self.tokens, self.mask))
+        left.add_class("mx-column")
+        right.add_class("mx-column")
+        grid = ipywidgets.Box((self.editor, self.automaton, self.stepper, left, right))
         grid.add_class("mx-grid")
         outer = ipywidgets.Box((grid,))
         outer.add_class("mx-explorer")

@@ -18,7 +18,11 @@ from tests.browser.lab import ROOT, Lab, open_notebook, run_all
 pytestmark = pytest.mark.browser
 
 SHOTS = ROOT / "build" / "screenshots"
-WIDE, NARROW = {"width": 1480, "height": 1720}, {"width": 620, "height": 1720}
+WIDE, NARROW = {"width": 1440, "height": 1760}, {"width": 620, "height": 2600}
+TO_TOP = """node => {
+  const outer = node.closest(".jp-WindowedPanel-outer");
+  outer.scrollTop += node.getBoundingClientRect().top - outer.getBoundingClientRect().top - 8;
+}"""
 OUTPUT_ERRORS = """() => [...window.jupyterapp.shell.currentWidget.content.model.cells]
   .flatMap((cell) => cell.sharedModel.outputs || [])
   .filter((output) => output.output_type === "error").map((output) => output.evalue)"""
@@ -36,6 +40,10 @@ class Tour:
         """The `number`-th explorer of the notebook, scrolled into view."""
         found = self.page.locator(".jp-OutputArea-output .mx-explorer").nth(number)
         found.scroll_into_view_if_needed(timeout=20_000)
+        # To the top of the notebook; scrollIntoView would move JupyterLab's own frame as well.
+        for _ in range(3):
+            found.evaluate(TO_TOP)
+            self.page.wait_for_timeout(100)
         return found
 
     def command(self, name: str, arguments: str = "{}") -> None:
@@ -158,6 +166,7 @@ def test_the_token_table_is_searched_and_explains(tour: Tour) -> None:
     expect(explorer.get_by_test_id("chosen")).to_contain_text("cannot come at byte 25")
     search.fill("")
     explorer.get_by_test_id("tab-accepted").click()
+    expect(explorer.get_by_test_id("token-row").first).to_be_visible()
 
 
 def test_a_nonsense_grammar_is_reported_in_place_and_the_last_good_one_stays(tour: Tour) -> None:
