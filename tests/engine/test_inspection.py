@@ -1,0 +1,201 @@
+"""Snapshots tell the truth: frontier, token sets, automata and counters, against the oracle and against each other."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernels_core import CompiledGrammar, GrammarMatcher, Options
+from kernels_core.grammar.ir import (
+    ByteSet,
+    Choice,
+    Empty,
+    GrammarIR,
+    Node,
+    Repeat,
+    Rule,
+    RuleRef,
+    Seq,
+)
+from kernels_core.inspect.snapshots import Automaton, TokenSets
+from tests.engine.driver import VARIANTS, compiled, mask
+from tests.engine.test_against_reference import CHECKS, OPTIONS, productive
+from tests.reference import ClassicItem, Recogniser, classic_items
+from tests.strategies import grammars, next_bytes, texts, vocabularies
+
+LITERAL_RULES = VARIANTS["nothing inlined or unrolled"]  # automata are then rule by rule what the grammar says
+
+
+@CHECKS
+@given(grammars().map(productive), vocabularies(), OPTIONS, st.data())
+def test_token_sets_add_up_to_the_mask(
+    ir: GrammarIR, vocab: list[bytes], options: Options, data: st.DataObject
+) -> None:
+    matcher = GrammarMatcher(compiled(ir, vocab, options))
+    for byte in data.draw(texts(Recogniser(ir))):
+        check_token_sets(matcher.token_sets(), matcher, vocab)
+        if not matcher.accept_string(bytes((byte,))):
+            break
+    check_token_sets(matcher.token_sets(), matcher, vocab)
+
+
+def check_token_sets(sets: TokenSets, matcher: GrammarMatcher, vocab: list[bytes]) -> None:
+    allowed = mask(matcher)
+    stop = len(vocab)
+    assert sets.allowed == tuple(sorted(allowed))
+    assert (sets.position, sets.vocab_size) == (matcher.position, stop + 1)
+    assert list(sets.vocab[:stop]) == vocab
+    assert sets.stop_allowed == (stop in allowed) == matcher.is_completed()
+    explained: set[int] = {stop} if sets.stop_allowed else set()
+    for entry in sets.states:
+        uncertain = [verdict.token_id for verdict in entry.uncertain]
+        assert list(entry.accepted) == sorted(set(entry.accepted))
+        assert uncertain == sorted(set(uncertain))
+        assert not set(uncertain) & set(entry.accepted)
+        assert len(entry.accepted) + len(uncertain) + entry.rejected_count == sets.vocab_size
+        for verdict in entry.uncertain:
+            assert verdict.token == vocab[verdict.token_id]
+            assert 0 < verdict.escape < len(verdict.token)
+            assert verdict.suffix == verdict.token[verdict.escape :]
+        explained.update(entry.accepted, (verdict.token_id for verdict in entry.uncertain if verdict.allowed))
+    assert explained == allowed
+    assert len(sets.rows()) == sum(len(entry.accepted) + len(entry.uncertain) for entry in sets.states)
+    assert {row["token_id"] for row in sets.rows() if row["allowed"]} == allowed - {stop}
+
+
+@CHECKS
+@given(grammars().map(productive), vocabularies(max_size=4), OPTIONS, st.data())
+def test_frontier_items_are_of_the_automaton(
+    ir: GrammarIR, vocab: list[bytes], options: Options, data: st.DataObject
+) -> None:
+    grammar = compiled(ir, vocab, options)
+    states = {state.id: state for rule in grammar.automaton().rules for state in rule.states}
+    bounds = {rule.rule: rule.repeat for rule in grammar.automaton().rules}
+    matcher = GrammarMatcher(grammar)
+    for byte in (*data.draw(texts(Recogniser(ir))), None):
+        frontier = matcher.frontier()
+        assert frontier.position == matcher.position
+        assert frontier.completed == matcher.is_completed()
+        assert len(frontier) > 0
+        assert len(set(frontier.items)) == len(frontier)
+        for item in frontier.items:
+            state = states[item.state]
+            assert (item.rule, item.scannable, item.accepting) == (state.rule, state.scannable, state.accepting)
+            assert item.dot == "   ".join(state.dots)
+            assert 0 <= item.origin <= frontier.position
+            repeat = bounds[item.rule]
+            assert item.counter >= 0
+            assert item.counter == 0 or repeat is not None
+            if repeat is not None:
+                assert item.counter <= repeat[0] if repeat[1] is None else item.counter < repeat[1]
+        if byte is None or not matcher.accept_string(bytes((byte,))):
+            break
+
+
+@CHECKS
+@given(grammars(large=False).map(productive), st.data())
+def test_frontier_is_the_textbooks(ir: GrammarIR, data: st.DataObject) -> None:
+    """Rule by rule, with origins and laps, the frontier is the set of a parser that knows no automata."""
+    grammar = compiled(ir, [b"a"], LITERAL_RULES)
+    repeats = {rule.rule: rule.repeat for rule in grammar.automaton().rules}
+    recogniser = Recogniser(grammar.grammar.ir)
+    matcher, state = GrammarMatcher(grammar), recogniser.start()
+    for byte in (*data.draw(texts(recogniser)), None):
+        shown = {
+            ClassicItem(item.rule.split("{")[0], repeats[item.rule], item.origin, item.counter)
+            for item in matcher.frontier().items
+        }
+        assert shown == classic_items(recogniser, state)
+        if byte is None or not matcher.accept_string(bytes((byte,))):
+            break
+        state = recogniser.advance(state, byte)
+
+
+@CHECKS
+@given(grammars().map(productive), OPTIONS, st.data())
+def test_the_automata_drawn_are_the_grammar(ir: GrammarIR, options: Options, data: st.DataObject) -> None:
+    """Read back as a grammar, the automaton snapshot has the same texts."""
+    grammar = compiled(ir, [b"a"], options)
+    before, after = Recogniser(ir), Recogniser(read_back(grammar.automaton()))
+    text = data.draw(texts(data.draw(st.sampled_from([before, after]))))
+    for end in range(len(text) + 1):
+        one, other = before.run(text[:end]), after.run(text[:end])
+        assert one.alive == other.alive
+        assert one.completed == other.completed
+    assert next_bytes(before, before.run(text)) == next_bytes(after, after.run(text))
+
+
+def read_back(automaton: Automaton) -> GrammarIR:
+    """One rule for each state: what can be read from there on to the end of its automaton."""
+    rules: dict[str, Rule] = {}
+    called = {rule.rule: rule for rule in automaton.rules}
+    assert len(called) == len(automaton.rules)
+    for rule in automaton.rules:
+        assert rule.start in {state.id for state in rule.states}
+        leaving: dict[int, list[Node]] = {state.id: [] for state in rule.states}
+        for state in rule.states:
+            if state.accepting:
+                leaving[state.id].append(Empty())
+        for edge in rule.edges:
+            first: Node
+            if edge.kind == "bytes":
+                first = ByteSet(tuple(sorted(edge.ranges)))
+            else:
+                assert edge.rule is not None
+                callee = called[edge.rule]
+                first = RuleRef(str(callee.start))
+                if callee.repeat is not None:
+                    first = Repeat(first, *callee.repeat)
+            leaving[edge.source].append(Seq((first, RuleRef(str(edge.target)))))
+        for state in rule.states:
+            assert state.scannable == any(edge.source == state.id and edge.kind == "bytes" for edge in rule.edges)
+            rules[str(state.id)] = Rule(str(state.id), Choice(tuple(leaving[state.id])))
+    return GrammarIR(rules, str(called[automaton.root].start))
+
+
+@CHECKS
+@given(grammars().map(productive), vocabularies(max_size=8), OPTIONS, st.data())
+def test_equal_numbers_are_equal_sets(ir: GrammarIR, vocab: list[bytes], options: Options, data: st.DataObject) -> None:
+    """Two texts that lead to sets with one number have the same mask, and the same next bytes by the reference."""
+    grammar = compiled(ir, vocab, options)
+    recogniser = Recogniser(ir)
+    seen: dict[int, tuple[set[int], list[int], bool]] = {}
+    for text in data.draw(st.lists(texts(recogniser, max_size=6), min_size=2, max_size=4)):
+        matcher, state = GrammarMatcher(grammar), recogniser.start()
+        for byte in (*text, None):
+            now = mask(matcher), next_bytes(recogniser, state), state.completed
+            assert seen.setdefault(matcher.frontier().set_id, now) == now
+            if byte is None or not matcher.accept_string(bytes((byte,))):
+                break
+            state = recogniser.advance(state, byte)
+
+
+@CHECKS
+@given(grammars().map(productive), vocabularies(max_size=8), OPTIONS, st.data())
+def test_nothing_is_computed_twice(ir: GrammarIR, vocab: list[bytes], options: Options, data: st.DataObject) -> None:
+    """A second matcher on the same text finds every step and every mask that the first one made."""
+    grammar = compiled(ir, vocab, options)
+    text = data.draw(texts(Recogniser(ir)))
+
+    def walk_along() -> tuple[int, int]:
+        """The numbers of steps and masks that were asked for."""
+        matcher = GrammarMatcher(grammar)
+        mask(matcher)
+        for at in range(len(text)):
+            if not matcher.accept_string(text[at : at + 1]):
+                return at + 1, at + 1
+            mask(matcher)
+        return len(text), len(text) + 1
+
+    def count(grammar: CompiledGrammar) -> dict[str, int]:
+        return {row["counter"]: row["value"] for row in grammar.cache_stats().rows()}
+
+    walk_along()
+    before = count(grammar)
+    steps, masks = walk_along()
+    after = count(grammar)
+    assert after.pop("mask_hits") - before.pop("mask_hits") == masks
+    assert after.pop("step_hits") - before.pop("step_hits") == steps
+    assert after == before
+    assert after["distinct_masks"] <= after["masks"] <= after["sets"]
+    assert after["states"] >= sum(len(rule.states) for rule in grammar.automaton().rules)
