@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 __all__ = [
     "BudgetExceededError",
     "DeadEndError",
@@ -12,8 +14,10 @@ __all__ = [
     "GrammarSyntaxError",
     "MaskscopeError",
     "MatcherTerminatedError",
+    "SchemaProblem",
     "TokenizerError",
     "UnsupportedFeatureError",
+    "UnsupportedSchemaError",
 ]
 
 
@@ -66,6 +70,37 @@ def _rebuild(
     kind: type[GrammarError], reason: str, source: str | None, offset: int | None, language: str
 ) -> GrammarError:
     return kind(reason, source, offset, language=language)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaProblem:
+    """One keyword of a JSON schema that cannot be compiled exactly.
+
+    `pointer` is the schema it stands in (a JSON pointer as a URI fragment), `lenient` says what `lenient=True` does
+    about it.
+    """
+
+    pointer: str
+    keyword: str
+    reason: str
+    lenient: str
+
+    def __str__(self) -> str:
+        return f"{self.pointer}, {self.keyword}: {self.reason} (lenient=True: {self.lenient})"
+
+
+class UnsupportedSchemaError(MaskscopeError, ValueError):
+    """A JSON schema has no exact grammar here, or no instance at all; `problems` lists every reason."""
+
+    def __init__(self, problems: tuple[SchemaProblem, ...]) -> None:
+        self.problems = problems
+        shown = "".join(f"\n  {problem}" for problem in problems[:20])
+        more = f"\n  ... and {len(problems) - 20} more" if len(problems) > 20 else ""
+        count = "one reason" if len(problems) == 1 else f"{len(problems)} reasons"
+        super().__init__(f"the schema cannot be compiled exactly, for {count}:{shown}{more}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return UnsupportedSchemaError, (self.problems,)
 
 
 class TokenizerError(MaskscopeError, ValueError):

@@ -37,6 +37,8 @@ def main() -> None:
     parser.add_argument("notebook", type=Path)
     parser.add_argument("page", type=Path)
     options = parser.parse_args()
+    if not options.notebook.is_file():
+        sys.exit(f"{options.notebook}: no such notebook")
     started = time.perf_counter()
     try:
         notebook = execute(options.notebook, options.page.parent / options.notebook.stem)

@@ -12,12 +12,11 @@ mkdir -p "$copy"
 git ls-files -z --cached --others --exclude-standard | tar --null --ignore-failed-read -cf - -T - | tar -xf - -C "$copy"
 cd "$copy"
 
-export MASKSCOPE_DEBUG=1
-export CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -O1 -g"
-export LDFLAGS="-fsanitize=address,undefined"
+export MASKSCOPE_SANITIZE=1
 "$python" setup.py --quiet build_ext --inplace
 
 # Python itself leaks on purpose at exit, and its own allocator would hide our mistakes from the sanitizer.
 export LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)"
 export PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=print_stacktrace=1
-exec "$python" -m pytest -p no:cacheprovider "${tests[@]}"
+# The report goes to standard error itself, which pytest must not keep to itself.
+exec "$python" -m pytest --capture=sys -p no:cacheprovider "${tests[@]}"

@@ -150,7 +150,8 @@ def _chips(index: TokenIndex, tab: Tab, count: int, limit: int) -> str:
 def cache_stats(snapshot: CacheStats) -> str:
     """All counters in three columns: interned objects, found and made, memory."""
     values = asdict(snapshot)
-    plain = ("states", "sets", "frames", "masks", "distinct_masks", "token_sets")
+    placed = {f"{name}_{kind}" for name in ("step", "mask", "token_set") for kind in ("hits", "misses", "bytes")}
+    plain = [name for name in values if name not in placed and name != "arena_bytes"]
     rates = []
     for name, label in (("step", "steps"), ("mask", "masks"), ("token_set", "token sets")):
         hits, misses = values[f"{name}_hits"], values[f"{name}_misses"]

@@ -87,7 +87,7 @@ def __dir__() -> list[str]:
 
 
 def _register_formatters() -> None:
-    """Inside IPython, snapshots get their displays; elsewhere nothing is imported."""
+    """Inside IPython, snapshots and grammars get their displays; elsewhere nothing is imported."""
     ipython = sys.modules.get("IPython")
     if ipython is not None and ipython.get_ipython() is not None:
         from visualizers import formatters

@@ -28,7 +28,7 @@ from workbench.desk import GrammarEditor, State, Stepper, box_bytes, box_text, e
 from workbench.history import Unit
 from workbench.reading import Reading
 from workbench.session import Change, Session
-from workbench.strip import ribbon_html, save_html
+from workbench.strip import grammar_html, ribbon_html, save_html
 
 if TYPE_CHECKING:
     from kernels_core import Grammar
@@ -248,7 +248,7 @@ class Explorer:
         session = self.session
         with session.held():
             parts = [
-                html.grammar(session.grammar),
+                grammar_html(session.source),
                 ribbon_html(session, self._reading),
                 html.automaton(session.automaton(), active=session.frontier().active_states()),
                 html.frontier(session.frontier()),

@@ -5,14 +5,17 @@ Read on: `workbench/session.py`.
 
 from __future__ import annotations
 
-from kernels_core import CompiledGrammar, GrammarMatcher
-from kernels_core.errors import TokenizerError
-from workbench.history import Place, Tape
+from typing import cast
+
+from kernels_core import CompiledGrammar, Grammar, GrammarMatcher
+from kernels_core.errors import GrammarError, TokenizerError
+from workbench.history import Place, Tape, Unit
 from workbench.reading import Reading, StepError
 from workbench.tokenizers import Tokenizer
 
 __all__ = [
     "Piece",
+    "as_unit",
     "bytes_of",
     "lay",
     "possible_bytes",
@@ -21,6 +24,7 @@ __all__ = [
     "shared_length",
     "single_bytes",
     "tokenise",
+    "with_source",
 ]
 
 Piece = tuple[bytes, int | None]
@@ -110,3 +114,26 @@ def bytes_of(text: str | bytes) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         raise StepError(f"character {error.start} is a lone surrogate, which UTF-8 cannot spell") from None
+
+
+def as_unit(by: str) -> Unit:
+    """`by` if it is "token" or "byte", else `ValueError`."""
+    if by in ("token", "byte"):
+        return cast(Unit, by)
+    raise ValueError(f"by must be 'token' or 'byte', not {by!r}")
+
+
+def with_source(grammar: Grammar | str, root: str) -> tuple[Grammar, str]:
+    """A grammar with the EBNF text that its spans point into: as it was typed, else (a regex, say) as it prints."""
+    if isinstance(grammar, str):
+        return Grammar.from_ebnf(grammar, root_rule_name=root), grammar
+    if not isinstance(grammar, Grammar):
+        raise TypeError(f"a grammar is EBNF text or a Grammar, not {type(grammar).__name__}")
+    root = grammar.ir.root
+    try:
+        if Grammar.from_ebnf(grammar.source, root_rule_name=root) == grammar:
+            return grammar, grammar.source
+    except GrammarError:
+        pass  # made from another language
+    printed = str(grammar)
+    return Grammar.from_ebnf(printed, root_rule_name=root), printed

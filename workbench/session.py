@@ -35,6 +35,7 @@ from kernels_core import (
 from workbench.history import Place, Step, Tape, Unit
 from workbench.reader import (
     Piece,
+    as_unit,
     bytes_of,
     lay,
     possible_bytes,
@@ -43,6 +44,7 @@ from workbench.reader import (
     shared_length,
     single_bytes,
     tokenise,
+    with_source,
 )
 from workbench.reading import Candidate, Reading, StepError
 from workbench.run import Run, RunError
@@ -83,11 +85,10 @@ class Session:
         self._lock = threading.RLock()
         self._observers: list[Callable[[Change], None]] = []
         self._options = options
-        self._root = root_rule_name
         self._tokenizer = load_tokenizer(tokenizer)
         self._compiler = GrammarCompiler(self._tokenizer.info, options=options)
-        self._source = _source_of(grammar)
-        self._compiled = self._compiler.compile_grammar(_as_grammar(grammar, root_rule_name))
+        parsed, self._source = with_source(grammar, root_rule_name)
+        self._compiled = self._compiler.compile_grammar(parsed)
         self._matcher = GrammarMatcher(self._compiled)
         self._tape = Tape()
         self._place = Place(0)
@@ -133,6 +134,12 @@ class Session:
                 f"<Session: {rules} rules, {self._tokenizer.name} ({self._tokenizer.info.vocab_size:,} tokens); "
                 f"step {self.index} of {len(self._tape)}, byte {position}: {shown.decode(errors='replace')!r}{state}>"
             )
+
+    def _repr_html_(self) -> str:
+        from workbench.strip import ribbon_html
+
+        with self._lock:
+            return ribbon_html(self)
 
     # -- where it is -------------------------------------------------------------------------------------------------
 
@@ -270,11 +277,11 @@ class Session:
 
     def back(self, by: Unit = "token") -> bool:
         """Go back one token (or byte) without forgetting it; False at the beginning."""
-        return self._move_to(lambda: self._tape.before(self._place, _unit(by)))
+        return self._move_to(lambda: self._tape.before(self._place, as_unit(by)))
 
     def forward(self, by: Unit = "token") -> bool:
         """Go forward again through what was undone; False at the end of the history."""
-        return self._move_to(lambda: self._tape.after(self._place, _unit(by)))
+        return self._move_to(lambda: self._tape.after(self._place, as_unit(by)))
 
     def undo(self) -> bool:
         """`back("token")`: take back the last step."""
@@ -331,7 +338,7 @@ class Session:
         data = bytes_of(text)
         with self._lock:
             pieces, note = single_bytes(data), ""
-            if _unit(by) == "token":
+            if as_unit(by) == "token":
                 pieces, note = tokenise(data, self._tokenizer)
             tape, reading = lay(self._compiled, pieces, note)
             self._arrive(tape)
@@ -366,16 +373,18 @@ class Session:
     def set_grammar(self, grammar: Grammar | str, *, root_rule_name: str | None = None) -> Reading:
         """Compile another grammar and read the present text under it, as far as it goes.
 
+        `root_rule_name` is for EBNF text, and by default the present grammar's.
+
         A grammar that does not compile raises (`GrammarSyntaxError` shows the place) and changes nothing.
         """
         with self._lock:
-            root = root_rule_name or self._root
-            compiled = self._compiler.compile_grammar(_as_grammar(grammar, root))
+            parsed, source = with_source(grammar, root_rule_name or self.grammar.ir.root)
+            compiled = self._compiler.compile_grammar(parsed)
             taken = self._tape.steps[: self._tape.index(self._place)]
             pieces: list[Piece] = [(step.data, step.token_id) for step in taken if not step.stop]
             pieces += single_bytes(self.text[sum(len(data) for data, _ in pieces) :])
             tape, reading = lay(compiled, pieces)
-            self._compiled, self._source, self._root = compiled, _source_of(grammar), root
+            self._compiled, self._source = compiled, source
             self._matcher = GrammarMatcher(compiled)
             self._arrive(tape)
         self._tell("grammar")
@@ -587,21 +596,3 @@ class Session:
         if not 0 <= token_id < info.vocab_size:
             raise StepError(f"token {token_id} is outside the vocabulary, which has ids 0 to {info.vocab_size - 1:,}")
         return bytes(info.decoded_vocab[token_id])
-
-
-def _unit(by: str) -> Unit:
-    if by in ("token", "byte"):
-        return cast(Unit, by)
-    raise ValueError(f"by must be 'token' or 'byte', not {by!r}")
-
-
-def _as_grammar(grammar: Grammar | str, root: str) -> Grammar:
-    if isinstance(grammar, Grammar):
-        return grammar
-    if isinstance(grammar, str):
-        return Grammar.from_ebnf(grammar, root_rule_name=root)
-    raise TypeError(f"a grammar is EBNF text or a Grammar, not {type(grammar).__name__}")
-
-
-def _source_of(grammar: Grammar | str) -> str:
-    return grammar if isinstance(grammar, str) else str(grammar)

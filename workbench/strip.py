@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from workbench.session import Session
     from workbench.trace import Trace
 
-__all__ = ["ribbon_html", "save_html", "trace_html"]
+__all__ = ["grammar_html", "ribbon_html", "save_html", "trace_html"]
 
 MAX_CHIPS = 400
 MAX_GLYPH = 40
@@ -42,13 +42,18 @@ def ribbon_html(session: Session, reading: Reading | None = None) -> str:
     message = ""
     if reading is not None and not reading.ok:
         chips.append(_chip(glyph(reading.text[reading.read :]), RED, "refused", struck=True))
-        message = f'<pre style="font-size:12px;margin:4px 0">{html_escape(str(reading))}</pre>'
+        message = _pre(str(reading))
     state = "stopped" if session.is_terminated else "may end here" if session.is_completed else "must go on"
     facts = (
         f"byte {position:,} · step {index:,} of {len(session.steps):,} · {len(session.allowed_ids()):,} tokens allowed"
     )
     head = f'<b>Text</b><span style="opacity:0.7"> · {facts} · {state}</span>'
     return _block(head, " ".join(chips) or '<span style="opacity:0.7">nothing read yet</span>', message)
+
+
+def grammar_html(source: str) -> str:
+    """A grammar's text as it was typed."""
+    return _block("<b>Grammar</b>", _pre(source), "")
 
 
 def trace_html(trace: Trace) -> str:
@@ -70,7 +75,7 @@ def trace_html(trace: Trace) -> str:
     message = ""
     if trace.reason:
         said = str(trace.died) if trace.died is not None else trace.reason
-        message = f'<pre style="font-size:12px;margin:4px 0">{html_escape(said)}</pre>'
+        message = _pre(said)
     head = f'<b>Trace</b><span style="opacity:0.7"> · {facts}</span> {verdict}'
     return _block(head, " ".join(chips), message)
 
@@ -109,6 +114,11 @@ def _chip(text: str, colour: str, title: str, *, struck: bool = False) -> str:
 def _badge(text: str, colour: str) -> str:
     style = f"background-color:rgba({colour},0.2);border-radius:9px;padding:1px 7px;font-size:11px"
     return f'<span style="{style}">{text}</span>'
+
+
+def _pre(text: str) -> str:
+    style = "font-family:monospace;font-size:12px;line-height:1.45;white-space:pre-wrap;margin:4px 0"
+    return f'<pre style="{style}">{html_escape(text)}</pre>'
 
 
 def _block(head: str, chips: str, message: str) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from visualizers.glyphs import glyph
+from visualizers.standalone import iframe
 from workbench.reading import Reading
 from workbench.strip import save_html, trace_html
 
@@ -24,7 +25,21 @@ if TYPE_CHECKING:
     from kernels_core.inspect.snapshots import Automaton, Frontier
     from workbench.generation import Generation, Step
 
-__all__ = ["Trace"]
+__all__ = ["Page", "Trace"]
+
+
+@dataclass(frozen=True)
+class Page:
+    """HTML that displays itself in a notebook; `text` is what a terminal shows."""
+
+    document: str = field(repr=False)
+    text: str
+
+    def _repr_html_(self) -> str:
+        return self.document
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -78,14 +93,18 @@ class Trace:
         frame["items"] = sizes + [None] * (len(frame) - len(sizes))
         return frame
 
-    def to_html(self, *, title: str = "Maskscope trace") -> str:
-        """The run as one HTML document: the automaton and the frontier, stepped by the arrow keys, without Python."""
+    def to_html(self, *, title: str = "Maskscope trace", heading: bool = True) -> str:
+        """The run as one HTML document: the automaton and the frontier, stepped by the arrow keys, without Python.
+
+        Without `heading` it has no title line and no margins, as in a frame.
+        """
         from visualizers.live import AutomatonView, FrontierView, to_page
 
         automaton, frontier = AutomatonView(self.automaton), FrontierView()
         automaton.play(self.frontiers)
         frontier.play(self.frontiers)
-        document = to_page([automaton, frontier], title=title, labels=["before the first token", *self._labels()])
+        labels = ["before the first token", *self._labels()]
+        document = to_page([automaton, frontier], title=title, labels=labels, heading=heading)
         automaton.close()
         frontier.close()
         return document
@@ -98,6 +117,10 @@ class Trace:
     def save(self, path: str | Path, *, title: str = "Maskscope trace") -> Path:
         """Write `to_html()` to `path`, which must end in `.html`; returns the path."""
         return save_html(path, self.to_html(title=title))
+
+    def show(self, *, height: int = 640) -> Page:
+        """The same page in a frame, `height` pixels high, for the notebook: step with the arrow keys."""
+        return Page(iframe(self.to_html(heading=False), height=height), repr(self))
 
     def _repr_html_(self) -> str:
         return trace_html(self)

@@ -22,6 +22,7 @@ from .ir import (
     Choice,
     Empty,
     GrammarIR,
+    Literal,
     Never,
     Node,
     Repeat,
@@ -38,6 +39,7 @@ from .nodes import MAX_REPEAT, fold, rebuild
 __all__ = [
     "MAX_DEPTH",
     "MAX_NESTING",
+    "MAX_NODES",
     "call_graph",
     "check",
     "components",
@@ -50,6 +52,8 @@ __all__ = [
 
 # Groups in groups, as they are written or would be printed.
 MAX_NESTING = 1000
+# Nodes that share children can stand for a tree of exponential size.
+MAX_NODES = 2_000_000
 # Depth of one rule's tree: a group has at most a repeat, a choice and a sequence.
 MAX_DEPTH = 4 * MAX_NESTING
 
@@ -188,13 +192,14 @@ def _derivable(ir: GrammarIR, holds: Callable[[Node], bool]) -> frozenset[str]:
     return frozenset(found)
 
 
-def check(ir: GrammarIR, language: str = "EBNF") -> None:
-    """Raise `GrammarError` for an IR that breaks an invariant: names, undefined rules, ranges, bounds, depth.
+def check(ir: GrammarIR) -> None:
+    """Raise `GrammarError` for an IR that breaks an invariant: names, undefined rules, ranges, bounds, depth, size.
 
     Front-ends keep these by construction; this is for an IR that was built by hand.
     """
     if ir.root not in ir.rules:
-        raise GrammarError(undefined(ir.root, ir.rules, role="root rule"), language=language)
+        raise GrammarError(undefined(ir.root, ir.rules, role="root rule"))
+    visited = 0
     for name, rule in ir.rules.items():
         if name != rule.name:
             raise GrammarError(f"the rule {rule.name!r} is filed under the name {name!r}")
@@ -204,13 +209,16 @@ def check(ir: GrammarIR, language: str = "EBNF") -> None:
         while stack:
             node, depth, groups = stack.pop()
             problem = _problem(node, ir)
+            visited += 1
+            if visited > MAX_NODES:
+                raise GrammarError(f"more than {MAX_NODES:,} nodes, counting shared ones each time")
             if depth > MAX_DEPTH:
                 problem = f"nested deeper than {MAX_DEPTH:,} nodes"
             elif groups > MAX_NESTING:
                 problem = f"nested deeper than {MAX_NESTING:,} groups"
             if problem:
                 offset = node.span.start if node.span else None
-                raise GrammarError(f"in rule {name!r}: {problem}", ir.source or None, offset, language=language)
+                raise GrammarError(f"in rule {name!r}: {problem}", ir.source or None, offset)
             stack += [(child, depth + 1, groups + _is_grouped(node, child)) for child in children(node)]
 
 
@@ -227,8 +235,11 @@ def _problem(node: Node, ir: GrammarIR) -> str | None:
             return undefined(name, ir.rules)
         case CharSet(ranges) | ByteSet(ranges):
             last = 0xFF if isinstance(node, ByteSet) else MAX_CODE_POINT
-            if any(not 0 <= low <= high <= last for low, high in ranges):
-                return f"a range of {node!r} is not within 0..{last:#x}"
+            for low, high in ranges:
+                if not 0 <= low <= high <= last:
+                    return f"the range {low}..{high} is not within 0..{last:#x}"
+        case Seq(()) | Choice(()) | Literal(b""):
+            return f"an empty {type(node).__name__}; write Empty() or Never()"
         case Repeat(_, minimum, maximum):
             if not 0 <= minimum <= MAX_REPEAT or not (maximum is None or minimum <= maximum <= MAX_REPEAT):
                 return f"repeat bounds {minimum}..{maximum} are not within 0 <= minimum <= maximum <= {MAX_REPEAT:,}"

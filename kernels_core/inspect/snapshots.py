@@ -72,7 +72,7 @@ class RuleAutomaton:
     span: tuple[int, int] | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Automaton:
     """All rule automata of a compiled grammar, root first."""
 
@@ -82,6 +82,9 @@ class Automaton:
 
     def state_count(self) -> int:
         return sum(len(rule.states) for rule in self.rules)
+
+    def __repr__(self) -> str:
+        return f"Automaton(root={self.root!r}, {len(self.rules)} rules, {self.state_count()} states)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,7 @@ class _Table:
         return pd.DataFrame(self.rows())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Frontier(_Table):
     """The Earley set after `position` bytes.
 
@@ -141,6 +144,13 @@ class Frontier(_Table):
     def __len__(self) -> int:
         return len(self.items)
 
+    def __repr__(self) -> str:
+        end = ", may end here" if self.completed else ""
+        return f"Frontier(after {self.position} bytes, set {self.set_id}, {len(self.items)} items{end})"
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *map(str, self.items)])
+
 
 @dataclass(frozen=True, slots=True)
 class TokenVerdict:
@@ -156,7 +166,7 @@ class TokenVerdict:
     allowed: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StateTokens:
     """Accepted / rejected / uncertain tokens of one scannable state (paper: adaptive token mask cache).
 
@@ -175,8 +185,12 @@ class StateTokens:
     nbytes: int
     cached: bool
 
+    def __repr__(self) -> str:
+        kinds = f"{len(self.accepted)} accepted, {len(self.uncertain)} uncertain, {self.rejected_count} rejected"
+        return f"StateTokens(state {self.state} of {self.rule}: {kinds})"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class TokenSets(_Table):
     """The mask of the current step, grouped by reason: one `StateTokens` for each scannable state of the frontier.
 
@@ -189,6 +203,11 @@ class TokenSets(_Table):
     stop_allowed: bool
     vocab_size: int
     vocab: tuple[bytes, ...]
+
+    def __repr__(self) -> str:
+        # A vocabulary has no place in one line: it holds a hundred thousand tokens.
+        allowed = f"{len(self.allowed)} of {self.vocab_size} tokens allowed"
+        return f"TokenSets(after {self.position} bytes, {allowed}, {len(self.states)} scannable states)"
 
     def rows(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []

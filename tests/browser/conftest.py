@@ -14,35 +14,11 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
 
-ROOT = Path(__file__).resolve().parents[2]
-TOKEN = "maskscope"
-KERNEL_IDLE = """() => {
-  const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
-  return kernel && kernel.status === "idle" && kernel.connectionStatus === "connected";
-}"""
-# Every code cell has an execution count and none is waiting.
-ALL_RUN = """() => {
-  const cells = [...window.jupyterapp.shell.currentWidget.content.model.cells];
-  const code = cells.filter((cell) => cell.type === "code" && cell.sharedModel.source.trim());
-  return code.every((cell) => cell.executionState !== "running" && cell.executionCount > 0);
-}"""
-
-
-@dataclass(frozen=True)
-class Lab:
-    """A running JupyterLab: its address and the folder it serves."""
-
-    address: str
-    folder: Path
-
-    def url(self, notebook: str) -> str:
-        return f"{self.address}/lab/tree/{notebook}?token={TOKEN}&reset"
+from tests.browser.lab import ROOT, TOKEN, Lab
 
 
 @pytest.fixture(scope="session")
@@ -77,7 +53,7 @@ def lab(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab
         server = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
     try:
         _wait_until_up(f"{address}/api?token={TOKEN}", server, home / "server.log")
-        yield Lab(address, folder)
+        yield Lab(address, folder, home / "server.log")
     finally:
         server.terminate()
         try:
@@ -98,17 +74,3 @@ def _wait_until_up(address: str, server: subprocess.Popen[bytes], log: Path) -> 
         except (urllib.error.URLError, OSError):
             time.sleep(0.2)
     pytest.fail(f"JupyterLab did not come up in 60 s:\n{log.read_text()[-2000:]}")
-
-
-def open_notebook(page: Page, lab: Lab, notebook: str) -> None:
-    """Open a notebook and wait for its kernel."""
-    page.goto(lab.url(notebook))
-    # The page says "idle" before there is a kernel at all, so ask the kernel itself.
-    page.wait_for_function(KERNEL_IDLE, timeout=60_000)
-
-
-def run_all(page: Page, *, timeout_s: float = 120) -> None:
-    """Run every cell and wait for the last.  The command's promise may never settle, so it is not awaited."""
-    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); return 1; }")
-    page.wait_for_function(ALL_RUN, timeout=timeout_s * 1000)
-    page.wait_for_function(KERNEL_IDLE, timeout=30_000)

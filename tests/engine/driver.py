@@ -1,7 +1,7 @@
 """What the engine's tests share: compile a grammar for a list of tokens, read a mask as a set of ids.
 
 The vocabulary given gets one more token, the stop token, whose id is `len(vocab)`.  `VARIANTS` are options that change
-how a grammar is lowered and must change nothing else.
+how a grammar is lowered, or what is computed from what, and must change nothing else.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernels_core import (
     CompiledGrammar,
+    DeadEndError,
     Grammar,
     GrammarCompiler,
     GrammarMatcher,
@@ -21,15 +23,16 @@ from kernels_core import (
 )
 from kernels_core.grammar.ir import GrammarIR
 
-__all__ = ["STOP", "VARIANTS", "compiled", "mask", "tokenizer"]
+__all__ = ["STOP", "VARIANTS", "compiled", "mask", "mask_row", "tokenizer"]
 
 STOP = b"<stop>"
+NOISE = 0x5A5A5A5A
 VARIANTS = {
     "default": Options(),
-    "nothing inlined or unrolled": Options(inline_limit=0, unroll_limit=0),
-    "nothing inlined, small counts unrolled": Options(inline_limit=0),
-    "small rules inlined, nothing unrolled": Options(unroll_limit=0),
-    "much inlined and unrolled": Options(inline_limit=400, unroll_limit=400),
+    "nothing inlined or unrolled": Options(inline_limit=0, unroll_limit=0, differential_masks=False),
+    "nothing inlined, small counts unrolled": Options(inline_limit=0, differential_from=0),
+    "small rules inlined, nothing unrolled": Options(unroll_limit=0, cross_grammar_cache=False, differential_from=0),
+    "much inlined and unrolled": Options(inline_limit=400, unroll_limit=400, differential_from=0),
 }
 
 
@@ -46,15 +49,28 @@ def compiled(grammar: Grammar | GrammarIR, vocab: Sequence[bytes], options: Opti
 
 
 def mask(matcher: GrammarMatcher) -> set[int]:
-    """Ids the matcher allows now.  The row is filled with noise first: every bit of it has to be written."""
+    """Ids the matcher allows now; see `mask_row`."""
+    return set(np.flatnonzero(mask_row(matcher)).tolist())
+
+
+def mask_row(matcher: GrammarMatcher) -> NDArray[np.bool_]:
+    """Whether the matcher allows each id now.  The row is filled with noise first: every bit of it has to be written.
+
+    None at all is what the matcher has to call a dead end, and then the row has to be as it was.
+    """
     size = matcher.compiled.tokenizer_info.vocab_size
     rows = allocate_token_bitmask(3, size)
-    rows[:] = 0x5A5A5A5A
-    needed = matcher.fill_next_token_bitmask(rows, 1)
-    assert (rows[0] == 0x5A5A5A5A).all(), "a row that was not asked for was written"
-    assert (rows[2] == 0x5A5A5A5A).all(), "a row that was not asked for was written"
-    bits = np.unpackbits(rows[1].view(np.uint8), bitorder="little")
+    rows[:] = NOISE
+    try:
+        needed = matcher.fill_next_token_bitmask(rows, 1)
+    except DeadEndError:
+        assert (rows == NOISE).all(), "a dead end wrote to the mask"
+        return np.zeros(size, dtype=bool)
+    assert (rows[0] == NOISE).all(), "a row that was not asked for was written"
+    assert (rows[2] == NOISE).all(), "a row that was not asked for was written"
+    bits = np.unpackbits(rows[1].view(np.uint8), bitorder="little").astype(bool)
+    allowed = bits[:size]
     assert not bits[size:].any() or not needed, "a bit past the vocabulary is set"
-    allowed = set(np.flatnonzero(bits[:size]).tolist())
-    assert needed or allowed == set(range(size)), "a mask that forbids something was said to be needless"
+    assert needed or allowed.all(), "a mask that forbids something was said to be needless"
+    assert allowed.any(), "an empty mask instead of a DeadEndError"
     return allowed

@@ -114,3 +114,22 @@ def test_a_missing_library_is_named() -> None:
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'maskscope[generate]'" in result.stdout
+
+
+def test_small_models_run_on_one_thread_and_large_ones_on_torchs_own(
+    tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from workbench.generation import model as module
+
+    tiny.start()
+    assert torch.get_num_threads() == 1
+    monkeypatch.setattr(module, "SMALL", 0)
+    monkeypatch.setattr(module, "_THREADS", 2)
+    tiny.start()
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(3)
+    tiny.start()
+    assert torch.get_num_threads() == 3, "a number set by hand is left alone"
+    monkeypatch.undo()
+    tiny.start()
+    assert torch.get_num_threads() == 1

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kernels_core.errors import GrammarError
 from kernels_core.grammar import Grammar, analysis
-from kernels_core.grammar.ir import CharSet, GrammarIR, Literal, Node, Repeat, Rule, RuleRef
+from kernels_core.grammar.ir import CharSet, GrammarIR, Literal, Node, Repeat, Rule, RuleRef, Seq
 from tests.reference import Recogniser
 from tests.strategies import EXAMPLES, grammars, texts
 
@@ -158,6 +158,8 @@ def test_long_rules_are_broken_before_their_alternatives() -> None:
         ("root", {"root": CharSet(((5, 4),))}, "not within"),
         ("root", {"root": CharSet(((0, 0x110000),))}, "not within"),
         ("root", {"root": Repeat(Literal(b"x"), 3, 2)}, "repeat bounds"),
+        ("root", {"root": Literal(b"")}, "an empty Literal"),
+        ("root", {"root": Repeat(Seq(()), 0, 1)}, "an empty Seq"),
     ],
 )
 def test_an_ir_built_by_hand_is_checked(root: str, rules: dict[str, Node], message: str) -> None:

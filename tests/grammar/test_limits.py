@@ -7,7 +7,7 @@ import pytest
 
 from kernels_core.errors import GrammarError, GrammarSyntaxError
 from kernels_core.grammar import Grammar, analysis
-from kernels_core.grammar.ir import GrammarIR, Literal, Node, Repeat, Rule, RuleRef, Seq
+from kernels_core.grammar.ir import Choice, GrammarIR, Literal, Node, Repeat, Rule, RuleRef, Seq
 
 
 def nested(depth: int) -> str:
@@ -65,11 +65,31 @@ def test_trees_built_by_hand_have_the_same_limits() -> None:
         grammar(flat)
 
 
+def test_a_small_graph_of_shared_nodes_is_a_large_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    def doubled(times: int) -> GrammarIR:
+        node: Node = Literal(b"a")
+        for _ in range(times):
+            node = Seq((node, node))
+        return GrammarIR({"root": Rule("root", node)}, "root")
+
+    monkeypatch.setattr(analysis, "MAX_NODES", 1000)
+    assert str(Grammar(doubled(8))) == f'root ::= "{"a" * 256}"\n'
+    with pytest.raises(GrammarError, match="more than 1,000 nodes"):
+        Grammar(doubled(9))
+
+
 def test_a_hundred_thousand_alternatives() -> None:
-    text = "root ::= " + " | ".join(f'"w{i}" x' for i in range(100_000)) + '\nx ::= "y"'
-    grammar = Grammar.from_ebnf(text)
-    body = grammar.ir.rules["root"].body
-    assert len(body.items) == 100_000  # type: ignore[union-attr]
+    words = [f'"w{i}"' for i in range(100_000)]
+    body = Grammar.from_ebnf(f"root ::= {' | '.join(words)}").ir.rules["root"].body
+    assert isinstance(body, Choice)
+    assert len(body.items) == 100_000
+    body = Grammar.from_regex("|".join(f"w{i}x?" for i in range(100_000))).ir.rules["root"].body
+    assert isinstance(body, Choice)
+    assert len(body.items) == 100_000
+
+
+def test_many_alternatives_print_and_return() -> None:
+    grammar = Grammar.from_ebnf("root ::= " + " | ".join(f'"w{i}" x' for i in range(10_000)) + '\nx ::= "y"')
     assert Grammar.from_ebnf(str(grammar)) == grammar
 
 

@@ -38,6 +38,13 @@ def test_readme_examples_run() -> None:
     assert lines[-2].endswith("</tool_call>")
 
 
+def test_files_named_in_the_map_exist() -> None:
+    """`room/file.py` in ARCHITECTURE.md, from the root or from kernels_core."""
+    named = re.findall(r"`([\w/]+\.(?:pyx|py|toml|ipynb))`", (ROOT / "ARCHITECTURE.md").read_text())
+    assert len(named) > 10
+    assert not [name for name in named if not any((base / name).is_file() for base in (ROOT, ROOT / "kernels_core"))]
+
+
 def test_readme_stays_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 120
 

@@ -1,19 +1,24 @@
 """Textbook Earley items, read off the reference recogniser: which rule, begun where, has got to this set.
 
 The recogniser keeps an item for each node of the grammar.  A textbook item belongs to a rule; it is in a set when some
-node of the rule's body, at whatever depth below it, is.  Counted repetitions stand for themselves, with their laps.
+node of the rule's body, at whatever depth below it, is.  Repetitions whose laps are counted
+stand for themselves.
 
 Read on: `recogniser` (the sets), `tests/engine/test_inspection.py` (who compares with this).
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
-from kernels_core.grammar.ir import Repeat
+from kernels_core.grammar.ir import ByteSet, CharSet, Literal, Repeat
 from tests.reference.recogniser import EarleySet, Recogniser
 
-__all__ = ["ClassicItem", "classic_items", "is_counted"]
+__all__ = ["ClassicItem", "classic_items"]
+
+Bounds = tuple[int, int | None]
+Counted = tuple[str, Bounds]
 
 
 class ClassicItem(NamedTuple):
@@ -24,38 +29,68 @@ class ClassicItem(NamedTuple):
     """
 
     rule: str
-    bounds: tuple[int, int | None] | None
+    bounds: Bounds | None
     origin: int
     counter: int
 
 
-def is_counted(repeat: Repeat) -> bool:
-    """Whether the laps have to be counted at all; a star, a plus and nothing at all need no counter."""
-    return repeat.maximum != 0 and not (repeat.maximum is None and repeat.minimum <= 1)
+def classic_items(
+    recogniser: Recogniser, state: EarleySet, counted: Collection[Counted], *, reading: bool
+) -> set[ClassicItem]:
+    """The items of the set after some text, as `state` stands for it; the grammar has to be in normal form.
 
-
-def classic_items(recogniser: Recogniser, state: EarleySet) -> set[ClassicItem]:
-    """The items of the set after some text, as `state` stands for it."""
+    With `reading`, items that can only match the empty text are left out: a parser may step over them.
+    `counted` names the repetitions that stand for themselves, by rule and bounds; others belong to their rule.
+    """
+    reads = _reads(recogniser)
     bodies = {number: name for name, number in recogniser.bodies.items()}
+
+    def standing(node: int) -> Counted | None:
+        """The rule and bounds of `node` if it is a repetition that stands for itself."""
+        repeat = recogniser.nodes[node]
+        if not isinstance(repeat, Repeat):
+            return None
+        minimum = 0 if recogniser.nullable[recogniser.parts[node][0]] else repeat.minimum
+        label = recogniser.rule_of[node], (minimum, repeat.maximum)
+        return label if label in counted else None
+
     found: set[ClassicItem] = set()
     seen: set[tuple[int, EarleySet]] = set()
-    agenda = [(item.node, item.origin) for item in state.items]
+    # Between two laps it is the repetition that is here, and not the rule around it, which waits where it began.
+    agenda = [
+        (item.node, item.origin)
+        for item in state.items
+        if item.origin is state or recogniser.is_whole(item) or standing(item.node) is None
+    ]
     while agenda:
         node, origin = agenda.pop()
         if (node, origin) in seen:
             continue
         seen.add((node, origin))
+        if reading and not reads[node]:
+            continue
         if node in bodies:
             found.add(ClassicItem(bodies[node], None, origin.position, 0))
             continue
         for waiter in origin.waiting.get(node, ()):
-            above = recogniser.nodes[waiter.node]
-            if isinstance(above, Repeat) and is_counted(above):
-                assert isinstance(waiter.progress, int)
-                minimum = 0 if recogniser.nullable[node] else above.minimum
-                laps = min(waiter.progress, minimum) if above.maximum is None else waiter.progress
-                bounds = (minimum, above.maximum)
-                found.add(ClassicItem(recogniser.rule_of[waiter.node], bounds, waiter.origin.position, laps))
-            else:
+            label = standing(waiter.node)
+            if label is None:
                 agenda.append((waiter.node, waiter.origin))
+                continue
+            rule, bounds = label
+            assert isinstance(waiter.progress, int)
+            laps = min(waiter.progress, bounds[0]) if bounds[1] is None else waiter.progress
+            found.add(ClassicItem(rule, bounds, waiter.origin.position, laps))
     return found
+
+
+def _reads(recogniser: Recogniser) -> list[bool]:
+    """Whether each node has a text that is not empty (in a grammar whose nodes are all productive)."""
+    reads = [isinstance(node, Literal | CharSet | ByteSet) for node in recogniser.nodes]
+    changed = True
+    while changed:
+        changed = False
+        for index in range(len(reads)):
+            if not reads[index] and any(reads[part] for part in recogniser.parts[index]):
+                reads[index] = changed = True
+    return reads

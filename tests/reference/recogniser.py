@@ -27,7 +27,6 @@ from kernels_core.grammar.ir import (
     RuleRef,
     Seq,
     children,
-    walk,
 )
 
 __all__ = ["EarleySet", "Item", "Recogniser", "code_points_starting"]
@@ -69,21 +68,37 @@ class EarleySet:
 
 
 class Recogniser:
-    """Answers questions about the language of `ir`; immutable once made, so it may be shared."""
+    """Answers questions about the language of `ir`; immutable once made, so it may be shared.
+
+    Nodes have numbers: `nodes[n]`, its `parts[n]` (of a call: the body it calls), the rule it stands in, `rule_of[n]`.
+    """
 
     def __init__(self, ir: GrammarIR) -> None:
         self.ir = ir
-        self.nodes: list[Node] = [node for rule in ir.rules.values() for node in walk(rule.body)]
-        number = {id(node): index for index, node in enumerate(self.nodes)}
-        self.parts: list[tuple[int, ...]] = [
-            (number[id(ir.rules[node.name].body)],)
-            if isinstance(node, RuleRef)
-            else tuple(number[id(child)] for child in children(node))
-            for node in self.nodes
-        ]
-        self.root = number[id(ir.rules[ir.root].body)]
+        self.nodes: list[Node] = []
+        self.parts: list[list[int]] = []
+        self.rule_of: list[str] = []
+        self.bodies: dict[str, int] = {}
+        for name, rule in ir.rules.items():
+            self.bodies[name] = len(self.nodes)
+            self._number(name, rule.body)
+        for index, node in enumerate(self.nodes):
+            if isinstance(node, RuleRef):
+                self.parts[index] = [self.bodies[node.name]]
+        self.root = self.bodies[ir.root]
         self.nullable = self._least(lambda leaf: isinstance(leaf, Empty))
         self.productive = self._least(_has_text)
+
+    def _number(self, rule: str, body: Node) -> None:
+        """Give each occurrence of a node in `body` a number of its own, wholes before their parts."""
+        agenda: list[tuple[Node, list[int]]] = [(body, [])]
+        while agenda:
+            node, siblings = agenda.pop()
+            siblings.append(len(self.nodes))
+            self.nodes.append(node)
+            self.parts.append([])
+            self.rule_of.append(rule)
+            agenda.extend((child, self.parts[-1]) for child in reversed(children(node)))
 
     # -- questions ---------------------------------------------------------------------------------------------------
 
@@ -152,12 +167,12 @@ class Recogniser:
                 assert isinstance(progress, int)
                 wanted = parts[progress : progress + 1]
             case Choice() | RuleRef():
-                wanted = parts if progress == 0 else ()
+                wanted = parts if progress == 0 else []
             case Repeat(maximum=maximum):
                 assert isinstance(progress, int)
-                wanted = parts if maximum is None or progress < maximum else ()
+                wanted = parts if maximum is None or progress < maximum else []
             case _:
-                wanted = ()
+                wanted = []
         return [part for part in wanted if self.productive[part]]
 
     def is_whole(self, item: Item) -> bool:

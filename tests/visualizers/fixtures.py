@@ -233,6 +233,7 @@ def stats(step: int = 0) -> CacheStats:
         mask_misses=3,
         token_set_hits=5 * step,
         token_set_misses=4,
+        pool_hits=2 * step,
         arena_bytes=65_536 + 512 * step,
         mask_bytes=2_048,
         token_set_bytes=900,

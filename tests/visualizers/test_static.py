@@ -25,7 +25,10 @@ from visualizers import formatters, html
 from visualizers.svg import to_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
-TAGS = set(["b", "br", "code", "details", "div", "i", "img", "pre", "span", "summary", "table", "tbody", "td", "th", "thead", "tr"])
+TAGS = {
+    "b", "br", "code", "details", "div", "i", "img", "pre", "span", "summary", "table", "tbody", "td", "th", "thead",
+    "tr",
+}  # fmt: skip
 ATTRIBUTES = {"alt", "open", "src", "style", "title"}
 # What JupyterLab's sanitiser keeps of an inline style: listed properties with plain values (no var(), no functions
 # but rgb and rgba).

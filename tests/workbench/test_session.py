@@ -326,3 +326,18 @@ def test_next_bytes_are_those_that_can_be_read_also_inside_counted_rules(tokeniz
         if not tried:
             break
         session.step_byte(tried[len(session.text) % len(tried)])
+
+
+def test_the_source_is_what_the_spans_point_into(tokenizer: Tokenizer) -> None:
+    typed = '# a comment\nstart ::= word+ \nword ::= [a-z]+ " "\n'
+    for grammar in (Grammar.from_ebnf(typed, root_rule_name="start"), Grammar.from_regex("(ab|c)+"), GRAMMAR):
+        session = Session(grammar, tokenizer)
+        for rule in session.automaton().rules:
+            if rule.span is not None:
+                assert session.source[slice(*rule.span)].startswith(rule.rule)
+        spans = [item.span for item in session.frontier().items]
+        assert any(spans)
+    session = Session(Grammar.from_ebnf(typed, root_rule_name="start"), tokenizer)
+    assert session.source == typed
+    session.set_grammar(session.source.replace("a-z", "a-c"))
+    assert session.next_bytes() == b"abc"

@@ -10,14 +10,17 @@ function render({ model, el }) {
 
   const bytes = (value) => value < 1024 ? `${number(value)} B` : value < 1048576 ? `${(value / 1024).toFixed(1)} KiB` : `${(value / 1048576).toFixed(1)} MiB`;
 
+  let known = new Set();
+
   function line(name, label, format = number) {
+    known.add(name);
     const value = (model.get("stats") || {})[name];
     if (value === undefined) return [];
     const change = (model.get("delta") || {})[name] || 0;
     const sign = change > 0 ? "+" : change < 0 ? "−" : "";
     return [
-      h("dt", {}, label), h("dd", { class: "ms-num", "data-testid": `counter-${name}` }, format(value)),
-      h("dd", { class: `ms-num delta ${change ? "changed" : ""}`, "data-testid": `delta-${name}` }, change ? sign + format(Math.abs(change)) : "·"),
+      h("span", {}, label), h("span", { class: "ms-num", "data-testid": `counter-${name}` }, format(value)),
+      h("span", { class: `ms-num delta ${change ? "changed" : ""}`, "data-testid": `delta-${name}` }, change ? sign + format(Math.abs(change)) : "·"),
     ];
   }
 
@@ -33,14 +36,19 @@ function render({ model, el }) {
     ];
   }
 
-  const card = (title, ...rows) => h("section", { class: "ms-card" }, h("h4", {}, title), h("dl", {}, ...rows.flat()));
+  const card = (title, ...rows) => h("section", { class: "ms-card" }, h("div", { class: "ms-muted" }, title), h("div", { class: "ms-lines" }, ...rows.flat()));
 
   function draw() {
+    known = new Set();
     cards.replaceChildren(
       card("Interned", line("states", "automaton states"), line("sets", "Earley sets"), line("frames", "frames"),
         line("masks", "masks"), line("distinct_masks", "distinct masks"), line("token_sets", "token sets")),
-      card("Memoised", rate("step", "steps"), rate("mask", "masks"), rate("token_set", "token sets")),
+      card("Memoised", rate("step", "steps"), rate("mask", "masks"), rate("token_set", "token sets"),
+        line("pool_hits", "from other grammars")),
       card("Memory", line("arena_bytes", "arenas", bytes), line("mask_bytes", "masks", bytes), line("token_set_bytes", "token sets", bytes)));
+    // Counters that have no place of their own yet are shown all the same.
+    const rest = Object.keys(model.get("stats") || {}).filter((name) => !known.has(name));
+    if (rest.length) cards.append(card("Other", ...rest.map((name) => line(name, name.replaceAll("_", " ")))));
   }
 
   view.on("change:stats", draw);

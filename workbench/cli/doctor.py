@@ -24,6 +24,9 @@ __all__ = ["Check", "data_folder", "examine", "find_chromium", "print_report"]
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+IN_CHECKOUT = (CHECKOUT / "Makefile").is_file()
+INSTALL = "make venv" if IN_CHECKOUT else "pip install 'maskscope[workbench,generate]'"
+REBUILD = "make build" if IN_CHECKOUT else "pip install --force-reinstall --no-deps maskscope"
 TIMEOUT = 20  # seconds that an asked program gets to answer
 
 
@@ -117,13 +120,13 @@ def _check_engine() -> Iterator[Check]:
         try:
             import kernels_core as engine
         except ImportError as error:
-            yield Check("engine", "missing", _first_line(error), mend="make build")
+            yield Check("engine", "missing", _first_line(error), mend=REBUILD)
             return
     from kernels_core._freshness import StaleEngineWarning
 
     stale = next((item for item in caught if issubclass(item.category, StaleEngineWarning)), None)
     if stale is not None:
-        yield Check("engine", "broken", _first_line(stale.message), mend="make build")
+        yield Check("engine", "broken", _first_line(stale.message), mend=REBUILD)
         return
     vocabulary: list[str | bytes] = [b"a", b"b", b"ab", b"c", b"</s>"]
     info = engine.TokenizerInfo(vocabulary, stop_token_ids=[4])
@@ -133,7 +136,7 @@ def _check_engine() -> Iterator[Check]:
     allowed = int(bitmask[0, 0]) & (1 << info.vocab_size) - 1
     right = allowed == 0b00101
     detail = "built, fresh, and masks are right" if right else f"a known mask came out as {allowed:05b}, not 00101"
-    yield Check("engine", "ok" if right else "broken", detail, mend=None if right else "make clean build")
+    yield Check("engine", "ok" if right else "broken", detail, mend=None if right else REBUILD)
 
 
 def _check_libraries() -> Iterator[Check]:
@@ -160,7 +163,7 @@ def _installed(group: str, names: tuple[str, ...], *, needed: bool = True) -> Ch
     if not missing:
         return Check(group, "ok", detail, needed)
     detail = ", ".join(filter(None, [f"without {', '.join(missing)}", detail]))
-    return Check(group, "missing", detail, needed, "make venv" if needed else f"pip install {' '.join(missing)}")
+    return Check(group, "missing", detail, needed, INSTALL if needed else f"pip install {' '.join(missing)}")
 
 
 def _check_accelerator() -> Iterator[Check]:

@@ -1,0 +1,438 @@
+"""Sets of numbers as JSON text.
+
+Which spellings of an allowed value are accepted (the language of all of them is not regular: `1000e-3` is 1):
+
+- digits with an optional point, any number of trailing zeros, `-0` for 0: always, for every set;
+- with an exponent, any spelling: for sets that only depend on the sign (all numbers, at least 0, less than 0, ...);
+- with an exponent, as d.ddd e n with one digit other than 0 before the point: for intervals;
+- with an exponent that is not negative and no fraction but zeros: for integers whose bounds depend only on the sign;
+- otherwise (integers between bounds, multiples) without exponent; of 0 every spelling.
+
+`canonical` narrows all of this to the shortest form without exponent: no `-0`, no trailing zeros, `5` for `5.0`.
+
+A piece becomes an automaton that reads digits, compares them with both bounds and counts remainders, all at once; it
+is minimised, and small enough to be spelt out.
+
+Read on: `numbers.py` (the sets), `graph.py` (automata as rules).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from ..ir import CharSet, Empty, Literal, Never, Node
+from ..nodes import choice, literal, repeat, seq
+from .dfa import Dfa, TooManyStates, live, minimal
+from .graph import Graph
+from .numbers import EVERY, Numbers, Piece
+from .rulebook import RuleBook
+
+__all__ = ["MAX_NUMBER_STATES", "number_text"]
+
+MAX_NUMBER_STATES = 20_000
+# If remainders take too many states, so many values are written out one by one.
+_MAX_VALUES = 256
+
+_DIGIT = CharSet(((0x30, 0x39),))
+_NONZERO = CharSet(((0x31, 0x39),))
+_DIGITS = repeat(_DIGIT, 1, None)
+_MINUS = Literal(b"-")
+_E = CharSet(((0x45, 0x45), (0x65, 0x65)))
+_ANY_EXPONENT = seq((_E, repeat(choice((Literal(b"+"), _MINUS)), 0, 1), _DIGITS))
+_GROWING_EXPONENT = seq((_E, repeat(Literal(b"+"), 0, 1), _DIGITS))
+_ANY_FRACTION = seq((Literal(b"."), _DIGITS))
+_ZERO_FRACTION = seq((Literal(b"."), repeat(Literal(b"0"), 1, None)))
+_NATURAL = seq((_NONZERO, repeat(_DIGIT, 0, None)))
+
+
+def _maybe(node: Node) -> Node:
+    return repeat(node, 0, 1)
+
+
+# Positive numbers, any spelling: a digit other than 0 somewhere before the exponent.
+_POSITIVE_PLAIN = choice(
+    (
+        seq((_NATURAL, _maybe(_ANY_FRACTION))),
+        seq((Literal(b"0."), repeat(Literal(b"0"), 0, None), _NONZERO, repeat(_DIGIT, 0, None))),
+    )
+)
+_ZERO_PLAIN = seq((Literal(b"0"), _maybe(_ZERO_FRACTION)))
+
+
+def number_text(numbers: Numbers, book: RuleBook, *, canonical: bool) -> Node:
+    """The JSON spellings of `numbers` (see the top of this file).
+
+    Raises `TooManyStates` when remainders would need more than `MAX_NUMBER_STATES`.
+    """
+    if numbers.whole == numbers.pointed:
+        return _value_text(numbers.whole, book, canonical=canonical, whole=True, pointed=True)
+    whole = _value_text(numbers.whole, book, canonical=canonical, whole=True, pointed=False)
+    if canonical:
+        return whole if not numbers.pointed else choice((whole, _fractions_only(numbers.pointed, book)))
+    return choice((whole, _value_text(numbers.pointed, book, canonical=False, whole=False, pointed=True)))
+
+
+def _fractions_only(pieces: tuple[Piece, ...], book: RuleBook) -> Node:
+    return _value_text(pieces, book, canonical=True, whole=False, pointed=True)
+
+
+def _value_text(pieces: tuple[Piece, ...], book: RuleBook, *, canonical: bool, whole: bool, pointed: bool) -> Node:
+    form = _Form(canonical=canonical, whole=whole, pointed=pointed)
+    if pieces == (EVERY,) and whole and pointed and not canonical:
+        return seq((_maybe(_MINUS), choice((Literal(b"0"), _NATURAL)), _maybe(_ANY_FRACTION), _maybe(_ANY_EXPONENT)))
+    options: list[Node] = []
+    if any(Fraction(0) in piece for piece in pieces):
+        options.append(form.zero())
+    positive = tuple(part for piece in pieces if (part := _positive(piece)) is not None)
+    negative = tuple(part for piece in pieces if (part := _positive(_negated(piece))) is not None)
+    if positive and set(positive) == set(negative):
+        options.append(seq((_maybe(_MINUS), choice([_magnitudes(part, form, book) for part in positive]))))
+    else:
+        options += [_magnitudes(part, form, book) for part in positive]
+        options += [seq((_MINUS, _magnitudes(part, form, book))) for part in negative]
+    return choice(options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """Which texts are wanted: digits alone (`whole`), with a point or exponent (`pointed`), only the shortest."""
+
+    canonical: bool
+    whole: bool
+    pointed: bool
+
+    def zero(self) -> Node:
+        if self.canonical:
+            return Literal(b"0") if self.whole else Never()
+        digits = seq((_maybe(_MINUS), Literal(b"0")))
+        marked = choice((seq((_ZERO_FRACTION, _maybe(_ANY_EXPONENT))), _ANY_EXPONENT))
+        if not self.pointed:
+            return digits
+        return seq((digits, _maybe(marked) if self.whole else marked))
+
+
+def _negated(piece: Piece) -> Piece:
+    low = None if piece.high is None else -piece.high
+    high = None if piece.low is None else -piece.low
+    return replace(piece, low=low, high=high, low_open=piece.high_open, high_open=piece.low_open)
+
+
+def _positive(piece: Piece) -> Piece | None:
+    """The part above 0."""
+    if piece.high is not None and piece.high <= 0:
+        return None
+    if piece.low is None or piece.low < 0 or (piece.low == 0 and not piece.low_open):
+        return replace(piece, low=Fraction(0), low_open=True)
+    return piece
+
+
+def _magnitudes(piece: Piece, form: _Form, book: RuleBook) -> Node:
+    """Texts of the numbers of a piece that lies above 0."""
+    sign_only = piece.low == 0 and piece.high is None and not piece.gaps
+    if sign_only and not form.canonical:
+        if piece.step == 1:
+            return _integers(form)
+        if not piece.step and form.whole and form.pointed:
+            return seq((_POSITIVE_PLAIN, _maybe(_ANY_EXPONENT)))
+    if sign_only and form.canonical and piece.step == 1:
+        return _NATURAL if form.whole else Never()
+    options = [_plain(piece, form, book)]
+    if form.pointed and not form.canonical and not piece.step and not piece.gaps:
+        options.append(_scientific(piece, book))
+    return choice(options)
+
+
+def _integers(form: _Form) -> Node:
+    marked = choice((seq((_ZERO_FRACTION, _maybe(_GROWING_EXPONENT))), _GROWING_EXPONENT))
+    if not form.pointed:
+        return _NATURAL
+    return seq((_NATURAL, _maybe(marked) if form.whole else marked))
+
+
+def _plain(piece: Piece, form: _Form, book: RuleBook) -> Node:
+    try:
+        dfa = _plain_dfa(piece, form)
+    except TooManyStates:
+        values = Numbers((piece,), (piece,)).finite(_MAX_VALUES)
+        if values is None:
+            raise
+        return choice([_plain(Piece(value, value), form, book) for value in values])
+    return _spelt(dfa, book)
+
+
+def _spelt(dfa: Dfa, book: RuleBook) -> Node:
+    graph = Graph()
+    for _ in dfa.table[1:]:
+        graph.state()
+    for state, accepts in enumerate(dfa.accepting):
+        if accepts:
+            graph.finish(state)
+        for target, ranges in dfa.edges(state).items():
+            label = literal(chr(ranges[0][0]).encode()) if ranges[0][0] == ranges[-1][1] else CharSet(ranges)
+            graph.edge(state, label, target)
+    return graph.node(book, "digits")
+
+
+# -- the automaton that reads digits ------------------------------------------------------------------------------
+
+# Comparison of what was read with a bound, so far.
+_LESS, _EQUAL, _GREATER = -1, 0, 1
+_State = Hashable
+
+
+class _Bound:
+    """Compares a decimal text, digit by digit, with a positive decimal.
+
+    State in front of the point: (digits read, at most one more than the bound has; how they compare with as many
+    digits of the bound).  Behind the point: (digits read, comparison); longer texts of fewer digits are settled.
+    """
+
+    def __init__(self, value: Fraction) -> None:
+        whole = value.numerator // value.denominator
+        rest = value - whole
+        digits = []
+        while rest:
+            rest *= 10
+            digits.append(int(rest))
+            rest -= int(rest)
+        self.whole = [int(digit) for digit in str(whole)]
+        self.fraction = digits
+
+    def before_point(self, state: tuple[int, int], digit: int) -> tuple[int, int]:
+        count, order = state
+        if count >= len(self.whole):
+            return len(self.whole) + 1, _GREATER
+        if order == _EQUAL:
+            order = _compare(digit, self.whole[count])
+        return count + 1, order
+
+    def at_point(self, state: tuple[int, int]) -> tuple[int, int]:
+        count, order = state
+        if count < len(self.whole):
+            order = _LESS
+        return (0, order) if order == _EQUAL else (-1, order)
+
+    def behind_point(self, state: tuple[int, int], digit: int) -> tuple[int, int]:
+        count, order = state
+        if order != _EQUAL:
+            return state
+        if count < len(self.fraction):
+            order = _compare(digit, self.fraction[count])
+            return (count + 1, order) if order == _EQUAL else (-1, order)
+        return state if digit == 0 else (-1, _GREATER)
+
+    def order(self, state: tuple[int, int], *, point: bool) -> int:
+        """How the text read so far compares with the bound if it ends here."""
+        count, order = state if point else self.at_point(state)
+        if order == _EQUAL and any(self.fraction[max(count, 0) :]):
+            return _LESS
+        return order
+
+
+def _compare(left: int, right: int) -> int:
+    return (left > right) - (left < right)
+
+
+class _Divisor:
+    """Remainders by a positive decimal: state is (digits behind the point that still matter, remainder), or None
+    once the text cannot be a multiple."""
+
+    def __init__(self, step: Fraction) -> None:
+        places, scaled = 0, step
+        while scaled.denominator != 1:
+            scaled *= 10
+            places += 1
+        self.places = places
+        self.modulus = scaled.numerator
+
+    def before_point(self, state: int, digit: int) -> int:
+        return (state * 10 + digit) % self.modulus
+
+    def behind_point(self, state: tuple[int, int] | None, digit: int) -> tuple[int, int] | None:
+        if state is None:
+            return None
+        left, remainder = state
+        if left == 0:
+            return state if digit == 0 else None
+        return left - 1, (remainder * 10 + digit) % self.modulus
+
+    def divides(self, state: tuple[int, int] | None) -> bool:
+        return state is not None and state[1] * 10 ** state[0] % self.modulus == 0
+
+
+_START, _ZERO, _WHOLE, _POINT, _FRACTION = range(5)
+
+
+@lru_cache(maxsize=512)
+def _plain_dfa(piece: Piece, form: _Form) -> Dfa:
+    """Digits, perhaps a point and digits: all spellings (or the shortest) of the numbers of a piece above 0."""
+    bounds = [_Bound(value) for value in (piece.low, piece.high) if value is not None]
+    divisors = [_Divisor(step) for step in (*((piece.step,) if piece.step else ()), *sorted(piece.gaps))]
+    first = (_START, tuple((0, _EQUAL) for _ in bounds), tuple(0 for _ in divisors), False)
+
+    def step(state: tuple, letter: int) -> tuple | None:  # type: ignore[type-arg]
+        phase, orders, remainders, _ = state
+        if letter == 10:
+            if phase not in (_ZERO, _WHOLE) or not form.pointed:
+                return None
+            ordered = tuple(bound.at_point(order) for bound, order in zip(bounds, orders, strict=True))
+            divided = tuple((divisor.places, r) for divisor, r in zip(divisors, remainders, strict=True))
+            return _POINT, ordered, divided, False
+        if phase == _ZERO:
+            return None
+        if phase in (_START, _WHOLE):
+            ordered = tuple(bound.before_point(order, letter) for bound, order in zip(bounds, orders, strict=True))
+            divided = tuple(divisor.before_point(r, letter) for divisor, r in zip(divisors, remainders, strict=True))
+            return (_ZERO if phase == _START and letter == 0 else _WHOLE), ordered, divided, False
+        ordered = tuple(bound.behind_point(order, letter) for bound, order in zip(bounds, orders, strict=True))
+        divided = tuple(divisor.behind_point(r, letter) for divisor, r in zip(divisors, remainders, strict=True))
+        return _FRACTION, ordered, divided, form.canonical and letter == 0
+
+    def accepts(state: tuple) -> bool:  # type: ignore[type-arg]
+        phase, orders, remainders, trailing = state
+        if phase in (_START, _POINT) or trailing:
+            return False
+        point = phase == _FRACTION
+        if point and not form.pointed:
+            return False
+        if not point and not form.whole:
+            return False
+        ordered = iter(zip(bounds, orders, strict=True))
+        if piece.low is not None:
+            bound, order = next(ordered)
+            if bound.order(order, point=point) < (1 if piece.low_open else 0):
+                return False
+        if piece.high is not None:
+            bound, order = next(ordered)
+            if bound.order(order, point=point) > (-1 if piece.high_open else 0):
+                return False
+        divided = [
+            divisor.divides(r if point else (divisor.places, r))
+            for divisor, r in zip(divisors, remainders, strict=True)
+        ]
+        if piece.step and not divided[0]:
+            return False
+        return not any(divided[1:] if piece.step else divided)
+
+    numbers = {first: 0}
+    queue = deque([first])
+    table: list[list[int]] = []
+    accepting: list[bool] = []
+    while queue:
+        state = queue.popleft()
+        accepting.append(accepts(state))
+        row = []
+        for letter in range(11):
+            target = step(state, letter)
+            if target is None:
+                row.append(-1)
+                continue
+            number = numbers.get(target)
+            if number is None:
+                number = numbers[target] = len(numbers)
+                if number >= MAX_NUMBER_STATES:
+                    raise TooManyStates(MAX_NUMBER_STATES)
+                queue.append(target)
+            row.append(number)
+        table.append(row)
+    letters = (*(((0x30 + digit, 0x30 + digit),) for digit in range(10)), ((0x2E, 0x2E),))
+    return minimal(live(Dfa(letters, table, accepting)))
+
+
+# -- with an exponent ----------------------------------------------------------------------------------------------
+
+
+def _scientific(piece: Piece, book: RuleBook) -> Node:
+    """d.ddd e n, one digit other than 0 in front of the point, for an interval above 0."""
+    assert piece.low is not None
+    low = None if piece.low == 0 else _exponent(piece.low)
+    high = None if piece.high is None else _exponent(piece.high)
+    options: list[Node] = []
+    free = Piece(Fraction(1), Fraction(10), high_open=True)
+
+    def mantissas(least: Fraction | None, most: Fraction | None) -> Node:
+        part = free
+        if least is not None:
+            part = replace(part, low=least, low_open=piece.low_open)
+        if most is not None:
+            part = replace(part, high=most, high_open=piece.high_open)
+        return _spelt(_plain_dfa(part, _Form(canonical=False, whole=True, pointed=True)), book)
+
+    if low is not None and low == high:
+        assert piece.high is not None
+        scale = Fraction(10) ** low
+        return seq((mantissas(piece.low / scale, piece.high / scale), _E, _exponents(low, low)))
+    if low is not None:
+        options.append(seq((mantissas(piece.low / Fraction(10) ** low, None), _E, _exponents(low, low))))
+    if high is not None:
+        assert piece.high is not None
+        options.append(seq((mantissas(None, piece.high / Fraction(10) ** high), _E, _exponents(high, high))))
+    between = _exponents(None if low is None else low + 1, None if high is None else high - 1)
+    options.append(seq((_NONZERO, _maybe(_ANY_FRACTION), _E, between)))
+    return choice(options)
+
+
+def _exponent(value: Fraction) -> int:
+    """n with 10^n <= value < 10^(n+1)."""
+    guess = len(str(value.numerator)) - len(str(value.denominator))
+    return guess if Fraction(10) ** guess <= value else guess - 1
+
+
+def _exponents(low: int | None, high: int | None) -> Node:
+    """Signed integers between two bounds, with any number of leading zeros."""
+    if low is not None and high is not None and low > high:
+        return Never()
+    zeros = repeat(Literal(b"0"), 0, None)
+    options: list[Node] = []
+    for sign, least, most in ((_maybe(Literal(b"+")), low, high), (_MINUS, high, low)):
+        bottom = None if least is None else (least if sign is not _MINUS else -least)
+        top = None if most is None else (most if sign is not _MINUS else -most)
+        if top is not None and top < 0:
+            continue
+        bottom = max(0, bottom) if bottom is not None else 0
+        numbers = _naturals(max(bottom, 1), top)
+        if bottom == 0:
+            options.append(seq((sign, zeros, choice((Literal(b"0"), numbers)))))
+        else:
+            options.append(seq((sign, zeros, numbers)))
+    return choice(options)
+
+
+def _naturals(low: int, high: int | None) -> Node:
+    """Integers from `low`, at least 1, without leading zeros."""
+    if high is None:
+        if low == 1:
+            return _NATURAL
+        width = len(str(low))
+        longer = seq((_NONZERO, repeat(_DIGIT, width, width), repeat(_DIGIT, 0, None)))
+        return choice((_naturals(low, 10**width - 1), longer))
+    if low > high:
+        return Never()
+    options: list[Node] = []
+    for width in range(len(str(low)), len(str(high)) + 1):
+        least, most = max(low, 10 ** (width - 1)), min(high, 10**width - 1)
+        options.append(_same_width(str(least), str(most)))
+    return choice(options)
+
+
+def _same_width(low: str, high: str) -> Node:
+    if not low:
+        return Empty()
+    if low[0] == high[0]:
+        return seq((Literal(low[0].encode()), _same_width(low[1:], high[1:])))
+    options: list[Node] = []
+    first, last = int(low[0]), int(high[0])
+    if set(low[1:]) - {"0"}:
+        options.append(seq((Literal(low[0].encode()), _same_width(low[1:], "9" * (len(low) - 1)))))
+        first += 1
+    if set(high[1:]) - {"9"}:
+        options.append(seq((Literal(high[0].encode()), _same_width("0" * (len(low) - 1), high[1:]))))
+        last -= 1
+    if first <= last:
+        digits = CharSet(((0x30 + first, 0x30 + last),)) if first < last else Literal(str(first).encode())
+        options.append(seq((digits, repeat(_DIGIT, len(low) - 1, len(low) - 1))))
+    return choice(options)

@@ -1,0 +1,42 @@
+"""What could not be compiled exactly: one `SchemaProblem` for each place, collected and not raised at the first.
+
+Read on: `reading.py` and `emit.py` (who reports), `compile.py` (who raises or warns).
+"""
+
+from __future__ import annotations
+
+from ...errors import SchemaProblem
+
+__all__ = ["Problems", "SchemaProblem", "child"]
+
+# Nobody reads more.
+_MOST = 1_000
+
+
+def child(pointer: str, *keys: str | int) -> str:
+    """The JSON pointer (as a URI fragment, "#/a/b") of something inside `pointer`."""
+    for key in keys:
+        pointer += "/" + str(key).replace("~", "~0").replace("/", "~1")
+    return pointer
+
+
+class Problems:
+    """Problems in the order they were met, each once."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], SchemaProblem] = {}
+
+    def add(self, pointer: str, keyword: str, reason: str, lenient: str) -> None:
+        """`lenient`: what lenient=True does instead."""
+        if len(self._found) < _MOST:
+            self._found.setdefault((pointer, keyword), SchemaProblem(pointer, keyword, reason, lenient))
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __contains__(self, place: tuple[str, str]) -> bool:
+        return place in self._found
+
+    @property
+    def all(self) -> tuple[SchemaProblem, ...]:
+        return tuple(self._found.values())

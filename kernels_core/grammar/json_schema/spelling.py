@@ -1,0 +1,286 @@
+r"""Sets of strings as JSON text: the characters between (and with) the quotes.
+
+A set is one of *decoded* strings; JSON spells a character raw (UTF-8), by a short escape (`\n`, `\"`, `\/`, ...) or as
+`\uXXXX`, beyond U+FFFF as a pair of surrogates.  Raw control characters are never allowed, nor are lone surrogates.
+
+- A string without conditions may be spelt in every way.
+- Where strings are constrained (declared keys, keys besides them, enumerations, patterns, lengths, formats) printable
+  ASCII characters stand for themselves: `"name"` and not `"\u006eame"`.  That keeps the text of a known key forced
+  and the automata a sixth of the size.  `any_spelling=True` admits the needless escapes as well.  Either way keys
+  are compared decoded: with `a` declared, `"\u0061"` is not one of the other keys.
+
+Languages go to the grammar as they are written, where they can; with intersections and complements inside they
+become automata first, except for the two shapes that are everywhere: "anything but these words" is a tree, and a
+length on top of a pattern with one variable part is solved for that part.
+
+Read on: `languages.py`, `dfa.py`, `graph.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from .. import charset
+from ..charset import Ranges
+from ..ir import CharSet, Literal, Node
+from ..nodes import MAX_REPEAT, char_set, choice, literal, repeat, seq
+from .dfa import determinise
+from .graph import Graph
+from .languages import (
+    ALL,
+    ANY_CHARACTER,
+    Alt,
+    And,
+    Cat,
+    Chars,
+    Language,
+    Loop,
+    Not,
+    Words,
+    intersection,
+    length_bounds,
+    loop,
+)
+from .lengths import with_length
+from .rulebook import RuleBook
+
+__all__ = ["Speller"]
+
+_MUST_ESCAPE: Ranges = ((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C))
+_SHORT = {0x08: "b", 0x09: "t", 0x0A: "n", 0x0C: "f", 0x0D: "r", 0x22: '"', 0x2F: "/", 0x5C: "\\"}
+# Characters that constrained strings do not spell as \uXXXX: printable ASCII but for the quote and the backslash.
+_PLAIN: Ranges = ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0x7E))
+_BEYOND_ASCII: Ranges = ((0x7F, 0x10FFFF),)
+_QUOTE = Literal(b'"')
+# Enumerations of more strings than this are a rule of their own.
+_INLINE_WORDS = 4
+
+
+class Speller:
+    """Makes grammar nodes for sets of strings; rules that are needed go to `book`."""
+
+    def __init__(self, book: RuleBook, *, any_spelling: bool) -> None:
+        self.book = book
+        self.any_spelling = any_spelling
+
+    def string(self, language: Language, hint: str = "string") -> Node:
+        """The strings of `language`, quotes included."""
+        if language == ALL:
+            return self.book.share("string", "string", lambda: seq((_QUOTE, self._everything(), _QUOTE)))
+        if isinstance(language, Words) and len(language.words) <= _INLINE_WORDS:
+            return choice([self.word(text) for text in sorted(language.words)])
+        return self.book.share(("string", language), hint, lambda: seq((_QUOTE, self.content(language), _QUOTE)))
+
+    def word(self, text: str) -> Node:
+        """One string, quotes included."""
+        return seq((_QUOTE, self._text(text), _QUOTE))
+
+    def content(self, language: Language) -> Node:
+        """The strings of `language`, without quotes.  Raises `TooManyStates`."""
+        bounds = length_bounds(language)
+        if bounds is not None and language != ALL:
+            return self._repeat(self._characters(charset.ALL), *bounds)
+        match language:
+            case Words():
+                return choice([self._text(text) for text in sorted(language.words)])
+            case Chars():
+                return self._characters(language.ranges)
+            case Cat():
+                return seq([self.content(item) for item in language.items])
+            case Alt():
+                return choice([self.content(item) for item in language.items])
+            case Loop():
+                if language == ALL:
+                    return self._everything()
+                return self._repeat(self.content(language.item), language.least, language.most)
+            case Not(item=Words()):
+                return self._all_but(language.item.words, 0, None)
+            case And():
+                return self._intersection(language)
+            case _:
+                return self._automaton(language)
+
+    def _repeat(self, item: Node, least: int, most: int | None) -> Node:
+        # Counts beyond what the engine counts are beyond every text, too.
+        if most is not None and most > MAX_REPEAT:
+            most = None
+        return repeat(item, min(least, MAX_REPEAT), most)
+
+    def _intersection(self, language: And) -> Node:
+        bounds = (0, None)
+        excluded: frozenset[str] = frozenset()
+        others: list[Language] = []
+        for item in language.items:
+            span = length_bounds(item)
+            if span is not None:
+                bounds = span  # type: ignore[assignment]
+            elif isinstance(item, Not) and isinstance(item.item, Words):
+                excluded = item.item.words
+            else:
+                others.append(item)
+        if not others:
+            return self._all_but(excluded, *bounds)
+        if bounds != (0, None) and not excluded:
+            solved = with_length(intersection(*others), *bounds)
+            if solved is not None:
+                return self.content(solved)
+        return self._automaton(language)
+
+    def _automaton(self, language: Language) -> Node:
+        dfa = determinise(language)
+        graph = Graph()
+        for _ in dfa.table[1:]:
+            graph.state()
+        end = -1
+        for state in range(len(dfa.table)):
+            edges = dfa.edges(state)
+            if dfa.accepting[state] and edges == {state: charset.ALL}:
+                # From here on everything is allowed: the rule for that is shared.
+                if end < 0:
+                    end = graph.state(final=True)
+                graph.edge(state, self._everything(), end)
+                graph.finish(state)
+                continue
+            if dfa.accepting[state]:
+                graph.finish(state)
+            for target, ranges in edges.items():
+                graph.edge(state, self._characters(ranges), target)
+        return graph.node(self.book, "text")
+
+    def _all_but(self, excluded: Iterable[str], least: int, most: int | None) -> Node:
+        """Strings of `least` to `most` characters but for `excluded`: along the tree of these words, then free."""
+        tree: dict[str, dict] = {}  # type: ignore[type-arg]
+        ends: set[int] = set()
+        for text in sorted(excluded):
+            at = tree
+            for letter in text:
+                at = at.setdefault(letter, {})
+            ends.add(id(at))
+        graph = Graph()
+        end = graph.state(final=True)
+        work: list[tuple[dict[str, dict], int, int]] = [(tree, 0, 0)]  # type: ignore[type-arg]
+        while work:
+            node, state, depth = work.pop()
+            if id(node) not in ends and depth >= least:
+                graph.finish(state)
+            if most is not None and depth >= most:
+                continue
+            for letter, child in node.items():
+                target = graph.state()
+                graph.edge(state, self._characters(((ord(letter), ord(letter)),)), target)
+                work.append((child, target, depth + 1))
+            others = charset.complement(charset.normalise((ord(letter), ord(letter)) for letter in node))
+            rest = self.content(
+                loop(ANY_CHARACTER, max(0, least - depth - 1), None if most is None else most - depth - 1)
+            )
+            graph.edge(state, seq((self._characters(others), rest)), end)
+        return graph.node(self.book, "other_key")
+
+    def _everything(self) -> Node:
+        def build() -> Node:
+            escapes = seq(
+                (Literal(b"\\"), choice((_short_escapes(charset.ALL), self._beyond_ascii(), _hex(((0, 0x7E),)))))
+            )
+            return repeat(choice((CharSet(charset.complement(_MUST_ESCAPE)), escapes)), 0, None)
+
+        return self.book.share("characters", "characters", build)
+
+    def _text(self, text: str) -> Node:
+        parts: list[Node] = []
+        run: list[str] = []
+        for letter in text:
+            if not self.any_spelling and letter != "/" and charset.contains(_PLAIN, ord(letter)):
+                run.append(letter)
+                continue
+            parts += [literal("".join(run).encode()), self._characters(((ord(letter), ord(letter)),))]
+            run = []
+        return seq([*parts, literal("".join(run).encode())])
+
+    def _characters(self, ranges: Ranges) -> Node:
+        """One character of `ranges`, in all the spellings it may have."""
+        if not self.any_spelling and len(ranges) == 1 and ranges[0][0] > 0x2F and ranges[0][1] < 0x5C:
+            return char_set(ranges)
+        escaped = ranges if self.any_spelling else charset.difference(ranges, _PLAIN)
+        options: list[Node] = [char_set(charset.difference(ranges, _MUST_ESCAPE))]
+        tails: list[Node] = [_short_escapes(ranges)]
+        if charset.difference(_BEYOND_ASCII, escaped) in ((), charset.SURROGATES):
+            tails.append(self._beyond_ascii())
+            escaped = charset.difference(escaped, _BEYOND_ASCII)
+        tails.append(_hex(escaped))
+        options.append(seq((Literal(b"\\"), choice(tails))))
+        return choice(options)
+
+    def _beyond_ascii(self) -> Node:
+        """`uXXXX` for everything from U+007F on."""
+        return self.book.share("beyond", "u_escape", lambda: _hex(_BEYOND_ASCII))
+
+
+def _short_escapes(ranges: Ranges) -> Node:
+    letters = sorted(ord(letter) for code_point, letter in _SHORT.items() if charset.contains(ranges, code_point))
+    return char_set(charset.normalise((letter, letter) for letter in letters))
+
+
+@lru_cache(maxsize=4096)
+def _hex(ranges: Ranges) -> Node:
+    """`uXXXX` (or a pair of them) for the characters of `ranges`; surrogates never stand alone."""
+    options: list[Node] = []
+    for low, high in charset.difference(ranges, charset.SURROGATES):
+        if low <= 0xFFFF:
+            options += [seq((Literal(b"u"), node)) for node in _digits(low, min(high, 0xFFFF), 4)]
+        if high > 0xFFFF:
+            options += _pairs(max(low, 0x10000) - 0x10000, high - 0x10000)
+    return choice(options)
+
+
+def _pairs(low: int, high: int) -> list[Node]:
+    first, last = low >> 10, high >> 10
+    spans: list[tuple[int, int, int, int]] = []
+    if first == last:
+        spans.append((first, last, low & 0x3FF, high & 0x3FF))
+    else:
+        if low & 0x3FF:
+            spans.append((first, first, low & 0x3FF, 0x3FF))
+            first += 1
+        if high & 0x3FF != 0x3FF:
+            spans.append((last, last, 0, high & 0x3FF))
+            last -= 1
+        if first <= last:
+            spans.append((first, last, 0, 0x3FF))
+    options: list[Node] = []
+    for lead_low, lead_high, trail_low, trail_high in spans:
+        leads = choice(_digits(0xD800 + lead_low, 0xD800 + lead_high, 4))
+        trails = choice(_digits(0xDC00 + trail_low, 0xDC00 + trail_high, 4))
+        options.append(seq((Literal(b"u"), leads, Literal(b"\\u"), trails)))
+    return options
+
+
+def _digits(low: int, high: int, width: int) -> list[Node]:
+    """Hexadecimal numbers of `width` digits between two bounds."""
+    if width == 1:
+        return [_hex_digit(low, high)]
+    unit = 16 ** (width - 1)
+    first, last = low // unit, high // unit
+    if first == last:
+        return [seq((_hex_digit(first, first), node)) for node in _digits(low % unit, high % unit, width - 1)]
+    options: list[Node] = []
+    if low % unit:
+        options += [seq((_hex_digit(first, first), node)) for node in _digits(low % unit, unit - 1, width - 1)]
+        first += 1
+    if high % unit != unit - 1:
+        options += [seq((_hex_digit(last, last), node)) for node in _digits(0, high % unit, width - 1)]
+        last -= 1
+    if first <= last:
+        rest = repeat(_hex_digit(0, 15), width - 1, width - 1)
+        options.append(seq((_hex_digit(first, last), rest)))
+    return options
+
+
+def _hex_digit(low: int, high: int) -> Node:
+    pairs = []
+    if low <= 9:
+        pairs.append((0x30 + low, 0x30 + min(high, 9)))
+    if high >= 10:
+        start = max(low, 10) - 10
+        pairs += [(0x41 + start, 0x41 + high - 10), (0x61 + start, 0x61 + high - 10)]
+    return char_set(charset.normalise(pairs))

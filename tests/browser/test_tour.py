@@ -1,0 +1,227 @@
+"""The tour in a real JupyterLab: it runs, and the explorer in it answers to typing, clicking, keys and nonsense.
+
+The tests of this file share one page and go on from each other's state, in order; screenshots are left in
+`build/screenshots/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.lab import ROOT, Lab, open_notebook, run_all
+
+pytestmark = pytest.mark.browser
+
+SHOTS = ROOT / "build" / "screenshots"
+WIDE, NARROW = {"width": 1480, "height": 1720}, {"width": 620, "height": 1720}
+OUTPUT_ERRORS = """() => [...window.jupyterapp.shell.currentWidget.content.model.cells]
+  .flatMap((cell) => cell.sharedModel.outputs || [])
+  .filter((output) => output.output_type === "error").map((output) => output.evalue)"""
+
+
+@dataclass
+class Tour:
+    """The opened tour: its page, what went wrong in the browser, and the server's log."""
+
+    page: Page
+    lab: Lab
+    errors: list[str] = field(default_factory=list)
+
+    def explorer(self, number: int) -> Locator:
+        """The `number`-th explorer of the notebook, scrolled into view."""
+        found = self.page.locator(".jp-OutputArea-output .mx-explorer").nth(number)
+        found.scroll_into_view_if_needed(timeout=20_000)
+        return found
+
+    def command(self, name: str, arguments: str = "{}") -> None:
+        self.page.evaluate(f"() => {{ window.jupyterapp.commands.execute({name!r}, {arguments}); return 1; }}")
+
+    def execute(self, code: str) -> None:
+        """Run code in the kernel, without a cell and without waiting."""
+        self.page.evaluate(
+            """(code) => {
+              const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+              kernel.requestExecute({ code, stop_on_error: false });
+              return 1;
+            }""",
+            code,
+        )
+
+
+@pytest.fixture(scope="module")
+def tour(browser: Browser, lab: Lab) -> Iterator[Tour]:
+    page = browser.new_page(viewport=WIDE)  # type: ignore[arg-type]
+    opened = Tour(page, lab)
+    page.on("pageerror", lambda error: opened.errors.append(str(error)))
+    open_notebook(page, lab, "tour.ipynb")
+    opened.command("application:toggle-left-area")
+    yield opened
+    page.close()
+
+
+def lit(explorer: Locator) -> list[str]:
+    """Ids of the states that are lit in the picture."""
+    ids: list[str] = explorer.locator("svg .state.active").evaluate_all("nodes => nodes.map(node => node.id)")
+    return sorted(ids)
+
+
+def counts(explorer: Locator) -> list[str]:
+    """Accepted, uncertain and rejected tokens as the table's tabs show them."""
+    return [explorer.get_by_test_id(f"count-{kind}").inner_text() for kind in ("accepted", "uncertain", "rejected")]
+
+
+def shoot(explorer: Locator, name: str) -> Path:
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    path = SHOTS / name
+    explorer.screenshot(path=path, animations="disabled")
+    assert path.stat().st_size > 20_000, "a blank picture"
+    return path
+
+
+def test_the_tour_runs_from_top_to_bottom(tour: Tour) -> None:
+    run_all(tour.page)
+    assert tour.page.evaluate(OUTPUT_ERRORS) == []
+    assert tour.errors == []
+    expect(tour.explorer(0).get_by_test_id("prefix")).to_have_value('{"name": "Ad')
+
+
+def test_typing_changes_the_lit_states_and_the_token_sets(tour: Tour) -> None:
+    explorer = tour.explorer(0)
+    states, tokens = lit(explorer), counts(explorer)
+    assert len(states) > 0
+    box = explorer.get_by_test_id("prefix")
+    box.fill('{"name": "Ada", "age": 3')
+    expect(explorer.get_by_test_id("place")).to_contain_text("byte 24 ")
+    expect(explorer.get_by_test_id("frontier-position")).to_have_text("after 24 bytes")
+    assert lit(explorer) != states
+    assert counts(explorer) != tokens
+    expect(explorer.get_by_test_id("ribbon").get_by_role("listitem").last).to_have_text("3")
+    shoot(explorer, "explorer.png")
+
+
+def test_steps_go_back_and_forward_by_button_key_and_click(tour: Tour) -> None:
+    explorer = tour.explorer(0)
+    place = explorer.get_by_test_id("place")
+    states = lit(explorer)
+    explorer.get_by_test_id("back-token").click()
+    expect(place).to_contain_text("byte 23 ")
+    expect(explorer.get_by_test_id("frontier-position")).to_have_text("after 23 bytes")
+    assert lit(explorer) != states
+    explorer.get_by_test_id("back-byte").click()
+    expect(place).to_contain_text("byte 22 ")
+    explorer.get_by_test_id("prefix").press("Escape")
+    tour.page.keyboard.press("Home")
+    expect(place).to_contain_text("byte 0 ")
+    tour.page.keyboard.press("Shift+ArrowRight")
+    expect(place).to_contain_text("byte 1 ")
+    tour.page.keyboard.press("ArrowRight")
+    expect(place).to_contain_text("byte 2 ")
+    tour.page.keyboard.press("End")
+    expect(place).to_contain_text("byte 24 ")
+    assert lit(explorer) == states
+    explorer.get_by_test_id("candidates").get_by_role("button", name="6", exact=True).click()
+    expect(place).to_contain_text("byte 25 ")
+    expect(explorer.get_by_test_id("prefix")).to_have_value('{"name": "Ada", "age": 36')
+
+
+def test_a_text_that_dies_says_where_and_keeps_what_was_typed(tour: Tour) -> None:
+    explorer = tour.explorer(0)
+    box = explorer.get_by_test_id("prefix")
+    box.click()
+    box.press("End")
+    tour.page.keyboard.type("x!", delay=20)
+    expect(explorer.get_by_test_id("prefix-status")).to_contain_text("x cannot come at byte 25")
+    expect(box).to_have_value('{"name": "Ada", "age": 36x!')
+    expect(explorer.locator(".mx-refused")).to_have_text("x!")
+    expect(explorer.get_by_test_id("place")).to_contain_text("byte 25 ")
+    box.press("Backspace")
+    box.press("Backspace")
+    expect(explorer.locator(".mx-refused")).to_have_count(0)
+
+
+def test_the_token_table_is_searched_and_explains(tour: Tour) -> None:
+    explorer = tour.explorer(0)
+    explorer.get_by_test_id("prefix").press("Escape")
+    tour.page.keyboard.press("/")
+    search = explorer.get_by_test_id("token-search")
+    expect(search).to_be_focused()
+    explorer.get_by_test_id("tab-all").click()
+    search.fill("hello")
+    row = explorer.get_by_test_id("token-row").filter(has_text="hello").first
+    expect(row).to_be_visible()
+    row.click()
+    expect(explorer.get_by_test_id("chosen")).to_contain_text("cannot come at byte 25")
+    search.fill("")
+    explorer.get_by_test_id("tab-accepted").click()
+
+
+def test_a_nonsense_grammar_is_reported_in_place_and_the_last_good_one_stays(tour: Tour) -> None:
+    explorer = tour.explorer(0)
+    editor, status = explorer.get_by_test_id("grammar-editor"), explorer.get_by_test_id("grammar-status")
+    good = editor.input_value()
+    states = lit(explorer)
+    for nonsense in ("root ::= (((", "%&/()=?", "root ::= nowhere", "⟨\u0001\u2028💥"):
+        editor.fill(nonsense)
+        expect(status).to_be_visible()
+        expect(status).to_contain_text("The last good grammar stays in use")
+        assert editor.input_value() == nonsense
+        assert lit(explorer) == states
+    shoot(explorer, "grammar-error.png")
+    editor.fill(good.replace("[0-9]+ (", "[0-9a-f]+ ("))
+    expect(status).to_be_hidden()
+    expect(explorer.get_by_test_id("place")).to_contain_text("byte 25 ")
+    editor.fill(good)
+    expect(status).to_be_hidden()
+
+
+def test_a_generation_is_followed_and_stopped(tour: Tour) -> None:
+    explorer = tour.explorer(1)
+    stop = explorer.get_by_test_id("stop")
+    expect(stop).to_be_hidden()
+    code = "import asyncio; task = asyncio.ensure_future(watched.generate(model, 'buy bread', seed=1, pace=0.15))"
+    tour.execute(code)
+    expect(stop).to_be_visible()
+    ribbon = explorer.get_by_test_id("ribbon").get_by_role("listitem")
+    expect(ribbon.nth(2)).to_be_visible()
+    states = lit(explorer)
+    expect(ribbon.nth(5)).to_be_visible()
+    assert lit(explorer) != states
+    stop.click()
+    expect(stop).to_be_hidden(timeout=3_000)
+    taken = ribbon.count()
+    assert 6 <= taken < 30
+    explorer.get_by_test_id("back-token").click()
+    expect(explorer.get_by_test_id("place")).to_contain_text(f"step {taken - 1} of {taken}")
+
+
+def test_it_looks_right_in_the_dark_and_in_a_narrow_window(tour: Tour) -> None:
+    tour.command("apputils:change-theme", "{theme: 'JupyterLab Dark'}")
+    tour.page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
+    explorer = tour.explorer(0)
+    background = "node => getComputedStyle(node.querySelector('.mx-text')).backgroundColor.match(/\\d+/g).map(Number)"
+    assert max(explorer.evaluate(background)[:3]) < 80
+    shoot(explorer, "explorer-dark.png")
+    tour.page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    tour.page.wait_for_function(
+        "() => document.querySelector('.mx-grid') && "
+        "getComputedStyle(document.querySelector('.mx-grid')).gridTemplateColumns.split(' ').length === 1"
+    )
+    explorer = tour.explorer(0)
+    overflow = "node => [...node.querySelectorAll('.ms-view')].filter(v => v.scrollWidth > v.clientWidth + 1).length"
+    assert explorer.evaluate(overflow) == 0
+    width = explorer.evaluate("node => node.getBoundingClientRect().width")
+    assert width < 600
+    shoot(explorer, "explorer-narrow.png")
+    tour.page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+    tour.command("apputils:change-theme", "{theme: 'JupyterLab Light'}")
+
+
+def test_nothing_of_this_left_a_traceback(tour: Tour) -> None:
+    assert tour.errors == []
+    log = tour.lab.log.read_text(errors="replace")
+    assert "Traceback" not in log, log[-3000:]

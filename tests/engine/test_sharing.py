@@ -1,0 +1,112 @@
+"""What is shared must not leak: one compiler for many grammars, one compiled grammar for many threads."""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
+from kernels_core.grammar.ir import GrammarIR
+from tests.engine.driver import compiled, mask, tokenizer
+from tests.engine.test_against_reference import CHECKS, Oracle, productive
+from tests.strategies import grammars, texts, vocabularies
+
+POOLS = {
+    "default": Options(differential_from=0),
+    "a pool that keeps next to nothing": Options(differential_from=0, pool_bytes=1),
+    "a small pool": Options(inline_limit=0, differential_from=0, pool_bytes=2000),
+    "no pool": Options(cross_grammar_cache=False),
+}
+
+
+@CHECKS
+@given(
+    st.lists(grammars(max_rules=3).map(productive), min_size=2, max_size=4),
+    vocabularies(),
+    st.sampled_from(list(POOLS.values())),
+    st.data(),
+)
+def test_grammars_of_one_compiler(
+    irs: list[GrammarIR], vocab: list[bytes], options: Options, data: st.DataObject
+) -> None:
+    """Token sets go from grammar to grammar by the structure of their states, so a wrong identity is a wrong mask."""
+    compiler = GrammarCompiler(tokenizer(vocab), options=options)
+    oracles = [Oracle(ir, vocab) for ir in irs]
+    matchers = [GrammarMatcher(compiler.compile_grammar(Grammar(ir))) for ir in irs]
+    plans = [data.draw(texts(oracle.recogniser, max_size=5)) for oracle in oracles]
+    for at in range(max(map(len, plans)) + 1):
+        for matcher, oracle, plan in zip(matchers, oracles, plans, strict=True):
+            if at <= len(plan) and oracle.state(plan[:at]).alive:
+                assert at == 0 or matcher.accept_string(plan[at - 1 : at])
+                assert mask(matcher) == oracle.mask(plan[:at])
+
+
+NESTED = r"""
+root ::= value
+value ::= "[" (value ("," value)*)? "]" | "{" pair{0,5} "}" | [a-c]{1,9} | number
+pair ::= "'" [^']* "'" ":" value ";"
+number ::= "-"? [0-9]{1,4} ("." [0-9]+)?
+"""
+WORDS = [
+    *"[]{},;:'.-abc0123456789",
+    "[[",
+    "]]",
+    "],[",
+    "']",
+    "':",
+    "a';",
+    "é",
+    "ab",
+    "abc",
+    "cba",
+    "12",
+    "1.5",
+    "-1",
+    "}]",
+]
+
+
+@pytest.mark.parametrize("options", POOLS.values(), ids=POOLS.keys())
+def test_matchers_in_many_threads(options: Options) -> None:
+    """Threads on one compiled grammar, each on a walk of its own; the same walks alone must see the same masks."""
+    vocab = [word.encode() for word in WORDS]
+    grammar = Grammar.from_ebnf(NESTED)
+
+    def walk(seed: int, matcher: GrammarMatcher) -> list[tuple[int, frozenset[int]]]:
+        rng, seen = random.Random(seed), []
+        for _ in range(60):
+            allowed = frozenset(mask(matcher))
+            tokens = sorted(allowed - {len(vocab)})
+            if not tokens:
+                break
+            token = rng.choice(tokens)
+            seen.append((token, allowed))
+            assert matcher.accept_token(token)
+            if rng.random() < 0.2:
+                matcher.rollback(rng.randint(0, min(3, matcher.num_steps)))
+        return seen
+
+    shared = compiled(grammar, vocab, options)
+    with ThreadPoolExecutor(8) as threads:
+        together = list(threads.map(lambda seed: walk(seed, GrammarMatcher(shared)), range(64)))
+    alone = [walk(seed, GrammarMatcher(compiled(grammar, vocab, options))) for seed in range(64)]
+    assert together == alone
+
+
+@pytest.mark.parametrize("name", ["text", "stop"])
+def test_equal_automata_of_different_vocabularies(name: str) -> None:
+    """A cache keyed by automata alone would give one vocabulary's tokens to another."""
+    grammar = Grammar.from_ebnf('root ::= "a" [a-c]* "."')
+    one, other = [b"a", b"ab", b"."], [b".", b"b", b"a", b"abc"]
+    if name == "stop":
+        other = [b"a", b"ab"]
+    for vocab in (one, other, one):
+        oracle = Oracle(grammar.ir, vocab)
+        matcher = GrammarMatcher(compiled(grammar, vocab))
+        assert mask(matcher) == oracle.mask(b"")
+        assert matcher.accept_string(b"a")
+        assert mask(matcher) == oracle.mask(b"a")

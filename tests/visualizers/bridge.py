@@ -1,0 +1,96 @@
+"""A live view in a browser without Jupyter: the widget stays in Python, its ES module runs in a page.
+
+The page's model passes what the view does (`save_changes`, `send`) to the widget and takes back what that changed,
+through one function that Playwright exposes.  So a test sees the whole round trip in a second.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from playwright.sync_api import Page
+
+from visualizers.assets import module, stylesheet
+from visualizers.live import LiveView
+from visualizers.standalone import _plain
+
+PAGE = """<!doctype html><html class="ms-page"><head><meta charset="utf-8"><style>%s</style></head>
+<body><div id="one"></div><div id="two"></div></body></html>"""
+MODEL = """async ([state, source]) => {
+  const revive = (value) => Array.isArray(value) ? value.map(revive)
+    : value === null || typeof value !== "object" ? value
+    : "$bytes" in value ? new DataView(Uint8Array.from(atob(value.$bytes), (c) => c.charCodeAt(0)).buffer)
+    : Object.fromEntries(Object.entries(value).map(([name, item]) => [name, revive(item)]));
+  const values = revive(state), handlers = {}, dirty = {};
+  const fire = (event, ...rest) => (handlers[event] || []).slice().forEach((handler) => handler(...rest));
+  const take = (answer) => {
+    for (const [name, value] of Object.entries(revive(answer.traits))) model.set(name, value, true);
+    for (const message of answer.messages) fire("msg:custom", message, []);
+  };
+  const model = {
+    get: (name) => values[name],
+    set(name, value, quiet) {
+      if (values[name] === value) return;
+      values[name] = value;
+      if (!quiet) dirty[name] = value;
+      fire(`change:${name}`);
+    },
+    on(event, handler) { (handlers[event] ||= []).push(handler); },
+    off(event, handler) { handlers[event] = (handlers[event] || []).filter((kept) => kept !== handler); },
+    save_changes() {
+      const changed = { ...dirty };
+      for (const name of Object.keys(dirty)) delete dirty[name];
+      window.python("set", changed).then(take);
+    },
+    send(content) { window.sent = (window.sent || 0) + 1; window.python("message", content).then(take); },
+  };
+  const view = (await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })))).default;
+  window.bridge = { model, take, handlers, show: (id) => view.render({ model, el: document.getElementById(id) }) };
+  window.clean = window.bridge.show("one");
+}"""
+
+
+class Bridge:
+    """One widget and the page that shows it."""
+
+    def __init__(self, page: Page, widget: LiveView[Any]) -> None:
+        self.page = page
+        self.widget = widget
+        self.requests: list[dict[str, Any]] = []
+        self.mute = False
+        self._replies: list[Any] = []
+        self._known: dict[str, str] = {}
+        widget.send = self._replies.append
+        page.set_content(PAGE % stylesheet("theme", "base", "page", *widget._styles))
+        page.expose_function("python", self._called)
+        page.evaluate(MODEL, [self._changes(), module(widget._module)])
+
+    def push(self) -> None:
+        """Give the page what has changed in Python since the last exchange, as `show` does through the kernel."""
+        self.page.evaluate("(answer) => window.bridge.take(answer)", {"traits": self._changes(), "messages": []})
+        self.page.wait_for_timeout(30)
+
+    def _called(self, kind: str, content: dict[str, Any]) -> dict[str, Any]:
+        if kind == "set":
+            self._known.update({name: json.dumps(value) for name, value in content.items()})
+            for name, value in content.items():
+                setattr(self.widget, name, value)
+        else:
+            self.requests.append(content)
+            if self.mute:
+                return {"traits": {}, "messages": []}
+            self.widget._handle_custom_msg(content, [])
+        messages, self._replies[:] = list(self._replies), []
+        return {"traits": self._changes(), "messages": messages}
+
+    def _changes(self) -> dict[str, Any]:
+        state = {name: _plain(value) for name, value in self._traits().items()}
+        texts = {name: json.dumps(value) for name, value in state.items()}
+        changed = {name: state[name] for name, text in texts.items() if self._known.get(name) != text}
+        self._known.update(texts)
+        return changed
+
+    def _traits(self) -> dict[str, Any]:
+        names = [name for name in self.widget.keys if not name.startswith("_") and name not in ("layout", "tabbable")]
+        return {name: getattr(self.widget, name) for name in names}

@@ -1,0 +1,391 @@
+"""The views in a real browser: stepping lights states, search filters, clicks come back, and nothing is logged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.visualizers import fixtures
+from tests.visualizers.bridge import Bridge
+from visualizers.live import AutomatonView, CounterView, FrontierView, LiveView, MaskMap, StepBar, TokenTable, to_page
+from visualizers.standalone import iframe
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+BIG = (*fixtures.VOCAB, *(f"word{i}".encode() for i in range(20_000)))
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that fails the test when anything is logged or thrown in it."""
+    context = browser.new_context(viewport={"width": 1100, "height": 900})
+    page = context.new_page()
+    page.set_default_timeout(5_000)
+    trouble: list[str] = []
+    page.on("console", lambda message: trouble.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("request", lambda request: trouble.append(request.url) if request.url.startswith("http") else None)
+    yield page
+    assert not trouble
+    context.close()
+
+
+@pytest.fixture
+def bridged(page: Page) -> Callable[[LiveView[Any]], Bridge]:
+    return lambda widget: Bridge(page, widget)
+
+
+def recorded(*, heading: bool = True) -> str:
+    """A page of all views with a recorded run of four steps."""
+    automaton, frontier = AutomatonView(fixtures.automaton()), FrontierView()
+    tokens, mask, counters = TokenTable(), MaskMap(), CounterView()
+    automaton.play(fixtures.frontiers())
+    frontier.play(fixtures.frontiers())
+    run = [*(fixtures.token_sets(i) for i in range(3)), fixtures.stop_sets()]
+    tokens.play(run)
+    mask.play(run)
+    counters.play([fixtures.stats(i) for i in range(4)])
+    views: list[LiveView[Any]] = [automaton, frontier, tokens, mask, counters]
+    return to_page(views, title="A run", labels=["start", "[", '["a', '["a"]'], heading=heading)
+
+
+def active(page: Any) -> list[str]:
+    """Ids of the lit states."""
+    return [str(name) for name in page.locator(".state.active").evaluate_all("nodes => nodes.map((node) => node.id)")]
+
+
+class TestStandalone:
+    """Pages without Python."""
+
+    @pytest.fixture
+    def run(self, page: Page, tmp_path: Path) -> Page:
+        file = tmp_path / "run.html"
+        file.write_text(recorded(), encoding="utf-8")
+        page.goto(file.as_uri())
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    def test_arrow_keys_step_every_view(self, run: Page) -> None:
+        assert active(run) == ["s0", "s2"]
+        run.keyboard.press("ArrowRight")
+        assert sorted(active(run)) == ["s2", "s3", "s7", "s9"]
+        assert run.get_by_test_id("frontier-item").count() == 4
+        assert run.get_by_test_id("step-label").inner_text() == "["
+        run.keyboard.press("End")
+        assert active(run) == ["s6"]
+        assert run.get_by_test_id("frontier-completed").inner_text() == "may end here"
+        assert run.get_by_test_id("count-stop").inner_text() == "1"
+        assert run.get_by_test_id("mask-count").inner_text() == "1 of 367 allowed"
+        assert run.get_by_test_id("delta-sets").inner_text() == "+1"
+        run.keyboard.press("ArrowLeft")
+        assert sorted(active(run)) == ["s11", "s13"]
+        run.get_by_test_id("step-first").click()
+        assert active(run) == ["s0", "s2"]
+        assert run.get_by_test_id("step-back").is_disabled()
+
+    def test_the_slider_steps(self, run: Page) -> None:
+        run.get_by_test_id("step-slider").fill("2")
+        assert sorted(active(run)) == ["s11", "s13"]
+        assert run.get_by_test_id("step-count").inner_text() == "2 / 3"
+
+    def test_search_and_tabs_work_without_python(self, run: Page) -> None:
+        run.get_by_test_id("tab-uncertain").click()
+        assert run.get_by_test_id("token-row").count() == 5
+        run.get_by_test_id("token-search").fill('a"')
+        expect(run.get_by_test_id("token-row")).to_have_count(4)
+        rows = run.get_by_test_id("token-row").all_inner_texts()
+        assert any("refused" in row for row in rows)
+        run.keyboard.press("ArrowRight")  # in the search box this moves the caret, not the run
+        assert run.get_by_test_id("step-count").inner_text() == "0 / 3"
+
+    def test_a_selected_token_is_selected_in_the_mask_too(self, run: Page) -> None:
+        run.get_by_test_id("token-row").nth(1).click()
+        assert run.get_by_test_id("mask-note").inner_text().startswith("34 ·")
+
+    def test_a_page_in_a_frame_steps_too(self, page: Page) -> None:
+        page.set_content(f"<h1>exported</h1>{iframe(recorded(heading=False), height=700)}")
+        frame = page.frame_locator("iframe")
+        frame.locator("html[data-ready]").wait_for()
+        frame.get_by_test_id("step-forward").click()
+        frame.get_by_test_id("step-forward").click()
+        assert sorted(active(frame)) == ["s11", "s13"]
+
+    @pytest.mark.parametrize("theme", ["light", "dark"])
+    def test_themes_keep_text_readable(self, page: Page, tmp_path: Path, theme: str) -> None:
+        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        file = tmp_path / "run.html"
+        file.write_text(recorded(), encoding="utf-8")
+        page.goto(file.as_uri())
+        page.wait_for_selector("html[data-ready]")
+        for selector in (".ms-title", ".ms-muted", ".ms-row .glyph", ".ms-badge", ".ms-row .why", ".ms-svg text.title"):
+            assert page.evaluate(CONTRAST, selector) >= 4.4, f"{selector} in the {theme} theme"
+
+
+# WCAG contrast of a text against the nearest opaque background; a canvas turns any notation into bytes.
+CONTRAST = """(selector) => {
+  const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (colour) => {
+    pixel.clearRect(0, 0, 1, 1);
+    pixel.fillStyle = colour;
+    pixel.fillRect(0, 0, 1, 1);
+    return [...pixel.getImageData(0, 0, 1, 1).data];
+  };
+  const light = (colour) => colour.slice(0, 3).map((value) => value / 255)
+    .map((value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, value, i) => sum + value * [0.2126, 0.7152, 0.0722][i], 0);
+  const node = document.querySelector(selector);
+  const style = getComputedStyle(node);
+  const text = rgba(node.namespaceURI.endsWith("svg") ? style.fill : style.color);
+  let behind = node;
+  while (behind && rgba(getComputedStyle(behind).backgroundColor)[3] < 255) behind = behind.parentElement;
+  const back = rgba(behind ? getComputedStyle(behind).backgroundColor : "white");
+  const [high, low] = [light(text), light(back)].sort((a, b) => b - a);
+  return (high + 0.05) / (low + 0.05);
+}"""
+
+
+class TestAutomaton:
+    """The automaton with a kernel behind it."""
+
+    def test_steps_toggle_classes_and_keep_the_elements(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(AutomatonView(fixtures.automaton()))
+        page = bridge.page
+        page.evaluate("window.kept = document.getElementById('s2')")
+        for frontier in fixtures.frontiers():
+            bridge.widget.show(frontier)
+            bridge.push()
+            assert sorted(active(page)) == sorted(f"s{state}" for state in frontier.active_states())
+        assert page.evaluate("window.kept === document.getElementById('s2')")
+        assert page.get_by_test_id("active-states").inner_text() == "1 active: 6"
+
+    def test_a_click_selects_and_a_second_one_lets_go(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(AutomatonView(fixtures.automaton()))
+        bridge.page.locator("#s4").click()
+        assert bridge.widget.selected == 4
+        assert bridge.page.locator("#s4.selected").count() == 1
+        bridge.page.locator("#s4").click()
+        assert bridge.widget.selected is None
+
+    def test_tooltips_show_dotted_rules(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(AutomatonView(fixtures.automaton()))
+        tip = bridge.page.get_by_test_id("automaton-tip")
+        assert tip.is_hidden()
+        bridge.page.locator("#s4").hover()
+        assert 'list ::= "[" (item • ("," item)*)? "]"' in tip.inner_text()
+        assert "state 4 · list · scannable" in tip.inner_text()
+
+    def test_zoom_pan_and_keys(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(AutomatonView(fixtures.automaton()))
+        bridge.widget.show(fixtures.frontiers()[1])
+        bridge.push()
+        page = bridge.page
+        place = "document.querySelector('.graph').getAttribute('transform')"
+        start = page.evaluate(place)
+        stage = page.get_by_test_id("automaton-stage")
+        box = stage.bounding_box()
+        assert box
+        page.mouse.move(box["x"] + 20, box["y"] + 20)
+        page.mouse.wheel(0, -200)
+        assert page.evaluate(place) == start  # the page scrolls until the picture has the focus
+        stage.focus()
+        page.mouse.wheel(0, -200)
+        page.wait_for_function(f"{place} !== {start!r}")
+        page.keyboard.press("0")
+        page.mouse.down()
+        page.mouse.move(box["x"] + 80, box["y"] + 50, steps=4)
+        page.mouse.up()
+        assert page.evaluate(place) != start
+        assert bridge.widget.selected is None  # a drag is no click
+        page.keyboard.press("n")
+        assert page.get_by_test_id("automaton-tip").is_visible()
+        page.keyboard.press("Enter")
+        assert bridge.widget.selected in bridge.widget.active
+        page.keyboard.press("Escape")
+        assert bridge.widget.selected is None
+
+    def test_folded_rules_expand_by_click_and_by_key(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(AutomatonView(fixtures.chain(11, 40)))
+        page = bridge.page
+        assert "folded by rule" in page.get_by_test_id("automaton-note").inner_text()
+        assert page.locator(".state").count() == 0
+        page.locator("#r1").click()
+        page.wait_for_selector("#s45")
+        assert bridge.widget.expanded == ["rule_1"]
+        page.locator("#rule1 .fold").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#s45", state="detached")
+        assert bridge.widget.expanded == []
+
+    def test_too_many_states_are_refused_in_place(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(AutomatonView(fixtures.chain(11, 40), max_states=60))
+        bridge.page.locator("#r1").click()
+        bridge.page.wait_for_selector("#s45")
+        bridge.page.locator("#r2").click()
+        expect(bridge.page.get_by_test_id("automaton-note")).to_contain_text("80 states")
+        assert bridge.widget.expanded == ["rule_1"]
+        assert bridge.page.evaluate("window.bridge.model.get('expanded').length") == 1
+
+
+class TestFrontier:
+    """The items of a step."""
+
+    def test_rows_follow_the_step_and_select(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(FrontierView(fixtures.frontiers()[1]))
+        page = bridge.page
+        assert page.get_by_test_id("frontier-item").first.locator(".dot").inner_text() == "•"
+        page.get_by_test_id("frontier-item").nth(2).click()
+        assert bridge.widget.selected_item == 2
+        page.get_by_test_id("frontier-rows").press("ArrowUp")
+        assert bridge.widget.selected_item == 1
+        bridge.widget.show(fixtures.frontiers()[2])
+        bridge.push()
+        assert page.get_by_test_id("frontier-item").count() == 2
+        assert page.get_by_test_id("frontier-position").inner_text() == "after 3 bytes"
+
+
+class TestTokens:
+    """The table of the whole vocabulary."""
+
+    def test_only_rows_in_sight_exist_and_scrolling_asks_for_more(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(TokenTable(fixtures.token_sets(vocab=BIG)))
+        page = bridge.page
+        assert bridge.requests == []  # the first rows came with the step
+        assert 10 < page.get_by_test_id("token-row").count() < 60
+        body = page.get_by_test_id("token-rows")
+        body.evaluate("node => { node.scrollTop = 15000 * 22; }")
+        page.wait_for_selector("[data-row='15000'][data-testid='token-row']")
+        assert {request["start"] for request in bridge.requests} <= {14_900, 15_000, 15_100}
+        assert page.get_by_test_id("token-row").count() < 80
+
+    def test_slash_searches_the_whole_vocabulary(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(TokenTable(fixtures.token_sets(vocab=BIG)))
+        page = bridge.page
+        page.get_by_test_id("token-rows").focus()
+        page.keyboard.press("/")
+        page.keyboard.type("word19999")
+        expect(page.get_by_test_id("token-row")).to_have_count(1)
+        assert "word19999" in page.get_by_test_id("token-row").inner_text()
+        assert "1 match" in page.get_by_test_id("token-note").inner_text()
+        page.get_by_test_id("token-row").click()
+        assert bridge.widget.selected_token == len(BIG) - 1
+        page.get_by_test_id("token-search").press("Escape")
+        expect(page.get_by_test_id("token-row").nth(10)).to_be_visible()
+        assert bridge.widget.query == ""
+
+    def test_tabs_show_verdicts(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(TokenTable(fixtures.token_sets()))
+        page = bridge.page
+        assert page.get_by_test_id("count-rejected").inner_text() == "165"
+        page.get_by_test_id("tab-uncertain").click()
+        page.wait_for_selector(".ms-row.uncertain")
+        assert bridge.widget.tab == "uncertain"
+        texts = page.get_by_test_id("token-row").all_inner_texts()
+        assert sum("✓ taken" in text for text in texts) == 4
+        assert sum("✗ refused" in text for text in texts) == 1
+
+    def test_one_state_can_be_chosen(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(TokenTable(fixtures.token_sets()))
+        bridge.page.get_by_test_id("token-state").select_option("11")
+        expect(bridge.page.get_by_test_id("count-accepted")).to_have_text("1")
+        assert bridge.widget.state == 11
+
+    def test_a_step_needs_no_question(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(TokenTable(fixtures.token_sets()))
+        bridge.widget.show(fixtures.stop_sets())
+        bridge.push()
+        assert bridge.page.get_by_test_id("count-stop").inner_text() == "1"
+        assert bridge.page.get_by_test_id("token-row").count() == 0
+        assert bridge.requests == []
+
+    def test_stale_and_foreign_replies_are_dropped(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(TokenTable(fixtures.token_sets(vocab=BIG)))
+        page = bridge.page
+        bridge.mute = True
+        page.get_by_test_id("token-rows").evaluate("node => { node.scrollTop = 5000 * 22; }")
+        page.wait_for_function("window.sent > 0")
+        stale = bridge.requests[0]
+        bridge.mute = False
+        page.get_by_test_id("tab-uncertain").click()
+        page.wait_for_selector(".ms-row.uncertain")
+        row = {"id": 1, "glyph": "STALE", "kind": "stop"}
+        reply = {"view": stale["view"], "seq": stale["seq"], "total": 1, "rows": [row]}
+        for message in (reply, {**reply, "view": "another"}):
+            page.evaluate("(m) => window.bridge.take({ traits: {}, messages: [m] })", message)
+        assert page.get_by_text("STALE").count() == 0
+        assert page.get_by_test_id("token-row").count() == 5
+
+    def test_arrow_keys_walk_the_rows(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(TokenTable(fixtures.token_sets()))
+        body = bridge.page.get_by_test_id("token-rows")
+        body.press("ArrowDown")
+        first = bridge.widget.selected_token
+        body.press("ArrowDown")
+        assert bridge.widget.selected_token == first + 1
+
+
+class TestMask:
+    """One pixel a token."""
+
+    def test_pixels_are_the_mask(self, bridged: Callable[..., Bridge]) -> None:
+        sets = fixtures.token_sets()
+        bridge = bridged(MaskMap(sets))
+        page = bridge.page
+        assert page.get_by_test_id("mask-count").inner_text() == f"{len(sets.allowed)} of {sets.vocab_size} allowed"
+        colours = page.get_by_test_id("mask-canvas").evaluate(
+            "node => { const image = node.getContext('2d').getImageData(0, 0, node.width, node.height).data;"
+            f" return Array.from({{ length: {sets.vocab_size} }}, (_, i) => image.slice(4 * i, 4 * i + 4).join()); }}"
+        )
+        uncertain = {verdict.token_id for entry in sets.states for verdict in entry.uncertain}
+        accepted = {token for entry in sets.states for token in entry.accepted}
+        kinds = [
+            ("accepted" if i in accepted else "uncertain" if i in uncertain else "rejected", i in sets.allowed)
+            for i in range(sets.vocab_size)
+        ]
+        assert len(set(zip(kinds, colours, strict=True))) == len(set(kinds)) == len(set(colours)) == 4
+
+    def test_pointing_names_the_token_and_a_click_selects_it(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(MaskMap(fixtures.token_sets()))
+        page = bridge.page
+        canvas = page.get_by_test_id("mask-canvas")
+        box = canvas.bounding_box()
+        assert box
+        width = canvas.evaluate("node => node.width")
+        pixel = box["width"] / width
+        token = 1 + ord("A")
+        canvas.click(position={"x": (token % width + 0.5) * pixel, "y": (token // width + 0.5) * pixel})
+        assert bridge.widget.selected_token == token
+        expect(page.get_by_test_id("mask-note")).to_have_text(f"{token} · allowed · A")
+
+
+@pytest.mark.parametrize(
+    "widget",
+    [
+        lambda: AutomatonView(fixtures.automaton()),
+        lambda: FrontierView(fixtures.frontiers()[1]),
+        lambda: TokenTable(fixtures.token_sets()),
+        lambda: MaskMap(fixtures.token_sets()),
+        lambda: CounterView(fixtures.stats(2)),
+        lambda: StepBar(["a", "b", "c"]),
+    ],
+)
+def test_rendering_twice_and_cleaning_up(bridged: Callable[..., Bridge], widget: Callable[[], LiveView[Any]]) -> None:
+    bridge = bridged(widget())
+    page = bridge.page
+    listening = "Object.values(window.bridge.handlers).reduce((sum, list) => sum + list.length, 0)"
+    once = page.evaluate(listening)
+    assert once > 0
+    page.evaluate("void (window.other = window.bridge.show('two'))")
+    assert page.evaluate(listening) == 2 * once
+    assert page.evaluate("document.getElementById('one').innerHTML.length > 50")
+    assert page.locator(".ms-view").count() == 2
+    page.evaluate("window.clean()")
+    assert page.locator(".ms-view").count() == 1
+    assert page.evaluate(listening) == once
+    page.evaluate("window.other()")
+    assert page.evaluate(listening) == 0

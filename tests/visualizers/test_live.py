@@ -1,0 +1,289 @@
+"""The live views from Python's side: traits, requests, runs, exports."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import visualizers
+from tests.visualizers import fixtures
+from tests.visualizers.test_static import survives
+from visualizers.assets import FOLDER, module, stylesheet
+from visualizers.live import (
+    AutomatonView,
+    CounterView,
+    FrontierView,
+    LiveView,
+    MaskMap,
+    StepBar,
+    TokenTable,
+    to_page,
+)
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def everything() -> list[LiveView[Any]]:
+    """One view of each kind, each with something to show."""
+    return [
+        AutomatonView(fixtures.automaton(), engine="built-in"),
+        FrontierView(fixtures.frontiers()[1]),
+        TokenTable(fixtures.token_sets()),
+        MaskMap(fixtures.token_sets()),
+        CounterView(fixtures.stats(1)),
+        StepBar(["a", "b"]),
+    ]
+
+
+def packed(page: str) -> Any:
+    """What a page carries."""
+    found = re.search(r'unpack\("([A-Za-z0-9+/=]+)"\)', page)
+    assert found
+    return json.loads(zlib.decompress(base64.b64decode(found.group(1))))
+
+
+def ask(view: LiveView[Any], **content: Any) -> dict[str, Any]:
+    """Send a request as the browser does and return the reply."""
+    replies: list[dict[str, Any]] = []
+    view.send = replies.append
+    view._handle_custom_msg({"view": "v", "seq": 7, **content}, [])
+    (reply,) = replies
+    assert (reply["view"], reply["seq"]) == ("v", 7)
+    return reply
+
+
+class TestAssets:
+    """What travels with every widget stays small and whole."""
+
+    @pytest.mark.parametrize("view", everything(), ids=lambda view: type(view).__name__)
+    def test_modules_are_small_and_need_nothing(self, view: LiveView[Any]) -> None:
+        source = str(view._esm)
+        assert len(source.encode()) < 30_000
+        assert len(str(view._css).encode()) < 10_000
+        assert not re.search(r"^\s*import\b", source, re.MULTILINE)
+        assert source.count("export default { render };") == 1
+        assert "http" not in source.replace("http://www.w3.org/2000/svg", "")
+        assert "innerHTML" not in source
+
+    def test_no_file_is_forgotten(self) -> None:
+        for file in FOLDER.iterdir():
+            assert (module if file.suffix == ".js" else stylesheet)(file.stem)
+
+
+class TestAutomaton:
+    """AutomatonView: laid out once, then only ids."""
+
+    def test_a_step_sends_ids_only(self) -> None:
+        view = AutomatonView(fixtures.automaton(), engine="built-in")
+        changed: list[str] = []
+        view.observe(lambda change: changed.append(change["name"]))
+        view.show(fixtures.frontiers()[1])
+        assert changed == ["active"]
+        assert view.active == [2, 3, 7, 9]
+
+    def test_another_automaton_starts_afresh(self) -> None:
+        view = AutomatonView(fixtures.automaton(), engine="built-in")
+        view.play(fixtures.frontiers())
+        view.selected = 3
+        view.automaton = fixtures.chain(2, 5)
+        assert (view.active, view.selected, view.steps) == ([], None, [])
+        assert view.rules == ["rule_0", "rule_1"]
+        assert view.automaton.root == "rule_0"
+
+    def test_rules_fold_and_unfold(self) -> None:
+        view = AutomatonView(fixtures.chain(11, 40), engine="built-in")
+        assert view.expanded == []
+        assert view.owner["45"] == 1
+        before = view.svg
+        view.expanded = ["rule_1"]
+        assert 'id="s45"' in view.svg
+        assert view.svg != before
+        view.expanded = []
+        assert view.svg == before
+
+    def test_what_cannot_be_drawn_is_said_and_undone(self) -> None:
+        view = AutomatonView(fixtures.chain(11, 40), engine="built-in")
+        view.expanded = ["rule_1"]
+        picture = view.svg
+        view.expanded = [f"rule_{k}" for k in range(11)]
+        assert view.expanded == ["rule_1"]
+        assert "440 states are more than a picture can show" in view.note
+        view.expanded = ["nonsense"]
+        assert view.expanded == ["rule_1"]
+        assert "no rule is called 'nonsense'" in view.note
+        assert view.svg == picture
+        with pytest.raises(ValueError, match="no rule is called"):
+            view.expand("nonsense")
+
+
+class TestFrontier:
+    """FrontierView: rows ready to draw."""
+
+    def test_rows(self) -> None:
+        view = FrontierView()
+        view.show(fixtures.frontiers()[1])
+        assert view.items[0]["dots"] == [['list ::= "["', '(item ("," item)*)? "]"']]
+        assert view.about == {"position": 1, "set_id": 4, "completed": False, "total": 4}
+        view.selected_item = 2
+        view.show(fixtures.frontiers()[2])
+        assert view.selected_item is None
+        assert view.frontier is fixtures.frontiers()[2] or view.frontier == fixtures.frontiers()[2]
+
+
+class TestTokens:
+    """TokenTable and MaskMap answer requests."""
+
+    def test_pages(self) -> None:
+        view = TokenTable(fixtures.token_sets())
+        reply = ask(view, type="page", tab="rejected", query="", start=100, count=100)
+        assert reply["total"] == view.counts["rejected"] == 165
+        assert len(reply["rows"]) == 65
+        assert all(row["kind"] == "rejected" for row in reply["rows"])
+        reply = ask(view, type="page", tab="all", query="ck", start=0, count=100)
+        assert [row["glyph"] for row in reply["rows"]] == ["ck"]
+
+    @pytest.mark.parametrize(
+        ("request_", "said"),
+        [
+            ({"type": "page", "tab": "none"}, "tab is 'none'"),
+            ({"type": "page", "tab": "all", "start": -1}, "rows -1 to 99"),
+            ({"type": "page", "tab": "all", "start": 0, "count": 10**9}, "at most 500"),
+            ({"type": "page", "tab": "all", "start": "x"}, "invalid literal"),
+            ({"type": "erase"}, "request 'erase' is not known"),
+            ({"type": "token", "id": 10**7}, "outside the vocabulary"),
+        ],
+    )
+    def test_bad_requests_get_an_answer(self, request_: dict[str, Any], said: str) -> None:
+        assert said in ask(TokenTable(fixtures.token_sets()), **request_)["error"]
+
+    def test_an_empty_table_answers_too(self) -> None:
+        assert ask(TokenTable(), type="page", tab="all")["total"] == 0
+        assert "no token sets" in ask(MaskMap(), type="token", id=0)["error"]
+
+    def test_showing_a_step_brings_the_first_rows(self) -> None:
+        view = TokenTable(fixtures.token_sets())
+        view.tab, view.query = "uncertain", "a"
+        version = view.version
+        view.show(fixtures.token_sets(5))
+        assert view.version == version + 1
+        assert (view.page["tab"], view.page["query"], view.page["version"]) == ("uncertain", "a", view.version)
+        assert [row["glyph"] for row in view.page["rows"]] == ['a"', 'a"]', 'a",', 'a"}']
+
+    def test_one_state(self) -> None:
+        view = TokenTable(fixtures.token_sets())
+        view.state = 11
+        assert view.counts["accepted"] == 1
+        view.show(fixtures.token_sets(4))
+        assert (view.state, view.counts["accepted"]) == (11, 1)
+        view.show(fixtures.stop_sets())
+        assert (view.state, view.counts["stop"]) == (None, 1)
+        view.state = 11
+        assert view.state is None
+
+    def test_one_token(self) -> None:
+        row = ask(MaskMap(fixtures.token_sets()), type="token", id=1 + ord(" "))["row"]
+        assert (row["glyph"], row["kind"]) == ("␣", "accepted")
+
+    def test_the_mask_is_its_bits(self) -> None:
+        sets = fixtures.token_sets()
+        view = MaskMap(sets)
+        found = [i for i in range(view.size) if view.mask[i // 8] >> (i % 8) & 1]
+        assert found == list(sets.allowed)
+        assert len(view.mask) == len(view.uncertain) == -(-sets.vocab_size // 8)
+
+
+class TestCounters:
+    """CounterView: values and changes."""
+
+    def test_deltas(self) -> None:
+        view = CounterView(fixtures.stats(1))
+        assert not any(view.delta.values())
+        view.show(fixtures.stats(3))
+        assert (view.delta["sets"], view.delta["step_hits"], view.delta["mask_misses"]) == (2, 200, 0)
+
+    def test_another_grammar_has_nothing_to_compare(self) -> None:
+        view = CounterView(fixtures.stats(3))
+        view.show(fixtures.stats(0))
+        assert not any(view.delta.values())
+
+    def test_a_recorded_run_has_its_deltas(self) -> None:
+        view = CounterView(fixtures.stats(5))
+        view.play([fixtures.stats(0), fixtures.stats(1), fixtures.stats(3)])
+        assert [step["delta"]["sets"] for step in view.steps] == [0, 1, 2]
+
+
+class TestExports:
+    """Pages, twins and the switch between live and static."""
+
+    @pytest.mark.parametrize("view", everything(), ids=lambda view: type(view).__name__)
+    def test_widgets_carry_a_twin(self, view: LiveView[Any]) -> None:
+        data, _ = view._repr_mimebundle_()
+        assert data[WIDGET]["model_id"] == view.model_id
+        frame, _, static = data["text/html"].partition("</iframe>")
+        assert frame.startswith("<iframe srcdoc=")
+        assert 'sandbox="allow-scripts"' in frame
+        survives(static)
+        assert type(view).__name__ in data["text/plain"]
+
+    @pytest.mark.parametrize("view", everything(), ids=lambda view: type(view).__name__)
+    def test_static_mode_has_no_widget(self, view: LiveView[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("MASKSCOPE_STATIC", "1")
+        data, _ = view._repr_mimebundle_()
+        assert set(data) == {"text/plain", "text/html"}
+        survives(data["text/html"])
+        visualizers.set_mode("live")
+        try:
+            assert WIDGET in view._repr_mimebundle_()[0]
+        finally:
+            visualizers.set_mode(None)
+        with pytest.raises(ValueError, match="mode is 'dynamic'"):
+            visualizers.set_mode("dynamic")  # type: ignore[arg-type]
+
+    def test_save_goes_by_suffix(self, tmp_path: Path) -> None:
+        view = FrontierView(fixtures.frontiers()[0])
+        path = view.save(tmp_path / "frontier.html")
+        assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+        with pytest.raises(ValueError, match=r"'.pdf': use .html"):
+            view.save(tmp_path / "frontier.pdf")
+
+    def test_a_table_exports_counts_and_first_rows(self) -> None:
+        vocab = (*fixtures.VOCAB, *(f"w{i}".encode() for i in range(1_000)))
+        carried = packed(TokenTable(fixtures.token_sets(vocab=vocab)).to_html())["parts"][0]["state"]
+        assert carried["counts"]["accepted"] == 1_199
+        assert len(carried["page_by_tab"]["accepted"]) == 200
+        assert carried["offline"] is True
+
+    def test_a_recorded_run_is_one_small_page(self) -> None:
+        views = everything()[:5]
+        for view, run in zip(
+            views,
+            (
+                fixtures.frontiers(),
+                fixtures.frontiers(),
+                [fixtures.token_sets(i) for i in range(4)],
+                [fixtures.token_sets(i) for i in range(4)],
+                [fixtures.stats(i) for i in range(4)],
+            ),
+            strict=True,
+        ):
+            view.play(run)
+        page = to_page(views, labels=["(start)", "[", '"a', '"]'])
+        parts = packed(page)["parts"]
+        assert [part["module"] for part in parts] == ["steps", "automaton", "frontier", "tokens", "mask", "counters"]
+        assert all(len(part["state"]["steps"]) == 4 for part in parts[1:])
+        assert len(page) < 60_000
+        with pytest.raises(ValueError, match="2 labels for 4 steps"):
+            to_page(views, labels=["a", "b"])
+
+    def test_nothing_in_a_page_can_end_its_script(self) -> None:
+        page = TokenTable(fixtures.token_sets()).to_html(title="</script><script>alert(1)")
+        assert "alert(1)" in page
+        assert "<script>alert" not in page
+        assert page.count("</script>") == 1
+        assert "default-src 'none'" in page
