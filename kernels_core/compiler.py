@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 from kernels_core.automata.lower import LoweredGrammar, lower
 from kernels_core.automata.tables import Tables
 from kernels_core.earley.machine import Machine
+from kernels_core.errors import GrammarError
 from kernels_core.grammar import Grammar
 from kernels_core.inspect.layout import StateTable
 from kernels_core.inspect.look import cache_stats
@@ -34,8 +35,8 @@ def _trie(info: TokenizerInfo) -> TokenTrie:
     with _TRIES_LOCK:
         trie = _TRIES.get(info.fingerprint)
         if trie is None:
-            excluded = {*info.special_token_ids, *info.stop_token_ids}
-            trie = _TRIES[info.fingerprint] = TokenTrie(info.decoded_vocab, excluded)
+            trie = TokenTrie(info.decoded_vocab, info.special_token_ids, info.stop_token_ids)
+            _TRIES[info.fingerprint] = trie
         return trie
 
 
@@ -52,6 +53,12 @@ class CompiledGrammar:
         self.tokenizer_info = tokenizer_info
         self.options = options
         self.lowered: LoweredGrammar = lower(grammar.ir, options)
+        for ids, _ in self.lowered.token_sets:
+            for token in ids:
+                if not 0 <= token < tokenizer_info.vocab_size:
+                    raise GrammarError(
+                        f"the grammar names token {token}; this vocabulary has ids 0..{tokenizer_info.vocab_size - 1}"
+                    )
         where = f"grammar {grammar.ir.root!r}"
         self.machine = Machine(Tables(self.lowered), max_bytes=options.max_bytes, where=where)
         self.masks = MaskCache(

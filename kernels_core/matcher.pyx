@@ -83,24 +83,36 @@ cdef class GrammarMatcher:
     def accept_token(self, int token_id):
         """Take a token; False, and nothing changed, if the grammar does not allow it here.
 
-        A stop token is taken exactly when the text may end.  Ids without text (special tokens, padding) are never
-        allowed; an id outside the vocabulary is a `ValueError`.
+        A stop token is taken when the text may end, or where the grammar names it by id; the text has then ended,
+        unless the grammar named it in the middle of something.  Ids without text (control tokens, padding) are taken
+        only where the grammar names them.  An id outside the vocabulary is a `ValueError`.
         """
-        cdef SetRec* target
+        cdef SetRec* source = self._last.set
+        cdef SetRec* target = self._machine.dead
+        cdef bint may_stop, has_text
         if not 0 <= token_id < self._trie.vocab_size:
             raise ValueError(f"token id {token_id} is not in the vocabulary of {self._trie.vocab_size:,} ids")
         if self._terminated():
             return False
-        if self._is_stop(token_id):
-            if self.terminate_without_stop_token or not self._last.set.completed:
-                return False
-            self._push(self._last.set, token_id, None, 0, True)
-            return True
-        if not (self._trie.everything[token_id >> 5] >> (token_id & 31)) & 1:
-            return False
         cdef int32_t first = self._trie.spelling_first[token_id]
         cdef int32_t size = self._trie.spelling_first[token_id + 1] - first
-        target = self._read(self._trie.spelling.data() + first, size)
+        if self._is_stop(token_id):
+            may_stop = source.completed and not self.terminate_without_stop_token
+            if source.tokens:
+                with nogil:
+                    target = self._machine.token_step(source, token_id, target, False)
+            if target != self._machine.dead:
+                self._push(target, token_id, None, size, may_stop or target.completed)
+                return True
+            if may_stop:
+                self._push(source, token_id, None, 0, True)
+            return bool(may_stop)
+        if (self._trie.everything[token_id >> 5] >> (token_id & 31)) & 1:
+            target = self._read(self._trie.spelling.data() + first, size)
+        if source.tokens:
+            has_text = (self._trie.spelt[token_id >> 5] >> (token_id & 31)) & 1
+            with nogil:
+                target = self._machine.token_step(source, token_id, target, has_text)
         if target == self._machine.dead:
             return False
         self._push(target, token_id, None, size, False)
@@ -163,6 +175,17 @@ cdef class GrammarMatcher:
         self._last = step
         return 0
 
+    cdef bint _named(self, SetRec* source, int token) noexcept:
+        """Whether a token edge names `token`; a negated set names nothing."""
+        cdef int32_t i, k, chosen
+        for i in range(source.count if source.tokens else 0):
+            for k in range(self._machine.tables.token_first[source.items[i].state],
+                           self._machine.tables.token_first[source.items[i].state + 1]):
+                chosen = self._machine.tables.tokens[k].token_set
+                if not self._machine.tables.token_negated[chosen] and self._machine.tables.contains(chosen, token):
+                    return True
+        return False
+
     cdef bint _is_stop(self, int token) noexcept:
         cdef size_t i
         for i in range(self._stops.size()):
@@ -209,7 +232,7 @@ cdef class GrammarMatcher:
             if row_words > words:
                 memset(row + words, 0, (row_words - words) * sizeof(uint32_t))
             for i in range(self._stops.size()):
-                if may_stop:
+                if may_stop or self._named(self._last.set, self._stops[i]):
                     row[self._stops[i] >> 5] |= <uint32_t>1 << (self._stops[i] & 31)
                 else:
                     row[self._stops[i] >> 5] &= ~(<uint32_t>1 << (self._stops[i] & 31))
@@ -241,9 +264,8 @@ cdef class GrammarMatcher:
             return []
         cdef bint may_stop = self._last.set.completed and not self.terminate_without_stop_token
         cdef list found = self._masks.allowed_ids(self._last.set.number)
-        stops = set(self.stop_token_ids)
-        found = [token for token in found if token not in stops]
-        return sorted(found + self.stop_token_ids) if may_stop else found
+        stops = [token for token in self.stop_token_ids if may_stop or self._named(self._last.set, token)]
+        return sorted({*found} - {*self.stop_token_ids} | {*stops})
 
     # -- inspection -----------------------------------------------------------------------------------------------
 
@@ -270,7 +292,7 @@ cdef class GrammarMatcher:
         while at.parent is not None:
             if at.token < 0:
                 pieces.append(at.spelling)
-            elif not at.stop:
+            elif at.position > at.parent.position:
                 pieces.append(self._trie.token_bytes(at.token))
             at = at.parent
         return b"".join(reversed(pieces))
@@ -285,6 +307,25 @@ cdef class GrammarMatcher:
             at = at.parent
         steps.reverse()
         return steps
+
+    def steps(self):
+        """The steps taken as `inspect.classic.Step`, without the stop token that ended the text."""
+        from kernels_core.inspect.classic import Step
+
+        cdef list taken = []
+        cdef _Step at = self._last
+        cdef int token
+        while at.parent is not None:
+            token = at.token
+            if token < 0:
+                taken.append(Step(at.spelling))
+            elif not at.stop or at.set != at.parent.set:
+                spelt = bool((self._trie.everything[token >> 5] >> (token & 31)) & 1)
+                has_text = bool((self._trie.spelt[token >> 5] >> (token & 31)) & 1) and not self._is_stop(token)
+                taken.append(Step(self._trie.token_bytes(token), token, spelt and not self._is_stop(token), has_text))
+            at = at.parent
+        taken.reverse()
+        return taken
 
     def frontier(self):
         """The Earley items here, textbook style (`inspect.snapshots.Frontier`)."""

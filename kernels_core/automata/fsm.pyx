@@ -1,8 +1,8 @@
 # distutils: language = c++
 """One rule's automaton: a Thompson NFA is filled in, then determinised, minimised and numbered breadth-first.
 
-Labels are byte ranges and rule calls; a call is a symbol of its own, so a state may have byte edges and call edges
-at once (the Earley parser follows both).  Minimisation is Valmari's partition refinement (Inf. Proc. Letters 112,
+Labels are byte ranges, rule calls and sets of whole tokens; a call or a token set is a symbol of its own, so a state
+may have edges of all kinds at once (the Earley parser follows each).  Minimisation is Valmari's partition refinement (Inf. Proc. Letters 112,
 2012), O(m log m) in the number of transitions, on the byte classes that the automaton's own edges tell apart.
 
 Read on: `lower.py` drives this, `../earley/machine.pyx` runs the result.
@@ -29,9 +29,9 @@ cdef struct ByteEdge:
     int32_t target
 
 
-cdef struct CallEdge:
+cdef struct SymbolEdge:
     int32_t source
-    int32_t rule
+    int32_t symbol        # 2 * rule id for a call, 2 * token set id + 1 for a token edge
     int32_t target
 
 
@@ -44,20 +44,23 @@ cdef bint _by_range(const ByteEdge& a, const ByteEdge& b) noexcept nogil:
 cdef class Fsm:
     """A finished automaton; state 0 is the start, states are numbered breadth-first.
 
-    Plain tuples, made once: `byte_edges` (source, low, high, target) and `call_edges` (source, rule id, target), both
-    sorted; `accepting` one bool a state; `tags` the position ids of each state, ascending.
+    Plain tuples, made once: `byte_edges` (source, low, high, target), `call_edges` (source, rule id, target) and
+    `token_edges` (source, token set id, target), sorted by source; `accepting` one bool a state; `tags` the position
+    ids of each state, ascending.
     """
 
     cdef readonly int size
     cdef readonly tuple byte_edges
     cdef readonly tuple call_edges
+    cdef readonly tuple token_edges
     cdef readonly tuple accepting
     cdef readonly tuple tags
 
-    def __init__(self, size, byte_edges, call_edges, accepting, tags):
+    def __init__(self, size, byte_edges, call_edges, token_edges, accepting, tags):
         self.size = size
         self.byte_edges = byte_edges
         self.call_edges = call_edges
+        self.token_edges = token_edges
         self.accepting = accepting
         self.tags = tags
 
@@ -70,7 +73,7 @@ cdef class FsmBuilder:
 
     cdef int _size
     cdef vector[ByteEdge] _bytes
-    cdef vector[CallEdge] _calls
+    cdef vector[SymbolEdge] _symbols
     cdef vector[pair[int, int]] _epsilons
     cdef vector[pair[int, int]] _tags
     cdef readonly int start
@@ -97,9 +100,11 @@ cdef class FsmBuilder:
 
     cpdef void call(self, int source, int rule, int target):
         """`source --rule--> target`: the rule is called, and the parser comes back to `target`."""
-        cdef CallEdge edge
-        edge.source, edge.rule, edge.target = source, rule, target
-        self._calls.push_back(edge)
+        self._symbols.push_back(SymbolEdge(source, 2 * rule, target))
+
+    cpdef void tokens(self, int source, int token_set, int target):
+        """`source --token--> target`: one whole token out of a set."""
+        self._symbols.push_back(SymbolEdge(source, 2 * token_set + 1, target))
 
     cpdef void epsilon(self, int source, int target):
         """`source --ε--> target`."""
@@ -127,25 +132,25 @@ cdef class _Determinised:
 
     cdef int size
     cdef vector[ByteEdge] edges
-    cdef vector[CallEdge] calls
+    cdef vector[SymbolEdge] symbols
     cdef vector[uint8_t] accepts
     cdef vector[vector[int]] tags
 
     cdef int run(self, FsmBuilder nfa, bint proper, int max_states, str where) except -1:
         cdef int n = nfa._size
-        cdef vector[vector[int]] epsilon_to, bytes_of, calls_of, tags_of
+        cdef vector[vector[int]] epsilon_to, bytes_of, symbols_of, tags_of
         cdef size_t k
         cdef int i, j, low, high, source, target, point
         epsilon_to.resize(n)
         bytes_of.resize(n)
-        calls_of.resize(n)
+        symbols_of.resize(n)
         tags_of.resize(n)
         for k in range(nfa._epsilons.size()):
             epsilon_to[nfa._epsilons[k].first].push_back(nfa._epsilons[k].second)
         for k in range(nfa._bytes.size()):
             bytes_of[nfa._bytes[k].source].push_back(<int>k)
-        for k in range(nfa._calls.size()):
-            calls_of[nfa._calls[k].source].push_back(<int>k)
+        for k in range(nfa._symbols.size()):
+            symbols_of[nfa._symbols[k].source].push_back(<int>k)
         for k in range(nfa._tags.size()):
             tags_of[nfa._tags[k].first].push_back(nfa._tags[k].second)
 
@@ -198,21 +203,21 @@ cdef class _Determinised:
             labels.clear()
             for k in range(subsets[i].size()):
                 source = subsets[i][k]
-                for j in range(<int>calls_of[source].size()):
-                    labels.push_back(nfa._calls[calls_of[source][j]].rule)
+                for j in range(<int>symbols_of[source].size()):
+                    labels.push_back(nfa._symbols[symbols_of[source][j]].symbol)
             sort(labels.begin(), labels.end())
             labels.erase(unique(labels.begin(), labels.end()), labels.end())
             for point in range(<int>labels.size()):
                 seed.clear()
                 for k in range(subsets[i].size()):
                     source = subsets[i][k]
-                    for j in range(<int>calls_of[source].size()):
-                        if nfa._calls[calls_of[source][j]].rule == labels[point]:
-                            seed.push_back(nfa._calls[calls_of[source][j]].target)
+                    for j in range(<int>symbols_of[source].size()):
+                        if nfa._symbols[symbols_of[source][j]].symbol == labels[point]:
+                            seed.push_back(nfa._symbols[symbols_of[source][j]].target)
                 stamp += 1
                 _close(seed, epsilon_to, mark, stamp, closed)
                 target = self._intern(closed, known, subsets, nfa, tags_of, max_states, where)
-                self.calls.push_back(CallEdge(i, labels[point], target))
+                self.symbols.push_back(SymbolEdge(i, labels[point], target))
             i += 1
         self.size = <int>subsets.size()
         return 0
@@ -248,7 +253,7 @@ cdef class _Determinised:
         cdef vector[int] stack, number
         cdef vector[uint8_t] alive
         cdef vector[ByteEdge] edges
-        cdef vector[CallEdge] calls
+        cdef vector[SymbolEdge] symbols
         cdef vector[uint8_t] accepts
         cdef vector[vector[int]] tags
         cdef size_t k
@@ -258,8 +263,8 @@ cdef class _Determinised:
         number.resize(self.size)
         for k in range(self.edges.size()):
             back[self.edges[k].target].push_back(self.edges[k].source)
-        for k in range(self.calls.size()):
-            back[self.calls[k].target].push_back(self.calls[k].source)
+        for k in range(self.symbols.size()):
+            back[self.symbols[k].target].push_back(self.symbols[k].source)
         for i in range(self.size):
             if self.accepts[i]:
                 alive[i] = 1
@@ -282,12 +287,12 @@ cdef class _Determinised:
             if alive[self.edges[k].source] and alive[self.edges[k].target]:
                 edges.push_back(ByteEdge(number[self.edges[k].source], self.edges[k].low, self.edges[k].high,
                                          number[self.edges[k].target]))
-        for k in range(self.calls.size()):
-            if alive[self.calls[k].source] and alive[self.calls[k].target]:
-                calls.push_back(CallEdge(number[self.calls[k].source], self.calls[k].rule,
-                                         number[self.calls[k].target]))
+        for k in range(self.symbols.size()):
+            if alive[self.symbols[k].source] and alive[self.symbols[k].target]:
+                symbols.push_back(SymbolEdge(number[self.symbols[k].source], self.symbols[k].symbol,
+                                         number[self.symbols[k].target]))
         self.edges.swap(edges)
-        self.calls.swap(calls)
+        self.symbols.swap(symbols)
         self.accepts.swap(accepts)
         self.tags.swap(tags)
         self.size = top
@@ -315,16 +320,16 @@ cdef class _Determinised:
                 sources.push_back(self.edges[k].source)
                 labels.push_back(i)
                 targets.push_back(self.edges[k].target)
-        for k in range(self.calls.size()):
-            sources.push_back(self.calls[k].source)
-            labels.push_back(257 + self.calls[k].rule)
-            targets.push_back(self.calls[k].target)
+        for k in range(self.symbols.size()):
+            sources.push_back(self.symbols[k].source)
+            labels.push_back(257 + self.symbols[k].symbol)
+            targets.push_back(self.symbols[k].target)
         _coarsest_partition(self.size, sources, labels, targets, self.accepts, block)
         return self._quotient(block)
 
     cdef object _quotient(self, vector[int]& block):
         """The quotient automaton, blocks numbered breadth-first from the start, edges in order, neighbours merged."""
-        cdef vector[vector[int]] edges_of, calls_of
+        cdef vector[vector[int]] edges_of, symbols_of
         cdef vector[int] number, order
         cdef int i, k, head, source, blocks = 0
         cdef size_t m
@@ -332,17 +337,17 @@ cdef class _Determinised:
             blocks = max(blocks, block[i] + 1)
         number.assign(blocks, -1)
         edges_of.resize(self.size)
-        calls_of.resize(self.size)
+        symbols_of.resize(self.size)
         sort(self.edges.begin(), self.edges.end(), _by_range)
         for m in range(self.edges.size()):
             edges_of[self.edges[m].source].push_back(<int>m)
-        for m in range(self.calls.size()):
-            calls_of[self.calls[m].source].push_back(<int>m)
+        for m in range(self.symbols.size()):
+            symbols_of[self.symbols[m].source].push_back(<int>m)
         # One representative a block; its edges stand for all.
         number[block[0]] = 0
         order.push_back(0)
         head = 0
-        cdef list byte_edges = [], call_edges = []
+        cdef list byte_edges = [], call_edges = [], token_edges = []
         cdef int low, high, target, current
         while head < <int>order.size():
             source = order[head]
@@ -362,13 +367,14 @@ cdef class _Determinised:
                 low, high, current = self.edges[k].low, self.edges[k].high, target
             if current >= 0:
                 byte_edges.append((head, low, high, current))
-            for m in range(calls_of[source].size()):
-                k = calls_of[source][m]
-                target = block[self.calls[k].target]
+            for m in range(symbols_of[source].size()):
+                k = symbols_of[source][m]
+                target = block[self.symbols[k].target]
                 if number[target] < 0:
                     number[target] = <int>order.size()
-                    order.push_back(self.calls[k].target)
-                call_edges.append((head, self.calls[k].rule, number[target]))
+                    order.push_back(self.symbols[k].target)
+                edges = token_edges if self.symbols[k].symbol & 1 else call_edges
+                edges.append((head, self.symbols[k].symbol >> 1, number[target]))
             head += 1
         cdef list tags = [set() for _ in range(order.size())]
         for i in range(self.size):
@@ -376,7 +382,7 @@ cdef class _Determinised:
                 for m in range(self.tags[i].size()):
                     tags[number[block[i]]].add(self.tags[i][m])
         accepting = tuple([bool(self.accepts[order[i]]) for i in range(<int>order.size())])
-        return Fsm(<int>order.size(), tuple(byte_edges), tuple(call_edges), accepting,
+        return Fsm(<int>order.size(), tuple(byte_edges), tuple(call_edges), tuple(token_edges), accepting,
                    tuple([tuple(sorted(one)[:MAX_TAGS]) for one in tags]))
 
 

@@ -7,8 +7,8 @@ any shape are handled: states of a strongly connected component are described by
 breadth-first order.  Rules are minimal automata, so equal descriptions and equal behaviour are the same thing within a
 component.
 
-A description holds: accepting or not, counted or not (and where the next lap starts), byte edges, calls with the
-callee's start and lap bounds.  A counted rule's own bounds are left out: whoever uses the identity adds the distance
+A description holds: accepting or not, counted or not (and where the next lap starts), byte edges, token edges with their
+ids, calls with the callee's start and lap bounds.  A counted rule's own bounds are left out: whoever uses the identity adds the distance
 to the bounds.  Descriptions are hashed with SipHash-2-4-128 (Aumasson & Bernstein 2012) under a secret key, so that
 nobody can make two different grammars collide.
 """
@@ -117,7 +117,7 @@ cdef class Identities:
         cdef int32_t state
         cdef vector[int32_t] index, low, path, stack, cursor, members
         cdef vector[uint8_t] on_path
-        cdef int32_t clock = 0, top, child, edges, calls, k, end
+        cdef int32_t clock = 0, top, child, edges, tokens, calls, k, end
         index.assign(self.tables.state_count, -1)
         low.assign(self.tables.state_count, 0)
         cursor.assign(self.tables.state_count, 0)
@@ -133,18 +133,21 @@ cdef class Identities:
                     clock += 1
                     path.push_back(top)
                     on_path[top] = 1
-                # Successors in one row: byte edges, then for each call the callee's start and the return, then the lap.
+                # Successors in one row: byte edges, token edges, for each call callee's start and return, the next lap.
                 edges = self.tables.edge_first[top + 1] - self.tables.edge_first[top]
+                tokens = self.tables.token_first[top + 1] - self.tables.token_first[top]
                 calls = self.tables.call_first[top + 1] - self.tables.call_first[top]
-                end = edges + 2 * calls + (1 if self.tables.flags[top] & COUNTED else 0)
+                end = edges + tokens + 2 * calls + (1 if self.tables.flags[top] & COUNTED else 0)
                 child = -1
                 while cursor[top] < end:
                     k = cursor[top]
                     cursor[top] += 1
                     if k < edges:
                         child = self.tables.edges[self.tables.edge_first[top] + k].target
-                    elif k < edges + 2 * calls:
-                        k -= edges
+                    elif k < edges + tokens:
+                        child = self.tables.tokens[self.tables.token_first[top] + k - edges].target
+                    elif k < edges + tokens + 2 * calls:
+                        k -= edges + tokens
                         if k & 1:
                             child = self.tables.calls[self.tables.call_first[top] + (k >> 1)].target
                         else:
@@ -214,7 +217,7 @@ cdef class Identities:
 
         `place[s]` is -2 outside the component, -1 for a member without a number; empty for a component of one state.
         """
-        cdef int32_t head = 0, state, k, rule
+        cdef int32_t head = 0, state, k, rule, chosen
         order.clear()
         out.clear()
         order.push_back(root)
@@ -231,6 +234,13 @@ cdef class Identities:
                 out.push_back(self.tables.edges[k].low)
                 out.push_back(self.tables.edges[k].high)
                 _put_state(self, self.tables.edges[k].target, root, place, order, out)
+            _put_int(out, self.tables.token_first[state + 1] - self.tables.token_first[state])
+            for k in range(self.tables.token_first[state], self.tables.token_first[state + 1]):
+                chosen = self.tables.tokens[k].token_set
+                out.push_back(self.tables.token_negated[chosen])
+                _put_int(out, <int32_t>self.tables.token_ids[chosen].size())
+                _put(out, self.tables.token_ids[chosen].data(), self.tables.token_ids[chosen].size() * sizeof(int32_t))
+                _put_state(self, self.tables.tokens[k].target, root, place, order, out)
             _put_int(out, self.tables.call_first[state + 1] - self.tables.call_first[state])
             for k in range(self.tables.call_first[state], self.tables.call_first[state + 1]):
                 rule = self.tables.calls[k].rule

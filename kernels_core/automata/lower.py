@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernels_core.automata.dispatch import DispatchAutomaton
 from kernels_core.automata.fsm import Fsm, FsmBuilder
 from kernels_core.automata.utf8 import utf8_sequences
 from kernels_core.errors import BudgetExceededError
@@ -31,6 +32,8 @@ from kernels_core.grammar.ir import (
     Repeat,
     RuleRef,
     Seq,
+    TagDispatch,
+    TokenSet,
 )
 from kernels_core.grammar.nodes import fold
 from kernels_core.options import Options
@@ -71,11 +74,15 @@ class LoweredRule:
 
 @dataclass(frozen=True)
 class LoweredGrammar:
-    """All automata of a grammar; rule ids are indices into `rules`, rule 0 is the root.  `positions` by tag."""
+    """All automata of a grammar; rule ids are indices into `rules`, rule 0 is the root.
+
+    `positions` by tag; `token_sets` by the number that token edges carry: (ids, negated).
+    """
 
     ir: GrammarIR
     rules: tuple[LoweredRule, ...]
     positions: tuple[Position, ...]
+    token_sets: tuple[tuple[tuple[int, ...], bool], ...] = ()
 
 
 def lower(ir: GrammarIR, options: Options) -> LoweredGrammar:
@@ -107,6 +114,7 @@ class _Lowering:
         self._pending: list[_Pending] = []
         self._rule_ids: dict[str, int] = {}
         self._counted: dict[tuple[str, Node, int, int | None], int] = {}
+        self._token_set_ids: dict[tuple[tuple[int, ...], bool], int] = {}
         self._positions: list[Position] = []
         self._position_ids: dict[Position, int] = {}
         self._find_inlineable()
@@ -120,7 +128,7 @@ class _Lowering:
             fsm = self._build(pending, self._options.max_states - states)
             states += fsm.size
             rules.append(LoweredRule(pending.name, pending.source, fsm, pending.repeat))
-        return LoweredGrammar(self._ir, tuple(rules), tuple(self._positions))
+        return LoweredGrammar(self._ir, tuple(rules), tuple(self._positions), tuple(self._token_set_ids))
 
     # -- what a rule is called, and whether it is called at all -------------------------------------------------
 
@@ -179,6 +187,10 @@ class _Lowering:
                     if name not in self._inline_cost:
                         return None
                     total += times * self._inline_cost[name]
+                case TokenSet():
+                    total += times
+                case TagDispatch():
+                    return None
             if total > self._options.inline_limit + self._options.unroll_limit:
                 return None if total > 1 << 20 else total
         return total
@@ -250,6 +262,11 @@ class _Lowering:
                     fsm.call(source, self._rule_id(name), target)
                     if name in self._nullable:
                         fsm.epsilon(source, target)
+                case TokenSet(ids, negated):
+                    self._tag(fsm, source, Position(rule, path))
+                    fsm.tokens(source, self._token_set_id(ids, negated), target)
+                case TagDispatch():
+                    self._dispatch(fsm, node, source, target, rule, path, stack)
                 case Repeat():
                     self._repeat(fsm, node, source, target, rule, path, stack)
             if len(fsm) > 50 * self._options.max_states:
@@ -310,6 +327,29 @@ class _Lowering:
         if minimum == 0:
             fsm.epsilon(source, target)
 
+    def _dispatch(
+        self,
+        fsm: FsmBuilder,
+        node: TagDispatch,
+        source: int,
+        target: int,
+        rule: str,
+        path: tuple[int, ...],
+        stack: list[tuple[Node, int, int, str, tuple[int, ...]]],
+    ) -> None:
+        automaton = DispatchAutomaton(node.tags, node.excludes)
+        states = [fsm.state() for _ in automaton.edges]
+        fsm.epsilon(source, states[0])
+        after = states[0] if node.loop else target
+        for number, state in enumerate(states):
+            self._tag(fsm, state, Position(rule, path))
+            if automaton.may_end[number]:
+                fsm.epsilon(state, target)
+            for low, high, other in automaton.edges[number]:
+                fsm.bytes(state, low, high, states[other])
+            for tag in automaton.fired[number]:
+                stack.append((node.contents[tag], state, after, rule, (*path, tag)))
+
     def _unroll(
         self,
         fsm: FsmBuilder,
@@ -345,10 +385,18 @@ class _Lowering:
                     return minimum == 0 or below[0]
                 case RuleRef(name):
                     return name in self._nullable
+                case TagDispatch():
+                    return True
                 case _:
                     return False
 
         return fold(node, combine)
+
+    def _token_set_id(self, ids: tuple[int, ...], negated: bool) -> int:
+        key = (ids, negated)
+        if key not in self._token_set_ids:
+            self._token_set_ids[key] = len(self._token_set_ids)
+        return self._token_set_ids[key]
 
     def _tag(self, fsm: FsmBuilder, state: int, position: Position) -> None:
         number = self._position_ids.setdefault(position, len(self._positions))

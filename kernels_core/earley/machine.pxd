@@ -20,12 +20,13 @@ cdef struct SetRec:
     uint64_t live[4]        # bit b: some item can scan byte b
     SetRec** pages[4]       # transitions by byte, 64 to a page; NULL page or NULL entry = not computed yet
     void* mask              # masks.cache.MaskRec, NULL until asked for
-    Item* items             # sorted, distinct; scannable items, then nothing else but ACCEPT and ESCAPE
+    Item* items             # sorted, distinct; items with byte or token edges, ACCEPT, ESCAPE
     uint64_t hash
     int32_t count
     int32_t number
     uint8_t completed       # holds ACCEPT: the text may end here
     uint8_t escaped         # holds ESCAPE: the unknown caller was reached here
+    uint8_t tokens          # some item has token edges
 
 
 cdef struct FrameRec:
@@ -80,6 +81,7 @@ cdef class Machine:
 
     cdef SetRec* advance(self, SetRec* source, uint8_t byte) except NULL nogil
     cdef SetRec* advance_locked(self, SetRec* source, uint8_t byte) except NULL nogil
+    cdef SetRec* token_step(self, SetRec* source, int32_t token, SetRec* spelt, bint has_text) except NULL nogil
     cdef SetRec* close(self) except NULL nogil
     cdef SetRec* returned(self, int32_t frame) except NULL nogil
     cdef SetRec* single(self, int32_t state, int32_t frame, int32_t counter) except NULL nogil

@@ -12,7 +12,7 @@ Closing a kernel (`close`) is Earley's complete and predict:
 2. *predict*: every call of a rule in the set contributes to one new frame for that rule;
 3. *resolve*: new frames may refer to each other (left recursion), so they are interned a strongly connected
    component at a time; a frame that refers to itself is part of a group with a canonical order;
-4. only scannable items stay in the set: everything else has done its work.
+4. only items that can scan a byte or a token stay in the set: everything else has done its work.
 
 Two rules keep this small.  A call that returns to a *tail* (an accepting state without edges) passes on its caller's
 returns instead (Leo 1991), so right recursion does not grow.  Rules that can be empty were given ε-edges at their
@@ -31,7 +31,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 from libcpp.algorithm cimport sort, unique
 
-from kernels_core.automata.tables cimport ACCEPTING, COUNTED, SCANNABLE, SPECIAL, TAIL
+from kernels_core.automata.tables cimport ACCEPTING, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS
 
 from kernels_core.errors import BudgetExceededError
 
@@ -175,6 +175,38 @@ cdef class Machine:
         finally:
             self.lock.unlock()
 
+    cdef SetRec* token_step(self, SetRec* source, int32_t token, SetRec* spelt,
+                             bint has_text) except NULL nogil:
+        """The set after `token` was taken whole, joined with `spelt`, the set after its bytes; takes the lock.
+
+        Joining keeps both readings: a token may match by its id and by its bytes.  Negated sets take a token only if
+        it `has_text` and is no stop token.
+        """
+        cdef int32_t i, k, chosen
+        cdef Item item
+        cdef SetRec* whole
+        self.lock.lock()
+        try:
+            self._check_budget()
+            self.kernel.clear()
+            for i in range(source.count):
+                item = source.items[i]
+                for k in range(self.tables.token_first[item.state], self.tables.token_first[item.state + 1]):
+                    chosen = self.tables.tokens[k].token_set
+                    if self.tables.contains(chosen, token) and (has_text or not self.tables.token_negated[chosen]):
+                        self.kernel.push_back(Item(self.tables.tokens[k].target, item.frame, item.counter))
+            if self.kernel.empty():
+                return spelt
+            whole = self.close()
+            if spelt == self.dead:
+                return whole
+            self.final.assign(whole.items, whole.items + whole.count)
+            for i in range(spelt.count):
+                self.final.push_back(spelt.items[i])
+            return self._intern_set(self.final)
+        finally:
+            self.lock.unlock()
+
     cdef SetRec* returned(self, int32_t frame) except NULL nogil:
         """With the lock held: the set in which parsing goes on when the rule that `frame` was predicted for has ended."""
         cdef FrameRec* record = self.frames[frame]
@@ -284,7 +316,7 @@ cdef class Machine:
         self.final.clear()
         for i in range(self.items.size()):
             item = self.items[i]
-            if self.tables.flags[item.state] & (SCANNABLE | SPECIAL):
+            if self.tables.flags[item.state] & (SCANNABLE | SPECIAL | TOKENS):
                 self.final.push_back(item)
             for k in range(self.tables.call_first[item.state], self.tables.call_first[item.state + 1]):
                 slot = self._slot(self.tables.calls[k].rule)
@@ -325,7 +357,7 @@ cdef class Machine:
         self._resolve_frames(frame_of_slot)
         for i in range(self.slot_rule.size()):
             state = self.tables.start[self.slot_rule[i]]
-            if self.tables.flags[state] & SCANNABLE:
+            if self.tables.flags[state] & (SCANNABLE | TOKENS):
                 self.final.push_back(Item(state, frame_of_slot[i], 0))
         return 0
 
@@ -505,6 +537,8 @@ cdef class Machine:
                 record.completed = 1
             elif items[i].state == C_ESCAPE:
                 record.escaped = 1
+            if self.tables.flags[items[i].state] & TOKENS:
+                record.tokens = 1
             for w in range(4):
                 record.live[w] |= self.tables.live[4 * items[i].state + w]
         self.sets.push_back(record)

@@ -29,6 +29,7 @@ from .ir import (
     Rule,
     RuleRef,
     Seq,
+    TagDispatch,
     children,
     walk,
 )
@@ -163,8 +164,10 @@ def _derivable(ir: GrammarIR, holds: Callable[[Node], bool]) -> frozenset[str]:
             needed.append(len(node.items) if isinstance(node, Seq) else 1)
             if isinstance(node, RuleRef):
                 waiting[node.name].append(here)
-            elif isinstance(node, Repeat) and (node.minimum == 0 or node.maximum == 0):
-                true_nodes.append(here)
+            elif isinstance(node, TagDispatch) or (
+                isinstance(node, Repeat) and (node.minimum == 0 or node.maximum == 0)
+            ):
+                true_nodes.append(here)  # free text may be empty
                 continue
             below = children(node)
             if not below and not isinstance(node, RuleRef | Seq | Choice) and holds(node):

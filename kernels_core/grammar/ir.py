@@ -26,6 +26,8 @@ __all__ = [
     "RuleRef",
     "Seq",
     "Span",
+    "TagDispatch",
+    "TokenSet",
     "children",
     "walk",
 ]
@@ -121,7 +123,39 @@ class RuleRef:
     span: Span | None = _span()
 
 
-Node = Empty | Never | Literal | CharSet | ByteSet | Seq | Choice | Repeat | RuleRef
+@dataclass(frozen=True, slots=True)
+class TokenSet:
+    """One whole token, by id: one of `ids`, or with `negated` one that is not in `ids`.
+
+    `ids` are sorted and distinct.  A negated set never holds stop tokens or tokens without text.  Bytes never match
+    it: `accept_string` cannot pass here.
+    """
+
+    ids: tuple[int, ...]
+    negated: bool = False
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class TagDispatch:
+    """Free text in which each of `tags` switches to its content (XGrammar-2, section 3.1).
+
+    The text is `f1 T1 r1 f2 T2 r2 ... fn`: T are tags, r texts of `contents` at the same place, f free text.  No tag
+    and no string of `excludes` ends in `f`, or in `f T` before the end of T, unless it lies inside that T.  With
+    `loop` free text goes on after a tag's content, without it everything ends there.  The text may end wherever free
+    text may, also in the middle of what might become a tag.
+
+    `tags` and `excludes` are non-empty byte strings; equal tags are one union.
+    """
+
+    tags: tuple[bytes, ...]
+    contents: tuple[Node, ...]
+    loop: bool = True
+    excludes: tuple[bytes, ...] = ()
+    span: Span | None = _span()
+
+
+Node = Empty | Never | Literal | CharSet | ByteSet | Seq | Choice | Repeat | RuleRef | TokenSet | TagDispatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +187,8 @@ def children(node: Node) -> tuple[Node, ...]:
             return items
         case Repeat(item):
             return (item,)
+        case TagDispatch():
+            return node.contents
         case _:
             return ()
 

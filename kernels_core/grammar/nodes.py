@@ -29,10 +29,11 @@ from .ir import (
     RuleRef,
     Seq,
     Span,
+    TagDispatch,
     children,
 )
 
-__all__ = ["MAX_REPEAT", "byte_set", "char_set", "choice", "fold", "literal", "rebuild", "repeat", "seq"]
+__all__ = ["MAX_REPEAT", "byte_set", "char_set", "choice", "fold", "literal", "rebuild", "repeat", "seq", "tag_dispatch"]
 
 T = TypeVar("T")
 
@@ -184,6 +185,26 @@ def fold(node: Node, combine: Callable[[Node, list[T]], T]) -> T:
     return values[0]
 
 
+def tag_dispatch(
+    tags: tuple[bytes, ...],
+    contents: tuple[Node, ...],
+    loop: bool,
+    excludes: tuple[bytes, ...],
+    span: Span | None = None,
+) -> Node:
+    """Free text with tags.  A tag whose content matches nothing can never be passed: it becomes an exclude."""
+    dead = tuple(tag for tag, content in zip(tags, contents, strict=True) if isinstance(content, Never))
+    alive = [(tag, content) for tag, content in zip(tags, contents, strict=True) if not isinstance(content, Never)]
+    living = {tag for tag, _ in alive}
+    return TagDispatch(
+        tuple(tag for tag, _ in alive),
+        tuple(content for _, content in alive),
+        loop,
+        tuple(sorted({*excludes, *(tag for tag in dead if tag not in living)})),
+        span=span,
+    )
+
+
 def rebuild(node: Node, below: list[Node]) -> Node:
     """`node` with other children, in normal form; for use with `fold`."""
     match node:
@@ -193,6 +214,8 @@ def rebuild(node: Node, below: list[Node]) -> Node:
             return choice(below, node.span)
         case Repeat(_, minimum, maximum):
             return repeat(below[0], minimum, maximum, node.span)
+        case TagDispatch():
+            return tag_dispatch(node.tags, tuple(below), node.loop, node.excludes, node.span)
         case Literal(value):
             return node if value else Empty(span=node.span)
         case CharSet(ranges):

@@ -9,7 +9,7 @@ Read on: `ebnf.py` (the dialect, and the way there).
 from __future__ import annotations
 
 from . import charset
-from .ir import ByteSet, CharSet, Choice, Empty, GrammarIR, Literal, Never, Node, Repeat, RuleRef, Seq
+from .ir import ByteSet, CharSet, Choice, Empty, GrammarIR, Literal, Never, Node, Repeat, RuleRef, Seq, TagDispatch, TokenSet
 from .nodes import fold
 
 __all__ = ["print_grammar", "print_node", "print_rule"]
@@ -76,6 +76,16 @@ def _combine(node: Node, below: list[_Printed]) -> _Printed:
             return " | ".join(_grouped(item, _SEQUENCE) for item in below), _CHOICE
         case Repeat(_, minimum, maximum):
             return _grouped(below[0], _ATOM) + _quantifier(minimum, maximum), _SUFFIXED
+        case TokenSet(ids, negated):
+            return f"{'ExcludeToken' if negated else 'Token'}({', '.join(map(str, ids))})", _ATOM
+        case TagDispatch(tags, _, loop, excludes):
+            arguments = [f"({_literal(tag)}, {item})" for tag, (item, _) in zip(tags, below, strict=True)]
+            if not loop:
+                arguments.append("loop_after_dispatch=false")
+            if excludes:
+                spelt = ", ".join(_literal(text) for text in excludes)
+                arguments.append(f"excludes=({spelt}{',' if len(excludes) == 1 else ''})")
+            return f"TagDispatch({', '.join(arguments)})", _ATOM
     raise TypeError(f"not an IR node: {node!r}")
 
 

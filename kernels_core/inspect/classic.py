@@ -8,14 +8,14 @@ Reading on from a longer text extends the chart; going back keeps the common par
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.layout import StateTable
 from kernels_core.inspect.snapshots import EarleyItem
 
-__all__ = ["Chart"]
+__all__ = ["Chart", "Step"]
 
 MAX_ITEMS = 2_000_000  # in a whole chart; about 200 MB
 
@@ -26,6 +26,18 @@ class ChartItem(NamedTuple):
     state: int
     origin: int
     counter: int
+
+
+class Step(NamedTuple):
+    """One step of a text: its bytes, and the token's id if it was one.
+
+    `spelt`: the bytes may match as text (control and stop tokens do not); `has_text`: negated token sets may take it.
+    """
+
+    text: bytes
+    token: int | None = None
+    spelt: bool = True
+    has_text: bool = True
 
 
 class _Column:
@@ -39,29 +51,51 @@ class _Column:
 
 
 class Chart:
-    """The chart of one text under one grammar.  `seek(text)` makes it the chart of `text`."""
+    """The chart of one text under one grammar.  `seek(steps)` makes it the chart of that text."""
 
     def __init__(self, table: StateTable) -> None:
         self._table = table
-        self._text = b""
+        self._steps: list[Step] = []
+        self._ends = [0]  # number of the column after each step
         first = _Column()
         self._columns = [first]
         self._size = 0
         self._close(first, 0, [ChartItem(table.start[0], 0, 0)])
 
-    def seek(self, text: bytes) -> None:
-        """Read on to `text` or go back to it.  The text must be a viable prefix: the matcher has accepted it."""
+    def seek(self, steps: Sequence[Step]) -> None:
+        """Read on to `steps` or go back to them.  Each must be viable: the matcher has accepted it."""
         shared = 0
-        for old, new in zip(self._text, text, strict=False):
+        for old, new in zip(self._steps, steps, strict=False):
             if old != new:
                 break
             shared += 1
-        for column in self._columns[shared + 1 :]:
+        kept = self._ends[shared] + 1
+        for column in self._columns[kept:]:
             self._size -= len(column.items)
-        del self._columns[shared + 1 :]
-        self._text = text[:shared]
-        for byte in text[shared:]:
-            self._scan(byte)
+        del self._columns[kept:], self._ends[shared + 1 :], self._steps[shared:]
+        for step in steps[shared:]:
+            self._read(step)
+
+    def _read(self, step: Step) -> None:
+        """Read a step byte by byte and, if it is a token, as a whole; both readings meet in its last column."""
+        table = self._table
+        before = self._columns[-1]
+        whole = [
+            ChartItem(target, item.origin, item.counter)
+            for item in (before.items if step.token is not None else ())
+            for chosen, target in table.token_edges[item.state]
+            if table.takes(chosen, step.token, step.has_text)
+        ]
+        spelling = step.text or b"\0"  # a token without text still takes a place
+        for i, byte in enumerate(spelling):
+            kernel = self._scan(byte) if step.text and step.spelt else []
+            if i == len(spelling) - 1:
+                kernel += whole
+            column = _Column()
+            self._columns.append(column)
+            self._close(column, len(self._columns) - 1, kernel)
+        self._steps.append(step)
+        self._ends.append(len(self._columns) - 1)
 
     def items(self) -> list[EarleyItem]:
         """The items after the last byte, by origin (outermost rule first), then by state."""
@@ -75,18 +109,14 @@ class Chart:
             for item in self._columns[-1].items
         )
 
-    def _scan(self, byte: int) -> None:
+    def _scan(self, byte: int) -> list[ChartItem]:
         edges = self._table.byte_edges
-        kernel = [
+        return [
             ChartItem(target, item.origin, item.counter)
             for item in self._columns[-1].items
             for low, high, target in edges[item.state]
             if low <= byte <= high
         ]
-        column = _Column()
-        self._columns.append(column)
-        self._text += bytes((byte,))
-        self._close(column, len(self._columns) - 1, kernel)
 
     def _close(self, column: _Column, position: int, kernel: Iterable[ChartItem]) -> None:
         table = self._table
@@ -127,7 +157,7 @@ class Chart:
             origin=item.origin,
             counter=item.counter,
             state=item.state,
-            scannable=bool(table.byte_edges[item.state]),
+            scannable=table.scannable(item.state),
             accepting=table.accepting[item.state],
             span=table.span(table.rule_of[item.state]),
         )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kernels_core.automata.lower import AFTER, Position
-from kernels_core.grammar.ir import Choice, GrammarIR, Literal, Node, Repeat, RuleRef, Seq
+from kernels_core.grammar.ir import Choice, GrammarIR, Literal, Node, Repeat, RuleRef, Seq, TagDispatch, children
 from kernels_core.grammar.printer import print_node
 
 __all__ = ["DOT", "dotted_rule"]
@@ -29,7 +31,7 @@ def _mark(node: Node, path: tuple[int, ...], offset: int) -> Node:
     """`node` with a rule call named `•` put in at the place; iterative along `path`."""
     chain = [node]
     for step in path:
-        chain.append(_child(chain[-1], step))
+        chain.append(children(chain[-1])[step])
     here: tuple[Node, ...]
     dot = RuleRef(DOT)
     target = chain.pop()
@@ -48,16 +50,9 @@ def _mark(node: Node, path: tuple[int, ...], offset: int) -> Node:
                 here = (Choice((*items[:step], _joined(here), *items[step + 1 :])),)
             case Repeat(_, minimum, maximum):
                 here = (Repeat(_joined(here), minimum, maximum),)
+            case TagDispatch(contents=contents):
+                here = (replace(parent, contents=(*contents[:step], _joined(here), *contents[step + 1 :])),)
     return _joined(here)
-
-
-def _child(node: Node, step: int) -> Node:
-    match node:
-        case Seq(items) | Choice(items):
-            return items[step]
-        case Repeat(item):
-            return item
-    raise AssertionError(f"{type(node).__name__} has no child {step}")
 
 
 def _joined(nodes: tuple[Node, ...]) -> Node:

@@ -19,7 +19,7 @@ class StateTable:
     """Lookups by machine state id.  Everything is computed on first use and kept.
 
     `rule_of[s]` rule id; `start[r]` start state of rule r; `byte_edges[s]` (low, high, target) triples;
-    `call_edges[s]` (rule, target) pairs; `accepting[s]`; `repeat[r]` lap bounds or None.
+    `call_edges[s]` (rule, target) and `token_edges[s]` (token set, target) pairs; `accepting[s]`; `repeat[r]` lap bounds or None.
     Lists by state have unused entries for the pseudo-states below `FIRST_STATE`.
     """
 
@@ -30,6 +30,7 @@ class StateTable:
         self.accepting: list[bool] = [False] * FIRST_STATE
         self.byte_edges: list[list[tuple[int, int, int]]] = [[] for _ in range(FIRST_STATE)]
         self.call_edges: list[list[tuple[int, int]]] = [[] for _ in range(FIRST_STATE)]
+        self.token_edges: list[list[tuple[int, int]]] = [[] for _ in range(FIRST_STATE)]
         self.repeat = [rule.repeat for rule in lowered.rules]
         self._dots: dict[int, tuple[str, ...]] = {}
         base = FIRST_STATE
@@ -40,11 +41,23 @@ class StateTable:
             self.accepting += fsm.accepting
             self.byte_edges += [[] for _ in range(fsm.size)]
             self.call_edges += [[] for _ in range(fsm.size)]
+            self.token_edges += [[] for _ in range(fsm.size)]
             for source, low, high, target in fsm.byte_edges:
                 self.byte_edges[base + source].append((low, high, base + target))
             for source, called, target in fsm.call_edges:
                 self.call_edges[base + source].append((called, base + target))
+            for source, chosen, target in fsm.token_edges:
+                self.token_edges[base + source].append((chosen, base + target))
             base += fsm.size
+
+    def scannable(self, state: int) -> bool:
+        """Whether a byte or a whole token can be read here."""
+        return bool(self.byte_edges[state] or self.token_edges[state])
+
+    def takes(self, token_set: int, token: int, has_text: bool) -> bool:
+        """Whether a token edge with `token_set` takes `token`; negated sets take no token without text."""
+        ids, negated = self.lowered.token_sets[token_set]
+        return (token not in ids and has_text) if negated else token in ids
 
     def rule_name(self, state: int) -> str:
         return self.lowered.rules[self.rule_of[state]].name
@@ -70,7 +83,7 @@ class StateTable:
         for number, rule in enumerate(self.lowered.rules):
             ids = range(self.start[number], self.start[number] + rule.fsm.size)
             states = tuple(
-                AutomatonState(s, rule.name, self.accepting[s], bool(self.byte_edges[s]), self.dots(s)) for s in ids
+                AutomatonState(s, rule.name, self.accepting[s], self.scannable(s), self.dots(s)) for s in ids
             )
             edges = [edge for s in ids for edge in self._edges(s)]
             rules.append(
@@ -89,7 +102,17 @@ class StateTable:
         for called, target in self.call_edges[state]:
             name = self.lowered.rules[called].name
             edges.append(AutomatonEdge(state, target, "call", name, rule=name))
+        for chosen, target in self.token_edges[state]:
+            edges.append(AutomatonEdge(state, target, "token", token_label(*self.lowered.token_sets[chosen])))
         return edges
+
+
+def token_label(ids: tuple[int, ...], negated: bool) -> str:
+    """A set of whole tokens: `token 5, 7`, `any token but 2`."""
+    shown = ", ".join(map(str, ids[:6])) + (", ..." if len(ids) > 6 else "")
+    if negated:
+        return f"any token but {shown}" if ids else "any token"
+    return f"token {shown}"
 
 
 def byte_label(ranges: list[tuple[int, int]]) -> str:

@@ -19,9 +19,8 @@ __all__ = ["cache_stats", "frontier", "token_sets"]
 
 def frontier(matcher: GrammarMatcher, chart: Chart) -> Frontier:
     """The Earley items at the matcher's place; `chart` is kept by the matcher between calls."""
-    text = matcher.text
-    chart.seek(text)
-    return Frontier(len(text), matcher.set_number, matcher.is_completed(), tuple(chart.items()))
+    chart.seek(matcher.steps())
+    return Frontier(matcher.position, matcher.set_number, matcher.is_completed(), tuple(chart.items()))
 
 
 def token_sets(matcher: GrammarMatcher) -> TokenSets:

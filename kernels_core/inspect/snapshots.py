@@ -42,10 +42,10 @@ class AutomatonState:
 
 @dataclass(frozen=True, slots=True)
 class AutomatonEdge:
-    """`source --label--> target`.  `kind` is "bytes" or "call".
+    """`source --label--> target`.  `kind` is "bytes", "call" or "token".
 
     For "bytes", `ranges` are inclusive byte ranges; for "call", `rule` is the called rule's name and `target` the
-    state the parser returns to.
+    state the parser returns to; a "token" edge takes one whole token out of a set that `label` names.
     """
 
     source: int

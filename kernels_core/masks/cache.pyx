@@ -11,7 +11,7 @@ Masks that allow few tokens are kept as lists of ids, which is smaller and quick
 
 from libc.string cimport memcmp, memcpy, memset
 
-from kernels_core.automata.tables cimport COUNTED, SCANNABLE
+from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS
 from kernels_core.earley.machine cimport FREE, LOCKED, Item, ms_load, ms_store, step
 from kernels_core.masks.pool cimport PoolKey
 from kernels_core.masks.token_sets cimport add_tokens, compute_token_set, token_set_bytes, BITSET, COMPLEMENT, LIST
@@ -75,6 +75,8 @@ cdef class MaskCache:
         memset(self.scratch.data(), 0, self.trie.words * sizeof(uint32_t))
         while i < record.count:
             item = record.items[i]
+            if self.machine.tables.flags[item.state] & TOKENS:
+                self._add_whole_tokens(item.state)
             if not self.machine.tables.flags[item.state] & SCANNABLE:
                 i += 1
                 continue
@@ -96,6 +98,25 @@ cdef class MaskCache:
         self.sets_with_mask += 1
         self.mask_misses += 1
         return mask
+
+    cdef void _add_whole_tokens(self, int32_t state) noexcept nogil:
+        """Tokens that the token edges of `state` take; a negated set holds no stop token and none without text."""
+        cdef int32_t k, w, chosen, token
+        cdef size_t i
+        cdef vector[uint32_t] others
+        for k in range(self.machine.tables.token_first[state], self.machine.tables.token_first[state + 1]):
+            chosen = self.machine.tables.tokens[k].token_set
+            if self.machine.tables.token_negated[chosen]:
+                others = self.trie.spelt
+                for i in range(self.machine.tables.token_ids[chosen].size()):
+                    token = self.machine.tables.token_ids[chosen][i]
+                    others[token >> 5] &= ~(<uint32_t>1 << (token & 31))
+                for w in range(self.trie.words):
+                    self.scratch[w] |= others[w]
+            else:
+                for i in range(self.machine.tables.token_ids[chosen].size()):
+                    token = self.machine.tables.token_ids[chosen][i]
+                    self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
 
     cdef int token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
         """The verdicts at `state`; with the machine's lock held.  A counter counts up to the longest token only."""

@@ -14,6 +14,7 @@ cdef class TokenTrie:
     cdef vector[uint8_t] spelling
     cdef vector[int32_t] spelling_first  # one longer than the vocabulary
     cdef vector[uint32_t] everything     # one bit an id: is it in the trie?
+    cdef vector[uint32_t] spelt          # one bit an id: has it text, and is it no stop token?
     cdef int32_t[256] below_first        # tokens that begin with a byte
     cdef readonly int node_count, token_count, vocab_size, words, max_depth
     cdef object __weakref__

@@ -13,25 +13,27 @@ MAX_TOKEN_BYTES = 65_535
 
 
 cdef class TokenTrie:
-    """The trie of `tokens` (bytes by id), leaving out ids in `excluded` and empty tokens.  Immutable once made.
+    """The trie of `tokens` (bytes by id), leaving out ids in `excluded` and `stops` and empty tokens.
+
+    Immutable once made.  Control tokens are `excluded`: no text spells them, but a grammar may name them by id.
 
     Attributes: `node_count` (root included), `token_count` (in the trie), `vocab_size`, `words` (int32 words of a
     mask row), `max_depth` (bytes of the longest token).
     """
 
-    def __init__(self, list tokens, excluded=()):
+    def __init__(self, list tokens, excluded=(), stops=()):
         self.vocab_size = len(tokens)
         self.words = (self.vocab_size + 31) // 32
-        skipped = set(excluded)
+        skipped = {*excluded, *stops}
         order = [i for i in sorted(range(len(tokens)), key=tokens.__getitem__) if tokens[i] and i not in skipped]
         self.token_count = len(order)
         self.max_depth = max((len(tokens[i]) for i in order), default=0)
         if self.max_depth > MAX_TOKEN_BYTES:
             raise TokenizerError(f"a token of {self.max_depth:,} bytes: at most {MAX_TOKEN_BYTES:,} are supported")
         self._build(tokens, order)
-        self._spell(tokens, order)
+        self._spell(tokens, order, set(stops))
 
-    def _spell(self, list tokens, list order):
+    def _spell(self, list tokens, list order, set stops):
         cdef int token
         cdef bytes spellings = b"".join(tokens)
         cdef const unsigned char* text = spellings
@@ -42,6 +44,10 @@ cdef class TokenTrie:
         self.everything.assign(self.words, 0)
         for token in order:
             self.everything[token >> 5] |= <uint32_t>1 << (token & 31)
+        self.spelt.assign(self.words, 0)
+        for token in range(self.vocab_size):
+            if tokens[token] and token not in stops:
+                self.spelt[token >> 5] |= <uint32_t>1 << (token & 31)
 
     def _build(self, list tokens, list order):
         cdef vector[int32_t] open_nodes        # the path from the root to the node made last
@@ -110,7 +116,7 @@ cdef class TokenTrie:
     def nbytes(self):
         """Bytes held by the trie's arrays."""
         return (13 * self.node_count + 4 * self.token_count + self.spelling.size() + 4 * self.spelling_first.size()
-                + 4 * self.words)
+                + 8 * self.words)
 
     def __len__(self):
         return self.token_count

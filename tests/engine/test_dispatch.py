@@ -1,0 +1,153 @@
+"""TagDispatch and whole-token edges, against their definitions read straight off `grammar.ir`."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels_core import Grammar, GrammarError, GrammarMatcher, Options
+from kernels_core.grammar.ir import GrammarIR, Literal, Node, Rule, Seq, TagDispatch, TokenSet
+from kernels_core.grammar.nodes import literal
+from tests.engine.driver import compiled, mask
+
+VOCABULARY = [bytes(token) for size in (1, 2, 3) for token in product(b"abc", repeat=size)]
+
+
+def grammar(body: Node) -> Grammar:
+    return Grammar(GrammarIR({"root": Rule("root", body)}, "root"))
+
+
+def matches(node: TagDispatch, text: bytes) -> bool:
+    """The definition: `f1 T1 r1 ... fn`, tried in every way.  Contents are literals."""
+    patterns = {*node.tags, *node.excludes}
+    contents = [content.value if isinstance(content, Literal) else b"" for content in node.contents]
+
+    def clean(begin: int, inner: int, end: int, last: int) -> bool:
+        """No pattern within text[begin:end] ends at or before `last`, but for those that lie behind `inner`."""
+        return not any(
+            text[at : at + len(pattern)] == pattern and at < inner and at + len(pattern) <= last
+            for pattern in patterns
+            for at in range(begin, end - len(pattern) + 1)
+        )
+
+    def rest(begin: int) -> bool:
+        if clean(begin, len(text), len(text), len(text)):
+            return True
+        for at in range(begin, len(text)):
+            for tag, content in zip(node.tags, contents, strict=True):
+                end = at + len(tag)
+                if text[at:end] != tag or text[end : end + len(content)] != content:
+                    continue
+                if not clean(begin, at, end, end - 1):
+                    continue
+                after = end + len(content)
+                if after == len(text) if not node.loop else rest(after):
+                    return True
+        return False
+
+    return rest(0)
+
+
+words = st.text("abc", min_size=1, max_size=3).map(str.encode)
+
+
+@st.composite
+def dispatches(draw: st.DrawFn) -> TagDispatch:
+    tags = draw(st.lists(words, max_size=3))
+    contents = tuple(literal(draw(st.text("abc", max_size=2)).encode()) for _ in tags)
+    excludes = draw(st.lists(words, max_size=2, unique=True))
+    return TagDispatch(tuple(tags), contents, draw(st.booleans()), tuple(sorted(excludes)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(dispatches(), st.sampled_from([Options(), Options(differential_from=0, unroll_limit=0)]))
+def test_every_short_text(node: TagDispatch, options: Options) -> None:
+    matcher = GrammarMatcher(compiled(grammar(node), [b"a"], options))
+    texts = [bytes(text) for size in range(7) for text in product(b"abc", repeat=size)]
+    prefixes = {text[:end] for text in texts if matches(node, text) for end in range(len(text) + 1)}
+    for text in texts:
+        matcher.reset()
+        accepted = matcher.accept_string(text)
+        assert (accepted and matcher.is_completed()) == matches(node, text), text
+        assert accepted or text not in prefixes, text
+
+
+@settings(max_examples=30, deadline=None)
+@given(dispatches(), st.text("abc", max_size=4).map(str.encode))
+def test_masks_of_free_text(node: TagDispatch, prefix: bytes) -> None:
+    for options in (Options(), Options(differential_from=0), Options(differential_masks=False)):
+        matcher = GrammarMatcher(compiled(grammar(node), VOCABULARY, options))
+        if not matcher.accept_string(prefix):
+            return
+        expected = set()
+        for number, token in enumerate(VOCABULARY):
+            if matcher.accept_string(token):
+                matcher.rollback()
+                expected.add(number)
+        if matcher.is_completed():
+            expected.add(len(VOCABULARY))
+        assert mask(matcher) == expected
+
+
+def test_a_tag_inside_a_longer_partial_tag_fires() -> None:
+    node = TagDispatch((b"abcd", b"bc"), (Literal(b"!"), Literal(b"?")))
+    matcher = GrammarMatcher(compiled(grammar(node), [b"a"]))
+    assert not matcher.accept_string(b"abcz")
+    assert matcher.accept_string(b"abc?")
+    matcher.reset()
+    assert matcher.accept_string(b"abcd!")
+
+
+def test_a_tag_whose_content_is_impossible_is_excluded() -> None:
+    from kernels_core.grammar.ir import Never
+
+    matcher = GrammarMatcher(compiled(grammar(TagDispatch((b"ab",), (Never(),))), [b"a"]))
+    assert matcher.accept_string(b"aacb")
+    assert not matcher.accept_string(b"ab")
+
+
+def test_tokens_by_id() -> None:
+    """Ids 0..: a, b, <ctl> (control), "" (empty), stop."""
+    from kernels_core import GrammarCompiler, TokenizerInfo
+
+    info = TokenizerInfo([b"a", b"b", b"<ctl>", b"", b"<stop>"], stop_token_ids=[4], special_token_ids=[2, 3])
+    compiler = GrammarCompiler(info)
+
+    def allowed(body: Node, *tokens: int) -> list[int]:
+        matcher = GrammarMatcher(compiler.compile_grammar(grammar(body)))
+        for token in tokens:
+            assert matcher.accept_token(token), token
+        return matcher.allowed_token_ids()
+
+    assert allowed(TokenSet((2, 3))) == [2, 3], "named tokens are allowed whatever they are"
+    assert allowed(TokenSet((0,), negated=True)) == [1, 2], "neither empty nor stop tokens are in a negated set"
+    assert allowed(TokenSet((0,)), 0) == [4]
+    assert allowed(Seq((TokenSet((4,)), Literal(b"a")))) == [4], "a stop token may be named in the middle"
+    assert allowed(Seq((TokenSet((4,)), Literal(b"a"))), 4) == [0]
+    matcher = GrammarMatcher(compiler.compile_grammar(grammar(Seq((Literal(b"a"), TokenSet((4,)))))))
+    assert matcher.accept_token(0)
+    assert not matcher.is_completed()
+    assert matcher.accept_token(4)
+    assert matcher.is_terminated()
+    matcher.rollback()
+    assert matcher.allowed_token_ids() == [4]
+    assert not matcher.accept_string(b"<stop>"), "bytes do not match a whole token"
+
+
+def test_token_ids_belong_to_the_cache_key() -> None:
+    """One compiler, two grammars that differ in a token id only."""
+    from kernels_core import GrammarCompiler, TokenizerInfo
+
+    info = TokenizerInfo([b"a", b"b", b"c", b"<stop>"], stop_token_ids=[3])
+    compiler = GrammarCompiler(info)
+    for token in (1, 2):
+        body = Seq((TokenSet((token,)), Literal(b"a")))
+        assert GrammarMatcher(compiler.compile_grammar(grammar(body))).allowed_token_ids() == [token]
+
+
+def test_a_token_that_is_not_in_the_vocabulary() -> None:
+    with pytest.raises(GrammarError, match="token 9"):
+        compiled(grammar(TokenSet((9,))), [b"a"])
