@@ -16,6 +16,7 @@ from kernels_core import _freshness
 
 _freshness.check()
 
+from kernels_core.batch import BatchGrammarMatcher  # noqa: E402
 from kernels_core.compiler import CompiledGrammar, GrammarCompiler  # noqa: E402
 from kernels_core.errors import (  # noqa: E402
     BudgetExceededError,
@@ -42,6 +43,7 @@ from kernels_core.tokens import TokenizerInfo, VocabType  # noqa: E402
 __version__ = "0.1.0"
 
 __all__ = [
+    "BatchGrammarMatcher",
     "BudgetExceededError",
     "CompiledGrammar",
     "DeadEndError",

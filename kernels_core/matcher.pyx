@@ -240,6 +240,15 @@ cdef class GrammarMatcher:
         finally:
             PyBuffer_Release(&view)
 
+    def is_prepared(self):
+        """Whether the mask here is known already, or the text has ended."""
+        return self._terminated() or ms_load(&self._last.set.mask) != NULL
+
+    def prepare(self):
+        """Compute the mask here if it is not known yet, without holding the GIL."""
+        if not self.is_prepared():
+            self._mask()
+
     cdef MaskRec* _mask(self) except NULL:
         cdef MaskRec* mask = <MaskRec*>ms_load(&self._last.set.mask)
         if mask != NULL:
@@ -266,6 +275,123 @@ cdef class GrammarMatcher:
         cdef list found = self._masks.allowed_ids(self._last.set.number)
         stops = [token for token in self.stop_token_ids if may_stop or self._named(self._last.set, token)]
         return sorted({*found} - {*self.stop_token_ids} | {*stops})
+
+    def possible_bytes(self):
+        """The bytes that can come next, as inclusive ranges; whole tokens named by id do not count."""
+        cdef SetRec* here = self._last.set
+        cdef int byte, first = -1
+        cdef list ranges = []
+        if self._terminated():
+            return ()
+        for byte in range(257):
+            if byte < 256 and is_live(here, byte):
+                if first < 0:
+                    first = byte
+            elif first >= 0:
+                ranges.append((first, byte - 1))
+                first = -1
+        return tuple(ranges)
+
+    # -- looking ahead --------------------------------------------------------------------------------------------
+
+    def find_jump_forward_string(self, int max_bytes=65_536):
+        """The longest text that must come next, at most `max_bytes` bytes; "" where there is a choice.
+
+        Stops where the text may end, where a whole token may be taken by its id, and before bytes that are no
+        complete UTF-8 sequence.
+        """
+        cdef bytes text = self._forced(max_bytes)
+        try:
+            return text.decode()
+        except UnicodeDecodeError as error:
+            return text[:error.start].decode()
+
+    cdef bytes _forced(self, int max_bytes):
+        cdef SetRec* at = self._last.set
+        cdef SetRec* known
+        cdef vector[char] text
+        cdef int w, byte
+        if self._terminated():
+            return b""
+        while <int>text.size() < max_bytes and not at.completed and not at.tokens:
+            byte = -1
+            for w in range(4):
+                if at.live[w]:
+                    if byte >= 0 or at.live[w] & (at.live[w] - 1):
+                        byte = -2
+                        break
+                    byte = 64 * w + __builtin_ctzll(at.live[w])
+            if byte < 0:
+                break
+            known = known_step(at, byte)
+            if known == NULL:
+                with nogil:
+                    known = self._machine.advance_locked(at, byte)
+            at = known
+            text.push_back(<char>byte)
+        return text.data()[:text.size()] if text.size() else b""
+
+    def find_forced_tokens(self, int max_tokens=256):
+        """Token ids that must come next: as long as the mask allows one token only, and the text may not end."""
+        cdef GrammarMatcher probe = self.fork()
+        cdef list forced = []
+        cdef list allowed
+        while len(forced) < max_tokens and not probe._terminated():
+            allowed = probe.allowed_token_ids()
+            if len(allowed) != 1:
+                break
+            forced.append(allowed[0])
+            probe.accept_token(allowed[0])
+        return forced
+
+    def traverse_draft_tree(self, retrieve_next_token, retrieve_next_sibling, draft_tokens, token_bitmask,
+                            double time_threshold=-1.0):
+        """Masks for a whole tree of draft tokens; False if `time_threshold` seconds ran out before the end.
+
+        Node i proposes token `draft_tokens[i]`; its first child is `retrieve_next_token[i]` and its next sibling
+        `retrieve_next_sibling[i]`, -1 for none; node 0 is the root, whose token has been accepted already.  Row i of
+        `token_bitmask` gets the mask after the path to node i; rows below a token that is refused are cleared, and so
+        are rows at a path that has ended.  With the time run out, rows not reached yet are as they were.
+        All arrays are one-dimensional and of one length.  The matcher is as it was.
+        """
+        import time
+
+        first = [int(value) for value in retrieve_next_token]
+        sibling = [int(value) for value in retrieve_next_sibling]
+        tokens = [int(value) for value in draft_tokens]
+        cdef int count = len(tokens)
+        if len(first) != count or len(sibling) != count or count == 0:
+            raise ValueError("the tree's three arrays must have one length, at least 1")
+        if sibling[0] != -1:
+            raise ValueError("the root of a draft tree has no sibling")
+        started = time.monotonic()
+        # Pairs of (node, matcher before its token or None if an ancestor was refused); the root's token is taken.
+        seen = {0}
+        pending = [(0, self.fork())]
+        while pending:
+            if time_threshold >= 0 and time.monotonic() - started > time_threshold:
+                return False
+            node, before = pending.pop()
+            here = before
+            if node != 0 and before is not None:
+                here = before.fork()
+                if not 0 <= tokens[node] < self._trie.vocab_size or not here.accept_token(tokens[node]):
+                    here = None
+            if here is None or here.is_terminated():
+                _clear_row(token_bitmask, node)
+            else:
+                try:
+                    here.fill_next_token_bitmask(token_bitmask, node)
+                except DeadEndError:       # this branch of the draft leads nowhere
+                    _clear_row(token_bitmask, node)
+            for other, at in ((sibling[node], before), (first[node], here)):
+                if other == -1:
+                    continue
+                if not 0 <= other < count or other in seen:
+                    raise ValueError(f"node {other} of the draft tree is out of range or reached twice")
+                seen.add(other)
+                pending.append((other, at))
+        return True
 
     # -- inspection -----------------------------------------------------------------------------------------------
 
@@ -336,6 +462,12 @@ cdef class GrammarMatcher:
             self._chart = Chart(self.compiled.state_table)
         return frontier(self, self._chart)
 
+    def explain(self, what):
+        """Why a token id or a text is accepted or refused here (`inspect.snapshots.Explanation`)."""
+        from kernels_core.inspect.explain import explain
+
+        return explain(self, what)
+
     def token_sets(self):
         """Accepted, rejected and uncertain tokens here (`inspect.snapshots.TokenSets`)."""
         from kernels_core.inspect.look import token_sets
@@ -347,6 +479,23 @@ cdef class GrammarMatcher:
         text = self.text
         shown = repr(text if len(text) <= 40 else b"..." + text[-37:])[1:]
         return f"<GrammarMatcher {shown} ({self._last.position} bytes, {self._last.count} steps, {state})>"
+
+
+cdef extern from *:
+    int __builtin_ctzll(unsigned long long) nogil
+
+
+cdef _clear_row(bitmask, int index):
+    """Allow nothing in row `index`."""
+    cdef Py_buffer view
+    cdef int64_t words
+    cdef uint32_t* row
+    _get_row(bitmask, &view)
+    try:
+        row = _row(&view, index, 0, &words)
+        memset(row, 0, words * sizeof(uint32_t))
+    finally:
+        PyBuffer_Release(&view)
 
 
 cdef _Step _root(Machine machine):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from kernels_core.grammar.ir import (
@@ -31,7 +32,7 @@ from kernels_core.grammar.ir import (
 )
 from tests.reference import EarleySet, Recogniser
 
-__all__ = ["EXAMPLES", "RARE_BOUNDS", "SMALL_BOUNDS", "grammars", "next_bytes", "texts", "vocabularies"]
+__all__ = ["EXAMPLES", "RARE_BOUNDS", "SMALL_BOUNDS", "grammars", "next_bytes", "productive", "texts", "vocabularies"]
 
 EXAMPLES = int(os.environ.get("MASKSCOPE_EXAMPLES", "80"))
 
@@ -162,6 +163,12 @@ def vocabularies(draw: st.DrawFn, *, max_size: int = 24) -> list[bytes]:
 
 
 ALPHABET = sorted({byte for word in LETTERS + WIDE + PIECES for byte in word} | {0x7F, 0x80, 0xDF, 0xBF, 0xED, 0xEE})
+
+
+def productive(ir: GrammarIR) -> GrammarIR:
+    """Grammars without any text are refused, which `test_a_grammar_without_texts_is_refused` checks."""
+    assume(Recogniser(ir).start().alive)
+    return ir
 
 
 def next_bytes(recogniser: Recogniser, state: EarleySet) -> list[int]:

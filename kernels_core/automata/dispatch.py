@@ -17,7 +17,6 @@ Read on: `lower.py` (puts this into a rule's automaton); `grammar.ir.TagDispatch
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 __all__ = ["DispatchAutomaton"]

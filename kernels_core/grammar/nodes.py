@@ -33,7 +33,18 @@ from .ir import (
     children,
 )
 
-__all__ = ["MAX_REPEAT", "byte_set", "char_set", "choice", "fold", "literal", "rebuild", "repeat", "seq", "tag_dispatch"]
+__all__ = [
+    "MAX_REPEAT",
+    "byte_set",
+    "char_set",
+    "choice",
+    "fold",
+    "literal",
+    "rebuild",
+    "repeat",
+    "seq",
+    "tag_dispatch",
+]
 
 T = TypeVar("T")
 

@@ -9,7 +9,21 @@ Read on: `ebnf.py` (the dialect, and the way there).
 from __future__ import annotations
 
 from . import charset
-from .ir import ByteSet, CharSet, Choice, Empty, GrammarIR, Literal, Never, Node, Repeat, RuleRef, Seq, TagDispatch, TokenSet
+from .ir import (
+    ByteSet,
+    CharSet,
+    Choice,
+    Empty,
+    GrammarIR,
+    Literal,
+    Never,
+    Node,
+    Repeat,
+    RuleRef,
+    Seq,
+    TagDispatch,
+    TokenSet,
+)
 from .nodes import fold
 
 __all__ = ["print_grammar", "print_node", "print_rule"]

@@ -80,11 +80,12 @@ class Chart:
         """Read a step byte by byte and, if it is a token, as a whole; both readings meet in its last column."""
         table = self._table
         before = self._columns[-1]
+        token = step.token
         whole = [
             ChartItem(target, item.origin, item.counter)
-            for item in (before.items if step.token is not None else ())
+            for item in before.items
             for chosen, target in table.token_edges[item.state]
-            if table.takes(chosen, step.token, step.has_text)
+            if token is not None and table.takes(chosen, token, step.has_text)
         ]
         spelling = step.text or b"\0"  # a token without text still takes a place
         for i, byte in enumerate(spelling):

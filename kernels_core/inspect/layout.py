@@ -19,7 +19,8 @@ class StateTable:
     """Lookups by machine state id.  Everything is computed on first use and kept.
 
     `rule_of[s]` rule id; `start[r]` start state of rule r; `byte_edges[s]` (low, high, target) triples;
-    `call_edges[s]` (rule, target) and `token_edges[s]` (token set, target) pairs; `accepting[s]`; `repeat[r]` lap bounds or None.
+    `call_edges[s]` (rule, target) and `token_edges[s]` (token set, target) pairs; `accepting[s]`; `repeat[r]` lap
+    bounds or None.
     Lists by state have unused entries for the pseudo-states below `FIRST_STATE`.
     """
 
@@ -86,9 +87,7 @@ class StateTable:
                 AutomatonState(s, rule.name, self.accepting[s], self.scannable(s), self.dots(s)) for s in ids
             )
             edges = [edge for s in ids for edge in self._edges(s)]
-            rules.append(
-                RuleAutomaton(rule.name, ids.start, states, tuple(edges), rule.repeat, self.span(number))
-            )
+            rules.append(RuleAutomaton(rule.name, ids.start, states, tuple(edges), rule.repeat, self.span(number)))
         return Automaton(tuple(rules), self.lowered.rules[0].name, self.lowered.ir.source)
 
     def _edges(self, state: int) -> list[AutomatonEdge]:

@@ -18,6 +18,7 @@ __all__ = [
     "AutomatonState",
     "CacheStats",
     "EarleyItem",
+    "Explanation",
     "Frontier",
     "StateTokens",
     "TokenSets",
@@ -229,6 +230,42 @@ class TokenSets(_Table):
             "allowed": allowed,
             "suffix": suffix,
         }
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a token or a text is accepted or not at a place (`GrammarMatcher.explain`).
+
+    `read` bytes of `text` were taken; if not `accepted`, the next one cannot come.  `expected` are the inclusive byte
+    ranges possible there, `may_end` whether the text could have ended there, `waiting` the Earley items that could
+    scan there (with their rules' spans in the source).  `nearest` are allowed tokens that begin with what was taken of
+    `text`, (id, bytes), shortest first.  `reason` is the verdict in one line.
+    """
+
+    token_id: int | None
+    text: bytes
+    accepted: bool
+    read: int
+    reason: str
+    expected: tuple[tuple[int, int], ...]
+    may_end: bool
+    waiting: tuple[EarleyItem, ...]
+    nearest: tuple[tuple[int, bytes], ...]
+
+    def __str__(self) -> str:
+        shown = "".join(_character(byte) for byte in self.text)
+        place = sum(len(_character(byte)) for byte in self.text[: self.read])
+        lines = [self.reason, f"  {shown}"]
+        if not self.accepted:
+            lines.append("  " + " " * place + "^")
+            lines += [f"  waiting: {item}" for item in self.waiting[:5]]
+        if self.nearest:
+            lines.append("  allowed: " + ", ".join(f"{token} {text!r}" for token, text in self.nearest))
+        return "\n".join(lines)
+
+
+def _character(byte: int) -> str:
+    return chr(byte) if 0x20 <= byte < 0x7F else f"<{byte:02X}>"
 
 
 @dataclass(frozen=True)

@@ -82,9 +82,7 @@ def _check(logits: Any, bitmask: Any, vocab_size: int | None, indices: Sequence[
     return width if vocab_size is None else vocab_size
 
 
-def _apply_numpy(
-    logits: npt.NDArray[Any], bitmask: Any, vocab_size: int | None, indices: Sequence[int] | None
-) -> None:
+def _apply_numpy(logits: npt.NDArray[Any], bitmask: Any, vocab_size: int | None, indices: Sequence[int] | None) -> None:
     if not np.issubdtype(logits.dtype, np.floating):
         raise ValueError(f"logits must be floating, not {logits.dtype}")
     words = np.asarray(bitmask)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kernels_core import CompiledGrammar, Grammar, GrammarMatcher, Options, TokenizerInfo
@@ -20,7 +20,7 @@ from kernels_core.grammar.ir import GrammarIR
 from tests.engine.driver import VARIANTS, compiled, mask
 from tests.reference import EarleySet, Recogniser
 from tests.reference.masks import mask_at
-from tests.strategies import EXAMPLES, grammars, texts, vocabularies
+from tests.strategies import EXAMPLES, grammars, productive, texts, vocabularies
 
 CHECKS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 OPTIONS = st.sampled_from(list(VARIANTS.values()))
@@ -47,12 +47,6 @@ class Oracle:
             allowed = mask_at(self.recogniser, self.state(text), self.vocab)
             self._masks[text] = allowed | ({self.stop} if self.state(text).completed else set())
         return self._masks[text]
-
-
-def productive(ir: GrammarIR) -> GrammarIR:
-    """Grammars without any text are refused, which `test_a_grammar_without_texts_is_refused` checks."""
-    assume(Recogniser(ir).start().alive)
-    return ir
 
 
 @CHECKS

@@ -1,0 +1,73 @@
+"""`matcher.explain`: accepted, or the exact byte at which a token dies, what could have come there, and who waited.
+
+Works on a fork of the matcher, so nothing is changed and nothing is recorded in normal running.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernels_core.inspect.layout import byte_label
+from kernels_core.inspect.snapshots import EarleyItem, Explanation
+
+if TYPE_CHECKING:
+    from kernels_core.matcher import GrammarMatcher
+
+__all__ = ["explain"]
+
+_NEAREST = 5
+
+
+def explain(matcher: GrammarMatcher, what: int | str | bytes) -> Explanation:
+    """Why `what`, a token id or a text, is accepted or refused here."""
+    probe = matcher.fork()
+    info = matcher.compiled.tokenizer_info
+    if not isinstance(what, int):
+        return _follow(matcher, probe, None, what.encode() if isinstance(what, str) else bytes(what))
+    if not 0 <= what < info.vocab_size:
+        raise ValueError(f"token id {what} is not in the vocabulary of {info.vocab_size:,} ids")
+    text = info.decoded_vocab[what]
+    if matcher.is_terminated():
+        return _verdict(matcher, what, text, 0, "the text has ended: nothing can follow")
+    if probe.accept_token(what):
+        how = "accepted: the text may end here" if what in matcher.stop_token_ids else "accepted"
+        return Explanation(what, text, True, len(text), how, (), matcher.is_completed(), (), ())
+    if what in matcher.stop_token_ids:
+        return _verdict(matcher, what, text, 0, "a stop token, but the text may not end here")
+    if what in info.special_token_ids:
+        kind = "a control token" if text else "a token without text"
+        return _verdict(matcher, what, text, 0, f"{kind}: taken only where a grammar names it by id")
+    return _follow(matcher, probe, what, text)
+
+
+def _follow(matcher: GrammarMatcher, probe: GrammarMatcher, token: int | None, text: bytes) -> Explanation:
+    """Read byte by byte until one is refused."""
+    if matcher.is_terminated() and text:
+        return _verdict(matcher, token, text, 0, "the text has ended: nothing can follow")
+    for read in range(len(text)):
+        if not probe.accept_string(text[read : read + 1]):
+            shown = byte_label([(text[read], text[read])])
+            reason = f"refused: {shown} cannot come {'here' if read == 0 else f'after {text[:read]!r}'}"
+            possible = probe.possible_bytes()
+            if possible:
+                reason += f"; possible: {byte_label(list(possible))}"
+            return _verdict(probe, token, text, read, reason)
+    return Explanation(token, text, True, len(text), "accepted", (), probe.is_completed(), (), ())
+
+
+def _verdict(at: GrammarMatcher, token: int | None, text: bytes, read: int, reason: str) -> Explanation:
+    """A refusal at the place of `at`, which has read `read` bytes of `text`."""
+    waiting: tuple[EarleyItem, ...] = tuple(item for item in at.frontier().items if item.scannable)
+    vocabulary = at.compiled.tokenizer_info.decoded_vocab
+    begun = text[:read]
+    origin = at.fork()
+    if read:
+        origin.rollback(read)  # `at` took one step a byte
+    allowed = [(number, vocabulary[number]) for number in origin.allowed_token_ids()]
+    near = sorted(
+        ((number, word) for number, word in allowed if begun and word.startswith(begun)),
+        key=lambda pair: (len(pair[1]), pair[1]),
+    )
+    return Explanation(
+        token, text, False, read, reason, at.possible_bytes(), at.is_completed(), waiting, tuple(near[:_NEAREST])
+    )
