@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
 from visualizers.dot import repeat_label
-from visualizers.glyphs import clip, glyph, html_escape, split_dot, split_rules
+from visualizers.glyphs import clip, html_escape, split_dot, split_rules
 from visualizers.layout import DEFAULT_MAX_STATES, plan
 from visualizers.png import data_uri, mask_png
 from visualizers.svg import render
@@ -230,12 +230,6 @@ def compiled_grammar(compiled: CompiledLike) -> str:
     if snapshot.source:
         body += _details("source", _pre(clip(snapshot.source, MAX_SOURCE)), shown=False)
     return _card("Compiled grammar", facts, body)
-
-
-def text_read(data: bytes, *, limit: int = 400) -> str:
-    """Bytes read so far as one line, the last `limit` of them."""
-    head = "…" if len(data) > limit else ""
-    return f'<code style="{_MONO};font-size:12px">{head}{html_escape(glyph(data[-limit:]))}</code>'
 
 
 def _card(title: str, facts: Iterable[str], body: str, end: str = "") -> str:

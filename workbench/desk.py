@@ -154,11 +154,16 @@ def _candidates(session: Session) -> list[Candidate]:
     found = session.allowed_tokens(SCANNED)
     if len(found) <= CANDIDATES:
         return found
-    readable = [c for c in found if c.stop or "⟨" not in glyph(c.token)]
-    single = [c for c in readable if c.stop or len(c.token) == 1]
-    longer = [c for c in readable if not c.stop and len(c.token) > 1]
-    first = single[: max(SINGLE, CANDIDATES - len(longer))]
-    return (first + longer + single[len(first) :] + [c for c in found if c not in readable])[:CANDIDATES]
+    single, longer, unreadable = [], [], []
+    for candidate in found:
+        if not candidate.stop and "⟨" in glyph(candidate.token):
+            unreadable.append(candidate)
+        elif candidate.stop or len(candidate.token) == 1:
+            single.append(candidate)
+        else:
+            longer.append(candidate)
+    first = max(SINGLE, CANDIDATES - len(longer))
+    return (single[:first] + longer + single[first:] + unreadable)[:CANDIDATES]
 
 
 def _ribbon_step(number: int, step: Step, position: int, index: int) -> State:

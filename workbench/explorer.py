@@ -248,6 +248,7 @@ class Explorer:
         ipywidgets.jslink((self.tokens, "selected_token"), (self.mask, "selected_token"))
         self.editor.add_class("mx-side")
         self.stepper.add_class("mx-wide")
+        self.counters.add_class("mx-last")
         left, right = ipywidgets.Box((self.frontier, self.counters)), ipywidgets.Box((self.tokens, self.mask))
         left.add_class("mx-column")
         right.add_class("mx-column")

@@ -521,7 +521,9 @@ class Session:
             stops = set(self._matcher.stop_token_ids)
             vocab = info.decoded_vocab
             allowed = self.allowed_ids()
-            chosen = [] if starting else [Candidate(i, bytes(vocab[i]), stop=True) for i in allowed if i in stops]
+            # Stop tokens are allowed together, exactly where the text may end.
+            ending = sorted(stops) if self.is_completed and not self._place.stopped and not starting else []
+            chosen = [Candidate(i, bytes(vocab[i]), stop=True) for i in ending]
             for token_id in allowed:
                 if len(chosen) >= limit:
                     break

@@ -128,7 +128,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("--prompts must be at least 1")
     console = Console()
     model = load_model(options.model, options.device)
-    console.print(model, highlight=False)
+    console.print(model, highlight=False, soft_wrap=True)
     prompts = list(dialogues(options.prompts, seed=PROMPT_SEED, sloppiness=0))
     free, constrained = evaluate(model, prompts, temperature=options.temperature, seed=options.seed)
     console.print(_report(free, constrained))

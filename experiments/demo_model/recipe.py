@@ -38,7 +38,7 @@ class Recipe:
     learning_rate: float = 3e-3
     weight_decay: float = 0.05
     clip_norm: float = 1.0
-    threads: int = 2
+    threads: int = 1  # on busy cores two threads spend their time waiting for each other
     training_seed: int = 7
 
     def corpus(self) -> list[Dialogue]:

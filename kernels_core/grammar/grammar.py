@@ -5,11 +5,11 @@ Read on: `ebnf.py` and `regex.py` (text to IR), `analysis.py` (what every `Gramm
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..errors import GrammarError
+from ..errors import GrammarError, SchemaProblem
 from . import analysis, nodes
 from .ebnf import parse_ebnf
 from .ir import GrammarIR, Node, Rule, RuleRef
@@ -17,6 +17,9 @@ from .json_text import JSON_TEXT
 from .names import fresh
 from .printer import print_grammar
 from .regex import parse_regex
+
+if TYPE_CHECKING:
+    from .json_schema import SchemaOptions
 
 __all__ = ["Grammar"]
 
@@ -35,6 +38,7 @@ class Grammar:
         self._ir = analysis.normal_form(ir, trusted=False)
         self._source = ir.source
         self._recipe: tuple[Callable[..., Grammar], tuple[Any, ...]] | None = None
+        self._warnings: tuple[SchemaProblem, ...] = ()
 
     @classmethod
     def _made(cls, ir: GrammarIR, language: str, recipe: tuple[Callable[..., Grammar], tuple[Any, ...]]) -> Grammar:
@@ -43,6 +47,7 @@ class Grammar:
         self._ir = analysis.normal_form(ir, language, trusted=True)
         self._source = ir.source
         self._recipe = recipe
+        self._warnings = ()
         return self
 
     @classmethod
@@ -68,6 +73,56 @@ class Grammar:
         """Any JSON value (RFC 8259), with white space between tokens but none around the whole."""
         return cls.from_ebnf(JSON_TEXT)
 
+    @classmethod
+    def from_json_schema(
+        cls,
+        schema: Any,
+        *,
+        any_whitespace: bool = True,
+        indent: int | None = None,
+        separators: tuple[str, str] | None = None,
+        strict_mode: bool = False,
+        max_whitespace_cnt: int | None = None,
+        any_order: bool = False,
+        lenient: bool = False,
+        canonical_numbers: bool = False,
+        any_spelling: bool = False,
+        formats: bool = True,
+        resources: Mapping[str, Any] | None = None,
+    ) -> Grammar:
+        """The JSON texts of exactly the instances of a JSON schema (drafts 4 to 2020-12).
+
+        schema: a dict or bool, JSON text, or a pydantic model class.
+        any_whitespace, max_whitespace_cnt: blanks between tokens, and how many in one place (128 if None).
+        indent, separators: the fixed layout without `any_whitespace`, as in `json.dumps`.
+        strict_mode: what a schema that lists properties or prefix items does not mention is forbidden.
+        any_order: members in any order, instead of the declared one (few properties only).
+        lenient: drop what cannot be exact, and say so in `warnings`, instead of refusing the schema.
+        canonical_numbers: only the shortest spelling of a number, without exponent.
+        any_spelling: also needless escapes (`"\\u0061"` for `"a"`) in declared keys and constrained strings.
+        formats: enforce the known values of `format`.
+        resources: other documents that `$ref` may lead to, by URI; nothing is fetched.
+
+        Raises `UnsupportedSchemaError` with every reason, each with its JSON pointer.
+        """
+        from .json_schema import SchemaOptions, load_schema, schema_text
+
+        options = SchemaOptions(
+            any_whitespace=any_whitespace,
+            indent=indent,
+            separators=separators,
+            strict_mode=strict_mode,
+            max_whitespace_cnt=max_whitespace_cnt,
+            any_order=any_order,
+            lenient=lenient,
+            canonical_numbers=canonical_numbers,
+            any_spelling=any_spelling,
+            formats=formats,
+        )
+        loaded = load_schema(schema)
+        text = schema_text(schema if isinstance(schema, str) else loaded)
+        return _from_json_schema(text, options, dict(resources or {}), loaded)
+
     @staticmethod
     def concat(*grammars: Grammar) -> Grammar:
         """Texts that are a text of each grammar, one after the other."""
@@ -87,6 +142,11 @@ class Grammar:
     def source(self) -> str:
         """The text this grammar was made from; the spans of `ir` are offsets into it."""
         return self._source
+
+    @property
+    def warnings(self) -> tuple[SchemaProblem, ...]:
+        """What a JSON schema compiled with `lenient=True` lost, in the order of the schema; empty otherwise."""
+        return self._warnings
 
     @cached_property
     def _printed(self) -> str:
@@ -121,6 +181,16 @@ def _from_ebnf(text: str, root: str) -> Grammar:
 
 def _from_regex(pattern: str, flags: str) -> Grammar:
     return Grammar.from_regex(pattern, flags=flags)
+
+
+def _from_json_schema(text: str, options: SchemaOptions, resources: dict[str, Any], loaded: Any = None) -> Grammar:
+    from .json_schema import compile_schema, load_schema
+
+    compiled = compile_schema(load_schema(text) if loaded is None else loaded, text, options, resources)
+    recipe = (_from_json_schema, (text, options, resources))
+    grammar = Grammar._made(compiled.ir, "JSON Schema", recipe)
+    grammar._warnings = compiled.warnings
+    return grammar
 
 
 def _require_text(text: object, method: str) -> None:

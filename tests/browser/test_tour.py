@@ -174,9 +174,17 @@ def test_a_nonsense_grammar_is_reported_in_place_and_the_last_good_one_stays(tou
     editor, status = explorer.get_by_test_id("grammar-editor"), explorer.get_by_test_id("grammar-status")
     good = editor.input_value()
     states = lit(explorer)
-    for nonsense in ("root ::= (((", "%&/()=?", "root ::= nowhere", "⟨\u0001\u2028💥"):
+    pending = explorer.locator(".mx-pending")
+    for nonsense, reason in (
+        ("root ::= (((", "never closed"),
+        ("%&/()=?", "line 1, column 1"),
+        ("root ::= nowhere", "nowhere"),
+        ("⟨\u0001\u2028💥", "line 1, column 1"),
+        (good + "list ::= [value", "line 8, column 10"),
+    ):
         editor.fill(nonsense)
-        expect(status).to_be_visible()
+        expect(pending).to_have_count(0)
+        expect(status).to_contain_text(reason)
         expect(status).to_contain_text("The last good grammar stays in use")
         assert editor.input_value() == nonsense
         assert lit(explorer) == states

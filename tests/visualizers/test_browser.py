@@ -205,6 +205,7 @@ class TestAutomaton:
         page.mouse.wheel(0, -200)
         assert page.evaluate(place) == start  # the page scrolls until the picture has the focus
         stage.focus()
+        assert stage.get_attribute("data-lm-suppress-shortcuts")  # else JupyterLab takes the letters
         page.mouse.wheel(0, -200)
         page.wait_for_function(f"{place} !== {start!r}")
         page.keyboard.press("0")

@@ -154,11 +154,6 @@ def test_grammars_and_compiled_grammars() -> None:
     assert "3.0 MiB" in text
 
 
-def test_text_read_is_one_line() -> None:
-    assert survives(html.text_read(b"a\n<b>")) == "a⟨0x0A⟩<b>"
-    assert survives(html.text_read(b"x" * 500, limit=10)) == "…" + "x" * 10
-
-
 hostile = st.text("<>&\"'\\\n\x00\u202e;:{}•()" + "ab", max_size=16)
 
 

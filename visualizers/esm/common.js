@@ -19,8 +19,10 @@ export const number = (value) => Number(value).toLocaleString("en-US");
 // The view's root element and its bookkeeping.
 export function mount({ model, el }, name, testid) {
   const undo = [];
-  // The attribute keeps JupyterLab's one-letter shortcuts (x cuts a cell) away from keys that are meant for the view.
-  const root = h("div", { class: `ms-view ms-${name}`, "data-testid": testid, "data-lm-suppress-shortcuts": "true" });
+  const root = h("div", { class: `ms-view ms-${name}`, "data-testid": testid });
+  // Keeps JupyterLab's one-letter shortcuts (x cuts a cell) away from keys that are meant for the view.  It looks for
+  // this attribute on the element that has the focus.
+  root.addEventListener("focusin", (event) => event.target.setAttribute("data-lm-suppress-shortcuts", "true"));
   el.replaceChildren(root);
   const view = {
     root,

@@ -1,0 +1,12 @@
+"""JSON Schema, exactly: every schema becomes the grammar of precisely its instances, or is refused with reasons.
+
+In reading order: `dialect` (drafts), `resolve` (references); `languages`, `dfa`, `patterns`, `formats` (strings);
+`numbers`; `terms`, `shapes`, `space`, `members`, `items` (the algebra); `reading`, `conditions`, `evaluated`,
+`constants` (keywords); `graph`, `rulebook`, `layout`, `lengths`, `spelling`, `number_text`, `objects`, `arrays`,
+`emit` (text); `compile`, `conflicts`, `explain`, `problems` (the front door).
+"""
+
+from .compile import CompiledSchema, SchemaOptions, compile_schema, load_schema, schema_text
+from .problems import SchemaProblem
+
+__all__ = ["CompiledSchema", "SchemaOptions", "SchemaProblem", "compile_schema", "load_schema", "schema_text"]

@@ -23,6 +23,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 from ..ir import CharSet, Empty, Literal, Never, Node
 from ..nodes import choice, literal, repeat, seq
@@ -274,7 +275,7 @@ def _plain_dfa(piece: Piece, form: _Form) -> Dfa:
     divisors = [_Divisor(step) for step in (*((piece.step,) if piece.step else ()), *sorted(piece.gaps))]
     first = (_START, tuple((0, _EQUAL) for _ in bounds), tuple(0 for _ in divisors), False)
 
-    def step(state: tuple, letter: int) -> tuple | None:  # type: ignore[type-arg]
+    def step(state: Any, letter: int) -> Any:
         phase, orders, remainders, _ = state
         if letter == 10:
             if phase not in (_ZERO, _WHOLE) or not form.pointed:
@@ -286,13 +287,13 @@ def _plain_dfa(piece: Piece, form: _Form) -> Dfa:
             return None
         if phase in (_START, _WHOLE):
             ordered = tuple(bound.before_point(order, letter) for bound, order in zip(bounds, orders, strict=True))
-            divided = tuple(divisor.before_point(r, letter) for divisor, r in zip(divisors, remainders, strict=True))
-            return (_ZERO if phase == _START and letter == 0 else _WHOLE), ordered, divided, False
+            counted = tuple(divisor.before_point(r, letter) for divisor, r in zip(divisors, remainders, strict=True))
+            return (_ZERO if phase == _START and letter == 0 else _WHOLE), ordered, counted, False
         ordered = tuple(bound.behind_point(order, letter) for bound, order in zip(bounds, orders, strict=True))
-        divided = tuple(divisor.behind_point(r, letter) for divisor, r in zip(divisors, remainders, strict=True))
-        return _FRACTION, ordered, divided, form.canonical and letter == 0
+        behind = tuple(divisor.behind_point(r, letter) for divisor, r in zip(divisors, remainders, strict=True))
+        return _FRACTION, ordered, behind, form.canonical and letter == 0
 
-    def accepts(state: tuple) -> bool:  # type: ignore[type-arg]
+    def accepts(state: Any) -> bool:
         phase, orders, remainders, trailing = state
         if phase in (_START, _POINT) or trailing:
             return False

@@ -94,8 +94,8 @@ class Speller:
                 if language == ALL:
                     return self._everything()
                 return self._repeat(self.content(language.item), language.least, language.most)
-            case Not(item=Words()):
-                return self._all_but(language.item.words, 0, None)
+            case Not(item=Words(words=excluded)):
+                return self._all_but(excluded, 0, None)
             case And():
                 return self._intersection(language)
             case _:

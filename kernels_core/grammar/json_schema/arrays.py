@@ -1,0 +1,179 @@
+"""Arrays as text: the prefix, the rest, lengths; counts of items and distinct items as a graph.
+
+Lengths alone are counted by the parser.  `contains` (and what negations become) makes states of (position, counts);
+`uniqueItems` makes states of the values seen, which is exact where few scalars are allowed, and refused elsewhere:
+that two free strings differ is not context-free.
+
+Read on: `shapes.py` (`Items`), `items.py`, `graph.py`.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+from ..ir import Never, Node
+from ..nodes import choice, repeat, seq
+from .dfa import TooManyStates
+from .graph import Graph
+from .shapes import Count, Items, Shape
+from .terms import FALSE, Term
+
+if TYPE_CHECKING:
+    from .emit import Emitter
+
+__all__ = ["MAX_ITEM_EDGES", "ArrayText", "NotFinite"]
+
+MAX_ITEM_EDGES = 6_000
+# Distinct items are remembered as a set, of at most so many.
+MAX_DISTINCT = 9
+_State = tuple[int, tuple[int, ...], frozenset[int], bool, bool]
+# A longer prefix is not nested but made of rules.
+_NESTED = 24
+
+
+class NotFinite(Exception):
+    """`uniqueItems` on items that are not a few scalars."""
+
+
+class ArrayText:
+    """Makes the node of one `Items` at one level of nesting."""
+
+    def __init__(self, emitter: Emitter, items: Items, level: int, name: str) -> None:
+        self.emitter = emitter
+        self.items = items
+        self.level = level
+        self.inner = emitter.layout.inner(level)
+        self.name = name
+        self.comma = emitter.layout.comma(level)
+
+    def node(self) -> Node:
+        """The whole array, brackets included.  Raises `TooManyStates` and `NotFinite`."""
+        items, layout = self.items, self.emitter.layout
+        if items.counts or items.unique is not None or len(items.prefix) > _NESTED:
+            body = self._graph()
+        else:
+            body = self._plain()
+        filled = seq((layout.opening(b"[", self.level), body, layout.closing(b"]", self.level)))
+        may_be_empty = items.least == 0 and items.unique is not False and not any(c.least for c in items.counts)
+        return choice((filled, layout.empty(b"[]"))) if may_be_empty else filled
+
+    def _text(self, term: Term) -> Node:
+        return self.emitter.value(term, self.inner)
+
+    def _plain(self) -> Node:
+        """One or more items; lengths only."""
+        items, comma = self.items, self.comma
+        size = len(items.prefix)
+        if items.most == 0:
+            return Never()
+        rest: Node = Never() if items.rest is FALSE else self._text(items.rest)
+        most = None if items.most is None else items.most - max(size, 1)
+        tail = repeat(seq((comma, rest)), max(0, items.least - max(size, 1)), most)
+        if not size:
+            return seq((rest, tail))
+        node = tail
+        for i in reversed(range(1, size)):
+            node = seq((comma, self._text(items.prefix[i]), node))
+            if items.least <= i:
+                node = repeat(node, 0, 1)
+        return seq((self._text(items.prefix[0]), node))
+
+    # -- counts and distinct items --------------------------------------------------------------------------------
+
+    def _graph(self) -> Node:
+        """States: (position, one number for each count, values seen, a value came twice)."""
+        items = self.items
+        bounds = [len(items.prefix), items.least if items.most is None else items.most]
+        bounds += [max(start, stop or 0) for count in items.counts for start, stop, _ in count.cells]
+        last = max(bounds)
+        values = self._values(last) if items.unique is not None else None
+        graph = Graph()
+        start: _State = (0, (0,) * len(items.counts), frozenset(), False, False)
+        numbers = {start: 0}
+        work = [start]
+        edges = 0
+        while work:
+            state = work.pop()
+            position, counts, seen, twice, written = state
+            number = numbers[state]
+            met = all(have >= count.least for have, count in zip(counts, items.counts, strict=True))
+            if written and met and position >= items.least and (items.unique is not False or twice):
+                graph.finish(number)
+            if items.most is not None and position >= items.most:
+                continue
+            after = min(position + 1, last)
+            for term, reached, value in self._steps(position, counts, values):
+                repeated = value is not None and value in seen
+                if repeated and items.unique:
+                    continue
+                both = twice or repeated
+                # Once a value came twice, what else was seen no longer matters.
+                now = seen | {value} if value is not None and not (both and not items.unique) else frozenset()
+                target = (after, reached, now if values is not None else frozenset(), both, True)
+                if target not in numbers:
+                    numbers[target] = graph.state()
+                    work.append(target)
+                item = self._text(term)
+                graph.edge(number, seq((self.comma, item)) if written else item, numbers[target])
+                edges += 1
+                if edges > MAX_ITEM_EDGES:
+                    raise TooManyStates(MAX_ITEM_EDGES)
+        return graph.node(self.emitter.book, f"{self.name}_items")
+
+    def _steps(
+        self, position: int, counts: tuple[int, ...], values: list[list[tuple[Term, int]]] | None
+    ) -> list[tuple[Term, tuple[int, ...], int | None]]:
+        """(item, counts after it, number of its value) for what may stand at `position`."""
+        items, space = self.items, self.emitter.space
+        term = items.at(position)
+        if term is FALSE:
+            return []
+        starts: list[tuple[Term, int | None]] = [(term, None)]
+        if values is not None:
+            starts = list(values[min(position, len(values) - 1)])
+        found: list[tuple[Term, tuple[int, ...], int | None]] = []
+        for base, value in starts:
+            choices = [
+                self._counting(base, position, have, count) for have, count in zip(counts, items.counts, strict=True)
+            ]
+            for combination in product(*choices):
+                inside = space.all_of(base, *(narrowed for narrowed, _ in combination))
+                if inside is FALSE or (inside is not base and space.is_void(inside)):
+                    continue
+                found.append((inside, tuple(have for _, have in combination), value))
+        return found
+
+    def _counting(self, term: Term, position: int, have: int, count: Count) -> list[tuple[Term, int]]:
+        """Ways in which an item can (not) count: (what it must be, number afterwards)."""
+        space = self.emitter.space
+        wanted = space.any_of(
+            *(other for start, stop, other in count.cells if start <= position and (stop is None or position < stop))
+        )
+        inside = space.all_of(term, wanted)
+        if inside is FALSE or space.is_void(inside):
+            return [(term, have)]
+        if count.most is None:
+            # "At least": what is enough is enough, and not to count is never wrong.
+            if have >= count.least:
+                return [(term, have)]
+            return [(inside, have + 1)] if inside is term else [(inside, have + 1), (term, have)]
+        options = [(space.all_of(term, space.negate(wanted)), have)]
+        if have < count.most:
+            options.append((inside, have + 1))
+        return [(narrowed, number) for narrowed, number in options if narrowed is not FALSE]
+
+    def _values(self, last: int) -> list[list[tuple[Term, int]]]:
+        """For each position the scalars that may stand there, numbered by value."""
+        space, items = self.emitter.space, self.items
+        numbers: dict[Shape, int] = {}
+        found: list[list[tuple[Term, int]]] = []
+        for position in range(min(last, len(items.prefix)) + 1):
+            term = items.at(position)
+            scalars = space.scalars(term, MAX_DISTINCT)
+            if scalars is None:
+                raise NotFinite
+            found.append([(space.fixed(one), numbers.setdefault(one, len(numbers))) for one in scalars])
+        if len(numbers) > MAX_DISTINCT:
+            raise NotFinite
+        return found

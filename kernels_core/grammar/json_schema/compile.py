@@ -1,0 +1,134 @@
+"""The front door of this package: a JSON schema becomes a grammar's rules, or an error that lists every reason.
+
+Read on: `reading.py` (schema to shapes), `emit.py` (shapes to rules), `explain.py` (a table of keywords).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, NoReturn
+
+from ...errors import GrammarSyntaxError, SchemaProblem, UnsupportedSchemaError
+from ..analysis import productive_rules
+from ..ir import GrammarIR
+from .conflicts import report_conflict
+from .emit import Emitter
+from .layout import Layout
+from .problems import Problems
+from .reading import Malformed, Reader, Settings
+from .resolve import Documents
+from .rulebook import RuleBook
+from .spelling import Speller
+from .terms import FALSE, Term
+
+__all__ = ["CompiledSchema", "SchemaOptions", "compile_schema", "load_schema", "schema_text"]
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaOptions:
+    """The arguments of `Grammar.from_json_schema`, which says what they mean."""
+
+    any_whitespace: bool = True
+    indent: int | None = None
+    separators: tuple[str, str] | None = None
+    strict_mode: bool = False
+    max_whitespace_cnt: int | None = None
+    any_order: bool = False
+    lenient: bool = False
+    canonical_numbers: bool = False
+    any_spelling: bool = False
+    formats: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledSchema:
+    """A grammar's rules (all productive from the root, but perhaps not all of them) and what was approximated."""
+
+    ir: GrammarIR
+    warnings: tuple[SchemaProblem, ...]
+
+
+def load_schema(schema: Any) -> Any:
+    """A schema as a Python value: text is parsed (numbers exactly), a pydantic model class is asked for its schema."""
+    if isinstance(schema, str):
+        try:
+            return json.loads(schema, parse_float=Decimal, parse_constant=_no_constant)
+        except json.JSONDecodeError as error:
+            raise GrammarSyntaxError(error.msg, schema, error.pos, language="JSON") from None
+        except RecursionError:
+            raise GrammarSyntaxError("nested too deeply", schema, 0, language="JSON") from None
+    model = getattr(schema, "model_json_schema", None)
+    if callable(model):
+        return model()
+    if not isinstance(schema, dict | bool):
+        raise TypeError(f"a schema is a dict, a bool, JSON text or a pydantic model class, not {type(schema).__name__}")
+    return schema
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise GrammarSyntaxError(f"{name} is no JSON number", name, 0, language="JSON")
+
+
+def schema_text(schema: Any) -> str:
+    """A schema as JSON text; text stays as it is, and exact numbers keep all their digits."""
+    if isinstance(schema, str):
+        return schema
+
+    def number(value: object) -> str:
+        if isinstance(value, Decimal):
+            return f"\ufdd0{value}\ufdd1"  # no character of any text: the quotes around it go away below
+        raise TypeError(f"a schema holds {value!r}, which is not JSON")
+
+    return _NUMBER.sub(r"\1", json.dumps(schema, ensure_ascii=False, default=number))
+
+
+_NUMBER = re.compile('"\ufdd0([^"]*)\ufdd1"')
+
+
+def compile_schema(schema: Any, text: str, options: SchemaOptions, resources: Mapping[str, Any]) -> CompiledSchema:
+    """Compile a loaded schema; `text` is its JSON text.
+
+    Raises `UnsupportedSchemaError` with all problems unless `options.lenient`; in any case when there is no instance.
+    """
+    problems = Problems()
+    documents = Documents(schema, text, resources)
+    if documents.unknown_dialect is not None:
+        problems.add("#", "$schema", f"unknown dialect {documents.unknown_dialect!r}", "it is read as draft 2020-12")
+    reader = Reader(documents, problems, Settings(strict_mode=options.strict_mode, formats=options.formats))
+    term = _root(reader, schema, problems)
+    book = RuleBook()
+    emitter = Emitter(
+        reader.space,
+        book,
+        Speller(book, any_spelling=options.any_spelling),
+        Layout(
+            book,
+            any_whitespace=options.any_whitespace,
+            indent=options.indent,
+            separators=options.separators,
+            max_whitespace_cnt=options.max_whitespace_cnt,
+        ),
+        problems,
+        any_order=options.any_order,
+        canonical_numbers=options.canonical_numbers,
+    )
+    ir = emitter.grammar(term, text)
+    if len(problems) and not options.lenient:
+        raise UnsupportedSchemaError(problems.all)
+    if ir.root not in productive_rules(ir):
+        conflicts = Problems()
+        report_conflict(reader, term, conflicts)
+        raise UnsupportedSchemaError((*problems.all, *conflicts.all))
+    return CompiledSchema(ir, problems.all)
+
+
+def _root(reader: Reader, schema: Any, problems: Problems) -> Term:
+    try:
+        return reader.term(schema, reader.documents.root_context, "#", "root")
+    except Malformed as error:
+        problems.add("#", "schema", str(error), "nothing is allowed")
+        return FALSE

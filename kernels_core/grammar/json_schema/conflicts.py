@@ -1,0 +1,94 @@
+"""Why a schema has no instance: the place and the keyword where nothing is left.
+
+Only used for the message, so it is thorough rather than quick: keywords are added one at a time until none of the
+values is left, then what is required inside is looked at in the same way.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .members import value_of
+from .problems import Problems
+from .space import Circular, TooLarge
+from .terms import FALSE, Place, Term, origin
+
+if TYPE_CHECKING:
+    from .reading import Reader
+
+__all__ = ["report_conflict"]
+
+_NO_INSTANCE = "there is no instance to write"
+_MAX_DEPTH = 50
+
+
+def report_conflict(reader: Reader, term: Term, problems: Problems) -> None:
+    """Add the problem that says why `term` has no value."""
+    place = origin(term)
+    pointer = place.pointer if place is not None else "#"
+    found = _search(reader, term, 0, set()) or (
+        pointer,
+        "$ref",
+        "every value would have to contain another one, for ever",
+    )
+    problems.add(*found, _NO_INSTANCE)
+
+
+def _search(reader: Reader, term: Term, depth: int, seen: set[Term]) -> tuple[str, str, str] | None:
+    """(pointer, keyword, reason), or None if `term` has values as far as one can see."""
+    if term is FALSE:
+        return "#", "false", "the schema is false"
+    if depth > _MAX_DEPTH or term in seen:
+        return None
+    seen.add(term)
+    place = origin(term)
+    try:
+        shape = reader.space.shape(term)
+    except (TooLarge, Circular):
+        return None
+    if reader.space.is_void_shape(shape):
+        if isinstance(term, Place):
+            return _keyword(reader, term)
+        return (place.pointer if place else "#", "allOf", "the schemas that apply here have no value in common")
+    if (
+        shape.null
+        or shape.booleans
+        or shape.numbers
+        or shape.arrays
+        or not reader.space.is_void_shape(type(shape)(False, frozenset(), shape.numbers, shape.strings, (), ()))
+    ):
+        return None
+    for members in shape.objects:
+        for name in members.required:
+            value = value_of(reader.space, members, name)
+            pointer = place.pointer if place else "#"
+            if value is FALSE:
+                return pointer, "required", f"the property {name!r} is required, but none of its values is allowed"
+            inner = _search(reader, value, depth + 1, seen)
+            if inner is not None:
+                return inner[0], inner[1], f"{inner[2]}; the property {name!r} of {pointer} is required"
+    return None
+
+
+def _keyword(reader: Reader, place: Place) -> tuple[str, str, str]:
+    """The first keyword after which nothing is left, and those in front of it that matter."""
+    keys = [key for key in place.schema if key in place.context.dialect.keywords]
+    for count in range(1, len(keys) + 1):
+        if _is_void(reader, place, keys[:count]):
+            last = keys[count - 1]
+            against = [key for key in keys[: count - 1] if _is_void(reader, place, [key, last])]
+            named = " and ".join(repr(key) for key in against) or "the keywords in front of it"
+            if _is_void(reader, place, [last]):
+                return place.pointer, last, "it allows no value at all"
+            return place.pointer, last, f"it contradicts {named}: no value is left"
+    return place.pointer, keys[-1] if keys else "false", "no value is left"
+
+
+def _is_void(reader: Reader, place: Place, keys: list[str]) -> bool:
+    helpers = ("then", "else", "additionalItems", "minContains", "maxContains")
+    part = {key: value for key, value in place.schema.items() if key in keys or key in helpers}
+    try:
+        shape = reader.space.shape(Place(part, place.context, place.pointer, place.name))
+    except (TooLarge, Circular):
+        return False
+    return reader.space.is_void_shape(shape)

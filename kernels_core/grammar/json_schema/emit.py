@@ -1,0 +1,191 @@
+"""Shapes to grammar rules: one rule for each distinct object and array shape, scalars where they stand.
+
+Rules are filed under the content of what they say, so equal sub-schemas share a rule, and a recursive schema ends in
+a rule that is there already.  Bodies are made from a work list, not by recursion: depth costs no stack.
+
+Read on: `objects.py`, `arrays.py`, `spelling.py`, `number_text.py`, `layout.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+
+from ..ir import GrammarIR, Literal, Node, RuleRef
+from ..nodes import choice
+from .arrays import ArrayText, NotFinite
+from .dfa import TooManyStates
+from .languages import ALL, NOTHING, Language
+from .layout import Layout
+from .number_text import number_text
+from .numbers import ALL_NUMBERS, NO_NUMBERS, Numbers, Piece
+from .objects import ObjectText
+from .problems import Problems
+from .rulebook import RuleBook
+from .shapes import ANYTHING, VOID, Items, Members, Shape
+from .space import Circular, Space, TooLarge
+from .spelling import Speller
+from .terms import AllOf, AnyOf, Complement, Place, Term, origin
+
+__all__ = ["Emitter"]
+
+# Values with more alternatives than this, not counting constants, are a rule of their own.
+_INLINE = 3
+
+
+class Emitter:
+    """Writes the grammar of one term."""
+
+    def __init__(
+        self,
+        space: Space,
+        book: RuleBook,
+        speller: Speller,
+        layout: Layout,
+        problems: Problems,
+        *,
+        any_order: bool,
+        canonical_numbers: bool,
+    ) -> None:
+        self.space = space
+        self.book = book
+        self.speller = speller
+        self.layout = layout
+        self.problems = problems
+        self.any_order = any_order
+        self.canonical_numbers = canonical_numbers
+        self._rules: dict[object, RuleRef] = {}
+        self._work: list[tuple[str, Callable[[], Node]]] = []
+
+    def grammar(self, term: Term, source: str) -> GrammarIR:
+        """All rules; the root is called "root"."""
+        root = self.book.reserve("root")
+        self.book.define(root, self.value(term, self.layout.first_level))
+        while self._work:
+            name, build = self._work.pop()
+            self.book.define(name, build())
+        return self.book.grammar(root, source)
+
+    def value(self, term: Term, level: int) -> Node:
+        """The JSON texts of `term`."""
+        place = origin(term)
+        try:
+            shape = self.space.shape(term)
+        except (TooLarge, Circular, RecursionError) as error:
+            reason = str(error) if isinstance(error, TooLarge) else "its schemas refer to each other without an end"
+            self._report(place, _LOGIC, reason, "only its first condition is kept")
+            shape = self._first(term)
+        name = place.name if place is not None else "value"
+        if shape is ANYTHING:
+            return self._rule(("value", shape, level), "any", lambda: self._alternatives(shape, level, None, "any"))
+        count = len(shape.objects) + len(shape.arrays) + bool(shape.numbers) + (shape.strings != NOTHING)
+        if count > _INLINE:
+            return self._rule(("value", shape, level), name, lambda: self._alternatives(shape, level, place, name))
+        return self._alternatives(shape, level, place, name)
+
+    def _first(self, term: Term) -> Shape:
+        """Something wider than a term whose shape cannot be worked out."""
+        while isinstance(term, AllOf | AnyOf | Complement):
+            if not isinstance(term, AllOf):
+                return ANYTHING
+            term = term.parts[0]
+        try:
+            return self.space.shape(term)
+        except (TooLarge, Circular, RecursionError):
+            return ANYTHING
+
+    def _rule(self, key: object, hint: str, build: Callable[[], Node]) -> RuleRef:
+        found = self._rules.get(key)
+        if found is None:
+            found = self._rules[key] = RuleRef(self.book.reserve(hint))
+            self._work.append((found.name, build))
+        return found
+
+    def _alternatives(self, shape: Shape, level: int, place: Place | None, name: str) -> Node:
+        options: list[Node] = []
+        for members in shape.objects:
+            options.append(
+                self._rule(("object", members, level), name, partial(self._object, members, level, place, name))
+            )
+        for items in shape.arrays:
+            options.append(self._rule(("array", items, level), name, partial(self._array, items, level, place, name)))
+        if shape.strings != NOTHING:
+            options.append(self._string(shape.strings, place, name))
+        if shape.numbers != NO_NUMBERS:
+            options.append(self._number(shape.numbers, place))
+        options += [Literal(b"true" if value else b"false") for value in sorted(shape.booleans, reverse=True)]
+        if shape.null:
+            options.append(Literal(b"null"))
+        return choice(options)
+
+    # -- one type -------------------------------------------------------------------------------------------------
+
+    def _object(self, members: Members, level: int, place: Place | None, name: str) -> Node:
+        try:
+            return ObjectText(self, members, level, name).node()
+        except TooManyStates as error:
+            if self.any_order and not members.needs and not members.least and members.most is None:
+                what = f"members in any order take more than {error.limit:,} steps"
+            else:
+                what = f"its conditions on members take {error}"
+            self._report(place, _MEMBER_WORDS, what, "bounds on members, and what some member must be, are dropped")
+        try:
+            wider = replace(members, needs=(), least=0, most=None)
+            return ObjectText(self, wider, level, name, in_order=True).node()
+        except TooManyStates:
+            return self.value(self.space.fixed(replace(VOID, objects=ANYTHING.objects)), level)
+
+    def _array(self, items: Items, level: int, place: Place | None, name: str) -> Node:
+        try:
+            return ArrayText(self, items, level, name).node()
+        except NotFinite:
+            if items.unique:
+                reason = "that items differ can only be checked where few constants are allowed"
+            else:
+                reason = "that some items are equal can only be checked where few constants are allowed"
+            self.problems.add(items.place, "uniqueItems", reason, "the keyword is ignored")
+        except TooManyStates as error:
+            reason = f"its conditions on items take {error}"
+            self._report(place, _ITEM_WORDS, reason, "what some items must be, and that they differ, is dropped")
+        return ArrayText(self, replace(items, counts=(), unique=None), level, name).node()
+
+    def _string(self, strings: Language, place: Place | None, name: str) -> Node:
+        try:
+            return self.speller.string(strings, name)
+        except TooManyStates as error:
+            self._report(place, _STRING_WORDS, f"its conditions on strings take {error}", "any string is allowed")
+            return self.speller.string(ALL)
+
+    def _number(self, numbers: Numbers, place: Place | None) -> Node:
+        try:
+            return self._number_rule(numbers)
+        except TooManyStates as error:
+            self._report(place, ("multipleOf",), f"its remainders take {error}", "the keyword is ignored")
+            wider = tuple(
+                replace(piece, step=Fraction(int(piece.step != 0 and piece.step.denominator == 1)), gaps=frozenset())
+                for piece in numbers.whole
+            )
+            return self._number_rule(Numbers(wider, wider))
+
+    def _number_rule(self, numbers: Numbers) -> Node:
+        def build() -> Node:
+            return number_text(numbers, self.book, canonical=self.canonical_numbers)
+
+        if numbers.finite(4) is not None:
+            return build()
+        hint = "number" if numbers == ALL_NUMBERS else "integer" if numbers.whole == (_INTEGER,) else "bounded_number"
+        return self.book.share(("number", numbers), hint, build)
+
+    def _report(self, place: Place | None, words: tuple[str, ...], reason: str, lenient: str) -> None:
+        pointer = place.pointer if place is not None else "#"
+        keyword = next((word for word in words if place is not None and word in place.schema), words[0])
+        self.problems.add(pointer, keyword, reason, lenient)
+
+
+_INTEGER = Piece(step=Fraction(1))
+_LOGIC = ("oneOf", "anyOf", "allOf", "not", "if", "$ref")
+_MEMBER_WORDS = ("minProperties", "maxProperties", "oneOf", "not", "if", "anyOf", "patternProperties", "properties")
+_ITEM_WORDS = ("uniqueItems", "contains", "not", "oneOf", "if", "items")
+_STRING_WORDS = ("pattern", "maxLength", "minLength", "format", "not")

@@ -1,0 +1,232 @@
+"""One alternative of an object shape: normal form, intersection, complement.
+
+The normal form: rules with equal keys are one rule; a need that only one name can meet is a required name and a rule;
+needs that are met anyway are gone; bounds say nothing that `required` says already.
+
+Read on: `shapes.py` (what `Members` means), `space.py`, `objects.py` (its text).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .dfa import is_empty
+from .languages import NOTHING, Language, Not, Words, intersection, matches
+from .languages import complement as complement_language
+from .shapes import ANY_MEMBERS, Members, Rule
+from .terms import FALSE, TRUE, AllOf, Term
+
+if TYPE_CHECKING:
+    from .space import Space
+
+__all__ = ["complement", "covers", "meet", "names_of", "normal", "value_of"]
+
+# A need on so many names is looked at name by name.
+_FEW_NAMES = 32
+
+
+def value_of(space: Space, members: Members, name: str) -> Term:
+    """What the value of `name` must be."""
+    return space.all_of(*(term for keys, term in members.rules if matches(keys, name)))
+
+
+def names_of(members: Members) -> list[str]:
+    """Names that are mentioned one by one, in the order of mention: rules, required names, needs.
+
+    Only rules on single names declare an order; names that a rule leaves out of "all other keys" come last.
+    """
+    names: dict[str, None] = {}
+    later: dict[str, None] = {}
+    for keys, _ in members.rules:
+        if isinstance(keys, Words):
+            names.update(dict.fromkeys(sorted(keys.words)))
+        else:
+            later.update(dict.fromkeys(_excluded(keys)))
+    names.update(dict.fromkeys(members.required))
+    for need in members.needs:
+        for keys, _ in need:
+            if isinstance(keys, Words):
+                names.update(dict.fromkeys(sorted(keys.words)))
+            else:
+                later.update(dict.fromkeys(_excluded(keys)))
+    return [*names, *(name for name in later if name not in names)]
+
+
+def _excluded(keys: Language) -> list[str]:
+    found: set[str] = set()
+    for part in getattr(keys, "items", (keys,)):
+        if isinstance(part, Not) and isinstance(part.item, Words):
+            found |= part.item.words
+        elif isinstance(part, Words):
+            found |= part.words
+    return sorted(found)
+
+
+def meet(space: Space, left: Members, right: Members) -> Members | None:
+    """Objects of both; None if there is certainly none."""
+    if left == right:
+        return left
+    most = left.most if right.most is None else right.most if left.most is None else min(left.most, right.most)
+    both = Members(
+        left.rules + right.rules,
+        tuple(dict.fromkeys(left.required + right.required)),
+        tuple(dict.fromkeys(left.needs + right.needs)),
+        max(left.least, right.least),
+        most,
+    )
+    return normal(space, both)
+
+
+def normal(space: Space, members: Members) -> Members | None:
+    """The normal form; None if there is certainly no such object."""
+    rules: dict[Language, Term] = {}
+    for keys, term in members.rules:
+        if keys != NOTHING:
+            rules[keys] = space.all_of(rules[keys], term) if keys in rules else term
+    required = dict.fromkeys(members.required)
+    needs = [need for need in members.needs if need]
+    if len(needs) < len(members.needs):
+        return None
+
+    # Needs may become required names, which may decide other needs.
+    changed = True
+    while changed:
+        changed = False
+        remaining: list[tuple[Rule, ...]] = []
+        for need in needs:
+            cells = _open_cells(space, rules, required, need)
+            if cells is None:
+                continue
+            if not cells:
+                return None
+            keys, term = cells[0]
+            if len(cells) == 1 and isinstance(keys, Words) and len(keys.words) == 1:
+                required.update(dict.fromkeys(keys.words))
+                if term is not TRUE:
+                    rules[keys] = space.all_of(rules.get(keys, TRUE), term)
+                changed = True
+                continue
+            remaining.append(cells)
+        needs = remaining
+
+    made = Members(
+        tuple(rules.items()),
+        tuple(required),
+        tuple(dict.fromkeys(needs)),
+        members.least if members.least > len(required) else 0,
+        members.most,
+    )
+    if made.most is not None and made.most < max(made.least, len(made.required)):
+        return None
+    for name in made.required:
+        term = value_of(space, made, name)
+        if term is FALSE or (isinstance(term, AllOf) and space.is_void(term)):
+            return None
+    if made.least:
+        possible = _possible_names(space, made)
+        if possible is not None and possible < made.least:
+            return None
+    if made.most == len(made.required):
+        # No room for anything else.
+        closed: Rule = (complement_language(Words(frozenset(made.required))), FALSE)
+        kept = tuple(rule for rule in made.rules if isinstance(rule[0], Words) or _meets_one(rule[0], made.required))
+        made = Members((*kept, closed), made.required, made.needs, made.least, None)
+    if not (made.required or made.needs or made.least or made.most is not None) and all(
+        term is TRUE for _, term in made.rules
+    ):
+        return ANY_MEMBERS if not any(isinstance(keys, Words) for keys, _ in made.rules) else made
+    return made
+
+
+def _meets_one(keys: Language, names: tuple[str, ...]) -> bool:
+    return any(matches(keys, name) for name in names)
+
+
+def _open_cells(
+    space: Space, rules: dict[Language, Term], required: dict[str, None], need: tuple[Rule, ...]
+) -> tuple[Rule, ...] | None:
+    """The rectangles of a need that can still be met; None if the need is met by what is required."""
+    cells: dict[Language, Term] = {}
+    for keys, term in need:
+        if term is FALSE or keys == NOTHING:
+            continue
+        parts: list[Language] = [keys]
+        if isinstance(keys, Words) and 1 < len(keys.words) <= _FEW_NAMES:
+            parts = [Words(frozenset((name,))) for name in sorted(keys.words)]
+        for part in parts:
+            if isinstance(part, Words) and len(part.words) == 1:
+                (name,) = part.words
+                value = space.all_of(*(other for language, other in rules.items() if matches(language, name)))
+                if name in required and (term is TRUE or term is value or term in getattr(value, "parts", ())):
+                    return None
+                inside = space.all_of(value, term)
+                if inside is FALSE or (isinstance(inside, AllOf) and space.is_void(inside)):
+                    continue
+            elif _no_room(space, rules, part, term):
+                continue
+            elif required and term is TRUE and any(matches(part, name) for name in required):
+                return None
+            cells[part] = space.any_of(cells[part], term) if part in cells else term
+    return tuple(cells.items())
+
+
+def _no_room(space: Space, rules: dict[Language, Term], keys: Language, term: Term) -> bool:
+    """Do the rules certainly leave no member with such keys and values?"""
+    forbidden: list[Language] = []
+    for language, other in rules.items():
+        if other is TRUE:
+            continue
+        inside = space.all_of(other, term)
+        if inside is FALSE or (isinstance(inside, AllOf) and space.is_void(inside)):
+            forbidden.append(language)
+    if not forbidden:
+        return False
+    if keys in forbidden:
+        return True
+    return is_empty(intersection(keys, *(complement_language(language) for language in forbidden)))
+
+
+def _possible_names(space: Space, members: Members) -> int | None:
+    """How many members there can be at most, where only named ones are allowed."""
+    names = [name for name in names_of(members) if value_of(space, members, name) is not FALSE]
+    forbidden = [complement_language(keys) for keys, term in members.rules if term is FALSE]
+    if not forbidden:
+        return None
+    left = intersection(*forbidden, complement_language(Words(frozenset(names))))
+    return len(names) if is_empty(left) else None
+
+
+def complement(space: Space, members: Members) -> tuple[Members, ...]:
+    """All other objects, as alternatives."""
+    pieces: list[Members] = []
+    cells = tuple((keys, space.negate(term)) for keys, term in members.rules if term is not TRUE)
+    if cells:
+        pieces.append(Members(needs=(cells,)))
+    pieces += [Members(rules=((Words(frozenset((name,))), FALSE),)) for name in members.required]
+    pieces += [Members(rules=tuple((keys, space.negate(term)) for keys, term in need)) for need in members.needs]
+    if members.least:
+        pieces.append(Members(most=members.least - 1))
+    if members.most is not None:
+        pieces.append(Members(least=members.most + 1))
+    found = (normal(space, piece) for piece in pieces)
+    return tuple(piece for piece in found if piece is not None)
+
+
+def covers(large: Members, small: Members) -> bool:
+    """Certainly a superset: every condition of `large` is one of `small`."""
+    if large.least > max(small.least, len(small.required)):
+        return False
+    if large.most is not None and (small.most is None or small.most > large.most):
+        return False
+    if len(large.required) > len(small.required) or len(large.needs) > len(small.needs):
+        return False
+    rules = dict(small.rules)
+    for keys, term in large.rules:
+        if term is TRUE:
+            continue
+        other = rules.get(keys)
+        if other is not term and (
+            other is None or term not in getattr(other, "parts", ()) or not isinstance(other, AllOf)
+        ):
+            return False
+    return set(large.required) <= set(small.required) and set(large.needs) <= set(small.needs)

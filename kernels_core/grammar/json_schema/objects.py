@@ -1,0 +1,257 @@
+"""Objects as text: members in declared order, then all others; or in any order where there are few.
+
+Without obligations beyond required names the text is one expression.  With needs ("some member lies in ..."), bounds
+on the number of members, or free order, it is a graph whose states are (place in the order or names seen, needs met,
+members counted); a member is an edge.
+
+A member that is declared cannot come twice.  Others can: "no key twice" is not context-free for free keys.  So a text
+with distinct keys is accepted exactly when it is valid; a text that repeats an additional key is judged as if the two
+were different keys (JSON parsers then keep the last).
+
+Read on: `shapes.py` (`Members`), `members.py`, `graph.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from ..ir import Node
+from ..nodes import choice, repeat, seq
+from .dfa import TooManyStates, is_empty
+from .graph import Graph
+from .languages import Language, Words, complement, intersection, matches, union
+from .members import names_of, value_of
+from .shapes import Members
+from .terms import FALSE, Term
+
+if TYPE_CHECKING:
+    from .emit import Emitter
+
+__all__ = ["MAX_MEMBER_EDGES", "ObjectText"]
+
+# Edges of one object's graph, and classes of keys that patterns can tell apart.
+MAX_MEMBER_EDGES = 6_000
+MAX_KEY_CLASSES = 64
+
+_Needs = frozenset[int]
+_State = tuple[int, _Needs, int, bool]
+
+
+def _holds_name(name: str, keys: Language) -> bool:
+    return matches(keys, name)
+
+
+class _Kind:
+    """One declared name, or one class of other keys: its key text, its value, and what it may do for the needs."""
+
+    __slots__ = ("key", "options", "term")
+
+    def __init__(self, key: Node, term: Term, options: list[tuple[_Needs, Term]]) -> None:
+        self.key, self.term, self.options = key, term, options
+
+
+class ObjectText:
+    """Makes the node of one `Members` at one level of nesting."""
+
+    def __init__(self, emitter: Emitter, members: Members, level: int, name: str, *, in_order: bool = False) -> None:
+        self.emitter = emitter
+        self.members = members
+        self.level = level
+        self.inner = emitter.layout.inner(level)
+        self.name = name
+        self.any_order = emitter.any_order and not in_order
+        self.required: list[bool] = []
+        self.named: list[_Kind] = []
+        self.others: list[_Kind] = []
+
+    def node(self) -> Node:
+        """The whole object, braces included.  Raises `TooManyStates`."""
+        members, layout = self.members, self.emitter.layout
+        names = names_of(members)
+        for name in names:
+            term = value_of(self.emitter.space, members, name)
+            if term is not FALSE:
+                key = self.emitter.speller.word(name)
+                self.named.append(self._kind(key, term, partial(_holds_name, name)))
+                self.required.append(name in members.required)
+        self._find_others(names)
+        if self.any_order and len(self.named) > 1:
+            body = self._graph(any_order=True)
+        elif members.needs or members.least or members.most is not None:
+            body = self._counted() or self._graph(any_order=False)
+        else:
+            body = self._plain()
+        filled = seq((layout.opening(b"{", self.level), body, layout.closing(b"}", self.level)))
+        may_be_empty = not (any(self.required) or members.needs or members.least)
+        return choice((filled, layout.empty(b"{}"))) if may_be_empty else filled
+
+    # -- kinds of members -----------------------------------------------------------------------------------------
+
+    def _kind(self, key: Node, term: Term, holds: Callable[[Language], bool]) -> _Kind:
+        """Which needs a member of this kind meets: always, or only with a narrower value."""
+        space = self.emitter.space
+        always: set[int] = set()
+        sometimes: dict[int, Term] = {}
+        for number, need in enumerate(self.members.needs):
+            wanted = space.any_of(*(other for keys, other in need if holds(keys)))
+            inside = space.all_of(term, wanted)
+            if inside is FALSE or (inside is not term and space.is_void(inside)):
+                continue
+            if inside is term:
+                always.add(number)
+            else:
+                sometimes[number] = inside
+        options: list[tuple[_Needs, Term]] = []
+        for count in range(len(sometimes) + 1):
+            for chosen in combinations(sometimes, count):
+                options.append((frozenset(always | set(chosen)), space.all_of(term, *(sometimes[i] for i in chosen))))
+        return _Kind(key, term, options)
+
+    def _find_others(self, names: list[str]) -> None:
+        """Classes of keys that are not declared: with the same rules for their values, as few as possible."""
+        members, space = self.members, self.emitter.space
+        languages = {keys for keys, _ in members.rules if not isinstance(keys, Words)}
+        languages |= {keys for need in members.needs for keys, _ in need if not isinstance(keys, Words)}
+        everything = complement(Words(frozenset(names)))
+        cells: list[tuple[Language, frozenset[Language]]] = [(everything, frozenset())]
+        for language in sorted(languages, key=repr):
+            split: list[tuple[Language, frozenset[Language]]] = []
+            for cell, inside in cells:
+                within = intersection(cell, language)
+                if is_empty(within):
+                    split.append((cell, inside))
+                    continue
+                without = intersection(cell, complement(language))
+                if is_empty(without):
+                    split.append((cell, inside | {language}))
+                    continue
+                split += [(within, inside | {language}), (without, inside)]
+            cells = split
+            if len(cells) > MAX_KEY_CLASSES:
+                raise TooManyStates(MAX_KEY_CLASSES)
+        groups: dict[tuple[Term, tuple[Term, ...]], list[Language]] = {}
+        for cell, inside in cells:
+            term = space.all_of(*(other for keys, other in members.rules if keys in inside))
+            if term is FALSE:
+                continue
+            wanted = tuple(space.any_of(*(other for keys, other in need if keys in inside)) for need in members.needs)
+            groups.setdefault((term, wanted), []).append(cell)
+        for (term, _), found in groups.items():
+            keys = everything if len(found) == len(cells) else union(*found)
+            inside = next(inside for cell, inside in cells if cell is found[0])
+            node = self.emitter.speller.string(keys, f"{self.name}_key")
+            self.others.append(self._kind(node, term, inside.__contains__))
+
+    # -- text -----------------------------------------------------------------------------------------------------
+
+    def _member(self, kind: _Kind, term: Term) -> Node:
+        return seq((kind.key, self.emitter.layout.colon(self.level), self.emitter.value(term, self.inner)))
+
+    def _plain(self) -> Node:
+        """No needs, no bounds: declared members in order, then any number of others."""
+        comma = self.emitter.layout.comma(self.level)
+        named = [self._member(kind, kind.term) for kind in self.named]
+        other = choice([self._member(kind, kind.term) for kind in self.others])
+        others = repeat(seq((comma, other)), 0, None)
+
+        def after(low: int, high: int) -> Node:
+            """Members `low` to `high`, each behind a comma."""
+            return seq([repeat(seq((comma, named[i])), 0 if not self.required[i] else 1, 1) for i in range(low, high)])
+
+        if any(self.required):
+            first = self.required.index(True)
+            before = seq([repeat(seq((named[i], comma)), 0, 1) for i in range(first)])
+            return seq((before, named[first], after(first + 1, len(named)), others))
+
+        def some(low: int, high: int) -> Node:
+            """One or more of the members `low` to `high`, all optional: k log k long, not k squared."""
+            if high - low == 1:
+                return named[low]
+            middle = (low + high) // 2
+            return choice((seq((some(low, middle), after(middle, high))), some(middle, high)))
+
+        options = [seq((some(0, len(named)), others))] if named else []
+        options.append(seq((other, others)))
+        return choice(options)
+
+    def _counted(self) -> Node | None:
+        """Bounds, but no needs and no optional names: the number of others is counted by the parser."""
+        members = self.members
+        if members.needs or not all(self.required):
+            return None
+        comma = self.emitter.layout.comma(self.level)
+        count = len(self.named)
+        other = choice([self._member(kind, kind.term) for kind in self.others])
+        least = max(members.least - count, 0)
+        most = None if members.most is None else members.most - count
+        if not count:
+            rest = None if most is None else most - 1
+            if rest is not None and rest < 0:
+                return choice(())
+            return seq((other, repeat(seq((comma, other)), max(least - 1, 0), rest)))
+        first, *more = [self._member(kind, kind.term) for kind in self.named]
+        behind = [seq((comma, member)) for member in more]
+        return seq((first, *behind, repeat(seq((comma, other)), least, most)))
+
+    def _graph(self, *, any_order: bool) -> Node:
+        """States: (how far in the order, or names seen as bits; needs met; members counted; not the first)."""
+        members = self.members
+        all_needs = frozenset(range(len(members.needs)))
+        cap = members.least if members.most is None else members.most
+        comma = self.emitter.layout.comma(self.level)
+        start: _State = (0, frozenset(), 0, False)
+        graph = Graph()
+        numbers = {start: 0}
+        work = [start]
+        texts: dict[tuple[int, Term], tuple[Node, Node]] = {}
+        edges = 0
+        while work:
+            state = work.pop()
+            place, met, count, written = state
+            done, reached = self._next_seen(place) if any_order else self._next_ordered(place)
+            if written and done and met == all_needs and count >= members.least:
+                graph.finish(numbers[state])
+            if members.most is not None and count >= members.most:
+                continue
+            for kind, after in reached:
+                for meets, term in self._useful(kind, met):
+                    target = (after, met | meets, min(count + 1, cap), True)
+                    if target not in numbers:
+                        numbers[target] = graph.state()
+                        work.append(target)
+                    key = (id(kind), term)
+                    if key not in texts:
+                        member = self._member(kind, term)
+                        texts[key] = (member, seq((comma, member)))
+                    graph.edge(numbers[state], texts[key][written], numbers[target])
+                    edges += 1
+                    if edges > MAX_MEMBER_EDGES:
+                        raise TooManyStates(MAX_MEMBER_EDGES)
+        return graph.node(self.emitter.book, f"{self.name}_members")
+
+    def _next_ordered(self, place: int) -> tuple[bool, list[tuple[_Kind, int]]]:
+        """Behind the first `place` names: may the object end, and which members may follow (with the place then)."""
+        must = next((i for i in range(place, len(self.named)) if self.required[i]), None)
+        end = len(self.named) if must is None else must + 1
+        reached = [(self.named[i], i + 1) for i in range(place, end)]
+        if must is None:
+            reached += [(kind, len(self.named)) for kind in self.others]
+        return must is None, reached
+
+    def _next_seen(self, seen: int) -> tuple[bool, list[tuple[_Kind, int]]]:
+        """The same in any order: `seen` has a bit for each name."""
+        done = all(seen >> i & 1 for i, required in enumerate(self.required) if required)
+        reached = [(kind, seen | 1 << i) for i, kind in enumerate(self.named) if not seen >> i & 1]
+        return done, reached + [(kind, seen) for kind in self.others]
+
+    def _useful(self, kind: _Kind, met: _Needs) -> list[tuple[_Needs, Term]]:
+        """Options of a member that say something new: needs that are met already ask for nothing."""
+        found: dict[_Needs, Term] = {}
+        for meets, term in kind.options:
+            new = meets - met
+            if new not in found or term is kind.term:
+                found.setdefault(new, term)
+        return list(found.items())

@@ -1,0 +1,232 @@
+"""Where references lead: `$ref`, `$dynamicRef` and `$recursiveRef`, through the `referencing` library.
+
+A `Context` is what a schema's meaning depends on besides its own text: the base URI, the dialect, and the dynamic
+scope (base URIs entered on the way here, outermost first, each once: the outermost one with a matching anchor wins,
+so later entries of the same URI change nothing, and recursion meets only finitely many contexts).
+
+Nothing is fetched.  Other documents are given by the caller (`resources`); the meta-schemas of the drafts come from
+the `jsonschema-specifications` package where that is installed.
+
+Read on: `dialect.py`, `reading.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urldefrag, urljoin
+
+from .dialect import DEFAULT, Dialect, dialect_of
+
+__all__ = ["Context", "Documents", "Target", "Unresolved"]
+
+# Keywords that make a base URI or an anchor; and what makes a reference depend on the way to it.
+_NAMES = re.compile(r'"(?:\$id|id|\$anchor)"')
+_SCOPED = re.compile(r'"\$(?:dynamic|recursive)(?:Ref|Anchor)"|"\$ref"\s*:\s*"https?://json-schema\.org/draft/20')
+
+
+class Unresolved(Exception):
+    """A reference that leads nowhere; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Base URI, dynamic scope (empty where no reference depends on it), dialect."""
+
+    base: str
+    scope: tuple[str, ...]
+    dialect: Dialect
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a reference leads to: a schema (any JSON, not checked), its context and its place in words.
+
+    `entered`: the context already has the name that the schema gives itself.
+    """
+
+    schema: Any
+    context: Context
+    pointer: str
+    entered: bool = False
+
+
+def _join(base: str, reference: str) -> tuple[str, str]:
+    """(document, fragment) of a reference; a base like `urn:x` has no path to join, but it has fragments."""
+    if reference.startswith("#"):
+        return base, reference[1:]
+    uri, fragment = urldefrag(urljoin(base, reference))
+    return uri, fragment
+
+
+class Documents:
+    """A root schema and the documents it may refer to.  `text` is the root as JSON text."""
+
+    def __init__(self, root: Any, text: str, resources: Mapping[str, Any]) -> None:
+        self._root = root
+        self._resources = resources
+        # Other documents may hold anything.
+        self._scoped = bool(resources) or _SCOPED.search(text) is not None
+        self._named = _NAMES.search(text) is not None
+        self._dialects: dict[str, Dialect] = {}
+        self._registry: Any = None
+        declared = root.get("$schema") if isinstance(root, dict) else None
+        self.unknown_dialect: str | None = None
+        dialect = self._declared(declared) if isinstance(declared, str) else DEFAULT
+        if dialect is None:
+            self.unknown_dialect, dialect = declared, DEFAULT
+        identifier = root.get(dialect.identifier) if isinstance(root, dict) else None
+        self._base = ""
+        if isinstance(identifier, str) and not identifier.startswith("#"):
+            self._base = urldefrag(identifier)[0]
+        self._dialects[self._base] = dialect
+        self.root_context = Context(self._base, self._enter_scope((), self._base), dialect)
+
+    def _declared(self, uri: str) -> Dialect | None:
+        """The dialect of a `$schema`: a draft's meta-schema, or a given one built on a draft's vocabularies."""
+        found = dialect_of(uri)
+        if found is not None:
+            return found
+        meta = self._resources.get(uri.rstrip("#"))
+        if not isinstance(meta, dict) or not isinstance(meta.get("$schema"), str):
+            return None
+        base = dialect_of(meta["$schema"])
+        vocabulary = meta.get("$vocabulary")
+        if base is None or not isinstance(vocabulary, dict):
+            return base
+        names = {name.rsplit("/", 1)[-1] for name in vocabulary}
+        return base if "validation" in names else base.without_validation()
+
+    def _enter_scope(self, scope: tuple[str, ...], base: str) -> tuple[str, ...]:
+        return scope if not self._scoped or base in scope else (*scope, base)
+
+    def inside(self, schema: Mapping[str, Any], context: Context) -> Context:
+        """The context of a sub-schema: the same, unless it names itself or its dialect."""
+        if context.dialect.identifier not in schema and "$schema" not in schema:
+            return context
+        identifier = schema.get(context.dialect.identifier)
+        if not isinstance(identifier, str) or identifier.startswith("#"):
+            return context
+        if context.dialect.ref_alone and "$ref" in schema:
+            return context
+        base = _join(context.base, identifier)[0]
+        declared = schema.get("$schema")
+        dialect = (self._declared(declared) if isinstance(declared, str) else None) or context.dialect
+        self._dialects.setdefault(base, dialect)
+        return Context(base, self._enter_scope(context.scope, base), dialect)
+
+    # -- references -----------------------------------------------------------------------------------------------
+
+    def resolve(self, reference: str, context: Context) -> Target:
+        """What `$ref: reference` means in `context`.  Raises `Unresolved`."""
+        quick = self._local(reference, context)
+        return quick if quick is not None else self._target(self._lookup(reference, context), reference, context)
+
+    def resolve_dynamic(self, reference: str, context: Context) -> Target:
+        """`$dynamicRef`: the outermost resource on the way here that has the same dynamic anchor."""
+        uri, name = _join(context.base, reference)
+        if name and not name.startswith("/") and self._has_dynamic_anchor(uri, name):
+            for scope in context.scope:
+                if self._has_dynamic_anchor(scope, name):
+                    return self.resolve(f"{scope}#{name}", context)
+        return self.resolve(reference, context)
+
+    def resolve_recursive(self, reference: str, context: Context) -> Target:
+        """`$recursiveRef` (draft 2019-09): the outermost resource on the way here with `$recursiveAnchor`."""
+        target = self.resolve(reference, context)
+        if isinstance(target.schema, dict) and target.schema.get("$recursiveAnchor") is True:
+            for scope in context.scope:
+                outer = self.resolve(f"{scope}#", context)
+                if isinstance(outer.schema, dict) and outer.schema.get("$recursiveAnchor") is True:
+                    return outer
+        return target
+
+    def _local(self, reference: str, context: Context) -> Target | None:
+        """A plain pointer into the root document where nothing else has a name: no library needed."""
+        if self._named or self._scoped or context.base != self._base or not reference.startswith("#"):
+            return None
+        if "%" in reference or (len(reference) > 1 and reference[1] != "/"):
+            return None
+        at = self._root
+        for part in reference[2:].split("/") if len(reference) > 1 else ():
+            key = part.replace("~1", "/").replace("~0", "~")
+            if isinstance(at, dict) and key in at:
+                at = at[key]
+            elif isinstance(at, list) and key.isdecimal() and int(key) < len(at):
+                at = at[int(key)]
+            else:
+                raise Unresolved(f"the reference {reference!r} points to nothing")
+        return Target(at, context, reference)
+
+    def _lookup(self, reference: str, context: Context) -> Any:
+        from referencing import exceptions
+
+        uri, fragment = _join(context.base, reference)
+        try:
+            # From the document itself: seen from elsewhere a dynamic anchor might lead back there.
+            return self._documents().resolver(uri).lookup(f"#{fragment}")
+        except exceptions.Unresolvable as error:
+            if isinstance(error, exceptions.PointerToNowhere | exceptions.NoSuchAnchor | exceptions.InvalidAnchor):
+                raise Unresolved(f"the reference {reference!r} points to nothing") from None
+            raise Unresolved(
+                f"the document {uri!r} of the reference {reference!r} is not here; nothing is fetched, pass it in "
+                "resources={uri: schema}"
+            ) from None
+        except (ValueError, TypeError, AttributeError, KeyError) as error:
+            raise Unresolved(f"the reference {reference!r} cannot be followed: {error}") from None
+
+    def _target(self, resolved: Any, reference: str, context: Context) -> Target:
+        base = resolved.resolver._base_uri  # the library has no public name for it
+        dialect = self._dialects.get(base)
+        if dialect is None:
+            dialect = context.dialect
+            root = self._documents().get(base)
+            if root is not None and isinstance(root.contents, dict) and isinstance(root.contents.get("$schema"), str):
+                dialect = self._declared(root.contents["$schema"]) or dialect
+            self._dialects[base] = dialect
+        uri, fragment = _join(context.base, reference)
+        entered = not fragment.startswith("/") or base != uri
+        pointer = f"#{fragment}" if base == self._base else f"{base}#{fragment}"
+        context = Context(base, self._enter_scope(context.scope, base), dialect)
+        return Target(resolved.contents, context, pointer, entered)
+
+    def _has_dynamic_anchor(self, uri: str, name: str) -> bool:
+        from referencing import exceptions
+        from referencing.jsonschema import DynamicAnchor
+
+        try:
+            return isinstance(self._documents().anchor(uri, name).value, DynamicAnchor)
+        except (exceptions.Unresolvable, exceptions.NoSuchResource):
+            return False
+
+    def _documents(self) -> Any:
+        """The registry of all documents; made when a reference needs more than a plain pointer."""
+        if self._registry is not None:
+            return self._registry
+        from referencing import Registry
+        from referencing.jsonschema import specification_with
+
+        registry: Any = Registry()
+        try:
+            from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
+        except ImportError:
+            pass
+        else:
+            registry = REGISTRY
+        documents = {self._base: (self._root, self._dialects[self._base])}
+        for uri, document in self._resources.items():
+            bare = urldefrag(uri)[0]
+            declared = document.get("$schema") if isinstance(document, dict) else None
+            dialect = (self._declared(declared) if isinstance(declared, str) else None) or self._dialects[self._base]
+            documents.setdefault(bare, (document, dialect))
+        for uri, (document, dialect) in documents.items():
+            specification: Any = specification_with(dialect.uri)
+            registry = registry.with_resource(uri, specification.create_resource(document))
+        try:
+            registry = registry.crawl()
+        except (TypeError, ValueError, AttributeError, KeyError) as error:
+            raise Unresolved(f"names of sub-schemas cannot be collected, some schema is malformed: {error}") from None
+        self._registry = registry
+        return registry

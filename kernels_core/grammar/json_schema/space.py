@@ -1,0 +1,384 @@
+"""`Space`: makes terms, works out their shapes when asked, and does Boolean algebra on shapes.
+
+Everything is memoised: equal terms are one object, a term's shape is worked out once.  Objects and arrays become
+unions of alternatives, whose intersections multiply; alternatives without a value are dropped as soon as that is
+certain, and a budget stops the rest (`TooLarge`).
+
+"Certain" looks at scalars and at what is required.  Where it takes too long to tell, an alternative stays; the
+grammar that is made of it then has rules without texts, which the grammar's own analysis removes.  So nothing depends
+on how far this looks, but size.
+
+Read on: `members.py` and `items.py` (one alternative), `reading.py` (schemas to shapes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TypeVar
+
+from . import items as item_shapes
+from . import members as member_shapes
+from .dfa import is_empty
+from .languages import NOTHING, Language, Words, complement, intersection, union
+from .numbers import Numbers, points
+from .shapes import ANY_ITEMS, ANY_MEMBERS, ANYTHING, VOID, Items, Members, Shape
+from .terms import FALSE, TRUE, AllOf, AnyOf, Complement, Constant, Exactly, Place, Term
+
+T = TypeVar("T")
+
+__all__ = ["Circular", "Space", "TooLarge"]
+
+# Alternatives of one shape, and intersections of two alternatives in one compile.
+MAX_ALTERNATIVES = 256
+MAX_WORK = 60_000
+# Looking into members of members, to see whether there is any value.
+_MAX_LOOK = 6
+
+
+class TooLarge(Exception):
+    """A normal form went past its budget."""
+
+
+class Circular(Exception):
+    """A schema refers to itself without going into the value, so it says nothing at all."""
+
+
+class _Unfinished(Exception):
+    """A shape is asked for while it is being worked out further up: the answer is not known yet."""
+
+
+class Space:
+    """The terms and shapes of one schema.  `read` works out the shape of a schema at its place, and whether that is
+    exact."""
+
+    def __init__(self, read: Callable[[Place], tuple[Shape, bool]]) -> None:
+        self._read = read
+        self._terms: dict[tuple[str, frozenset[Term]], Term] = {}
+        self._negated: dict[Term, Term] = {TRUE: FALSE, FALSE: TRUE}
+        self._fixed: dict[Shape, Term] = {ANYTHING: TRUE, VOID: FALSE}
+        self._shapes: dict[Term, Shape] = {TRUE: ANYTHING, FALSE: VOID}
+        self._inexact: set[Term] = set()
+        self._open: dict[Term, int] = {}
+        self._level = 0
+        self._void: dict[Term, bool] = {}
+        self._work = 0
+
+    # -- terms ----------------------------------------------------------------------------------------------------
+
+    def fixed(self, shape: Shape) -> Term:
+        """The term of a known shape."""
+        found = self._fixed.get(shape)
+        if found is None:
+            found = self._fixed[shape] = Exactly(shape)
+            self._shapes[found] = shape
+        return found
+
+    def all_of(self, *terms: Term) -> Term:
+        """Intersection; the first mention decides the order of names."""
+        parts: dict[Term, None] = {}
+        for term in terms:
+            for part in term.parts if isinstance(term, AllOf) else (term,):
+                if part is not TRUE:
+                    parts[part] = None
+        if FALSE in parts or any(self._negated.get(part) in parts for part in parts):
+            return FALSE
+        if len(parts) < 2:
+            return next(iter(parts), TRUE)
+        return self._combined("all", parts, AllOf)
+
+    def any_of(self, *terms: Term) -> Term:
+        """Union."""
+        parts: dict[Term, None] = {}
+        for term in terms:
+            for part in term.parts if isinstance(term, AnyOf) else (term,):
+                if part is not FALSE:
+                    parts[part] = None
+        if TRUE in parts or any(self._negated.get(part) in parts for part in parts):
+            return TRUE
+        if len(parts) < 2:
+            return next(iter(parts), FALSE)
+        return self._combined("any", parts, AnyOf)
+
+    def _combined(self, kind: str, parts: dict[Term, None], make: Callable[[tuple[Term, ...]], Term]) -> Term:
+        key = (kind, frozenset(parts))
+        found = self._terms.get(key)
+        if found is None:
+            found = self._terms[key] = make(tuple(parts))
+        return found
+
+    def negate(self, term: Term) -> Term:
+        """Complement."""
+        found = self._negated.get(term)
+        if found is None:
+            match term:
+                case AllOf():
+                    found = self.any_of(*(self.negate(part) for part in term.parts))
+                case AnyOf():
+                    found = self.all_of(*(self.negate(part) for part in term.parts))
+                case _:
+                    found = Complement(term)
+            self._negated[term] = found
+            self._negated.setdefault(found, term)
+        return found
+
+    # -- shapes of terms ------------------------------------------------------------------------------------------
+
+    def shape(self, term: Term) -> Shape:
+        """The shape of `term`.  Raises `TooLarge` and `Circular`."""
+        found = self._shapes.get(term)
+        if found is not None:
+            return found
+        if term in self._open:
+            if self._open[term] == self._level:
+                raise Circular
+            raise _Unfinished
+        self._open[term] = self._level
+        try:
+            shape, exact = self._work_out(term)
+        finally:
+            del self._open[term]
+        self._shapes[term] = shape
+        if not exact:
+            self._inexact.add(term)
+        return shape
+
+    def is_exact(self, term: Term) -> bool:
+        """Is the shape of `term` its meaning, or only something wider?"""
+        self.shape(term)
+        return term not in self._inexact
+
+    def _work_out(self, term: Term) -> tuple[Shape, bool]:
+        match term:
+            case Place():
+                return self._read(term)
+            case AllOf():
+                shape = ANYTHING
+                for part in term.parts:
+                    shape = self.meet(shape, self.shape(part))
+                return shape, self._inexact.isdisjoint(term.parts)
+            case AnyOf():
+                return self.join(*(self.shape(part) for part in term.parts)), self._inexact.isdisjoint(term.parts)
+            case Complement():
+                # Of something wider than it should be, the complement would be too narrow.
+                shape = self.shape(term.part)
+                return (self.complement(shape), True) if term.part not in self._inexact else (ANYTHING, False)
+            case Constant() | Exactly():
+                return self._shapes[term], True
+        raise TypeError(f"not a term: {term!r}")
+
+    def is_void(self, term: Term) -> bool:
+        """Certainly without a value?  False also where it takes too long to tell."""
+        if term is FALSE:
+            return True
+        if term is TRUE or isinstance(term, Place):
+            return False  # a schema that nothing was added to: the grammar finds out
+        known = self._void.get(term)
+        if known is not None:
+            return known
+        if self._level >= _MAX_LOOK:
+            return False
+        self._level += 1
+        try:
+            found = self.is_void_shape(self.shape(term))
+        except (_Unfinished, TooLarge, Circular):
+            return False
+        finally:
+            self._level -= 1
+        self._void[term] = found
+        return found
+
+    def is_void_shape(self, shape: Shape) -> bool:
+        """Certainly no value?"""
+        if shape.null or shape.booleans or shape.arrays or shape.objects or shape.numbers:
+            return False
+        return is_empty(shape.strings)
+
+    # -- algebra of shapes ----------------------------------------------------------------------------------------
+
+    def meet(self, left: Shape, right: Shape) -> Shape:
+        """Intersection."""
+        if left is ANYTHING or left is right:
+            return right
+        if right is ANYTHING:
+            return left
+        strings = intersection(left.strings, right.strings)
+        if strings != NOTHING and strings != left.strings and strings != right.strings and is_empty(strings):
+            strings = NOTHING
+        shape = Shape(
+            left.null and right.null,
+            left.booleans & right.booleans,
+            left.numbers & right.numbers,
+            strings,
+            self.meet_arrays(left.arrays, right.arrays),
+            self.meet_objects(left.objects, right.objects),
+        )
+        return ANYTHING if shape == ANYTHING else shape
+
+    def join(self, *shapes: Shape) -> Shape:
+        """Union."""
+        if any(shape is ANYTHING for shape in shapes):
+            return ANYTHING
+        if len(shapes) == 1:
+            return shapes[0]
+        joined = VOID
+        for shape in shapes:
+            joined = Shape(
+                joined.null or shape.null,
+                joined.booleans | shape.booleans,
+                joined.numbers | shape.numbers,
+                union(joined.strings, shape.strings),
+                self._united(joined.arrays + shape.arrays, item_shapes.covers),
+                self._united(joined.objects + shape.objects, member_shapes.covers),
+            )
+        return ANYTHING if joined == ANYTHING else joined
+
+    def complement(self, shape: Shape) -> Shape:
+        """Everything else."""
+        return Shape(
+            not shape.null,
+            frozenset((True, False)) - shape.booleans,
+            ~shape.numbers,
+            complement(shape.strings),
+            self._complement_arrays(shape.arrays),
+            self._complement_objects(shape.objects),
+        )
+
+    def one_of(self, terms: Iterable[Term]) -> tuple[Shape, bool]:
+        """Values in exactly one of `terms`, and whether that is exact."""
+        terms = tuple(terms)
+        shapes = [self.shape(term) for term in terms]
+        exact = self._inexact.isdisjoint(terms)
+        if not exact:
+            return self.join(*shapes), False
+        booleans = frozenset(value for value in (True, False) if sum(value in shape.booleans for shape in shapes) == 1)
+        numbers, any_number = VOID.numbers, VOID.numbers
+        strings: Language = NOTHING
+        any_string: Language = NOTHING
+        for shape in shapes:
+            numbers, any_number = _once(numbers, any_number, shape.numbers), any_number | shape.numbers
+            strings = _once_language(strings, any_string, shape.strings)
+            any_string = union(any_string, shape.strings)
+        return Shape(
+            sum(shape.null for shape in shapes) == 1,
+            booleans,
+            numbers,
+            NOTHING if is_empty(strings) else strings,
+            self._united(
+                self._once_each([shape.arrays for shape in shapes], self.meet_arrays, self._complement_arrays),
+                item_shapes.covers,
+            ),
+            self._united(
+                self._once_each([shape.objects for shape in shapes], self.meet_objects, self._complement_objects),
+                member_shapes.covers,
+            ),
+        ), True
+
+    def _once_each(
+        self,
+        groups: list[tuple[T, ...]],
+        meet: Callable[[tuple[T, ...], tuple[T, ...]], tuple[T, ...]],
+        complement_of: Callable[[tuple[T, ...]], tuple[T, ...]],
+    ) -> tuple[T, ...]:
+        """Alternatives of each group without what they share with the other groups."""
+        result: list[T] = []
+        for i, group in enumerate(groups):
+            for alternative in group:
+                left: tuple[T, ...] = (alternative,)
+                for j, others in enumerate(groups):
+                    if i == j:
+                        continue
+                    for other in others:
+                        if left and meet(left, (other,)):
+                            left = meet(left, complement_of((other,)))
+                result.extend(left)
+        return tuple(result)
+
+    # -- unions of alternatives -----------------------------------------------------------------------------------
+
+    def meet_arrays(self, left: tuple[Items, ...], right: tuple[Items, ...]) -> tuple[Items, ...]:
+        """Intersection of two unions of arrays."""
+        if left == (ANY_ITEMS,):
+            return right
+        if right == (ANY_ITEMS,):
+            return left
+        met = []
+        for a in left:
+            for b in right:
+                self._count_work()
+                both = item_shapes.meet(self, a, b)
+                if both is not None:
+                    met.append(both)
+        return self._united(tuple(met), item_shapes.covers)
+
+    def meet_objects(self, left: tuple[Members, ...], right: tuple[Members, ...]) -> tuple[Members, ...]:
+        """Intersection of two unions of objects."""
+        if left == (ANY_MEMBERS,):
+            return right
+        if right == (ANY_MEMBERS,):
+            return left
+        met = []
+        for a in left:
+            for b in right:
+                self._count_work()
+                both = member_shapes.meet(self, a, b)
+                if both is not None:
+                    met.append(both)
+        return self._united(tuple(met), member_shapes.covers)
+
+    def _complement_arrays(self, alternatives: tuple[Items, ...]) -> tuple[Items, ...]:
+        result: tuple[Items, ...] = (ANY_ITEMS,)
+        for alternative in alternatives:
+            result = self.meet_arrays(result, item_shapes.complement(self, alternative))
+        return result
+
+    def _complement_objects(self, alternatives: tuple[Members, ...]) -> tuple[Members, ...]:
+        result: tuple[Members, ...] = (ANY_MEMBERS,)
+        for alternative in alternatives:
+            result = self.meet_objects(result, member_shapes.complement(self, alternative))
+        return result
+
+    def _count_work(self) -> None:
+        self._work += 1
+        if self._work > MAX_WORK:
+            raise TooLarge(f"its normal form takes more than {MAX_WORK:,} intersections")
+
+    def _united(self, alternatives: tuple[T, ...], covers: Callable[[T, T], bool]) -> tuple[T, ...]:
+        """Without duplicates and without alternatives that another one covers."""
+        unique = tuple(dict.fromkeys(alternatives))
+        if len(unique) > 1:
+            kept: list[T] = []
+            for one in unique:
+                if any(covers(other, one) for other in kept):
+                    continue
+                kept = [other for other in kept if not covers(one, other)]
+                kept.append(one)
+            unique = tuple(kept)
+        if len(unique) > MAX_ALTERNATIVES:
+            raise TooLarge(f"its normal form has more than {MAX_ALTERNATIVES} alternatives")
+        return unique
+
+    # -- finite sets ----------------------------------------------------------------------------------------------
+
+    def scalars(self, term: Term, limit: int) -> list[Shape] | None:
+        """The values of a term as shapes of one value each, if they are at most `limit` scalars; else None."""
+        shape = self.shape(term)
+        if shape.arrays or shape.objects or not isinstance(shape.strings, Words):
+            return None
+        numbers = shape.numbers.finite(limit)
+        if numbers is None:
+            return None
+        values = [replace(VOID, null=True)] if shape.null else []
+        values += [replace(VOID, booleans=frozenset((value,))) for value in sorted(shape.booleans)]
+        for number in numbers:
+            values.append(replace(VOID, numbers=points((number,))))
+        values += [replace(VOID, strings=Words(frozenset((text,)))) for text in sorted(shape.strings.words)]
+        return values if len(values) <= limit else None
+
+
+def _once(once: Numbers, seen: Numbers, new: Numbers) -> Numbers:
+    return (once & ~new) | (new & ~seen)
+
+
+def _once_language(once: Language, seen: Language, new: Language) -> Language:
+    return union(intersection(once, complement(new)), intersection(new, complement(seen)))
