@@ -24,8 +24,9 @@ ROOMS = {
 }
 OPEN = {"errors", "options", "_freshness", "_cyshared"}
 CYTHON_MODULES = {"cython", "libc", "libcpp", "cpython"}
-# Used when it happens to be there: another way to lay out a picture.
-OPTIONAL = {"pygraphviz"}
+# Used when they happen to be there: another way to lay out a picture, another place to run trials,
+# the meta-schemas that a JSON schema may refer to.
+OPTIONAL = {"pygraphviz", "distributed", "jsonschema-specifications"}
 # What each package may import of the others.
 NEIGHBOURS = {
     "kernels_core": set(),
