@@ -1,8 +1,8 @@
 """Judging grammars of JSON schemas by instances: is there an order of keys in which the text is accepted?
 
 A grammar in declared order accepts one order of the keys of each object; a schema does not speak of order.  So an
-instance counts as accepted when *some* order of its keys is.  The search begins with the order in which the schema
-first mentions the names, which is nearly always the declared one.
+instance counts as accepted when *some* order of its keys is.  The search begins with the order of the instance, then
+of those `properties` of the schema that know most of an object's keys, then tries others.
 
 Texts are those of `json.dumps` with its default separators, and the end of the text is checked.
 """
@@ -31,6 +31,7 @@ class Judge:
         self._matcher = GrammarMatcher(compiled)
         self._steps = steps
         self._rank: dict[str, int] = {}
+        self._declared: list[dict[str, int]] = []
         self._mention(schema)
 
     def _mention(self, schema: Any) -> None:
@@ -42,6 +43,8 @@ class Judge:
                     for name in top.get(word) or () if isinstance(top.get(word), dict | list) else ():
                         if isinstance(name, str):
                             self._rank.setdefault(name, len(self._rank))
+                if isinstance(top.get("properties"), dict):
+                    self._declared.append({name: i for i, name in enumerate(top["properties"])})
                 stack.extend(reversed(list(top.values())))
             elif isinstance(top, list):
                 stack.extend(reversed(top))
@@ -49,9 +52,10 @@ class Judge:
     def accepts(self, instance: Any) -> bool:
         """Is the instance accepted, with its keys in some order?"""
         matcher = self._matcher
-        matcher.reset()
-        if matcher.accept_string(json.dumps(self._ordered(instance))) and matcher.is_completed():
-            return True
+        for value in (instance, self._ordered(instance)):
+            matcher.reset()
+            if matcher.accept_string(json.dumps(value)) and matcher.is_completed():
+                return True
         matcher.reset()
         self._left = self._steps
         limit = sys.getrecursionlimit()
@@ -63,7 +67,9 @@ class Judge:
 
     def _ordered(self, value: Any) -> Any:
         if isinstance(value, dict):
-            names = sorted(value, key=lambda name: self._rank.get(name, len(self._rank)))
+            best: dict[str, int] = max(self._declared, key=lambda known: len(known.keys() & value.keys()), default={})
+            last = len(self._rank)
+            names = sorted(value, key=lambda name: (best.get(name, last), self._rank.get(name, last)))
             return {name: self._ordered(value[name]) for name in names}
         return [self._ordered(item) for item in value] if isinstance(value, list) else value
 

@@ -1,7 +1,7 @@
-"""The command line: `python -m workbench doctor`, `python -m workbench version`.
+"""The command line: `python -m workbench doctor | version | experiment ... | bench ...`.
 
-Each command is a thin shell around a function that can be called from Python; the checks are in
-`workbench.cli.doctor`.
+Each command is a thin shell around a function that can be called from Python.  Read on: `doctor` (what this machine
+lacks), `experiment` and `bench` (measuring).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from workbench.cli import bench, experiment
 from workbench.cli.doctor import examine, print_report
 
 __all__ = ["app"]
@@ -21,6 +22,8 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(experiment.app, name="experiment")
+app.add_typer(bench.app, name="bench")
 
 
 @app.callback()

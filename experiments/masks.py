@@ -1,0 +1,101 @@
+"""Masks, accepting and compiling over JSON Schemas, against the installed peers.
+
+Source: MaskBench (Generating Structured Outputs from Language Models, arXiv:2501.10868) and XGrammar-2, figure 11.
+Claim: over a whole collection of schemas, first visits included, our masks take at most a tenth of the best peer's
+    time on average and in the tail, and compiling at most a third.
+Refuted by: a row "ours / best peer" of the common subset above 0.1 for masks or above 0.33 for compiling.
+
+One trial is one schema in one engine.  The grid puts the engines of a schema next to each other, in an order that
+rotates, and one process runs everything, so that all engines see the same machine.  A trial compiles the schema, walks
+every instance token by token (`walk.py`), then walks all of them again: in the second pass every state has been seen.
+An instance counts as accepted when its end is.  Pitfalls avoided here: compiling is not called first mask, mask and
+accept are not one interval, engines are compared on the same tokens (the common subset) and also each on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from experiments import datasets
+from experiments.datasets import CaseName, find_cases, load_case
+from experiments.measurement import FLOOR, measure, measure_floor, rotate, samples, verdicts
+from experiments.peers import open_engine
+from experiments.tails import compare
+from experiments.trial import Params
+
+__all__ = ["DEFAULT_ENGINES", "QUICK_CASES", "QUICK_TOKENS", "grid", "grid_of", "plot", "tables", "trial"]
+
+DEFAULT_ENGINES: Final = ("ours", "xgrammar", "llguidance")
+QUICK_CASES: Final = 20
+QUICK_TOKENS: Final = 200
+CASE: Final = ("file", "index")
+TIMES_SHOWN: Final = ("mask", "mask, seen before", "compile")
+
+
+def grid(preset: str) -> list[Params]:
+    """Quick: 20 schemas, 200 tokens of each instance.  Full: everything in the data folder."""
+    names = datasets.default_schemas()
+    if preset == "quick":
+        return grid_of(find_cases(names, QUICK_CASES), max_tokens=QUICK_TOKENS)
+    return grid_of(find_cases(names))
+
+
+def grid_of(
+    cases: Sequence[CaseName],
+    *,
+    engines: Sequence[str] = DEFAULT_ENGINES,
+    vocabulary: str | None = None,
+    max_tokens: int | None = None,
+) -> list[Params]:
+    """The trials for `cases`, after one that measures the floor."""
+    shared = {"vocabulary": vocabulary or datasets.default_vocabulary(), "max_tokens": max_tokens}
+    trials: list[Params] = [{"engine": FLOOR, "file": "", "index": 0} | shared]
+    for number, case in enumerate(cases):
+        names = {"file": case.file, "index": case.index}
+        trials += [{"engine": engine} | names | shared for engine in rotate(engines, number)]
+    return trials
+
+
+def trial(params: Params) -> dict[str, Any]:
+    """One schema in one engine (`measurement.measure`), or the floor."""
+    if params["engine"] == FLOOR:
+        return measure_floor(params["vocabulary"])
+    engine = open_engine(params["engine"], params["vocabulary"])
+    case = load_case(CaseName(params["file"], params["index"]))
+    texts = [(instance.text, instance.valid) for instance in case.instances]
+    measured = measure(engine, lambda: engine.compile_schema(case.schema), texts, max_tokens=params["max_tokens"])
+    return {"id": case.id} | measured
+
+
+def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Times on the common subset and each engine's own, in microseconds, then verdicts."""
+    return {
+        "The same schemas and tokens for all engines, us": compare(samples(frame, CASE, common=True)),
+        "All that each engine took, us": compare(samples(frame, CASE, common=False)),
+        "Verdicts": verdicts(frame),
+    }
+
+
+def plot(frame: pd.DataFrame) -> go.Figure:
+    """How slow the slowest share of calls is, common subset; both axes logarithmic."""
+    times = samples(frame, CASE, common=True)
+    figure = go.Figure()
+    ranks = 1 - np.logspace(0, -4, 161)
+    for metric in TIMES_SHOWN:
+        for engine, values in times.get(metric, {}).items():
+            shown = ranks[ranks <= 1 - 1 / max(len(values), 1)]
+            figure.add_scatter(
+                x=100 * (1 - shown),
+                y=np.quantile(values, shown, method="higher") / 1000,
+                name=f"{engine}: {metric} (n = {len(values):,})",
+                mode="lines",
+                visible=True if metric == TIMES_SHOWN[0] else "legendonly",
+            )
+    figure.update_xaxes(type="log", autorange="reversed", title="slowest share of calls, %")
+    figure.update_yaxes(type="log", title="at least this many microseconds")
+    return figure

@@ -1,0 +1,178 @@
+"""What a benchmark trial measures of one engine and one input, and how trials are read together.
+
+`measure` compiles once and walks every text twice; `samples` gathers times by metric and engine; `verdicts` counts who
+was right.  Used by `masks.py` and `tools.py`; the stepping itself is in `walk.py`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from experiments import datasets
+from experiments.peers import Constraint, Engine, RefusedError
+from experiments.walk import clock_floor, copy_floor, quiet, walk
+
+__all__ = ["FLOOR", "METRICS", "measure", "measure_floor", "rotate", "samples", "verdicts"]
+
+FLOOR: Final = "floor"
+"""Instead of an engine: the cost of reading the clock, and of copying one mask."""
+METRICS: Final = ("compile", "time to first mask", "mask", "mask, first visits", "mask, seen before", "accept")
+COUNTS: Final = ("valid refused", "invalid accepted", "unjudged", "gave up", "hidden", "false hope", "tokens")
+
+Times = npt.NDArray[np.int64]
+Case = tuple[object, ...]
+
+
+def rotate(engines: Sequence[str], number: int) -> list[str]:
+    """The engines in the order of input `number`: none is always the first to run."""
+    turn = number % len(engines)
+    return [*engines[turn:], *engines[:turn]]
+
+
+def measure_floor(vocabulary: str) -> dict[str, Any]:
+    """The trial of `FLOOR`."""
+    with quiet():
+        size = datasets.open_tokenizer(vocabulary).vocab_size
+        return {"clock_ns": clock_floor(), "copy_ns": copy_floor(size)}
+
+
+def measure(
+    engine: Engine,
+    compile_input: Callable[[], Constraint],
+    texts: Sequence[tuple[str, bool]],
+    *,
+    max_tokens: int | None = None,
+) -> dict[str, Any]:
+    """One input in one engine; the metrics of a trial.
+
+    texts: with whether the input allows them.  max_tokens: walk no more of each.
+    Returns `compiled` False, `compile_ns` and `refusal` where the engine refuses the input; else `compile_ns`,
+    `first_mask_ns` and the two passes over all texts, `cold` and `warm`: lists of `Walk.to_dict()`, in order.
+    """
+    tokens = [engine.tokenizer.encode(text) for text, _ in texts]
+    about = {"version": engine.version, "valid": [valid for _, valid in texts]}
+    with quiet():
+        start = time.perf_counter_ns()
+        try:
+            constraint = compile_input()
+        except RefusedError as error:
+            spent = time.perf_counter_ns() - start
+            return about | {"compiled": False, "compile_ns": spent, "refusal": str(error)[:300]}
+        spent = time.perf_counter_ns() - start
+        seen: set[int] = set()
+        # Without texts the first mask is asked for all the same, for the time to it.
+        passes = [
+            [
+                walk(constraint, text, engine.stop_token_ids, seen=seen, limit=max_tokens).to_dict()
+                for text in pass_texts
+            ]
+            for pass_texts in (tokens or [[]], tokens)
+        ]
+    first = passes[0][0]["mask_ns"][:1]
+    times = {"compile_ns": spent, "first_mask_ns": first[0] if first else None}
+    return about | times | {"compiled": True, "cold": passes[0] if tokens else [], "warm": passes[1]}
+
+
+def samples(frame: pd.DataFrame, keys: Sequence[str], *, common: bool) -> dict[str, dict[str, Times]]:
+    """Nanoseconds by metric and engine.
+
+    keys: the columns that name an input.
+    common: only inputs that every engine compiled, and of each text only the steps that every engine made: the same
+    tokens for all.  Otherwise each engine counts all that it did.  Engines with no finished trial are left out.
+    """
+    rows = _compiled(frame, keys)
+    engines = list(rows)
+    if common and rows:
+        shared = set.intersection(*(set(cases) for cases in rows.values()))
+        rows = {engine: {case: row for case, row in cases.items() if case in shared} for engine, cases in rows.items()}
+    found: dict[str, dict[str, list[int]]] = {metric: {engine: [] for engine in engines} for metric in METRICS}
+    for engine, cases in rows.items():
+        for case, row in cases.items():
+            found["compile"][engine].append(row["compile_ns"])
+            if row["first_mask_ns"] is not None:
+                found["time to first mask"][engine].append(row["compile_ns"] + row["first_mask_ns"])
+            for number, (cold, warm) in enumerate(zip(row["cold"], row["warm"], strict=True)):
+                walks = [other[case]["cold"][number] for other in rows.values()] if common else [cold]
+                masks = min(len(other["mask_ns"]) for other in walks)
+                accepts = min(len(other["accept_ns"]) for other in walks)
+                times = cold["mask_ns"][:masks]
+                found["mask"][engine] += times
+                # `fresh` is empty where an engine names no states, and longer than what is shared.
+                found["mask, first visits"][engine] += (
+                    spent for spent, mark in zip(times, cold["fresh"], strict=False) if mark == "1"
+                )
+                found["mask, seen before"][engine] += warm["mask_ns"][:masks]
+                found["accept"][engine] += cold["accept_ns"][:accepts]
+    arrays = {
+        metric: {engine: np.asarray(times, dtype=np.int64) for engine, times in by_engine.items() if times}
+        for metric, by_engine in found.items()
+    }
+    floor = frame[(frame["engine"] == FLOOR) & (frame["status"] == "ok")]
+    if len(floor):
+        arrays["copy of one mask"] = {FLOOR: np.asarray(floor["copy_ns"].iloc[0], dtype=np.int64)}
+        arrays["clock"] = {FLOOR: np.asarray(floor["clock_ns"].iloc[0], dtype=np.int64)}
+    return arrays
+
+
+def verdicts(frame: pd.DataFrame) -> pd.DataFrame:
+    """One row an engine: what it took, what it refused, and where it was wrong.
+
+    `inputs`: tried.  `refused`: by its own word.  `failed`: crash, time limit, other error.  `valid refused`,
+    `invalid accepted`: wrong verdicts; inputs with at least one are `wrong inputs`.  `unjudged`: texts cut short.
+    `gave up`: texts at which the engine failed.  `hidden`, `false hope`: mask and accept disagree (`walk.py`).
+    """
+    rows = []
+    for engine, group in frame[frame["engine"] != FLOOR].groupby("engine", sort=False):
+        done = group[group["status"] == "ok"].to_dict("records")
+        compiled = [row for row in done if row["compiled"]]
+        counts = pd.DataFrame([_count(row["valid"], row["cold"]) for row in compiled], columns=list(COUNTS))
+        by_status = {
+            "inputs": len(group),
+            "compiled": len(compiled),
+            "refused": len(done) - len(compiled),
+            "failed": int((group["status"] == "error").sum()),
+            "not run": int((group["status"] == "not run").sum()),
+            "wrong inputs": int(((counts["valid refused"] + counts["invalid accepted"]) > 0).sum()),
+        }
+        rows.append({"engine": engine} | by_status | {name: int(counts[name].sum()) for name in COUNTS})
+    return pd.DataFrame(rows)
+
+
+def _count(valid: Sequence[bool], cold: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    count = dict.fromkeys(COUNTS, 0)
+    for right, one in zip(valid, cold, strict=True):
+        judged = not one["cut"] and one["failure"] is None
+        count["valid refused"] += judged and right and not one["accepted"]
+        count["invalid accepted"] += judged and not right and one["accepted"]
+        count["unjudged"] += one["cut"]
+        count["gave up"] += one["failure"] is not None
+        count["hidden"] += one["hidden"]
+        count["false hope"] += one["false_hope"]
+        count["tokens"] += one["taken"]
+    return count
+
+
+def _compiled(frame: pd.DataFrame, keys: Sequence[str]) -> dict[str, dict[Case, dict[str, Any]]]:
+    """Rows of compiled inputs by engine and input."""
+    found: dict[str, dict[Case, dict[str, Any]]] = {}
+    done = frame[(frame["engine"] != FLOOR) & (frame["status"] == "ok")]
+    for row in done.to_dict("records"):
+        cases = found.setdefault(str(row["engine"]), {})
+        if row["compiled"] is True:
+            cases[tuple(row[key] for key in keys)] = _whole(row)
+    return found
+
+
+def _whole(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """A row as it was recorded: a column with gaps turns whole numbers into floating ones, and None into NaN."""
+    first = row["first_mask_ns"]
+    whole = {str(key): value for key, value in row.items()}
+    whole["compile_ns"] = int(row["compile_ns"])
+    whole["first_mask_ns"] = None if pd.isna(first) else int(first)
+    return whole

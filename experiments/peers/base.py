@@ -1,0 +1,102 @@
+"""What an engine must be able to do to be measured: `Engine` compiles for one vocabulary, `Constraint` follows texts.
+
+The two calls that are timed, `fill` and `accept`, are attributes that hold the engine's own bound method, so that no
+wrapper of ours is part of the time.  Everything else may take what it takes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.toolsets import ToolSet
+from experiments.trial import NotRunError
+from kernels_core import allocate_token_bitmask
+from workbench.tokenizers import Tokenizer
+
+__all__ = ["Constraint", "Engine", "RefusedError"]
+
+
+class RefusedError(RuntimeError):
+    """The engine does not take this schema or grammar: a result, not a failure of the experiment."""
+
+
+class Constraint(ABC):
+    """Something compiled, and one text under it.  Made by an `Engine`, ready for its first mask.
+
+    fill: writes the mask of the next token into `bitmask`; takes nothing, its result does not matter.
+    accept: takes a token id; a result that is not true means that the token was refused.
+    bitmask: one row, int32, 1 = allowed, least significant bit first.
+
+    `fill` and `accept` may be other objects after a `reset`: fetch them again.
+    """
+
+    fill: Callable[[], object]
+    accept: Callable[[int], object]
+    bitmask: npt.NDArray[np.int32]
+
+    def allowed(self, token: int) -> bool:
+        """Whether the mask last filled allows `token`."""
+        return bool((int(self.bitmask[token >> 5]) >> (token & 31)) & 1)
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Back to the empty text; what was learnt about the grammar may be kept."""
+
+    def state(self) -> int | None:
+        """Equal numbers mean the same parser state; None where the engine knows no such thing."""
+        return None
+
+    def failure(self) -> str | None:
+        """Why the engine gave up on this text (a limit, an internal error), if it did."""
+        return None
+
+
+class Engine(ABC):
+    """One engine with one vocabulary, on one thread.
+
+    name: in tables.  `version`: of the installed package.
+    The `compile_...` methods are what is timed as compiling: from text to something whose first mask can be asked for.
+    `RefusedError` when the engine does not take the input.
+    """
+
+    name: str
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.vocab_size = tokenizer.vocab_size
+        self.stop_token_ids = list(tokenizer.info.stop_token_ids)
+        if not self.stop_token_ids:
+            raise NotRunError(f"{tokenizer.name} has no stop token: the end of texts cannot be checked")
+
+    @property
+    @abstractmethod
+    def version(self) -> str:
+        """Of the engine."""
+
+    def compile_schema(self, schema: str) -> Constraint:
+        """JSON Schema text."""
+        raise NotRunError(f"{self.name}: JSON Schema is not supported")
+
+    def compile_ebnf(self, grammar: str) -> Constraint:
+        """EBNF text with the start rule `root`."""
+        raise NotRunError(f"{self.name}: EBNF is not supported")
+
+    def compile_tools(self, tools: ToolSet) -> Constraint:
+        """Free text with calls of the tools in it."""
+        raise NotRunError(f"{self.name}: structural tags are not supported")
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Empty every cache that outlives a compilation; tables of the vocabulary stay."""
+
+    def new_bitmask(self) -> npt.NDArray[np.int32]:
+        """One row for this vocabulary, shape (1, words)."""
+        return allocate_token_bitmask(1, self.vocab_size)
+
+    def control_ids(self) -> set[int]:
+        """Ids that are never text."""
+        return {*self.tokenizer.info.special_token_ids, *self.stop_token_ids}

@@ -1,0 +1,92 @@
+"""Our own engine, measured through the same public calls as anybody would use."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import kernels_core
+from experiments.peers.base import Constraint, Engine, RefusedError
+from experiments.toolsets import ToolSet
+from experiments.trial import NotRunError
+from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options
+from kernels_core.errors import BudgetExceededError, GrammarError
+from workbench.tokenizers import Tokenizer
+
+__all__ = ["OurConstraint", "Ours", "schema_grammar"]
+
+
+def schema_grammar(schema: str) -> Grammar:
+    """A `Grammar` from JSON Schema text; `NotRunError` while the engine has no such front-end."""
+    read = getattr(Grammar, "from_json_schema", None)
+    if read is None:
+        raise NotRunError("ours: the JSON Schema front-end is not built yet")
+    try:
+        grammar: Grammar = read(schema)
+    except (GrammarError, BudgetExceededError) as error:
+        raise RefusedError(str(error)) from error
+    return grammar
+
+
+class OurConstraint(Constraint):
+    """`GrammarMatcher` over a compiled grammar."""
+
+    def __init__(self, engine: Engine, compiled: CompiledGrammar) -> None:
+        self.compiled = compiled
+        self.matcher = GrammarMatcher(compiled)
+        row = engine.new_bitmask()
+        self.bitmask = row[0]
+        self.fill = partial(self.matcher.fill_next_token_bitmask, row)
+        self.accept = self.matcher.accept_token
+
+    def reset(self) -> None:
+        self.matcher.reset()
+
+    def state(self) -> int | None:
+        return int(self.matcher.set_number)
+
+
+class Ours(Engine):
+    """One `GrammarCompiler` for all inputs.
+
+    Its cross-grammar pool is shared, as it is in use; compiled grammars are not remembered, so that none is found
+    finished.
+    """
+
+    name = "ours"
+
+    def __init__(self, tokenizer: Tokenizer, options: Options | None = None) -> None:
+        super().__init__(tokenizer)
+        self.options = options
+        self.forget()
+
+    def forget(self) -> None:
+        self.compiler = GrammarCompiler(self.tokenizer.info, options=self.options, cache_enabled=False)
+
+    @property
+    def version(self) -> str:
+        return kernels_core.__version__
+
+    def compile_schema(self, schema: str) -> OurConstraint:
+        return self.compile(schema_grammar(schema))
+
+    def compile_ebnf(self, grammar: str) -> OurConstraint:
+        try:
+            return self.compile(Grammar.from_ebnf(grammar))
+        except GrammarError as error:
+            raise RefusedError(str(error)) from error
+
+    def compile_tools(self, tools: ToolSet) -> OurConstraint:
+        read = getattr(Grammar, "from_structural_tag", None)
+        if read is None:
+            raise NotRunError("ours: structural tags are not built yet")
+        try:
+            return self.compile(read(tools.as_tag()))
+        except GrammarError as error:
+            raise RefusedError(str(error)) from error
+
+    def compile(self, grammar: Grammar) -> OurConstraint:
+        """A grammar that was read already."""
+        try:
+            return OurConstraint(self, self.compiler.compile_grammar(grammar))
+        except BudgetExceededError as error:
+            raise RefusedError(str(error)) from error

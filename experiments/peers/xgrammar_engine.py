@@ -1,0 +1,72 @@
+"""XGrammar, through its public Python API.
+
+Settings: JSON Schema as the specification reads it (`strict_mode=False`, any white space), one thread, its cache on
+with a limit, because without one it grows by gigabytes over thousands of schemas.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import xgrammar
+
+from experiments.peers.base import Constraint, Engine, RefusedError
+from experiments.toolsets import ToolSet
+from workbench.tokenizers import Tokenizer
+
+__all__ = ["XGrammar"]
+
+CACHE_BYTES = 1 << 30
+
+
+class XGrammarConstraint(Constraint):
+    """`xgrammar.GrammarMatcher`."""
+
+    def __init__(self, engine: Engine, compiled: Any) -> None:
+        self.matcher = xgrammar.GrammarMatcher(compiled)
+        tensor = xgrammar.allocate_token_bitmask(1, engine.vocab_size)
+        self.bitmask = tensor.numpy()[0]  # the same memory
+        self.fill = partial(self.matcher.fill_next_token_bitmask, tensor)
+        self.accept = self.matcher.accept_token
+
+    def reset(self) -> None:
+        self.matcher.reset()
+
+
+class XGrammar(Engine):
+    """One compiler for all inputs, with XGrammar's own rule-level cache across them."""
+
+    name = "xgrammar"
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__(tokenizer)
+        # XGrammar takes visible control tokens for text; without bytes they are special to it as well.
+        hidden = self.control_ids()
+        vocab = [b"" if token in hidden else data for token, data in enumerate(tokenizer.info.decoded_vocab)]
+        self.info = xgrammar.TokenizerInfo(
+            vocab, xgrammar.VocabType.RAW, vocab_size=self.vocab_size, stop_token_ids=self.stop_token_ids
+        )
+        self.forget()
+
+    def forget(self) -> None:
+        self.compiler = xgrammar.GrammarCompiler(self.info, max_threads=1, cache_limit_bytes=CACHE_BYTES)
+
+    @property
+    def version(self) -> str:
+        return str(getattr(xgrammar, "__version__", "unknown"))
+
+    def compile_schema(self, schema: str) -> Constraint:
+        return self._compile(self.compiler.compile_json_schema, schema, any_whitespace=True, strict_mode=False)
+
+    def compile_ebnf(self, grammar: str) -> Constraint:
+        return self._compile(self.compiler.compile_grammar, grammar)
+
+    def compile_tools(self, tools: ToolSet) -> Constraint:
+        return self._compile(self.compiler.compile_structural_tag, tools.as_tag())
+
+    def _compile(self, method: Any, *args: Any, **options: Any) -> Constraint:
+        try:
+            return XGrammarConstraint(self, method(*args, **options))
+        except (RuntimeError, ValueError) as error:
+            raise RefusedError(str(error)) from error

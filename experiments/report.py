@@ -1,0 +1,138 @@
+"""Results on a terminal, and sections of `RESULTS.md`: tables with command, machine, versions, commit and date."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from experiments.ledger import Ledger
+
+__all__ = ["RESULTS_FILE", "print_tables", "provenance", "reasons", "to_markdown", "write_section"]
+
+RESULTS_FILE: Final = Path(__file__).resolve().parent / "RESULTS.md"
+HEADING: Final = (
+    "# Results\n\n"
+    "Each section is written by the command it names, which overwrites it. Times are in microseconds unless said\n"
+    "otherwise; a ratio below 1 means that ours is faster. What the experiments claim, and what would refute it:\n"
+    "`python -m workbench experiment list`.\n"
+)
+SHOWN_REASONS: Final = 8
+
+
+def print_tables(tables: Mapping[str, pd.DataFrame], console: Console) -> None:
+    """Print each table under its caption; empty ones say so."""
+    for caption, frame in tables.items():
+        if frame.empty:
+            console.print(f"{caption}: nothing was measured.\n", style="yellow")
+            continue
+        table = Table(title=caption, title_justify="left", box=box.SIMPLE)
+        for name in frame.columns:
+            right = pd.api.types.is_numeric_dtype(frame[name])
+            width = max(len(show(cell)) for cell in frame[name]) if right else None
+            table.add_column(str(name), justify="right" if right else "left", no_wrap=right, min_width=width)
+        previous = None
+        for row in frame.itertuples(index=False):
+            if previous is not None and frame[frame.columns[0]].duplicated().any() and row[0] != previous:
+                table.add_section()
+            previous = row[0]
+            style = "bold" if any("ours /" in str(cell) for cell in row[:3]) else None
+            table.add_row(*(Text(show(cell)) for cell in row), style=style)
+        console.print(table)
+
+
+def to_markdown(frame: pd.DataFrame) -> str:
+    """A Markdown table; numbers have three significant digits."""
+    right = [pd.api.types.is_numeric_dtype(frame[name]) for name in frame.columns]
+    lines = [[str(name) for name in frame.columns], ["---:" if number else "---" for number in right]]
+    lines += [
+        [show(cell).replace("|", "\\|").replace("\n", " ") for cell in row] for row in frame.itertuples(index=False)
+    ]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def show(value: Any) -> str:
+    """A cell as text: whole numbers with separators, others with three significant digits, nothing for NaN."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return "" if value is None else str(value)
+    number = float(value)
+    if math.isnan(number):
+        return ""
+    if math.isinf(number):
+        return str(number)
+    if number == round(number) and abs(number) < 1e15:
+        return f"{round(number):,}"
+    if abs(number) >= 100:
+        return f"{number:,.0f}"
+    digits = max(0, 2 - math.floor(math.log10(abs(number))))
+    return f"{number:.{digits}f}"
+
+
+def provenance(frame: pd.DataFrame, ledger: Ledger, command: str) -> str:
+    """Markdown that says where, when, with what and by which command the rows of `frame` came about."""
+    machines = ledger.machines()
+    lines = [f"- Command: `{command}`", f"- Trials: {_counts(frame)}"]
+    days = sorted({str(started)[:10] for started in frame["started"]})
+    lines.append(f"- Date: {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else ""))
+    lines.append("- Commit: " + ", ".join(sorted({str(git) for git in frame["git"].dropna()}) or ["unknown"]))
+    if "seed" in frame:
+        lines.append("- Seed: " + ", ".join(sorted({show(seed) for seed in frame["seed"].dropna()})))
+    for digest in frame["machine"].unique():
+        found = machines[digest]
+        lines.append(
+            f"- Machine: {found['cores']} x {found['processor']}, {found['memory_gb']:g} GB, {found['system']}; "
+            f"load at most {frame.loc[frame['machine'] == digest, 'load'].max():g}"
+        )
+        versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+        lines.append(f"- Versions: Python {found['python']}, {versions}")
+    return "\n".join(lines)
+
+
+def reasons(frame: pd.DataFrame) -> pd.DataFrame:
+    """Why trials were not run or failed, the commonest first: columns `status`, `reason`, `trials`."""
+    bad = frame[frame["status"] != "ok"]
+    first_lines = bad["error"].map(lambda error: str(error).splitlines()[0][:160])
+    counted = pd.DataFrame({"status": bad["status"], "reason": first_lines}).value_counts().head(SHOWN_REASONS)
+    return counted.rename("trials").reset_index()
+
+
+def write_section(
+    name: str,
+    title: str,
+    tables: Mapping[str, pd.DataFrame],
+    origin: str,
+    *,
+    note: str = "",
+    file: Path = RESULTS_FILE,
+) -> None:
+    """Put the section `name` into a results file, in place of the one it had; other sections stay as they are."""
+    if not re.fullmatch(r"[\w -]+", name):
+        raise ValueError(f"a section is named by words, not {name!r}")
+    parts = [f"## {name}", title + ".", origin]
+    for caption, frame in tables.items():
+        parts.append(f"**{caption}**")
+        parts.append("Nothing was measured." if frame.empty else to_markdown(frame))
+    if note:
+        parts.append(note)
+    section = "\n\n".join(parts) + "\n"
+    text = file.read_text() if file.exists() else HEADING
+    pattern = re.compile(rf"^## {re.escape(name)}\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+    if pattern.search(text):
+        text = pattern.sub(lambda _: section + "\n", text)
+    else:
+        text = text.rstrip("\n") + "\n\n" + section
+    file.write_text(text.rstrip("\n") + "\n")
+
+
+def _counts(frame: pd.DataFrame) -> str:
+    counts = frame["status"].value_counts()
+    return f"{len(frame):,} ({', '.join(f'{number:,} {status}' for status, number in counts.items())})"

@@ -1,0 +1,48 @@
+"""Averages and tails of times, and how many times ours is the best peer's.  Times come in nanoseconds, go out in us."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+__all__ = ["OURS", "STATISTICS", "compare", "describe"]
+
+OURS: Final = "ours"
+QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
+STATISTICS: Final = ("avg", *QUANTILES, "max")
+
+Times = Sequence[int] | npt.NDArray[np.int64]
+
+
+def describe(times: Times) -> dict[str, float]:
+    """`n`, and `avg`, `p50`, `p90`, `p99`, `p99.9`, `max` in microseconds.
+
+    Quantiles are measured values, never in between two (numpy's "higher"): with few samples p99.9 is the maximum.
+    """
+    values = np.asarray(times, dtype=np.float64) / 1000
+    if not values.size:
+        return {"n": 0.0} | dict.fromkeys(STATISTICS, float("nan"))
+    tails = np.quantile(values, list(QUANTILES.values()), method="higher")
+    named = dict(zip(QUANTILES, map(float, tails), strict=True))
+    return {"n": float(values.size), "avg": float(values.mean())} | named | {"max": float(values.max())}
+
+
+def compare(times: Mapping[str, Mapping[str, Times]]) -> pd.DataFrame:
+    """One row for each metric and engine; where ours and a peer were measured, a third kind of row, "ours / best peer".
+
+    times: metric -> engine -> nanoseconds.  Columns: `metric`, `engine`, `n`, the `STATISTICS` in microseconds.
+    The best peer is taken for each statistic by itself; the ratio's `n` is missing.
+    """
+    rows: list[dict[str, object]] = []
+    for metric, engines in times.items():
+        found = {engine: describe(values) for engine, values in engines.items() if len(values)}
+        rows += [{"metric": metric, "engine": engine, **numbers} for engine, numbers in found.items()]
+        peers = [numbers for engine, numbers in found.items() if engine != OURS]
+        if OURS in found and peers:
+            ratios = {name: found[OURS][name] / min(peer[name] for peer in peers) for name in STATISTICS}
+            rows.append({"metric": metric, "engine": "ours / best peer", **ratios})
+    return pd.DataFrame(rows, columns=["metric", "engine", "n", *STATISTICS])

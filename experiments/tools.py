@@ -1,0 +1,137 @@
+"""Sets of fresh tools as one grammar: compiling, masks and accepting, against the installed peers.
+
+Source: XGrammar-2 (section 4.2, figures 7 and 8), on Berkeley Function-Calling Leaderboard tools where they are there.
+Claim: compiling a structural tag over 500 tools never seen before takes at most a fiftieth of llguidance's time.
+Refuted by: "ours / best peer" of compiling 500 tools as a tag above 0.02.
+
+One trial is one set of tools in one engine.  Every trial starts with empty caches, so that each set is fresh whatever
+ran before.  Two forms: `tag`, free text in which calls may occur; `schema`, exactly one call as a JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from random import Random
+from typing import Any, Final
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from experiments import datasets
+from experiments.measurement import FLOOR, measure, measure_floor, rotate, samples, verdicts
+from experiments.peers import Constraint, open_engine
+from experiments.tails import compare
+from experiments.toolsets import ToolSet
+from experiments.trial import Params
+
+__all__ = ["FORMS", "QUICK_SIZES", "SETS", "SIZES", "draw_tools", "grid", "grid_of", "plot", "tables", "trial"]
+
+SIZES: Final = (5, 20, 50, 100, 500)
+QUICK_SIZES: Final = (5, 20)
+SETS: Final = 5
+FORMS: Final = ("tag", "schema")
+CALLS: Final = 10  # texts of one trial
+CASE: Final = ("form", "tools", "set")
+METRICS: Final = ("compile", "time to first mask", "mask", "accept")
+
+
+def grid(preset: str) -> list[Params]:
+    """Quick: one set of 5 and one of 20 tools.  Full: five sets of each size up to 500."""
+    return grid_of(QUICK_SIZES, sets=1) if preset == "quick" else grid_of(SIZES, sets=SETS)
+
+
+def grid_of(
+    sizes: Sequence[int],
+    *,
+    sets: int,
+    engines: Sequence[str] = ("ours", "xgrammar", "llguidance"),
+    vocabulary: str | None = None,
+    seed: int = 0,
+) -> list[Params]:
+    """`sets` sets of each size in both forms, after a trial that measures the floor."""
+    shared = {"vocabulary": vocabulary or datasets.default_vocabulary(), "seed": seed}
+    trials: list[Params] = [{"engine": FLOOR, "form": "", "tools": 0, "set": 0} | shared]
+    for number, (size, which, form) in enumerate((a, b, c) for a in sizes for b in range(sets) for c in FORMS):
+        names = {"form": form, "tools": size, "set": which}
+        trials += [{"engine": engine} | names | shared for engine in rotate(engines, number)]
+    return trials
+
+
+def draw_tools(size: int, which: int, seed: int) -> ToolSet:
+    """Set number `which` of `size` tools: a random draw from all there are, tools with known calls first.
+
+    `DataError` when there are fewer.
+    """
+    pool = datasets.load_tools(seed)
+    if size > len(pool):
+        raise datasets.DataError(f"{size} tools were asked for, there are {len(pool)}")
+    random = Random(f"tools {seed} {size} {which}")
+    called = {call.name for call in datasets.load_calls(seed)}
+    known = [tool for tool in pool if tool.name in called]
+    first = random.sample(known, min(len(known), max(1, size // 2)))
+    names = {tool.name for tool in first}
+    rest = random.sample([tool for tool in pool if tool.name not in names], size - len(first))
+    drawn = [*first, *rest]
+    random.shuffle(drawn)
+    return ToolSet(tuple(drawn))
+
+
+def trial(params: Params) -> dict[str, Any]:
+    """One set in one engine with empty caches (`measurement.measure`), or the floor."""
+    if params["engine"] == FLOOR:
+        return measure_floor(params["vocabulary"])
+    tools = draw_tools(params["tools"], params["set"], params["seed"])
+    names = {tool.name for tool in tools.tools}
+    calls = [call for call in datasets.load_calls(params["seed"]) if call.name in names]
+    chosen = Random(f"calls {params['seed']} {params['set']}").sample(calls, min(CALLS, len(calls)))
+    engine = open_engine(params["engine"], params["vocabulary"])
+    engine.forget()
+    if params["form"] == "tag":
+        texts = [(f"I will look this up.\n{tools.call(call.name, call.arguments)}", True) for call in chosen]
+
+        def compile_input() -> Constraint:
+            return engine.compile_tools(tools)
+    else:
+        schema = tools.as_schema()
+        texts = [(json.dumps({"name": call.name, "parameters": call.arguments}), True) for call in chosen]
+
+        def compile_input() -> Constraint:
+            return engine.compile_schema(schema)
+
+    return measure(engine, compile_input, texts)
+
+
+def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """For each form, times by number of tools on the common subset, in microseconds; then verdicts."""
+    found: dict[str, pd.DataFrame] = {}
+    for form in FORMS:
+        rows = frame[frame["form"] == form]
+        times = {
+            f"{size} tools: {metric}": by_metric[metric]
+            for size in sorted(rows["tools"].unique())
+            for by_metric in [samples(rows[rows["tools"] == size], CASE, common=True)]
+            for metric in METRICS
+        }
+        found[f"Tools as one {form}, us"] = compare(times)
+        found[f"Verdicts on calls, as one {form}"] = verdicts(rows)
+    return found
+
+
+def plot(frame: pd.DataFrame) -> go.Figure:
+    """Median compile time by number of tools, with the slowest set above it."""
+    figure = go.Figure()
+    done = frame[(frame["status"] == "ok") & (frame["engine"] != FLOOR)]
+    done = done[done["compiled"].astype(bool)]
+    for (engine, form), rows in done.groupby(["engine", "form"], sort=False):
+        times = rows.groupby("tools")["compile_ns"]
+        middle = times.median() / 1e6
+        figure.add_scatter(
+            x=middle.index,
+            y=middle,
+            error_y={"array": times.max() / 1e6 - middle, "arrayminus": middle - times.min() / 1e6},
+            name=f"{engine}, {form} (n = {len(rows)})",
+        )
+    figure.update_xaxes(type="log", title="tools")
+    figure.update_yaxes(type="log", title="compiling, ms")
+    return figure

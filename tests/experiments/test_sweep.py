@@ -1,0 +1,153 @@
+"""Sweeps: only what is missing is run, nothing is lost, and where trials run makes no difference."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from experiments.ledger import Ledger
+from experiments.sweep import SweepError, run_sweep
+from experiments.trial import Params
+from experiments.workers import WorkerExecutor, make_executor
+from tests.experiments import trials
+
+ROOT = Path(__file__).resolve().parents[2]
+TIMED = ["seconds", "started", "load"]
+GRID: list[Params] = [{"x": x} for x in range(6)]
+
+
+def test_rows_are_the_grid_in_its_order(ledger: Ledger) -> None:
+    frame = run_sweep(trials.square, GRID[::-1], ledger=ledger, sweep="s")
+    assert list(frame["x"]) == [5, 4, 3, 2, 1, 0]
+    assert list(frame["square"]) == [25, 16, 9, 4, 1, 0]
+    assert set(frame["status"]) == {"ok"}
+
+
+def test_a_rerun_runs_only_what_is_missing(ledger: Ledger, tmp_path: Path) -> None:
+    log = tmp_path / "calls"
+    grid = [{"x": x, "log": str(log)} for x in range(5)]
+    run_sweep(trials.logged_square, grid[:3], ledger=ledger, sweep="s")
+    frame = run_sweep(trials.logged_square, grid, ledger=ledger, sweep="s")
+    assert log.read_text().split() == ["0", "1", "2", "3", "4"]
+    assert list(frame["square"]) == [0, 1, 4, 9, 16]
+
+
+def test_serial_and_processes_give_equal_frames(tmp_path: Path) -> None:
+    def frame(name: str, executor: Executor | None) -> pd.DataFrame:
+        with Ledger(tmp_path / name) as book:
+            return run_sweep(trials.square, GRID, ledger=book, sweep="s", executor=executor).drop(columns=TIMED)
+
+    serial = frame("serial", None)
+    with WorkerExecutor(2) as workers:
+        pd.testing.assert_frame_equal(serial, frame("workers", workers))
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        pd.testing.assert_frame_equal(serial, frame("pool", pool))
+    with ThreadPoolExecutor(2) as threads:
+        pd.testing.assert_frame_equal(serial, frame("threads", threads))
+
+
+def test_errors_are_rows_and_are_tried_again_on_request(ledger: Ledger) -> None:
+    grid = [{"kind": kind} for kind in ("raise", "not run", "nan", "clash", "fine")]
+    frame = run_sweep(trials.trouble, grid, ledger=ledger, sweep="s").set_index("kind")
+    assert frame["status"].to_dict() == {
+        "raise": "error", "not run": "not run", "nan": "error", "clash": "error", "fine": "ok",
+    }  # fmt: skip
+    assert frame["error"]["raise"].startswith("ValueError: no good")
+    assert "trials.py" in frame["error"]["raise"]  # where it happened
+    assert frame["error"]["not run"] == "not installed"
+    assert "both parameter and metric: kind" in frame["error"]["clash"]
+
+    again = run_sweep(trials.process_id, grid, ledger=ledger, sweep="s").set_index("kind")
+    assert list(again.index[again["pid"].notna()]) == ["not run"]
+    again = run_sweep(trials.process_id, grid, ledger=ledger, sweep="s", retry_errors=True).set_index("kind")
+    assert list(again.index[again["pid"].isna()]) == ["fine"]
+
+
+def test_the_same_trial_twice_is_a_mistake(ledger: Ledger) -> None:
+    with pytest.raises(ValueError, match="twice"):
+        run_sweep(trials.square, [{"x": 1}, {"x": 2}, {"x": 1}], ledger=ledger, sweep="s")
+
+
+def test_dying_and_hanging_trials_cost_themselves_alone(ledger: Ledger) -> None:
+    grid = [{"kind": kind} for kind in ("a", "die", "b", "hang", "c")]
+    with WorkerExecutor(1, timeout_s=3) as workers:
+        frame = run_sweep(trials.trouble, grid, ledger=ledger, sweep="s", executor=workers)
+        assert workers.restarts == 2
+    assert list(frame["status"]) == ["ok", "error", "ok", "error", "ok"]
+    assert "SIGKILL" in frame["error"][1]
+    assert frame["error"][3].startswith("TrialTimeoutError")
+    assert frame["seconds"][3] >= 3
+
+
+def test_a_broken_pool_blames_nobody(ledger: Ledger) -> None:
+    grid = [{"kind": "a"}, {"kind": "die"}, {"kind": "b"}]
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(SweepError, match="run again"):
+        run_sweep(trials.trouble, grid, ledger=ledger, sweep="s", executor=pool)
+    assert "error" not in set(ledger.statuses("s").values())
+
+
+@pytest.mark.parametrize("executor", ["serial", "processes:1"])
+def test_a_killed_sweep_goes_on_from_where_it_was(tmp_path: Path, executor: str) -> None:
+    """The coordinator is killed without warning while its third trial runs."""
+    began, until, path = tmp_path / "began", tmp_path / "until", tmp_path / "ledger.sqlite"
+    code = f"""
+from experiments.ledger import Ledger
+from experiments.sweep import run_sweep
+from experiments.workers import make_executor
+from tests.experiments.trials import slow_grid, slow_trial
+
+if __name__ == "__main__":
+    grid = slow_grid({str(began)!r}, {str(until)!r})
+    with Ledger({str(path)!r}) as book, make_executor({executor!r}) as workers:
+        run_sweep(slow_trial, grid, ledger=book, sweep="s", executor=workers)
+"""
+    script = tmp_path / "coordinate.py"
+    script.write_text(code)
+    process = subprocess.Popen([sys.executable, str(script)], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    try:
+        deadline = time.monotonic() + 60
+        while not began.exists():
+            assert process.poll() is None, "the sweep ended by itself"
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    until.touch()  # lets an orphaned worker end as well
+    with Ledger(path) as book:
+        assert list(book.frame("s")["x"]) == [0, 1]
+        grid = trials.slow_grid(str(began), str(until))
+        frame = run_sweep(trials.slow_trial, grid, ledger=book, sweep="s")
+        assert list(frame["x"]) == [0, 1, 2, 3]
+        assert len(set(frame["pid"][:2]) & set(frame["pid"][2:])) == 0  # the first two were not run again
+
+
+def test_executors_by_name() -> None:
+    with make_executor("processes:2", timeout_s=60) as workers:
+        assert isinstance(workers, WorkerExecutor)
+        assert workers.submit(pow, 2, 5).result() == 32
+    for name in ("", "threads", "processes:many", "dask:"):
+        with pytest.raises(ValueError):
+            make_executor(name)
+    with pytest.raises(ValueError, match="cannot stop"):
+        make_executor("serial", timeout_s=1)
+
+
+def test_dask_runs_the_same_sweep(ledger: Ledger) -> None:
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
+        executor = make_executor(f"dask:{cluster.scheduler_address}")
+        frame = run_sweep(trials.square, GRID, ledger=ledger, sweep="s", executor=executor)
+        executor.shutdown()
+    assert list(frame["square"]) == [0, 1, 4, 9, 16, 25]

@@ -1,0 +1,70 @@
+"""`WorkerExecutor` as an executor: results, exceptions, cancelling, memory, shutting down."""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import CancelledError, wait
+
+import pytest
+
+from experiments.workers import SerialExecutor, WorkerDiedError, WorkerExecutor
+from tests.experiments import trials
+
+
+def test_calls_run_in_other_processes_in_order() -> None:
+    with WorkerExecutor(1) as workers:
+        assert list(workers.map(divmod, [7, 8, 9], [4, 4, 4])) == [(1, 3), (2, 0), (2, 1)]
+        pids = {workers.submit(os.getpid).result() for _ in range(3)}
+    assert len(pids) == 1
+    assert os.getpid() not in pids
+
+
+def test_exceptions_come_back() -> None:
+    with WorkerExecutor(1) as workers:
+        with pytest.raises(ValueError, match="invalid literal"):
+            workers.submit(int, "x").result()
+        with pytest.raises(RuntimeError, match="CannotTravel"):
+            workers.submit(trials.raise_stubborn).result()
+        assert workers.submit(int, "5").result() == 5
+        assert workers.restarts == 0
+
+
+def test_what_cannot_be_sent_fails_where_it_was_given() -> None:
+    with WorkerExecutor(1) as workers, pytest.raises(Exception, match=r"pickle|local"):
+        workers.submit(lambda: 1)
+
+
+def test_memory_limit() -> None:
+    with WorkerExecutor(1, memory_gb=0.5) as workers:
+        assert workers.submit(trials.eat, 0.1).result() == 10**8
+        with pytest.raises(MemoryError):
+            workers.submit(trials.eat, 1.0).result()
+
+
+def test_killing_ends_everything_at_once() -> None:
+    workers = WorkerExecutor(1)
+    assert workers.submit(int, "1").result() == 1
+    running, queued = workers.submit(time.sleep, 600), workers.submit(int, "2")
+    while not running.running():
+        time.sleep(0.01)
+    workers.kill()
+    wait([running, queued], timeout=30)
+    assert isinstance(running.exception(0), WorkerDiedError)
+    with pytest.raises(CancelledError):
+        queued.result(0)
+    with pytest.raises(RuntimeError, match="shut down"):
+        workers.submit(int, "3")
+
+
+def test_serial_executor_is_done_when_it_returns() -> None:
+    with SerialExecutor() as serial:
+        assert serial.submit(int, "3").done()
+        with pytest.raises(ValueError):
+            serial.submit(int, "x").result()
+        with pytest.raises(KeyboardInterrupt):
+            serial.submit(_interrupt)
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt

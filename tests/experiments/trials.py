@@ -1,0 +1,73 @@
+"""Trials for the tests of sweeps; worker processes import this module."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from experiments.trial import NotRunError, Params
+
+
+def square(params: Params) -> dict[str, Any]:
+    return {"square": params["x"] ** 2, "nested": {"digits": [int(digit) for digit in str(params["x"])]}}
+
+
+def logged_square(params: Params) -> dict[str, Any]:
+    """Leaves a line for each call in the file `log`."""
+    with open(params["log"], "a") as log:
+        log.write(f"{params['x']}\n")
+    return square({"x": params["x"]})
+
+
+def trouble(params: Params) -> dict[str, Any]:
+    """What `kind` says."""
+    match params["kind"]:
+        case "raise":
+            raise ValueError("no good")
+        case "not run":
+            raise NotRunError("not installed")
+        case "nan":
+            return {"value": float("nan")}
+        case "clash":
+            return {"kind": "again"}
+        case "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "hang":
+            time.sleep(600)
+    return {"value": 1}
+
+
+def process_id(params: Params) -> dict[str, Any]:
+    return {"pid": os.getpid()}
+
+
+def slow_grid(began: str, until: str) -> list[Params]:
+    return [{"x": x, "began": began, "until": until} for x in range(4)]
+
+
+def slow_trial(params: Params) -> dict[str, Any]:
+    """The third one leaves the file `began`, and ends when the file `until` is there."""
+    if params["x"] == 2:
+        Path(params["began"]).touch()
+        while not Path(params["until"]).exists():
+            time.sleep(0.01)
+    return {"pid": os.getpid()}
+
+
+def eat(gigabytes: float) -> int:
+    """Allocate; returns the bytes it got."""
+    return len(bytearray(int(gigabytes * 1e9)))
+
+
+class CannotTravel(Exception):
+    """Pickled, but not unpickled."""
+
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(one)
+
+
+def raise_stubborn() -> None:
+    raise CannotTravel(1, 2)

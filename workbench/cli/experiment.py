@@ -1,0 +1,195 @@
+"""`python -m workbench experiment list | run | export`: a thin shell around `experiments`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console
+
+    from experiments.ledger import Ledger
+    from experiments.registry import Experiment
+    from experiments.trial import Params
+
+__all__ = ["app", "finish", "run"]
+
+app = typer.Typer(help="Experiments: what they claim, running them, their results.", no_args_is_help=True)
+
+LedgerOption = Annotated[Path, typer.Option("--ledger", help="The file that remembers trials.")]
+ExecutorOption = Annotated[str, typer.Option(help="serial, processes, processes:N or dask:ADDRESS.")]
+OutOption = Annotated[
+    list[Path] | None,
+    typer.Option("--out", help="Write rows (.csv, .parquet), the figure (.html) or the tables (.md)."),
+]
+RecordOption = Annotated[bool, typer.Option("--record", help="Write the tables into experiments/RESULTS.md.")]
+DEFAULT_LEDGER = Path("experiments.sqlite")
+
+
+@app.command("list")
+def list_all() -> None:
+    """Every experiment: its source, what is claimed, and what would refute it."""
+    from rich.console import Console
+
+    from experiments.registry import list_experiments
+
+    console = Console()
+    for found in list_experiments():
+        console.print(f"[bold]{found.name}[/]  {found.title}.")
+        console.print(f"  source      {found.source}\n  claim       {found.claim}\n  refuted by  {found.refuted_by}\n")
+
+
+@app.command("run")
+def run_one(
+    name: Annotated[str, typer.Argument(help="As `experiment list` names it.")],
+    quick: Annotated[bool, typer.Option("--quick", help="A small grid: does it work?")] = False,
+    executor: ExecutorOption = "serial",
+    ledger: LedgerOption = DEFAULT_LEDGER,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what the ledger holds already.")] = False,
+    retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Run trials again that failed.")] = False,
+    out: OutOption = None,
+    record: RecordOption = False,
+) -> None:
+    """Run what is missing of an experiment, and print its tables.
+
+    Interrupt it whenever: the next run goes on from there.
+    """
+    from experiments.registry import find_experiment
+
+    try:
+        experiment = find_experiment(name)
+    except KeyError as error:
+        raise typer.BadParameter(str(error.args[0])) from None
+    preset = "quick" if quick else "full"
+    command = f"python -m workbench experiment run {name}" + (" --quick" if quick else "")
+    run(
+        experiment,
+        lambda: experiment.module.grid(preset),
+        command,
+        executor=executor,
+        ledger=ledger,
+        fresh=fresh,
+        retry_errors=retry_errors,
+        out=out or [],
+        record=record,
+    )
+
+
+@app.command("export")
+def export(
+    name: Annotated[str, typer.Argument(help="A sweep in the ledger.")],
+    out: Annotated[Path, typer.Argument(help="A .csv or .parquet file.")],
+    ledger: LedgerOption = DEFAULT_LEDGER,
+) -> None:
+    """Write all rows of a sweep to a file."""
+    from experiments.ledger import Ledger, LedgerError
+
+    if not ledger.is_file():
+        raise typer.BadParameter(f"no ledger {ledger}: run an experiment first")
+    try:
+        with Ledger(ledger) as book:
+            typer.echo(book.export(name, out))
+    except LedgerError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def run(
+    experiment: Experiment,
+    make_grid: Any,
+    command: str,
+    *,
+    executor: str,
+    ledger: Path,
+    fresh: bool,
+    retry_errors: bool,
+    out: list[Path],
+    record: bool,
+    timeout_s: float | None = None,
+    memory_gb: float | None = None,
+) -> None:
+    """Run a grid of an experiment, print and write what came of it; exit code 1 when a trial failed.
+
+    make_grid: a function without arguments that returns the grid.
+    """
+    from rich.console import Console
+
+    from experiments.datasets import DataError
+    from experiments.ledger import Ledger, LedgerError, params_hash
+    from experiments.sweep import SweepError, run_sweep
+    from experiments.trial import NotRunError
+    from experiments.workers import make_executor
+
+    # Written to a file or a pipe, tables get the room they need.
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    for path in out:
+        if path.suffix not in {".csv", ".parquet", ".html", ".md"}:
+            raise typer.BadParameter(f"--out {path}: the name must end in .csv, .parquet, .html or .md")
+    try:
+        grid: list[Params] = list(make_grid())
+        workers = make_executor(executor, timeout_s=timeout_s, memory_gb=memory_gb)
+    except NotRunError as error:
+        console.print(f"not run: {error}", style="yellow")
+        raise typer.Exit(0) from None
+    except (DataError, ValueError, ModuleNotFoundError) as error:
+        raise typer.BadParameter(str(error)) from None
+    try:
+        with Ledger(ledger) as book, workers:
+            if fresh:
+                book.forget(experiment.name, map(params_hash, grid))
+            frame = run_sweep(
+                experiment.module.trial,
+                grid,
+                ledger=book,
+                sweep=experiment.name,
+                executor=workers,
+                retry_errors=retry_errors,
+                console=console,
+            )
+            finish(experiment, frame, book, command, console, out=out, record=record)
+    except (LedgerError, SweepError) as error:
+        console.print(str(error), style="red")
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        console.print(f"Interrupted. What was measured is in {ledger}; run the same command to go on.", style="yellow")
+        raise typer.Exit(130) from None
+    raise typer.Exit(int((frame["status"] == "error").any()))
+
+
+def finish(
+    experiment: Experiment,
+    frame: pd.DataFrame,
+    ledger: Ledger,
+    command: str,
+    console: Console,
+    *,
+    out: list[Path],
+    record: bool,
+) -> None:
+    """Print the tables of finished trials and write the files that were asked for."""
+    from experiments.report import print_tables, provenance, reasons, to_markdown, write_section
+
+    trouble = reasons(frame)
+    ran = bool((frame["status"] == "ok").any())
+    tables = dict(experiment.module.tables(frame)) if ran else {}
+    if len(trouble):
+        tables["Not run, or failed"] = trouble
+    print_tables(tables, console)
+    origin = provenance(frame, ledger, command)
+    console.print(origin, markup=False, highlight=False)
+    if frame["git"].nunique() > 1:
+        console.print("These rows come from several commits: --fresh measures all of them again.", style="yellow")
+    for path in out:
+        if path.suffix == ".html":
+            if ran:
+                experiment.module.plot(frame).write_html(path, include_plotlyjs=True)
+        elif path.suffix == ".md":
+            parts = [origin, *(f"**{caption}**\n\n{to_markdown(table)}" for caption, table in tables.items())]
+            path.write_text("\n\n".join(parts) + "\n")
+        else:
+            ledger.export(experiment.name, path)
+    if record:
+        write_section(experiment.name, experiment.title, tables, origin)
