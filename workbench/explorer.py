@@ -108,9 +108,8 @@ class Explorer:
     def refresh(self) -> None:
         """Draw every view at the session's place."""
         session = self.session
-        with self._drawing, session.held():
-            frontier, token_sets, stats = session.frontier(), session.token_sets(), session.cache_stats()
-            editor = editor_state(session, self._grammar_text, self._grammar_error)
+        # Always in this order, so that a generation in another thread and a click cannot wait for each other.
+        with session.held(), self._drawing:
             stepper = stepper_state(
                 session,
                 typed=self._typed,
@@ -119,17 +118,19 @@ class Explorer:
                 running=session.is_running,
             )
             stepper["selected"] = self._explain_selected()
-        self.editor.state = {**editor, **self._answers["editor"]}
-        self.stepper.state = {**stepper, **self._answers["stepper"]}
-        self.automaton.show(frontier)
-        self.frontier.show(frontier)
-        self.tokens.show(token_sets)
-        self.mask.show(token_sets)
-        if self._recount:  # another grammar counts from its own beginning
+            editor = editor_state(session, self._grammar_text, self._grammar_error)
+            self.editor.state = {**editor, **self._answers["editor"]}
+            self.stepper.state = {**stepper, **self._answers["stepper"]}
+            self.automaton.show(session.frontier())
+            self.frontier.show(session.frontier())
+            self.tokens.show(session.token_sets())
+            self.mask.show(session.token_sets())
+            stats = session.cache_stats()
+            if self._recount:  # another grammar counts from its own beginning
+                self.counters.show(stats)
+                self._recount = False
             self.counters.show(stats)
-            self._recount = False
-        self.counters.show(stats)
-        self._drawn = time.monotonic()
+            self._drawn = time.monotonic()
 
     async def generate(self, model: Any, prompt: str, **options: Any) -> Any:
         """`await session.generate(...)`: the views follow each token, the stop button works, the trace comes back."""
@@ -207,7 +208,7 @@ class Explorer:
 
     def _token_chosen(self, change: Any) -> None:
         self._selected = change["new"]
-        with self._drawing:
+        with self.session.held(), self._drawing:
             self.stepper.state = {**self.stepper.state, "selected": self._explain_selected()}
 
     # -- what the session tells --------------------------------------------------------------------------------------

@@ -82,15 +82,14 @@ class Run:
         if self._reason:
             return
         session = self._session
-        with session.held():
-            if session.place != self._place:
-                self._reason = "the session was moved by hand"
-                self.stop()
-                return
-            try:
-                session.step_token(step.token_id)
-            except StepError as error:
-                self._died, self._reason = error.reading, error.reason
-                return
-            self._place = session.place
-            self._frontiers.append(session.frontier())
+        if session.place != self._place:
+            self._reason = "the session was moved by hand"
+            self.stop()
+            return
+        try:
+            session.step_token(step.token_id)
+        except StepError as error:
+            self._died, self._reason = error.reading, error.reason
+            return
+        self._place = session.place
+        self._frontiers.append(session.frontier())

@@ -216,6 +216,26 @@ def test_a_generation_is_followed_and_stopped(tour: Tour) -> None:
     expect(explorer.get_by_test_id("place")).to_contain_text(f"step {taken - 1} of {taken}")
 
 
+def test_a_generation_in_the_background_is_followed_too(tour: Tour) -> None:
+    explorer = tour.explorer(1)
+    tour.execute("watched.session.generate_in_background(model, 'buy bread', seed=2, max_tokens=9)")
+    expect(explorer.get_by_test_id("place")).to_contain_text("step 9 of 9", timeout=20_000)
+    expect(explorer.get_by_test_id("stop")).to_be_hidden()
+
+
+def test_a_recorded_run_is_stepped_without_the_kernel(tour: Tour) -> None:
+    place = tour.page.locator(".jp-OutputArea-output iframe").last
+    place.scroll_into_view_if_needed(timeout=20_000)
+    run = place.content_frame
+    expect(run.get_by_test_id("step-count")).to_contain_text("0 / ")
+    seen = []
+    for _ in range(3):
+        run.get_by_test_id("step-forward").click()
+        seen.append(run.get_by_test_id("active-states").inner_text())
+    assert len(set(seen)) == 3
+    expect(run.get_by_test_id("step-label")).to_contain_text("feasible mass")
+
+
 def test_it_looks_right_in_the_dark_and_in_a_narrow_window(tour: Tour) -> None:
     tour.command("apputils:change-theme", "{theme: 'JupyterLab Dark'}")
     tour.page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")

@@ -17,6 +17,7 @@ from tests.workbench.vocabulary import EOS, GRAMMAR
 from visualizers.mode import set_mode
 from workbench.desk import box_bytes, box_text, lit_lines
 from workbench.explorer import EXAMPLE_GRAMMAR, Explorer, explore
+from workbench.run import RunError
 from workbench.session import Session
 from workbench.tokenizers import Tokenizer
 
@@ -210,48 +211,115 @@ def test_lit_lines_are_those_with_something_of_the_span(source: str, start: int,
     assert not lit or (not filled or lit[-1] == filled[-1])
 
 
-def test_generation_moves_the_views_and_can_be_stopped(session: Session) -> None:
+@pytest.fixture(scope="module")
+def model() -> Any:
     pytest.importorskip("torch")
     from workbench.generation import load_model
 
-    model = load_model("demo", device="cpu")
-    with explore(session) as opened:
-        positions: list[int] = []
-        session.on_change(lambda change: positions.append(session.position))
+    return load_model("demo", device="cpu")
 
-        async def run(**options: Any) -> Any:
-            return await opened.generate(model, "weather in Lund", seed=1, **options)
 
-        trace = asyncio.run(run(max_tokens=12))
-        assert len(trace) == 12 or trace.generation.finish_reason != "length"
-        assert trace.text.encode() == session.text
-        assert session.tokenizer.info.fingerprint == model.tokenizer.info.fingerprint
-        assert not session.is_running
-        assert opened.stepper.state["running"] is False
-        assert opened.stepper.state["box"] == box_text(session.text)
-        assert len(set(positions)) > 2
-        assert len(trace.frontiers) == trace.followed + 1
+def test_generation_moves_the_views(explorer: Explorer, model: Any) -> None:
+    session, positions = explorer.session, []
+    session.on_change(lambda change: positions.append(session.position))
+    trace = asyncio.run(explorer.generate(model, "weather in Lund", seed=1, max_tokens=12))
+    assert 0 < len(trace) <= 12
+    assert trace.text.encode() == session.text
+    assert session.tokenizer.info.fingerprint == model.tokenizer.info.fingerprint
+    assert not session.is_running
+    assert explorer.stepper.state["running"] is False
+    assert explorer.stepper.state["box"] == box_text(session.text)
+    assert len(set(positions)) > 2
+    assert len(trace.frontiers) == trace.followed + 1
+    assert len(trace.to_frame()) == len(trace)
 
-        async def stopped() -> Any:
-            task = asyncio.ensure_future(run(max_tokens=200, pace=0.01))
-            while not (session.is_running and session.index >= 3):
-                await asyncio.sleep(0.005)
-            assert opened.stepper.state["running"] is True
-            send(opened, kind="stop")
-            return await task
 
-        trace = asyncio.run(stopped())
-        assert trace.generation.finish_reason == "interrupted"
-        assert 3 <= len(trace) < 200
+def test_a_generation_is_stopped_by_the_button_and_everything_goes_on(explorer: Explorer, model: Any) -> None:
+    session = explorer.session
+
+    async def stopped() -> Any:
+        task = asyncio.ensure_future(explorer.generate(model, "buy bread", seed=1, max_tokens=200, pace=0.01))
+        await steps_taken(session, 3)
+        assert explorer.stepper.state["running"] is True
+        with pytest.raises(RunError, match="already running"):
+            session.run(model, "another")
+        send(explorer, kind="stop")
+        return await task
+
+    trace = asyncio.run(stopped())
+    assert trace.generation.finish_reason == "interrupted"
+    assert 3 <= len(trace) < 200
+    assert explorer.stepper.state["running"] is False
+    session.back()
+    assert explorer.stepper.state["can_forward"] is True
+
+
+def test_an_interrupted_generation_leaves_its_trace_and_a_usable_session(session: Session, model: Any) -> None:
+    async def cancelled() -> None:
+        task = asyncio.ensure_future(session.generate(model, "buy bread", seed=1, max_tokens=200, pace=0.01))
+        await steps_taken(session, 4)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert not session.is_running
+    assert session.trace is not None
+    assert session.trace.text.encode() == session.text
+    assert len(session.trace) >= 4
+
+    def interrupt(change: str) -> None:
+        if change == "place" and session.index == 2:
+            raise KeyboardInterrupt
+
+    forget = session.on_change(interrupt)
+    trace = session.run(model, "buy bread", seed=1, max_tokens=200)
+    forget()
+    assert trace.generation.finish_reason == "interrupted"
+    assert session.run(model, "buy bread", seed=1, max_tokens=5).generation.finish_reason == "length"
+
+
+def test_moving_the_session_by_hand_ends_the_run(session: Session, model: Any) -> None:
+    async def moved() -> Any:
+        task = asyncio.ensure_future(session.generate(model, "buy bread", seed=1, max_tokens=200, pace=0.01))
+        await steps_taken(session, 3)
         session.back()
-        assert opened.stepper.state["can_forward"] is True
+        return await task
 
-        free = asyncio.run(run(constrained=False, max_tokens=20))
-        assert free.reason
-        assert free.died is None or not free.died.ok
-        assert "refused" in repr(free)
-        assert "line-through" in free._repr_html_()
+    trace = asyncio.run(moved())
+    assert trace.reason == "the session was moved by hand"
+    assert trace.generation.finish_reason == "interrupted"
+    assert not trace.valid
 
-        future = session.generate_in_background(model, "timer for 5 minutes", seed=2, max_tokens=8)
-        assert len(future.result(60)) <= 8
-        assert not session.is_running
+
+def test_a_free_generation_is_read_along_until_the_grammar_refuses(
+    session: Session, model: Any, tmp_path: Path
+) -> None:
+    free = session.run(model, "weather in Lund", constrained=False, seed=1, max_tokens=20)
+    assert not free.valid
+    assert free.died is not None
+    assert free.died.died_at == len(session.text)
+    assert free.generation.text_bytes.startswith(session.text)
+    assert "refused" in repr(free)
+    assert "line-through" in free._repr_html_()
+    assert not re.search(r"<(script|style|svg|iframe|link)\b|\son\w+=", free._repr_html_())
+    page = session.run(model, "weather in Lund", seed=1, max_tokens=5).save(tmp_path / "run.html")
+    assert page.read_text().startswith("<!doctype html>")
+    assert page.stat().st_size < 200_000
+    assert "<iframe" in free.show()._repr_html_()
+
+
+def test_a_generation_in_the_background_shares_the_views(explorer: Explorer, model: Any) -> None:
+    future = explorer.session.generate_in_background(model, "timer for 5 minutes", seed=2, max_tokens=30)
+    while not future.done():
+        explorer.refresh()
+        explorer.tokens.selected_token = 40 + explorer.session.index
+    assert len(future.result()) <= 30
+    assert explorer.stepper.state["running"] is False
+    assert explorer.stepper.state["box"] == box_text(explorer.session.text)
+
+
+async def steps_taken(session: Session, count: int) -> None:
+    """Wait until a running generation has taken `count` steps."""
+    while not (session.is_running and session.index >= count):
+        await asyncio.sleep(0.002)

@@ -1,0 +1,47 @@
+"""The package's public names, and what importing it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import workbench
+
+
+def test_every_public_name_is_there_and_documented() -> None:
+    for name in workbench.__all__:
+        if name in ("Generation", "LanguageModel", "generate", "load_model"):
+            pytest.importorskip("torch")
+        assert getattr(workbench, name).__doc__, name
+    assert set(workbench.__all__) <= set(dir(workbench))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        workbench.nothing  # noqa: B018
+
+
+def test_importing_is_quick_because_nothing_heavy_comes_along() -> None:
+    heavy = ["torch", "transformers", "pandas", "plotly", "ipywidgets", "anywidget", "kernels_core", "visualizers"]
+    code = f"import sys, workbench; print(*(name for name in {heavy!r} if name in sys.modules))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert found == []
+
+
+def test_a_session_needs_no_widgets() -> None:
+    code = (
+        "import sys, workbench; workbench.Session('root ::= \"a\"', [b'a']).step('a'); "
+        "print(*(name for name in ('ipywidgets', 'anywidget', 'torch', 'pandas') if name in sys.modules))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert found == []
+
+
+def test_displays_are_registered_inside_ipython() -> None:
+    code = (
+        "from IPython.core.interactiveshell import InteractiveShell; shell = InteractiveShell.instance(); "
+        "import workbench; "
+        "from kernels_core.inspect.snapshots import Frontier; "
+        "print(Frontier in shell.display_formatter.formatters['text/html'].type_printers)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == "True"
