@@ -12,7 +12,8 @@ class Options:
     """How a grammar is lowered, and how much it may cost.  Masks do not depend on any of these.
 
     inline_limit: a rule that is not recursive, has no loop over a wide character class and costs at most this many
-        automaton edges is spelt out where it is called, which leaves fewer uncertain tokens; 0 turns inlining off.
+        automaton edges (eight times as many if it ends in a wide loop) is spelt out where it is called, which leaves
+        fewer uncertain tokens; 0 turns inlining off.
     unroll_limit: a counted repetition `x{l,r}` whose copies cost at most this many edges becomes plain states;
         above it one automaton with a lap counter serves all counts.
     cross_grammar_cache: share token sets between the grammars of a compiler, by structural identity of states.
@@ -23,7 +24,7 @@ class Options:
     max_bytes: bytes of interned parser states of one grammar; more raises `BudgetExceededError`.
     """
 
-    inline_limit: int = 64
+    inline_limit: int = 128
     unroll_limit: int = 32
     cross_grammar_cache: bool = True
     differential_masks: bool = True
