@@ -223,7 +223,7 @@ cdef class GrammarMatcher:
         cdef uint32_t* row
         cdef Py_buffer view
         cdef size_t i
-        if mask.empty and not (may_stop and self._stops.size()):
+        if mask.population == 0 and not (may_stop and self._stops.size()):
             self._dead_end()
         _get_row(bitmask, &view)
         try:
@@ -236,7 +236,7 @@ cdef class GrammarMatcher:
                     row[self._stops[i] >> 5] |= <uint32_t>1 << (self._stops[i] & 31)
                 else:
                     row[self._stops[i] >> 5] &= ~(<uint32_t>1 << (self._stops[i] & 31))
-            return mask.count >= 0 or _needs_masking(row, row_words)
+            return mask.words == NULL or _needs_masking(row, row_words)
         finally:
             PyBuffer_Release(&view)
 
