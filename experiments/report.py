@@ -27,6 +27,7 @@ HEADING: Final = (
     "`python -m workbench experiment list`.\n"
 )
 SHOWN_REASONS: Final = 8
+TEXT_WIDTH: Final = 32
 
 
 def print_tables(tables: Mapping[str, pd.DataFrame], console: Console) -> None:
@@ -38,8 +39,9 @@ def print_tables(tables: Mapping[str, pd.DataFrame], console: Console) -> None:
         table = Table(title=caption, title_justify="left", box=box.SIMPLE)
         for name in frame.columns:
             right = pd.api.types.is_numeric_dtype(frame[name])
-            width = max(len(show(cell)) for cell in frame[name]) if right else None
-            table.add_column(str(name), justify="right" if right else "left", no_wrap=right, min_width=width)
+            # Headings may wrap, cells may not, unless they are sentences.
+            width = min(TEXT_WIDTH, max(len(show(cell)) for cell in frame[name]))
+            table.add_column(str(name), justify="right" if right else "left", min_width=width, overflow="fold")
         previous = None
         for row in frame.itertuples(index=False):
             if previous is not None and frame[frame.columns[0]].duplicated().any() and row[0] != previous:

@@ -32,7 +32,19 @@ from kernels_core.grammar.ir import (
 )
 from tests.reference import EarleySet, Recogniser
 
-__all__ = ["EXAMPLES", "RARE_BOUNDS", "SMALL_BOUNDS", "grammars", "next_bytes", "productive", "texts", "vocabularies"]
+__all__ = [
+    "ALPHABET",
+    "EXAMPLES",
+    "RARE_BOUNDS",
+    "SMALL_BOUNDS",
+    "World",
+    "grammars",
+    "next_bytes",
+    "productive",
+    "texts",
+    "vocabularies",
+    "worlds",
+]
 
 EXAMPLES = int(os.environ.get("MASKSCOPE_EXAMPLES", "80"))
 
@@ -40,6 +52,8 @@ EXAMPLES = int(os.environ.get("MASKSCOPE_EXAMPLES", "80"))
 LETTERS = [b"a", b"b", b"c"]
 WIDE = ["é".encode(), "ê".encode(), "中".encode(), "丮".encode(), "😀".encode()]
 PIECES = [b"\xc3", b"\xa9", b"\xe4\xb8", b"\xad", b"\xf0\x9f", b"\x98\x80"]
+
+ALPHABET = sorted({byte for word in LETTERS + WIDE + PIECES for byte in word} | {0x7F, 0x80, 0xDF, 0xBF, 0xED, 0xEE})
 
 CHAR_RANGES: list[tuple[tuple[int, int], ...]] = [
     ((0x61, 0x61),),
@@ -80,41 +94,9 @@ SMALL_BOUNDS: list[tuple[int, int | None]] = [
     (1, 1),
     (3, 3),
 ]
+LOOPS: list[tuple[int, int | None]] = [(0, None), (1, None)]
 # Bounds that no text here comes near: what matters is that nothing is spelt out in advance.
 RARE_BOUNDS: list[tuple[int, int | None]] = [(0, 2**31 - 1), (100, 200), (1000, None), (2**31 - 1, None), (7, 10**6)]
-
-
-def _terminals(*, large: bool) -> st.SearchStrategy[Node]:
-    ranges = CHAR_RANGES + LARGE_CHAR_RANGES if large else CHAR_RANGES
-    literal = st.lists(st.sampled_from(LETTERS + WIDE + PIECES), min_size=1, max_size=3).map(
-        lambda parts: Literal(b"".join(parts))
-    )
-    return st.one_of(
-        st.sampled_from(LETTERS).map(Literal),
-        literal,
-        st.sampled_from(ranges).map(CharSet),
-        st.sampled_from(BYTE_RANGES).map(ByteSet),
-    )
-
-
-def _nodes(names: list[str], *, large: bool) -> st.SearchStrategy[Node]:
-    bounds = st.sampled_from(SMALL_BOUNDS * 2 + RARE_BOUNDS)
-    leaf: st.SearchStrategy[Node] = st.one_of(
-        _terminals(large=large),
-        st.sampled_from(names).map(RuleRef),
-        st.sampled_from(names).map(RuleRef),
-        st.just(Empty()),
-    )
-
-    def compound(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
-        some = st.lists(inner, min_size=2, max_size=3).map(tuple)
-        return st.one_of(
-            some.map(Seq),
-            some.map(Choice),
-            st.tuples(inner, bounds).map(lambda pair: Repeat(pair[0], *pair[1])),
-        )
-
-    return st.recursive(leaf, compound, max_leaves=6)
 
 
 @st.composite
@@ -122,13 +104,27 @@ def grammars(draw: st.DrawFn, *, large: bool = True, max_rules: int = 4) -> Gram
     """A grammar of one to `max_rules` rules; `large=False` leaves out classes of thousands of code points.
 
     Nothing forbids left recursion, cycles, ambiguity, unreachable or unproductive rules; most rules get an alternative
-    without a call, so that most grammars have texts.
+    without a call, so that most grammars have texts.  One grammar uses few different terminals and few different
+    bounds, so that its alternatives overlap and its repetitions are easily taken for each other.
     """
     names = ["root", "r1", "r2", "r3", "r4", "r5"][: draw(st.integers(1, max_rules))]
-    nodes = _nodes(names, large=large)
+    terminals = draw(st.lists(_terminals(large=large), min_size=2, max_size=5))
+    bounds = draw(st.lists(st.sampled_from(LOOPS * 5 + SMALL_BOUNDS * 2 + RARE_BOUNDS), min_size=1, max_size=3))
+    leaves: list[Node] = [*terminals, *terminals, *map(RuleRef, names), *map(RuleRef, names), Empty()]
+
+    def node(depth: int) -> Node:
+        kind = draw(st.integers(0, 9)) if depth else 9
+        if kind < 4:
+            return Seq(tuple(node(depth - 1) for _ in range(draw(st.integers(2, 3)))))
+        if kind < 6:
+            return Choice(tuple(node(depth - 1) for _ in range(draw(st.integers(2, 3)))))
+        if kind < 8:
+            return Repeat(node(depth - 1), *draw(st.sampled_from(bounds)))
+        return draw(st.sampled_from(leaves))
+
     rules = {}
     for name in names:
-        body = draw(nodes)
+        body = node(3 if name == "root" else 2)
         match draw(st.integers(0, 9)):
             case 0:
                 pass
@@ -136,33 +132,23 @@ def grammars(draw: st.DrawFn, *, large: bool = True, max_rules: int = 4) -> Gram
                 body = Choice((body, Never()))
             case 2:
                 body = Choice((body, Empty()))
+            case _ if name == "root":
+                body = Choice((body, Seq((draw(st.sampled_from(terminals)), RuleRef(names[-1])))))
             case _:
-                body = Choice((body, draw(_terminals(large=large))))
+                body = Choice((body, draw(st.sampled_from(terminals))))
         rules[name] = Rule(name, body)
     return GrammarIR(rules, "root")
 
 
-@st.composite
-def vocabularies(draw: st.DrawFn, *, max_size: int = 24) -> list[bytes]:
-    """Tokens with shared beginnings, duplicates, empty ones, pieces of code points, and now and then a long one."""
-    atoms = LETTERS * 3 + WIDE + PIECES
-    token = st.lists(st.sampled_from(atoms), min_size=1, max_size=5).map(b"".join)
-    tokens = draw(st.lists(token, min_size=2, max_size=max_size))
-    for extra in draw(st.lists(st.integers(0, 3), max_size=4)):
-        kept = tokens[draw(st.integers(0, len(tokens) - 1))]
-        match extra:
-            case 0:
-                tokens.append(b"")
-            case 1:
-                tokens.append(kept)
-            case 2:
-                tokens.append(kept[: draw(st.integers(1, max(1, len(kept))))])
-            case _:
-                tokens.append((kept * 60)[: draw(st.integers(20, 60))] or b"a")
-    return tokens
-
-
-ALPHABET = sorted({byte for word in LETTERS + WIDE + PIECES for byte in word} | {0x7F, 0x80, 0xDF, 0xBF, 0xED, 0xEE})
+def _terminals(*, large: bool) -> st.SearchStrategy[Node]:
+    ranges = CHAR_RANGES + LARGE_CHAR_RANGES if large else CHAR_RANGES
+    literal = st.lists(st.sampled_from(LETTERS * 3 + WIDE + PIECES), min_size=1, max_size=3).map(
+        lambda parts: Literal(b"".join(parts))
+    )
+    letter = st.sampled_from(LETTERS).map(Literal)
+    return st.one_of(
+        letter, letter, literal, st.sampled_from(ranges).map(CharSet), st.sampled_from(BYTE_RANGES).map(ByteSet)
+    )
 
 
 def productive(ir: GrammarIR) -> GrammarIR:
@@ -173,21 +159,62 @@ def productive(ir: GrammarIR) -> GrammarIR:
 
 def next_bytes(recogniser: Recogniser, state: EarleySet) -> list[int]:
     """The bytes of the tests' alphabet that may come next."""
-    return [byte for byte in ALPHABET if recogniser.advance(state, byte).alive]
+    return [byte for byte in ALPHABET if recogniser.reads(state, byte)]
 
 
 @st.composite
 def texts(draw: st.DrawFn, recogniser: Recogniser, *, max_size: int = 10) -> bytes:
     """A text that is mostly a viable prefix: each byte is one that may come, except for a rare slip at the end."""
-    state = recogniser.start()
-    text = bytearray()
-    for _ in range(draw(st.integers(0, max_size))):
-        choices = next_bytes(recogniser, state)
-        if not choices:
-            break
-        byte = draw(st.sampled_from(choices))
-        text.append(byte)
-        state = recogniser.advance(state, byte)
+    text = _walk(draw, recogniser, recogniser.start(), draw(st.integers(0, max_size)))
     if draw(st.integers(0, 7)) == 7:
-        text.append(draw(st.sampled_from(ALPHABET)))
+        text += bytes((draw(st.sampled_from(ALPHABET)),))
+    return text
+
+
+def _walk(draw: st.DrawFn, recogniser: Recogniser, state: EarleySet, size: int) -> bytes:
+    """Up to `size` bytes that may come after `state`."""
+    text = bytearray()
+    while len(text) < size and (choices := next_bytes(recogniser, state)):
+        text.append(draw(st.sampled_from(choices)))
+        state = recogniser.advance(state, text[-1])
     return bytes(text)
+
+
+@st.composite
+def vocabularies(draw: st.DrawFn, recogniser: Recogniser | None = None, *, max_size: int = 24) -> list[bytes]:
+    """Tokens with shared beginnings, duplicates, empty ones, pieces of code points, and now and then a long one.
+
+    With a `recogniser`, half of them are pieces of texts of its language: hardly any others would ever be allowed.
+    """
+    token = st.lists(st.sampled_from(LETTERS * 3 + WIDE + PIECES), min_size=1, max_size=4).map(b"".join)
+    tokens = draw(st.lists(token, min_size=2, max_size=max_size // 2))
+    if recogniser is not None:
+        for _ in range(draw(st.integers(1, 2))):
+            text = _walk(draw, recogniser, recogniser.start(), 9)
+            for _ in range(min(len(text), draw(st.integers(1, max_size // 4)))):
+                begin = draw(st.integers(0, len(text) - 1))
+                tokens.append(text[begin : draw(st.integers(begin + 1, len(text)))])
+    for extra in draw(st.lists(st.integers(0, 4), max_size=4)):
+        kept = tokens[draw(st.integers(0, len(tokens) - 1))]
+        match extra:
+            case 0:
+                tokens.append(b"")
+            case 1:
+                tokens.append(kept)
+            case 2:
+                tokens.append(kept[: draw(st.integers(1, max(1, len(kept))))])
+            case 3:
+                tokens.append(kept + tokens[draw(st.integers(0, len(tokens) - 1))])
+            case _:
+                tokens.append((kept * 60)[: draw(st.integers(20, 60))] or b"a")
+    return tokens
+
+
+World = tuple[GrammarIR, list[bytes]]
+
+
+@st.composite
+def worlds(draw: st.DrawFn, *, max_rules: int = 4, max_size: int = 24) -> World:
+    """A grammar with texts, and a vocabulary that has something to do with it."""
+    ir = productive(draw(grammars(max_rules=max_rules)))
+    return ir, draw(vocabularies(Recogniser(ir), max_size=max_size))

@@ -378,18 +378,21 @@ class _Lowering:
         path: tuple[int, ...],
         stack: list[tuple[Node, int, int, str, tuple[int, ...]]],
     ) -> None:
-        automaton = DispatchAutomaton(node.tags, node.excludes)
+        automaton = DispatchAutomaton((*node.tags, *node.stops), node.excludes)
         states = [fsm.state() for _ in automaton.edges]
         fsm.epsilon(source, states[0])
         after = states[0] if node.loop else target
         for number, state in enumerate(states):
             self._tag(fsm, state, Position(rule, path))
-            if automaton.may_end[number]:
+            if automaton.may_end[number] and not node.stops:
                 fsm.epsilon(state, target)
             for low, high, other in automaton.edges[number]:
                 fsm.bytes(state, low, high, states[other])
             for tag in automaton.fired[number]:
-                stack.append((node.contents[tag], state, after, rule, (*path, tag)))
+                if tag < len(node.tags):
+                    stack.append((node.contents[tag], state, after, rule, (*path, tag)))
+                else:
+                    fsm.epsilon(state, target)
 
     def _unroll(
         self,
@@ -427,7 +430,7 @@ class _Lowering:
                 case RuleRef(name):
                     return name in self._nullable
                 case TagDispatch():
-                    return True
+                    return not node.stops
                 case _:
                     return False
 

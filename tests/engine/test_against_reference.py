@@ -20,7 +20,7 @@ from kernels_core.grammar.ir import GrammarIR
 from tests.engine.driver import VARIANTS, compiled, mask
 from tests.reference import EarleySet, Recogniser
 from tests.reference.masks import mask_at
-from tests.strategies import EXAMPLES, grammars, productive, texts, vocabularies
+from tests.strategies import EXAMPLES, World, grammars, productive, texts, worlds
 
 CHECKS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 OPTIONS = st.sampled_from(list(VARIANTS.values()))
@@ -70,8 +70,9 @@ def test_the_normal_form_has_the_same_texts(ir: GrammarIR, data: st.DataObject) 
 
 
 @CHECKS
-@given(grammars().map(productive), vocabularies(), OPTIONS, st.data())
-def test_masks_at_every_prefix(ir: GrammarIR, vocab: list[bytes], options: Options, data: st.DataObject) -> None:
+@given(worlds(), OPTIONS, st.data())
+def test_masks_at_every_prefix(world: World, options: Options, data: st.DataObject) -> None:
+    ir, vocab = world
     oracle = Oracle(ir, vocab)
     text = data.draw(texts(oracle.recogniser))
     matcher = GrammarMatcher(compiled(ir, vocab, options))
@@ -88,9 +89,10 @@ def test_masks_at_every_prefix(ir: GrammarIR, vocab: list[bytes], options: Optio
 
 
 @CHECKS
-@given(grammars().map(productive), vocabularies(), OPTIONS, st.data())
-def test_whole_strings(ir: GrammarIR, vocab: list[bytes], options: Options, data: st.DataObject) -> None:
+@given(worlds(), OPTIONS, st.data())
+def test_whole_strings(world: World, options: Options, data: st.DataObject) -> None:
     """`accept_string` takes all of a text or none of it."""
+    ir, vocab = world
     oracle = Oracle(ir, vocab)
     grammar = compiled(ir, vocab, options)
     for text in data.draw(st.lists(texts(oracle.recogniser), min_size=1, max_size=4)):
@@ -103,9 +105,10 @@ def test_whole_strings(ir: GrammarIR, vocab: list[bytes], options: Options, data
 
 
 @CHECKS
-@given(grammars().map(productive), vocabularies(), OPTIONS, st.data())
-def test_every_token_after_a_walk(ir: GrammarIR, vocab: list[bytes], options: Options, data: st.DataObject) -> None:
+@given(worlds(), OPTIONS, st.data())
+def test_every_token_after_a_walk(world: World, options: Options, data: st.DataObject) -> None:
     """A token is accepted exactly when its bit is set, and a refused one leaves everything as it was."""
+    ir, vocab = world
     oracle = Oracle(ir, vocab)
     matcher = GrammarMatcher(compiled(ir, vocab, options))
     text = b""
@@ -162,9 +165,10 @@ class Walk:
 
 
 @CHECKS
-@given(grammars().map(productive), vocabularies(), OPTIONS, st.data())
-def test_any_order_of_operations(ir: GrammarIR, vocab: list[bytes], options: Options, data: st.DataObject) -> None:
+@given(worlds(), OPTIONS, st.data())
+def test_any_order_of_operations(world: World, options: Options, data: st.DataObject) -> None:
     """Tokens, strings, rollback, fork and reset in any order, on matchers that share one compiled grammar."""
+    ir, vocab = world
     oracle = Oracle(ir, vocab)
     walks = [Walk(GrammarMatcher(compiled(ir, vocab, options)), oracle, [])]
     pick: Callable[[int, int], int] = lambda low, high: data.draw(st.integers(low, high))  # noqa: E731
@@ -202,8 +206,9 @@ def test_any_order_of_operations(ir: GrammarIR, vocab: list[bytes], options: Opt
 
 
 @CHECKS
-@given(grammars().map(productive), vocabularies(), st.data())
-def test_options_change_no_mask(ir: GrammarIR, vocab: list[bytes], data: st.DataObject) -> None:
+@given(worlds(), st.data())
+def test_options_change_no_mask(world: World, data: st.DataObject) -> None:
+    ir, vocab = world
     text = data.draw(texts(Recogniser(ir)))
     grammars_ = [compiled(ir, vocab, options) for options in VARIANTS.values()]
 
@@ -216,9 +221,10 @@ def test_options_change_no_mask(ir: GrammarIR, vocab: list[bytes], data: st.Data
 
 
 @CHECKS
-@given(grammars().map(productive), vocabularies(), st.data())
-def test_a_stop_token_is_never_text(ir: GrammarIR, vocab: list[bytes], data: st.DataObject) -> None:
+@given(worlds(), st.data())
+def test_a_stop_token_is_never_text(world: World, data: st.DataObject) -> None:
     """A stop token may have bytes that the grammar would take; it is allowed exactly where the text may end."""
+    ir, vocab = world
     from kernels_core import GrammarCompiler
 
     oracle = Oracle(ir, vocab)

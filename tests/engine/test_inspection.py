@@ -19,18 +19,17 @@ from kernels_core.grammar.ir import (
 )
 from kernels_core.inspect.snapshots import Automaton, TokenSets
 from tests.engine.driver import VARIANTS, compiled, mask
-from tests.engine.test_against_reference import CHECKS, OPTIONS, productive
+from tests.engine.test_against_reference import CHECKS, OPTIONS
 from tests.reference import ClassicItem, Recogniser, classic_items
-from tests.strategies import grammars, next_bytes, texts, vocabularies
+from tests.strategies import World, grammars, next_bytes, productive, texts, worlds
 
 LITERAL_RULES = VARIANTS["nothing inlined or unrolled"]  # automata are then rule by rule what the grammar says
 
 
 @CHECKS
-@given(grammars().map(productive), vocabularies(), OPTIONS, st.data())
-def test_token_sets_add_up_to_the_mask(
-    ir: GrammarIR, vocab: list[bytes], options: Options, data: st.DataObject
-) -> None:
+@given(worlds(), OPTIONS, st.data())
+def test_token_sets_add_up_to_the_mask(world: World, options: Options, data: st.DataObject) -> None:
+    ir, vocab = world
     matcher = GrammarMatcher(compiled(ir, vocab, options))
     for byte in data.draw(texts(Recogniser(ir))):
         check_token_sets(matcher.token_sets(), matcher, vocab)
@@ -64,10 +63,9 @@ def check_token_sets(sets: TokenSets, matcher: GrammarMatcher, vocab: list[bytes
 
 
 @CHECKS
-@given(grammars().map(productive), vocabularies(max_size=4), OPTIONS, st.data())
-def test_frontier_items_are_of_the_automaton(
-    ir: GrammarIR, vocab: list[bytes], options: Options, data: st.DataObject
-) -> None:
+@given(worlds(max_size=8), OPTIONS, st.data())
+def test_frontier_items_are_of_the_automaton(world: World, options: Options, data: st.DataObject) -> None:
+    ir, vocab = world
     grammar = compiled(ir, vocab, options)
     states = {state.id: state for rule in grammar.automaton().rules for state in rule.states}
     bounds = {rule.rule: rule.repeat for rule in grammar.automaton().rules}
@@ -156,9 +154,10 @@ def read_back(automaton: Automaton) -> GrammarIR:
 
 
 @CHECKS
-@given(grammars().map(productive), vocabularies(max_size=8), OPTIONS, st.data())
-def test_equal_numbers_are_equal_sets(ir: GrammarIR, vocab: list[bytes], options: Options, data: st.DataObject) -> None:
+@given(worlds(max_size=8), OPTIONS, st.data())
+def test_equal_numbers_are_equal_sets(world: World, options: Options, data: st.DataObject) -> None:
     """Two texts that lead to sets with one number have the same mask, and the same next bytes by the reference."""
+    ir, vocab = world
     grammar = compiled(ir, vocab, options)
     recogniser = Recogniser(ir)
     seen: dict[int, tuple[set[int], list[int], bool]] = {}
@@ -173,9 +172,10 @@ def test_equal_numbers_are_equal_sets(ir: GrammarIR, vocab: list[bytes], options
 
 
 @CHECKS
-@given(grammars().map(productive), vocabularies(max_size=8), OPTIONS, st.data())
-def test_nothing_is_computed_twice(ir: GrammarIR, vocab: list[bytes], options: Options, data: st.DataObject) -> None:
+@given(worlds(max_size=8), OPTIONS, st.data())
+def test_nothing_is_computed_twice(world: World, options: Options, data: st.DataObject) -> None:
     """A second matcher on the same text finds every step and every mask that the first one made."""
+    ir, vocab = world
     grammar = compiled(ir, vocab, options)
     text = data.draw(texts(Recogniser(ir)))
 

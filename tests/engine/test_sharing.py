@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
-from kernels_core.grammar.ir import GrammarIR
 from tests.engine.driver import compiled, mask, tokenizer
-from tests.engine.test_against_reference import CHECKS, Oracle, productive
-from tests.strategies import grammars, texts, vocabularies
+from tests.engine.test_against_reference import CHECKS, Oracle
+from tests.strategies import World, texts, worlds
 
 POOLS = {
     "default": Options(differential_from=0),
@@ -25,15 +24,14 @@ POOLS = {
 
 @CHECKS
 @given(
-    st.lists(grammars(max_rules=3).map(productive), min_size=2, max_size=4),
-    vocabularies(),
+    st.lists(worlds(max_rules=3, max_size=8), min_size=2, max_size=4),
     st.sampled_from(list(POOLS.values())),
     st.data(),
 )
-def test_grammars_of_one_compiler(
-    irs: list[GrammarIR], vocab: list[bytes], options: Options, data: st.DataObject
-) -> None:
+def test_grammars_of_one_compiler(worlds_: list[World], options: Options, data: st.DataObject) -> None:
     """Token sets go from grammar to grammar by the structure of their states, so a wrong identity is a wrong mask."""
+    irs = [ir for ir, _ in worlds_]
+    vocab = [token for _, vocab in worlds_ for token in vocab]
     compiler = GrammarCompiler(tokenizer(vocab), options=options)
     oracles = [Oracle(ir, vocab) for ir in irs]
     matchers = [GrammarMatcher(compiler.compile_grammar(Grammar(ir))) for ir in irs]

@@ -12,7 +12,7 @@ Read on: `language` checks this file against the plain meaning of the nodes; `ma
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kernels_core.grammar.ir import (
@@ -129,15 +129,20 @@ class Recogniser:
 
     def advance(self, state: EarleySet, byte: int) -> EarleySet:
         """The set after one more byte; `state` is left as it was.  A dead set stays dead."""
-        scanned = []
+        following = EarleySet(state.position + 1)
+        self._close(following, list(self._scan(state, byte)))
+        return following
+
+    def reads(self, state: EarleySet, byte: int) -> bool:
+        """Whether `byte` may come next: what `advance` would find, without making the set."""
+        return any(True for _ in self._scan(state, byte))
+
+    def _scan(self, state: EarleySet, byte: int) -> Iterator[Item]:
         for node, progress, origin in state.items:
             if isinstance(progress, bytes):
                 text = progress + bytes((byte,))
                 if _begins(self._terminal(node), text):
-                    scanned.append(Item(node, text, origin))
-        following = EarleySet(state.position + 1)
-        self._close(following, scanned)
-        return following
+                    yield Item(node, text, origin)
 
     def _close(self, here: EarleySet, agenda: list[Item]) -> None:
         """Add `agenda` to `here` with all that follows from it without reading."""
