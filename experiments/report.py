@@ -28,6 +28,7 @@ HEADING: Final = (
 )
 SHOWN_REASONS: Final = 8
 TEXT_WIDTH: Final = 32
+TRIED: Final = ("engine", "step", "parser", "form")  # columns that may name what a trial is about
 
 
 def print_tables(tables: Mapping[str, pd.DataFrame], console: Console) -> None:
@@ -100,10 +101,12 @@ def provenance(frame: pd.DataFrame, ledger: Ledger, command: str) -> str:
 
 
 def reasons(frame: pd.DataFrame) -> pd.DataFrame:
-    """Why trials were not run or failed, the commonest first: columns `status`, `reason`, `trials`."""
+    """Why trials were not run or failed, the commonest first: what was tried, `status`, `reason`, `trials`."""
     bad = frame[frame["status"] != "ok"]
     first_lines = bad["error"].map(lambda error: str(error).splitlines()[0][:160])
-    counted = pd.DataFrame({"status": bad["status"], "reason": first_lines}).value_counts().head(SHOWN_REASONS)
+    tried = [name for name in TRIED if name in bad][:1]
+    columns = {name: bad[name] for name in [*tried, "status"]} | {"reason": first_lines}
+    counted = pd.DataFrame(columns).value_counts().head(SHOWN_REASONS)
     return counted.rename("trials").reset_index()
 
 

@@ -134,7 +134,7 @@ def run(
     except NotRunError as error:
         console.print(f"not run: {error}", style="yellow")
         raise typer.Exit(0) from None
-    except (DataError, ValueError, ModuleNotFoundError) as error:
+    except (DataError, ValueError, ModuleNotFoundError, OSError) as error:
         raise typer.BadParameter(str(error)) from None
     try:
         with Ledger(ledger) as book, workers:
