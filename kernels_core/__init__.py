@@ -26,8 +26,10 @@ from kernels_core.errors import (  # noqa: E402
     InvalidStructuralTagError,
     MaskscopeError,
     MatcherTerminatedError,
+    SchemaProblem,
     TokenizerError,
     UnsupportedFeatureError,
+    UnsupportedSchemaError,
 )
 from kernels_core.grammar import Grammar  # noqa: E402
 from kernels_core.masks.bitmask import (  # noqa: E402
@@ -57,9 +59,11 @@ __all__ = [
     "MaskscopeError",
     "MatcherTerminatedError",
     "Options",
+    "SchemaProblem",
     "TokenizerError",
     "TokenizerInfo",
     "UnsupportedFeatureError",
+    "UnsupportedSchemaError",
     "VocabType",
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
