@@ -1,0 +1,41 @@
+"""OpenAI Harmony (gpt-oss): a turn is messages on channels; the prompt ends with `<|start|>assistant`.
+
+Reasoning goes to the channel "analysis", the answer to "final", a call to "commentary" with a recipient, which may
+stand in front of the channel or behind it.
+"""
+
+from __future__ import annotations
+
+from .pieces import any_text, arguments, const, one_of, sequence, tag
+from .registry import Format, register_model_structural_tag
+from .request import Request
+
+__all__: list[str] = []
+
+_NEXT = "<|start|>assistant"
+
+
+@register_model_structural_tag("harmony")
+def harmony(request: Request) -> Format:
+    """Messages of reasoning and commentary, then the answer or calls; `<|call|>` ends a call."""
+    before = [tag("<|channel|>commentary<|message|>", any_text(), "<|end|>")]
+    if request.reasoning != "disabled":
+        before.append(tag("<|channel|>analysis<|message|>", any_text(), "<|end|>"))
+    messages: Format = {"type": "star", "content": sequence(one_of(before), const(_NEXT))}
+    calls = [
+        tag(begin, arguments(request, tool), "<|call|>")
+        for tool in request.tools
+        for begin in (
+            f"<|channel|>commentary to=functions.{tool.name} <|constrain|>json<|message|>",
+            f"<|channel|>commentary to=functions.{tool.name}<|message|>",
+            f" to=functions.{tool.name}<|channel|>commentary <|constrain|>json<|message|>",
+        )
+    ]
+    ways: list[Format] = []
+    if calls:
+        listed: Format = {"type": "tags_with_separator", "tags": calls, "separator": _NEXT, "at_least_one": True}
+        listed["stop_after_first"] = request.at_most_one
+        ways.append(listed)
+    if not request.at_least_one:
+        ways.append(sequence(const("<|channel|>final<|message|>"), any_text()))
+    return sequence(messages, one_of(ways))

@@ -1,0 +1,71 @@
+"""Templates by the name of the model family.
+
+Read on: `thinking.py` (the simplest templates), `request.py` (what a template gets).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from ...errors import GrammarError
+from .request import Reasoning, Request, normalize_tool_choice
+
+__all__ = ["Format", "get_model_structural_tag", "model_templates", "register_model_structural_tag"]
+
+Format = dict[str, Any]
+Template = Callable[[Request], Format]
+T = TypeVar("T", bound=Template)
+
+_TEMPLATES: dict[str, Template] = {}
+
+
+def register_model_structural_tag(*names: str) -> Callable[[T], T]:
+    """A decorator for a function from a `Request` to a format; a name that is taken is replaced."""
+
+    def register(template: T) -> T:
+        for name in names:
+            _TEMPLATES[name] = template
+        return template
+
+    return register
+
+
+def model_templates() -> tuple[str, ...]:
+    """The names that `get_model_structural_tag` knows."""
+    return tuple(sorted(_TEMPLATES))
+
+
+def get_model_structural_tag(
+    model: str,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    tool_choice: str | Mapping[str, Any] | None = "auto",
+    reasoning: Reasoning = "enabled",
+    *,
+    parallel_tool_calls: bool = True,
+    any_order: bool = False,
+    max_whitespace_cnt: int | None = None,
+) -> Format:
+    """The structural tag (a dict) of what `model` may write; compile it with `GrammarCompiler.compile_structural_tag`.
+
+    model: a name in `model_templates()`.
+    tools, tool_choice: as in the OpenAI API; see `normalize_tool_choice`.
+    reasoning: "enabled", the prompt has opened the reasoning block; "auto", the model may open one; "disabled".
+    parallel_tool_calls: False allows one call at most.
+    any_order, max_whitespace_cnt: for the arguments; see `Grammar.from_json_schema`.
+
+    Raises `GrammarError`, which is a `ValueError`, for unknown models, choices and tools.
+    """
+    if model not in _TEMPLATES:
+        close = difflib.get_close_matches(model, _TEMPLATES, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(model_templates())}"
+        raise GrammarError(f"there is no template for {model!r}; {hint}", language="model template")
+    if reasoning not in ("enabled", "disabled", "auto"):
+        raise GrammarError(f"reasoning is enabled, disabled or auto, not {reasoning!r}", language="model template")
+    allowed, mode = normalize_tool_choice(tools, tool_choice)
+    options: dict[str, Any] = {"any_order": True} if any_order else {}
+    if max_whitespace_cnt is not None:
+        options["max_whitespace_cnt"] = max_whitespace_cnt
+    request = Request(allowed, mode, reasoning, bool(parallel_tool_calls), options)
+    return {"type": "structural_tag", "format": _TEMPLATES[model](request)}

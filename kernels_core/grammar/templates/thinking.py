@@ -1,0 +1,64 @@
+"""Models that write each call as a tag in free text: Llama 3, Qwen 3, Hermes, Mistral.
+
+Read on: `sections.py` (calls in one section), `harmony.py` (messages).
+"""
+
+from __future__ import annotations
+
+from .pieces import any_text, arguments, calls_in_text, name_in_json, reasoned, tag
+from .registry import Format, register_model_structural_tag
+from .request import Request
+
+__all__: list[str] = []
+
+_THINK = ("<think>", "</think>")
+
+
+@register_model_structural_tag("llama")
+def llama(request: Request) -> Format:
+    """Llama 3.1 and later: `{"name": "f", "parameters": {...}}` in plain text; it does not reason."""
+    tags = [
+        tag(f'{{"name": {name_in_json(tool)}, "parameters": ', arguments(request, tool), "}") for tool in request.tools
+    ]
+    # Without tools the trigger is JSON like any other.
+    return calls_in_text(request, '{"name": ', tags) if tags else any_text()
+
+
+def _tool_call_tags(request: Request) -> list[Format]:
+    return [
+        tag(
+            f'<tool_call>\n{{"name": {name_in_json(tool)}, "arguments": ',
+            arguments(request, tool),
+            "}\n</tool_call>",
+        )
+        for tool in request.tools
+    ]
+
+
+@register_model_structural_tag("hermes")
+def hermes(request: Request) -> Format:
+    """Hermes 2 and 3: JSON between `<tool_call>` and `</tool_call>`, on lines of its own; no reasoning."""
+    return calls_in_text(request, "<tool_call>", _tool_call_tags(request))
+
+
+@register_model_structural_tag("qwen_3")
+def qwen_3(request: Request) -> Format:
+    """Qwen 3: calls as in Hermes, after a reasoning block that ends with `</think>` and an empty line."""
+    answer = calls_in_text(request, "<tool_call>", _tool_call_tags(request), _THINK)
+    return reasoned(request, answer, *_THINK, gap="\n\n")
+
+
+@register_model_structural_tag("mistral")
+def mistral(request: Request) -> Format:
+    """Mistral with the Tekken tokenizer: `[TOOL_CALLS]f[ARGS]{...}` for each call, and nothing behind the calls."""
+    marker = "[TOOL_CALLS]"
+    tags = [tag(f"{marker}{tool.name}[ARGS]", arguments(request, tool), "") for tool in request.tools]
+    text = any_text(marker, "[THINK]", "[/THINK]")
+    if not tags:
+        answer = text
+    else:
+        calls: Format = {"type": "tags_with_separator", "tags": tags, "separator": "", "at_least_one": True}
+        calls["stop_after_first"] = request.at_most_one
+        spoken: Format = {"type": "sequence", "elements": [text, {"type": "optional", "content": calls}]}
+        answer = calls if request.at_least_one else spoken
+    return reasoned(request, answer, "[THINK]", "[/THINK]")
