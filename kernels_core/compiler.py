@@ -13,12 +13,15 @@ from weakref import WeakValueDictionary
 from kernels_core.automata.lower import LoweredGrammar, lower
 from kernels_core.automata.tables import Tables
 from kernels_core.earley.machine import Machine
+from kernels_core.earley.pushdown import PushdownMachine, refuse_left_recursion
 from kernels_core.errors import GrammarError
 from kernels_core.grammar import Grammar
 from kernels_core.inspect.layout import StateTable
 from kernels_core.inspect.look import cache_stats
 from kernels_core.inspect.snapshots import Automaton, CacheStats
+from kernels_core.masks.baselines import FsmMasks, NaiveMasks
 from kernels_core.masks.cache import MaskCache
+from kernels_core.masks.lookahead import Lookahead
 from kernels_core.masks.pool import TokenSetPool
 from kernels_core.masks.trie import TokenTrie
 from kernels_core.options import Options
@@ -60,13 +63,37 @@ class CompiledGrammar:
                         f"the grammar names token {token}; this vocabulary has ids 0..{tokenizer_info.vocab_size - 1}"
                     )
         where = f"grammar {grammar.ir.root!r}"
-        self.machine = Machine(Tables(self.lowered), max_bytes=options.max_bytes, where=where)
-        self.masks = MaskCache(
-            _trie(tokenizer_info),
+        self.machine = self._parser(Tables(self.lowered), where)
+        self.masks = self._masks(_trie(tokenizer_info), pool)
+
+    def _parser(self, tables: Tables, where: str) -> Machine:
+        options = self.options
+        if options.parser == "pushdown":
+            refuse_left_recursion(self.lowered)
+            return PushdownMachine(tables, max_bytes=options.max_bytes, where=where, max_stacks=options.max_stacks)
+        return Machine(tables, max_bytes=options.max_bytes, where=where, memoize=options.memoize_sets)
+
+    def _masks(self, trie: TokenTrie, pool: TokenSetPool | None) -> MaskCache:
+        options = self.options
+        match options.parser:
+            case "naive":
+                return NaiveMasks(trie, self.machine, None, memoize=False)
+            case "fsm":
+                masks = FsmMasks(trie, self.machine, None)
+                masks.precompute()
+                return masks
+            case "pushdown":
+                return MaskCache(
+                    trie, self.machine, None, differential=False, memoize=False, lookahead=Lookahead(self.machine)
+                )
+        return MaskCache(
+            trie,
             self.machine,
             pool,
             differential=options.differential_masks,
             differential_from=options.differential_from,
+            memoize=options.memoize_sets,
+            lookahead=Lookahead(self.machine) if options.lookahead else None,
         )
 
     @cached_property

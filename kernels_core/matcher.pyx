@@ -241,8 +241,8 @@ cdef class GrammarMatcher:
             PyBuffer_Release(&view)
 
     def is_prepared(self):
-        """Whether the mask here is known already, or the text has ended."""
-        return self._terminated() or ms_load(&self._last.set.mask) != NULL
+        """Whether there is nothing to prepare: the mask here is known, or never remembered, or the text has ended."""
+        return self._terminated() or not self._masks.memoize or ms_load(&self._last.set.mask) != NULL
 
     def prepare(self):
         """Compute the mask here if it is not known yet, without holding the GIL."""

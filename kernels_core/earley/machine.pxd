@@ -71,6 +71,7 @@ cdef class Machine:
     cdef SetRec* dead
     cdef SetRec* initial
     cdef readonly size_t max_bytes
+    cdef readonly bint memoize           # False: transitions and closures are computed again each time
     cdef readonly str where
     cdef int64_t step_hits_, step_misses_
     # scratch, empty or stale between calls
@@ -94,6 +95,9 @@ cdef class Machine:
     cdef FrameRec* _new_frame(self, vector[Item]& returns, uint64_t hash) except NULL nogil
     cdef SetRec* _intern_set(self, vector[Item]& items) except NULL nogil
     cdef int _check_budget(self) except -1 nogil
+
+
+cdef void add_item(vector[Item]& items, int32_t state, int32_t frame, int32_t counter) noexcept nogil
 
 
 cdef extern from *:

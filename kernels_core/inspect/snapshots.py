@@ -275,6 +275,7 @@ class CacheStats(_Table):
     `sets`, `frames`, `masks`: interned objects alive.  `step_hits` / `step_misses`: byte transitions found / made.
     `mask_hits` / `mask_misses`: masks found by pointer / computed.  `token_set_hits` / `token_set_misses`:
     accepted-rejected-uncertain entries found in this grammar / computed; `pool_hits`: found in the cross-grammar cache.
+    `lookahead_dropped`: uncertain tokens' rests that no caller can take, dropped by the lookahead filter.
     `*_bytes` are bytes held.
     """
 
@@ -294,6 +295,7 @@ class CacheStats(_Table):
     arena_bytes: int
     mask_bytes: int
     token_set_bytes: int
+    lookahead_dropped: int = 0
 
     def rows(self) -> list[dict[str, Any]]:
         return [{"counter": name, "value": value} for name, value in asdict(self).items()]

@@ -38,11 +38,16 @@ cdef class MaskCache:
 
     `pool` shares token sets between grammars (None: no sharing).  `differential` allows computing verdicts as
     differences to another state's, for states whose first bytes begin at least `differential_from` tokens.
+    Without `memoize` a set's mask is computed each time it is asked for.  `lookahead` drops uncertain tokens that no
+    caller of their rule can take.
     """
 
     def __init__(self, TokenTrie trie, Machine machine, TokenSetPool pool, *, bint differential=True,
-                 int differential_from=2048):
+                 int differential_from=2048, bint memoize=True, Lookahead lookahead=None):
         self.trie = trie
+        self.memoize = memoize
+        self.lookahead = lookahead
+        self.settled.resize(machine.tables.rule_count)
         self.machine = machine
         self.pool = pool
         self.differential = differential
@@ -80,7 +85,7 @@ cdef class MaskCache:
             if not self.machine.tables.flags[item.state] & SCANNABLE:
                 i += 1
                 continue
-            self.token_set(item.state, item.counter, tokens)
+            self.settled_set(item.state, item.counter, tokens)
             # One state's verdicts are added once, whoever its callers are.
             callers.clear()
             k = i
@@ -94,9 +99,14 @@ cdef class MaskCache:
             while i < record.count and _seen_before(record, i):
                 i += 1
         cdef MaskRec* mask = self._intern()
-        ms_store(&record.mask, mask)
-        self.sets_with_mask += 1
+        return self.remember(record, mask)
+
+    cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil:
+        """Hang a mask that was just computed on its set, and count it."""
         self.mask_misses += 1
+        if self.memoize:
+            ms_store(&record.mask, mask)
+            self.sets_with_mask += 1
         return mask
 
     cdef void _add_whole_tokens(self, int32_t state) noexcept nogil:
@@ -149,6 +159,22 @@ cdef class MaskCache:
         self.states[local] = result
         if self.pool is not None:
             self.pool.keep(key, result)
+        return 0
+
+    cdef int settled_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
+        """`token_set` without the uncertain tokens that no caller of the state's rule can take, if `lookahead`."""
+        cdef int32_t rule
+        cdef size_t whole
+        cdef shared_ptr[TokenSet] tokens
+        self.token_set(state, counter, result)
+        if self.lookahead is not None:
+            rule = self.machine.tables.rule_of[state]
+            whole = <size_t>result.get()          # may be shared by rules of one shape that others call
+            if not self.settled[rule].count(whole):
+                tokens = result
+                self.lookahead.filter(tokens, rule, self.stack, result)
+                self.settled[rule][whole] = result
+            result = self.settled[rule][whole]
         return 0
 
     cdef int _compute_token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
@@ -290,7 +316,7 @@ cdef class MaskCache:
         with nogil:
             self.machine.lock.lock()
             try:
-                self.token_set(state, counter, tokens)
+                self.settled_set(state, counter, tokens)
                 add_tokens(tokens.get(), row.data(), self.trie, self.machine, nobody, self.stack)
                 for i in range(chosen.size()):
                     callers.push_back(self.machine.returned(chosen[i]))
@@ -342,6 +368,7 @@ cdef class MaskCache:
             "token_set_hits": self.state_hits,
             "token_set_misses": self.state_misses,
             "pool_hits": self.pool_hits,
+            "lookahead_dropped": 0 if self.lookahead is None else self.lookahead.dropped,
             "mask_bytes": self.arena.held,
             "token_set_bytes": nbytes,
         }
