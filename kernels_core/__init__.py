@@ -18,6 +18,7 @@ _freshness.check()
 
 from kernels_core.batch import BatchGrammarMatcher  # noqa: E402
 from kernels_core.compiler import CompiledGrammar, GrammarCompiler  # noqa: E402
+from kernels_core.earley.machine import CancelToken  # noqa: E402
 from kernels_core.errors import (  # noqa: E402
     BudgetExceededError,
     DeadEndError,
@@ -25,6 +26,7 @@ from kernels_core.errors import (  # noqa: E402
     GrammarSyntaxError,
     MaskscopeError,
     MatcherTerminatedError,
+    OperationCancelledError,
     TokenizerError,
     UnsupportedFeatureError,
 )
@@ -45,6 +47,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BatchGrammarMatcher",
     "BudgetExceededError",
+    "CancelToken",
     "CompiledGrammar",
     "DeadEndError",
     "Grammar",
@@ -54,6 +57,7 @@ __all__ = [
     "GrammarSyntaxError",
     "MaskscopeError",
     "MatcherTerminatedError",
+    "OperationCancelledError",
     "Options",
     "TokenizerError",
     "TokenizerInfo",

@@ -17,8 +17,8 @@ class Options:
 
     parser: how texts are followed and masks are made.
         "earley": interned Earley sets, masks by union of token sets (the engine proper; all below applies).
-        "pushdown": one stack for each caller, all token sets ahead of time, nothing remembered between steps (XGrammar).
-            Refuses left recursion.  Implies `jit="all"`, `lookahead`, and no `memoize_sets`, `differential_masks`
+        "pushdown": one stack for each caller, all token sets ahead of time, nothing remembered between steps
+            (XGrammar).  Refuses left recursion.  Implies `jit="all"`, `lookahead`, and no `memoize_sets`, `differential_masks`
             nor `cross_grammar_cache`.
         "fsm": the whole grammar as one automaton, a mask for every state ahead of time (Outlines).  Refuses recursion.
         "naive": every token of the vocabulary is tried at every fill.
@@ -43,6 +43,9 @@ class Options:
     pool_bytes: what the cross-grammar cache may hold before it drops what was not used for longest.
     max_states: automaton states of one grammar; more raises `BudgetExceededError`.
     max_bytes: bytes of interned parser states of one grammar; more raises `BudgetExceededError`.
+    max_compile_ms, max_fill_ms: time that one compile, and computing one mask, may take (0: any); longer raises
+        `BudgetExceededError`.  The clock is read wherever something new is computed, so a limit is passed by
+        little, except that determinising one rule and one walk over known states are never interrupted.
     """
 
     parser: Parser = "earley"
@@ -61,6 +64,8 @@ class Options:
     pool_bytes: int = 1 << 28
     max_states: int = 200_000
     max_bytes: int = 1 << 30
+    max_compile_ms: int = 0
+    max_fill_ms: int = 0
 
     def __post_init__(self) -> None:
         for name, known in (("parser", get_args(Parser)), ("repetition", get_args(Repetition))):
@@ -68,7 +73,7 @@ class Options:
                 raise ValueError(f"Options.{name} must be one of {', '.join(known)}; got {getattr(self, name)!r}")
         if self.jit != "all" and (not isinstance(self.jit, int) or self.jit < 0):
             raise ValueError(f'Options.jit must be a number of states or "all", got {self.jit!r}')
-        for name in ("inline_limit", "unroll_limit", "differential_from"):
+        for name in ("inline_limit", "unroll_limit", "differential_from", "max_compile_ms", "max_fill_ms"):
             if getattr(self, name) < 0:
                 raise ValueError(f"Options.{name} must not be negative, got {getattr(self, name)}")
         for name in ("repetition_threshold", "max_stacks", "pool_bytes", "max_states", "max_bytes"):

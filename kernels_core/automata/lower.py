@@ -16,6 +16,7 @@ Read on: `fsm.pyx` (determinise, minimise), `../earley/machine.pyx` (runs the re
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernels_core.automata.dispatch import DispatchAutomaton
@@ -88,12 +89,12 @@ class LoweredGrammar:
     token_sets: tuple[tuple[tuple[int, ...], bool], ...] = ()
 
 
-def lower(ir: GrammarIR, options: Options) -> LoweredGrammar:
+def lower(ir: GrammarIR, options: Options, check: Callable[[], None] | None = None) -> LoweredGrammar:
     """Lower every rule of `ir`, which must be in normal form (`grammar.analysis.normal_form`: all rules productive).
 
-    Raises `BudgetExceededError` past `options.max_states` states.
+    Raises `BudgetExceededError` past `options.max_states` states.  `check` is called now and then and may raise.
     """
-    return _Lowering(ir, options).run()
+    return _Lowering(ir, options, check).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +109,9 @@ class _Pending:
 
 
 class _Lowering:
-    def __init__(self, ir: GrammarIR, options: Options) -> None:
+    def __init__(self, ir: GrammarIR, options: Options, check: Callable[[], None] | None) -> None:
         self._ir = ir
+        self._check = check
         self._options = options
         self._nullable = nullable_rules(ir)
         self._inline_cost: dict[str, int] = {}
@@ -131,6 +133,8 @@ class _Lowering:
         rules: list[LoweredRule] = []
         states = 0
         while len(rules) < len(self._pending):  # lowering a rule may add the rules it calls
+            if self._check is not None:
+                self._check()
             pending = self._pending[len(rules)]
             fsm = self._build(pending, self._options.max_states - states)
             states += fsm.size
@@ -163,12 +167,12 @@ class _Lowering:
             rule = self._ir.rules[name]
             if name in recursive:
                 raise UnsupportedFeatureError(
-                    f"rule {name!r} calls itself, and a finite automaton cannot; use parser=\"earley\"",
+                    f'rule {name!r} calls itself, and a finite automaton cannot; use parser="earley"',
                     self._ir.source,
                     rule.span.start if rule.span is not None else None,
                 )
             self._inline_cost[name] = self._spelt_out(rule.body)
-        if self._inline_cost[self._ir.root] > 50 * self._options.max_states:
+        if self._inline_cost[self._ir.root] > 4 * self._options.max_states:
             raise BudgetExceededError("automaton states", self._options.max_states, f"rule {self._ir.root!r}")
 
     def _spelt_out(self, body: Node) -> int:
@@ -264,7 +268,11 @@ class _Lowering:
         fsm = FsmBuilder()
         self._tag(fsm, fsm.final, Position(pending.source, pending.path, AFTER))
         stack = [(pending.body, fsm.start, fsm.final, pending.source, pending.path)]
+        nodes = 0
         while stack:
+            nodes += 1
+            if nodes % 256 == 0 and self._check is not None:
+                self._check()
             node, source, target, rule, path = stack.pop()
             match node:
                 case Empty():
@@ -384,7 +392,7 @@ class _Lowering:
         copies = node.minimum + 1 if node.maximum is None else node.maximum
         options = self._options
         if self._flat or options.repetition == "expand":
-            if self._spelt_out(node) > 50 * options.max_states:
+            if self._spelt_out(node) > 4 * options.max_states:
                 raise BudgetExceededError("automaton states", options.max_states, f"rule {rule!r}")
             return True
         if options.repetition == "compress":

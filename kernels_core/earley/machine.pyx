@@ -33,9 +33,9 @@ from libcpp.algorithm cimport sort, unique
 
 from kernels_core.automata.tables cimport ACCEPTING, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS
 
-from kernels_core.errors import BudgetExceededError
+from kernels_core.errors import BudgetExceededError, OperationCancelledError
 
-__all__ = ["BOTTOM", "ROOT", "Machine"]
+__all__ = ["BOTTOM", "ROOT", "CancelToken", "Machine"]
 
 ROOT, BOTTOM = 0, 1        # frames
 
@@ -112,6 +112,26 @@ cdef class Arena:
         self.left -= size
         memset(taken, 0, size)
         return taken
+
+
+cdef class CancelToken:
+    """Calls off compiles and fills that it was given to: they raise `OperationCancelledError`.  For any thread."""
+
+    def cancel(self):
+        """Call off whatever is under way or will begin."""
+        self.flag = 1
+
+    @property
+    def cancelled(self):
+        return self.flag != 0
+
+    def check(self):
+        """`OperationCancelledError` if called off."""
+        if self.flag:
+            raise OperationCancelledError("called off")
+
+    def __repr__(self):
+        return f"<CancelToken{', called off' if self.flag else ''}>"
 
 
 cdef class Machine:
@@ -554,7 +574,28 @@ cdef class Machine:
         if self.arena.held > self.max_bytes:
             with gil:
                 raise BudgetExceededError("bytes of parser states", self.max_bytes, self.where)
+        if self.deadline or self.cancelled != NULL:
+            return self._check_time()
         return 0
+
+    cdef int _check_time(self) except -1 nogil:
+        if self.cancelled != NULL and self.cancelled[0]:
+            with gil:
+                raise OperationCancelledError(f"{self.where}: called off")
+        if self.deadline and ms_clock() > self.deadline:
+            with gil:
+                raise BudgetExceededError("milliseconds", self.limit_ms, self.where)
+        return 0
+
+    cdef void begin(self, int64_t limit_ms, const int* cancelled) noexcept nogil:
+        """With the lock held: what is computed until `end` may take `limit_ms` (0: any time) and may be called off."""
+        self.limit_ms = limit_ms
+        self.deadline = ms_clock() + 1_000_000 * limit_ms if limit_ms else 0
+        self.cancelled = cancelled
+
+    cdef void end(self) noexcept nogil:
+        self.deadline = 0
+        self.cancelled = NULL
 
     # -- for inspection -------------------------------------------------------------------------------------------
 

@@ -17,9 +17,11 @@ __all__ = [
     "AutomatonEdge",
     "AutomatonState",
     "CacheStats",
+    "CostTable",
     "EarleyItem",
     "Explanation",
     "Frontier",
+    "StateCost",
     "StateTokens",
     "TokenSets",
     "TokenVerdict",
@@ -266,6 +268,33 @@ class Explanation:
 
 def _character(byte: int) -> str:
     return chr(byte) if 0x20 <= byte < 0x7F else f"<{byte:02X}>"
+
+
+@dataclass(frozen=True, slots=True)
+class StateCost:
+    """What the token set of one scannable state costs: trie nodes estimated, nanoseconds measured (None: not made)."""
+
+    state: int
+    rule: str
+    estimated: int
+    measured_ns: int | None
+
+
+@dataclass(frozen=True, repr=False)
+class CostTable(_Table):
+    """All scannable states of a compiled grammar by estimated cost, costliest first (`Options.jit` goes by it)."""
+
+    states: tuple[StateCost, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [asdict(state) for state in self.states]
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def __repr__(self) -> str:
+        made = sum(state.measured_ns is not None for state in self.states)
+        return f"CostTable({len(self.states)} scannable states, {made} computed)"
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ Louf 2023) walks the token trie once from each state of a finite automaton, befo
 Both allow exactly what `cache.MaskCache` allows.
 """
 
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.string cimport memset
 
 from kernels_core.automata.tables cimport TOKENS
-from kernels_core.earley.machine cimport Item, SetRec, step
+from kernels_core.earley.machine cimport CancelToken, Item, SetRec, step
 from kernels_core.masks.cache cimport MaskCache, MaskRec
 
 __all__ = ["FsmMasks", "NaiveMasks"]
@@ -27,6 +27,8 @@ cdef class NaiveMasks(MaskCache):
         memset(self.scratch.data(), 0, self.trie.words * sizeof(uint32_t))
         _add_named(self, record)
         for token in range(self.trie.vocab_size):
+            if token & 1023 == 0:
+                self.machine._check_budget()
             if not self.trie.everything[token >> 5] >> (token & 31) & 1:
                 continue
             at = record
@@ -64,22 +66,28 @@ cdef class FsmMasks(MaskCache):
             node += 1
         return self.remember(record, self._intern())
 
-    def precompute(self):
+    def precompute(self, *, int64_t limit_ms=0, CancelToken cancel=None):
         """Compute all masks; the machine must have one rule, and no counters."""
+        cdef const int* cancelled = NULL
         cdef int32_t state
         cdef SetRec* record
         if self.machine.tables.rule_count != 1 or self.machine.tables.lap_min[0] >= 0:
             raise ValueError("masks by state need a grammar that was lowered to one automaton without counters")
+        if cancel is not None:
+            cancelled = &cancel.flag
         with nogil:
             self.machine.lock.lock()
             try:
+                self.machine.begin(limit_ms, cancelled)
                 for state in range(self.machine.tables.start[0], self.machine.tables.state_count):
                     self.machine.kernel.clear()
                     self.machine.kernel.push_back(Item(state, ROOT_FRAME, 0))
                     record = self.machine.close()
                     if record.mask == NULL:
+                        self.machine._check_budget()
                         self.compute(record)
             finally:
+                self.machine.end()
                 self.machine.lock.unlock()
 
 

@@ -27,6 +27,8 @@ cdef class MaskCache:
     cdef readonly TokenSetPool pool        # None: nothing is shared between grammars
     cdef readonly bint differential
     cdef readonly int32_t differential_from
+    cdef readonly int64_t max_fill_ms      # 0: no limit
+    cdef unordered_map[int32_t, int64_t] measured        # by state: nanoseconds its last token set took
     cdef readonly bint memoize             # False: a mask is computed at every fill
     cdef readonly Lookahead lookahead      # None: uncertain tokens are not filtered
     cdef bint in_base                      # a base is being computed
@@ -39,7 +41,8 @@ cdef class MaskCache:
     cdef vector[void*] stack
     cdef int64_t mask_misses, mask_hits, state_misses, state_hits, pool_hits, sets_with_mask
 
-    cdef MaskRec* mask_of(self, SetRec* record) except NULL nogil
+    cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil
+    cdef int64_t _estimate(self, int32_t state) noexcept nogil
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil
     cdef MaskRec* compute(self, SetRec* record) except NULL nogil
     cdef int token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil

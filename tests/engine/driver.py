@@ -36,7 +36,6 @@ VARIANTS = {
     "nothing remembered": Options(memoize_sets=False, differential_from=0),
     "lookahead": Options(lookahead=True, inline_limit=0, differential_from=0),
     "compressed repetitions": Options(repetition="compress", repetition_threshold=2),
-    "repetitions spelt out": Options(repetition="expand", inline_limit=0, lookahead=True),
     "naive": Options(parser="naive"),
 }
 
