@@ -31,7 +31,7 @@ Case = tuple[object, ...]
 
 def rotate(engines: Sequence[str], number: int) -> list[str]:
     """The engines in the order of input `number`: none is always the first to run."""
-    turn = number % len(engines)
+    turn = number % max(len(engines), 1)
     return [*engines[turn:], *engines[:turn]]
 
 

@@ -29,7 +29,10 @@ __all__ = ["CATALOGUE", "PRESETS", "Experiment", "ExperimentModule", "find_exper
 
 PRESETS: Final = ("quick", "full")
 CATALOGUE: Final[Mapping[str, str]] = {
+    "ablation": "experiments.ablation",
     "masks": "experiments.masks",
+    "parsers": "experiments.parsers",
+    "reuse": "experiments.reuse",
     "tools": "experiments.tools",
 }
 FUNCTIONS: Final = ("grid", "trial", "tables", "plot")

@@ -27,6 +27,8 @@ HEADING: Final = (
     "`python -m workbench experiment list`.\n"
 )
 SHOWN_REASONS: Final = 8
+TEXT_WIDTH: Final = 32
+TRIED: Final = ("engine", "step", "parser", "form")  # columns that may name what a trial is about
 
 
 def print_tables(tables: Mapping[str, pd.DataFrame], console: Console) -> None:
@@ -38,8 +40,9 @@ def print_tables(tables: Mapping[str, pd.DataFrame], console: Console) -> None:
         table = Table(title=caption, title_justify="left", box=box.SIMPLE)
         for name in frame.columns:
             right = pd.api.types.is_numeric_dtype(frame[name])
-            width = max(len(show(cell)) for cell in frame[name]) if right else None
-            table.add_column(str(name), justify="right" if right else "left", no_wrap=right, min_width=width)
+            # Headings may wrap, cells may not, unless they are sentences.
+            width = min(TEXT_WIDTH, max(len(show(cell)) for cell in frame[name]))
+            table.add_column(str(name), justify="right" if right else "left", min_width=width, overflow="fold")
         previous = None
         for row in frame.itertuples(index=False):
             if previous is not None and frame[frame.columns[0]].duplicated().any() and row[0] != previous:
@@ -98,10 +101,12 @@ def provenance(frame: pd.DataFrame, ledger: Ledger, command: str) -> str:
 
 
 def reasons(frame: pd.DataFrame) -> pd.DataFrame:
-    """Why trials were not run or failed, the commonest first: columns `status`, `reason`, `trials`."""
+    """Why trials were not run or failed, the commonest first: what was tried, `status`, `reason`, `trials`."""
     bad = frame[frame["status"] != "ok"]
     first_lines = bad["error"].map(lambda error: str(error).splitlines()[0][:160])
-    counted = pd.DataFrame({"status": bad["status"], "reason": first_lines}).value_counts().head(SHOWN_REASONS)
+    tried = [name for name in TRIED if name in bad][:1]
+    columns = {name: bad[name] for name in [*tried, "status"]} | {"reason": first_lines}
+    counted = pd.DataFrame(columns).value_counts().head(SHOWN_REASONS)
     return counted.rename("trials").reset_index()
 
 

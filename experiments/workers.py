@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["SerialExecutor", "TrialTimeoutError", "WorkerDiedError", "WorkerExecutor", "make_executor"]
+__all__ = ["DaskExecutor", "SerialExecutor", "TrialTimeoutError", "WorkerDiedError", "WorkerExecutor", "make_executor"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -248,10 +248,37 @@ def _ending(process: BaseProcess) -> str:
     return f"exit code {code}"
 
 
+class DaskExecutor(Executor):
+    """The workers of a running Dask scheduler.  A worker that is lost there is Dask's to replace.
+
+    `ModuleNotFoundError`, with the command that mends it, where Dask is missing; `OSError` where no scheduler answers.
+    """
+
+    def __init__(self, address: str) -> None:
+        try:
+            from distributed import Client
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError("dask: needs Dask. Run: pip install distributed", name=error.name) from None
+        self._client = Client(address)
+        # Dask runs calls with equal arguments once unless told that they are not pure.
+        self._inner = self._client.get_executor(pure=False)
+        self.max_workers = max(1, sum(self._client.nthreads().values()))
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Queue a call."""
+        future: Future[T] = self._inner.submit(fn, *args, **kwargs)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Leave the scheduler, which goes on running."""
+        self._inner.shutdown(wait=wait and not cancel_futures)
+        self._client.close()
+
+
 def make_executor(name: str = "serial", *, timeout_s: float | None = None, memory_gb: float | None = None) -> Executor:
     """An executor by name: `serial`, `processes` or `processes:N` (here), `dask:ADDRESS` (a Dask scheduler).
 
-    `ValueError` for another name; `ModuleNotFoundError`, with the command that mends it, where Dask is missing.
+    `ValueError` for another name; what `DaskExecutor` raises.
     Time and memory limits are for worker processes: serial and Dask executors have none, and asking is a `ValueError`.
     """
     kind, _, rest = name.partition(":")
@@ -264,11 +291,5 @@ def make_executor(name: str = "serial", *, timeout_s: float | None = None, memor
     if name == "serial":
         return SerialExecutor()
     if kind == "dask" and rest:
-        try:
-            from distributed import Client
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError("dask: needs Dask. Run: pip install distributed", name=error.name) from None
-        # Dask runs calls with equal arguments once unless told that they are not pure.
-        executor: Executor = Client(rest).get_executor(pure=False)
-        return executor
+        return DaskExecutor(rest)
     raise ValueError(f"unknown executor {name!r}: serial, processes, processes:N or dask:ADDRESS")

@@ -6,6 +6,7 @@ Compiling lowers the grammar to automata and no more: parser states and masks ar
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 from weakref import WeakValueDictionary
@@ -218,6 +219,10 @@ class GrammarCompiler:
     def compile_regex(self, regex: str) -> CompiledGrammar:
         """Compile a regular expression, matched as a whole."""
         return self.compile_grammar(Grammar.from_regex(regex))
+
+    def compile_structural_tag(self, tag: Any, triggers: Sequence[str] | None = None) -> CompiledGrammar:
+        """Compile a structural tag: a dict or JSON text, or a list of older items with their `triggers`."""
+        return self.compile_grammar(Grammar.from_structural_tag(tag, triggers, tokenizer_info=self.tokenizer_info))
 
     def compile_builtin_json_grammar(self) -> CompiledGrammar:
         """Compile the grammar of any JSON value."""

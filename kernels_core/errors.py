@@ -12,6 +12,7 @@ __all__ = [
     "DeadEndError",
     "GrammarError",
     "GrammarSyntaxError",
+    "InvalidStructuralTagError",
     "MaskscopeError",
     "MatcherTerminatedError",
     "OperationCancelledError",
@@ -65,6 +66,18 @@ class GrammarSyntaxError(GrammarError):
 
 class UnsupportedFeatureError(GrammarError):
     """The construct is known but not built yet (or not regular); nothing is approximated in silence."""
+
+
+class InvalidStructuralTagError(GrammarError):
+    """A structural tag is malformed; `path` is the JSON pointer of what is at fault, as in `#/format/elements/1`."""
+
+    def __init__(self, reason: str, path: str) -> None:
+        self.path = path
+        super().__init__(f"{path}: {reason}", language="structural tag")
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return InvalidStructuralTagError, (self.reason, self.path)
 
 
 def _rebuild(

@@ -225,7 +225,7 @@ cdef class GrammarMatcher:
         cdef uint32_t* row
         cdef Py_buffer view
         cdef size_t i
-        if mask.empty and not (may_stop and self._stops.size()):
+        if mask.population == 0 and not (may_stop and self._stops.size()):
             self._dead_end()
         _get_row(bitmask, &view)
         try:
@@ -238,7 +238,7 @@ cdef class GrammarMatcher:
                     row[self._stops[i] >> 5] |= <uint32_t>1 << (self._stops[i] & 31)
                 else:
                     row[self._stops[i] >> 5] &= ~(<uint32_t>1 << (self._stops[i] & 31))
-            return mask.count >= 0 or _needs_masking(row, row_words)
+            return mask.words == NULL or _needs_masking(row, row_words)
         finally:
             PyBuffer_Release(&view)
 
@@ -289,7 +289,7 @@ cdef class GrammarMatcher:
         misses = self._masks.state_misses - misses
         pool = self._masks.pool_hits - pool
         kind = "mask hit" if known else "miss" if misses else "pool hit" if pool else "token-set hit"
-        nbytes = 4 * (self._trie.words if mask.count < 0 else mask.count)
+        nbytes = 4 * (mask.population if mask.words == NULL else self._trie.words)
         events.append(FillEvent(self._last.count, self._last.position, kind, spent, nbytes, misses, pool))
         return mask
 

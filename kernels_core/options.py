@@ -18,8 +18,8 @@ class Options:
     parser: how texts are followed and masks are made.
         "earley": interned Earley sets, masks by union of token sets (the engine proper; all below applies).
         "pushdown": one stack for each caller, all token sets ahead of time, nothing remembered between steps
-            (XGrammar).  Refuses left recursion.  Implies `jit="all"`, `lookahead`, and no `memoize_sets`, `differential_masks`
-            nor `cross_grammar_cache`.
+            (XGrammar).  Refuses left recursion.  Implies `jit="all"`, `lookahead`, and no `memoize_sets`,
+            `differential_masks` nor `cross_grammar_cache`.
         "fsm": the whole grammar as one automaton, a mask for every state ahead of time (Outlines).  Refuses recursion.
         "naive": every token of the vocabulary is tried at every fill.
     memoize_sets: remember the mask of a parser state and where each byte leads from it; without it both are computed
@@ -34,7 +34,8 @@ class Options:
     fsm_minimise: whether "fsm" minimises its automaton; without it there are more states, hence more masks.
     max_stacks: stacks of "pushdown" at one place; an ambiguous grammar that needs more raises `BudgetExceededError`.
     inline_limit: a rule that is not recursive, has no loop over a wide character class and costs at most this many
-        automaton edges is spelt out where it is called, which leaves fewer uncertain tokens; 0 turns inlining off.
+        automaton edges (eight times as many if it ends in a wide loop) is spelt out where it is called, which leaves
+        fewer uncertain tokens; 0 turns inlining off.
     unroll_limit: a counted repetition `x{l,r}` whose copies cost at most this many edges becomes plain states;
         above it one automaton with a lap counter serves all counts.
     cross_grammar_cache: share token sets between the grammars of a compiler, by structural identity of states.
@@ -56,7 +57,7 @@ class Options:
     repetition_threshold: int = 8
     fsm_minimise: bool = True
     max_stacks: int = 4096
-    inline_limit: int = 64
+    inline_limit: int = 128
     unroll_limit: int = 32
     cross_grammar_cache: bool = True
     differential_masks: bool = True

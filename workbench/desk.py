@@ -19,7 +19,7 @@ import traitlets
 from kernels_core.errors import GrammarSyntaxError
 from visualizers.assets import stylesheet
 from visualizers.glyphs import SPACE, clip, glyph, parse
-from workbench.history import Step
+from workbench.history import Place, Step
 from workbench.reading import Candidate, Reading, describe_bytes
 from workbench.session import Session
 
@@ -124,8 +124,7 @@ def stepper_state(
     `typed` is the text in the box where that is not simply the text read, and `reading` its fate; `trouble` is an
     error to show.
     """
-    place, steps = session.place, session.steps
-    index = session.index
+    position, steps, index = session.position, session.steps, session.index
     allowed = len(session.allowed_ids())
     candidates = _candidates(session)
     first = max(0, index - STEPS_BEFORE)
@@ -134,16 +133,16 @@ def stepper_state(
     return {
         "box": box_text(session.text) if typed is None else typed,
         "rest": rest,
-        "ribbon": [_ribbon_step(number + 1, steps[number], place.position, index) for number in range(first, last)],
+        "ribbon": [_ribbon_step(number + 1, steps[number], position, index) for number in range(first, last)],
         "before": first,
         "after": len(steps) - last,
         "status": _status(session, reading, trouble),
-        "place": f"byte {place.position:,} · step {index:,} of {len(steps):,} · {allowed:,} tokens allowed",
+        "place": f"byte {position:,} · step {index:,} of {len(steps):,} · {allowed:,} tokens allowed",
         "next": describe_bytes(session.next_bytes()),
         "candidates": [{"id": c.token_id, "text": clip(str(c), 24), "stop": c.stop} for c in candidates],
         "more": f"{allowed - len(candidates):,}" if allowed > len(candidates) else "",
         "selected": None,
-        "can_back": place.position > 0 or place.stopped,
+        "can_back": session.place > Place(),
         "can_forward": index < len(steps),
         "running": running,
     }

@@ -5,11 +5,12 @@ Read on: `workbench/session.py`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import cast
 
 from kernels_core import CompiledGrammar, Grammar, GrammarMatcher
 from kernels_core.errors import GrammarError, TokenizerError
-from workbench.history import Place, Tape, Unit
+from workbench.history import Step, Tape, Unit
 from workbench.reading import Reading, StepError
 from workbench.tokenizers import Tokenizer
 
@@ -18,11 +19,12 @@ __all__ = [
     "as_unit",
     "bytes_of",
     "lay",
+    "play",
     "possible_bytes",
     "read_bytes",
     "report",
-    "shared_length",
     "single_bytes",
+    "take_token",
     "tokenise",
     "with_source",
 ]
@@ -31,25 +33,49 @@ Piece = tuple[bytes, int | None]
 """Bytes and the token that spells them, or None."""
 
 
+def take_token(matcher: GrammarMatcher, token_id: int) -> Step | None:
+    """Move `matcher` over a token; the step it was, or None, and nothing moved, where the mask forbids it.
+
+    A token is read byte by byte, so that one can stop inside it, unless its id matters: a stop token, or one that the
+    grammar names as a whole.
+    """
+    whole = matcher.fork()
+    if not whole.accept_token(token_id):
+        return None
+    info = matcher.compiled.tokenizer_info
+    data = bytes(info.decoded_vocab[token_id]) if whole.position > matcher.position else b""
+    spelt = matcher.fork()
+    if data and not whole.is_terminated() and spelt.accept_string(data) and spelt.set_number == whole.set_number:
+        read_bytes(matcher, data)
+        return Step(0, data, token_id)
+    matcher.accept_token(token_id)
+    return Step(0, data, token_id, whole=True, stop=bool(whole.is_terminated()))
+
+
 def lay(compiled: CompiledGrammar, pieces: list[Piece], note: str = "") -> tuple[Tape, Reading]:
     """Read `pieces` from the beginning as far as they go: the tape of what was read, and the fate of the text."""
-    data = b"".join(piece for piece, _ in pieces)
     matcher = GrammarMatcher(compiled)
-    read = read_bytes(matcher, data)
     tape = Tape()
     for piece, token_id in pieces:
-        if tape.end.position >= read:
+        step = None if token_id is None else take_token(matcher, token_id)
+        if step is None:  # bytes, or a token that dies inside
+            read = read_bytes(matcher, piece)
+            step = Step(0, piece[:read]) if read else None
+        if step is not None:
+            tape.append(step)
+        if step is None or len(step.data) < len(piece):
             break
-        tape.append(piece, token_id=token_id)
-    tape.cut(min(tape.end, Place(read)))
-    return tape, report(data, 0, read, matcher, note)
+    data = b"".join(piece for piece, _ in pieces)
+    return tape, report(data, 0, len(tape.data), matcher, note)
 
 
-def shared_length(one: bytes, other: bytes) -> int:
-    """How many bytes `one` and `other` begin with in common."""
-    if other.startswith(one):
-        return len(one)
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(other))
+def play(matcher: GrammarMatcher, steps: Iterable[Step]) -> None:
+    """Move `matcher` over steps that it is known to allow."""
+    for step in steps:
+        if step.whole:
+            matcher.accept_token(step.token_id)
+        else:
+            read_bytes(matcher, step.data)
 
 
 def single_bytes(data: bytes) -> list[Piece]:
@@ -89,19 +115,8 @@ def read_bytes(matcher: GrammarMatcher, data: bytes) -> int:
 
 
 def possible_bytes(matcher: GrammarMatcher) -> bytes:
-    """The bytes `matcher` can read next, ascending: those on the edges of the states it is in.
-
-    Read off the automata rather than tried out, so that looking does not touch the engine's counters.
-    """
-    if matcher.is_terminated():
-        return b""
-    compiled: CompiledGrammar = matcher.compiled
-    edges = compiled.state_table.byte_edges
-    found = bytearray(256)
-    for state, _frame, _counter in compiled.machine.set_items(matcher.set_number):
-        for low, high, _target in edges[state]:
-            found[low : high + 1] = b"\x01" * (high - low + 1)
-    return bytes(value for value in range(256) if found[value])
+    """The bytes `matcher` can read next, ascending."""
+    return bytes(value for low, high in matcher.possible_bytes() for value in range(low, high + 1))
 
 
 def bytes_of(text: str | bytes) -> bytes:

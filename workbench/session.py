@@ -19,7 +19,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
@@ -34,15 +34,15 @@ from kernels_core import (
 )
 from workbench.history import Place, Step, Tape, Unit
 from workbench.reader import (
-    Piece,
     as_unit,
     bytes_of,
     lay,
+    play,
     possible_bytes,
     read_bytes,
     report,
-    shared_length,
     single_bytes,
+    take_token,
     tokenise,
     with_source,
 )
@@ -91,7 +91,7 @@ class Session:
         self._compiled = self._compiler.compile_grammar(parsed)
         self._matcher = GrammarMatcher(self._compiled)
         self._tape = Tape()
-        self._place = Place(0)
+        self._place = Place()
         self._seen: dict[str, Any] = {}
         self._run: Run | None = None
         self._trace: Trace | None = None
@@ -146,13 +146,13 @@ class Session:
     @property
     def position(self) -> int:
         """Bytes read so far."""
-        return self._place.position
+        with self._lock:
+            return self._tape.position(self._place)
 
     @property
     def index(self) -> int:
         """Whole steps taken so far: the one number by which views are linked."""
-        with self._lock:
-            return self._tape.index(self._place)
+        return self._place.index
 
     @property
     def place(self) -> Place:
@@ -162,7 +162,7 @@ class Session:
     def text(self) -> bytes:
         """The bytes read so far."""
         with self._lock:
-            return self._tape.data[: self._place.position]
+            return self._tape.data[: self.position]
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -178,8 +178,9 @@ class Session:
 
     @property
     def is_terminated(self) -> bool:
-        """Whether the stop token was taken."""
-        return self._place.stopped
+        """Whether the text has ended: a stop token was taken."""
+        with self._lock:
+            return bool(self._matcher.is_terminated())
 
     @contextmanager
     def held(self) -> Iterator[Session]:
@@ -231,9 +232,12 @@ class Session:
         data = bytes_of(what)
         with self._lock:
             self._refuse_after_stop()
+            if not self._matcher.fork().accept_string(data):
+                reading = self.explain(data)
+                raise StepError(reading.message, reading)
             if data:
-                self._read_or_raise(data)
-                self._commit(data, None)
+                read_bytes(self._matcher, data)
+                self._commit(Step(0, data))
         if data:
             self._tell("place")
         return self
@@ -241,21 +245,16 @@ class Session:
     def step_token(self, token_id: int) -> Session:
         """Take one token of the vocabulary, the stop token included; `StepError` when the mask forbids it."""
         with self._lock:
-            data = self._token_bytes(token_id)
-            stop = token_id in self._matcher.stop_token_ids
+            self._token_bytes(token_id)
             self._refuse_after_stop()
-            if stop:
-                if not self._matcher.accept_token(token_id):
+            step = take_token(self._matcher, token_id)
+            if step is None:
+                if token_id in self._matcher.stop_token_ids:
                     raise StepError("the stop token is not allowed here: the text is not complete", self.explain(b""))
-            else:
-                probe = self._matcher.fork()
-                if not probe.accept_token(token_id):
-                    reading = self.explain(token_id)
-                    if reading.ok:
-                        raise StepError(f"token {token_id} is a control token or padding: a grammar never allows it")
-                    raise StepError(f"token {token_id}: {reading.message}", reading)
-                self._read_or_raise(data)
-            self._commit(b"" if stop else data, token_id, stop=stop)
+                reading = self.explain(token_id)
+                reason = "it is a control token or padding, not text" if reading.ok else reading.message
+                raise StepError(f"token {token_id}: {reason}", reading)
+            self._commit(step)
         self._tell("place")
         return self
 
@@ -302,15 +301,13 @@ class Session:
         Unlike `set_prefix`, a text the grammar refuses raises `StepError` and changes nothing.
         """
         if isinstance(prefix, (int, np.integer)):
-            end = self._tape.end.position
-            if not 0 <= prefix <= end:
-                raise IndexError(f"byte {prefix} is outside the history, which has {end} bytes")
-            self._move_to(lambda: Place(int(prefix)))
+            self._move_to(lambda: self._tape.place_at(int(prefix)))
             return self
         data = bytes_of(prefix)
         if self._tape.data.startswith(data):
-            self._move_to(lambda: Place(len(data)))
-            return self
+            with suppress(IndexError):  # inside a token that was taken whole
+                self._move_to(lambda: self._tape.place_at(len(data)))
+                return self
         with self._lock:
             tape, reading = lay(self._compiled, *tokenise(data, self._tokenizer))
             if not reading.ok:
@@ -356,17 +353,18 @@ class Session:
             if isinstance(what, (int, np.integer)):
                 data = self._token_bytes(int(what))
                 if what in self._matcher.stop_token_ids or what in self._tokenizer.info.special_token_ids:
-                    return self._explain_control(int(what), data)
+                    return self._explain_control(int(what), data, matcher)
             else:
                 data = bytes_of(what)
-            read = 0 if self._place.stopped else read_bytes(matcher, data)
-            return report(data, self._place.position, read, matcher)
+            read = 0 if matcher.is_terminated() else read_bytes(matcher, data)
+            return report(data, self.position, read, matcher)
 
-    def _explain_control(self, token_id: int, name: bytes) -> Reading:
-        """A stop token is read as no bytes where the text may end; every other control token dies at once."""
-        ends = token_id in self._matcher.stop_token_ids and self.is_completed and not self._place.stopped
-        note = "a stop token: it ends the text" if ends else "a control token, not text"
-        return report(b"" if ends else name or b"?", self._place.position, 0, self._matcher, note)
+    def _explain_control(self, token_id: int, name: bytes, matcher: GrammarMatcher) -> Reading:
+        """A control token is no text: it is taken where the text may end, or where the grammar names it by its id."""
+        taken = matcher.accept_token(token_id)
+        ends = "it ends the text" if matcher.is_terminated() else "the grammar names it here"
+        note = f"a control token: {ends}" if taken else "a control token, not text"
+        return report(b"" if taken else name or b"?", self.position, 0, matcher, note)
 
     # -- replacing the grammar and the tokenizer ---------------------------------------------------------------------
 
@@ -380,13 +378,10 @@ class Session:
         with self._lock:
             parsed, source = with_source(grammar, root_rule_name or self.grammar.ir.root)
             compiled = self._compiler.compile_grammar(parsed)
-            taken = self._tape.steps[: self._tape.index(self._place)]
-            pieces: list[Piece] = [(step.data, step.token_id) for step in taken if not step.stop]
-            pieces += single_bytes(self.text[sum(len(data) for data, _ in pieces) :])
-            tape, reading = lay(compiled, pieces)
+            taken = self._tape.between(Place(), self._place)
+            tape, reading = lay(compiled, [(step.data, step.token_id) for step in taken if not step.stop])
             self._compiled, self._source = compiled, source
-            self._matcher = GrammarMatcher(compiled)
-            self._arrive(tape)
+            self._arrive(tape, GrammarMatcher(compiled))
         self._tell("grammar")
         return reading
 
@@ -398,8 +393,7 @@ class Session:
             compiled = compiler.compile_grammar(self._compiled.grammar)
             tape, reading = lay(compiled, *tokenise(self.text, loaded))
             self._compiled, self._compiler, self._tokenizer = compiled, compiler, loaded
-            self._matcher = GrammarMatcher(compiled)
-            self._arrive(tape)
+            self._arrive(tape, GrammarMatcher(compiled))
         self._tell("tokenizer")
         return reading
 
@@ -522,7 +516,7 @@ class Session:
             vocab = info.decoded_vocab
             allowed = self.allowed_ids()
             # Stop tokens are allowed together, exactly where the text may end.
-            ending = sorted(stops) if self.is_completed and not self._place.stopped and not starting else []
+            ending = sorted(stops) if self.is_completed and not self.is_terminated and not starting else []
             chosen = [Candidate(i, bytes(vocab[i]), stop=True) for i in ending]
             for token_id in allowed:
                 if len(chosen) >= limit:
@@ -549,19 +543,13 @@ class Session:
     # -- within ------------------------------------------------------------------------------------------------------
 
     def _refuse_after_stop(self) -> None:
-        if self._place.stopped:
+        if self._matcher.is_terminated():
             raise StepError("the stop token was taken: nothing can follow; go back first")
 
-    def _read_or_raise(self, data: bytes) -> None:
-        """Move the matcher over all of `data`, or raise and leave it where it was."""
-        if not self._matcher.fork().accept_string(data):
-            reading = self.explain(data)
-            raise StepError(reading.message, reading)
-        read_bytes(self._matcher, data)
-
-    def _commit(self, data: bytes, token_id: int | None, *, stop: bool = False) -> None:
+    def _commit(self, step: Step) -> None:
+        """Lay a step that the matcher has just taken, in the place of what was undone."""
         self._tape.cut(self._place)
-        self._tape.append(data, token_id=token_id, stop=stop)
+        self._tape.append(step)
         self._place = self._tape.end
         self._seen.clear()
 
@@ -571,26 +559,24 @@ class Session:
             place = choose()
             if place is None or place == self._place:
                 return False
-            if self._place.stopped:
-                self._matcher.rollback(1)
-            if place.position < self._place.position:
-                self._matcher.rollback(self._place.position - place.position)
+            if place < self._place:
+                self._matcher.rollback(self._tape.units(self._place) - self._tape.units(place))
             else:
-                read_bytes(self._matcher, self._tape.data[self._place.position : place.position])
-            if place.stopped:
-                self._matcher.accept_token(self._tape.steps[-1].token_id)
+                play(self._matcher, self._tape.between(self._place, place))
             self._place = place
             self._seen.clear()
         self._tell("place")
         return True
 
-    def _arrive(self, tape: Tape) -> None:
-        """Stand at the end of `tape`, all of which the grammar is known to accept."""
-        data = tape.data
-        shared = shared_length(self._matcher.text, data)
-        self._matcher.rollback(self._matcher.num_steps - shared)
-        read_bytes(self._matcher, data[shared:])
-        self._tape, self._place = tape, tape.end
+    def _arrive(self, tape: Tape, matcher: GrammarMatcher | None = None) -> None:
+        """Stand at the end of `tape`, which the grammar allows, with a fresh matcher where there is one."""
+        shared = Place()
+        if matcher is None:
+            matcher = self._matcher
+            shared = min(self._tape.shared(tape), Place(self._place.index))
+            matcher.rollback(matcher.num_steps - tape.units(shared))
+        play(matcher, tape.between(shared, tape.end))
+        self._matcher, self._tape, self._place = matcher, tape, tape.end
         self._seen.clear()
 
     def _token_bytes(self, token_id: int) -> bytes:

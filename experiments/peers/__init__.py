@@ -1,7 +1,7 @@
 """Engines to measure, ours and others', behind one small interface (`base.py`).
 
 Each adapter is a module here that imports its engine when it is asked for; what is not installed is "not run".
-`pip install .[peers]` installs xgrammar and llguidance; outlines-core is measured when it happens to be there.
+`pip install '.[peers]'` installs them.
 """
 
 from __future__ import annotations

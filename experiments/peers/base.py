@@ -31,7 +31,8 @@ class Constraint(ABC):
     accept: takes a token id; a result that is not true means that the token was refused.
     bitmask: one row, int32, 1 = allowed, least significant bit first.
 
-    `fill` and `accept` may be other objects after a `reset`: fetch them again.
+    `fill` and `accept` may be other objects after a `reset`: fetch them again.  They are for as long as the constraint
+    lives: `fill` may know no more of `bitmask` than its address.
     """
 
     fill: Callable[[], object]

@@ -18,6 +18,7 @@ ENGINES: Final[Mapping[str, tuple[str, str]]] = {
     "ours": ("experiments.peers.ours", "Ours"),
     "xgrammar": ("experiments.peers.xgrammar_engine", "XGrammar"),
     "llguidance": ("experiments.peers.llguidance_engine", "LLGuidance"),
+    "outlines": ("experiments.peers.outlines_engine", "OutlinesCore"),
 }
 """Name -> module and class of its adapter."""
 
@@ -41,10 +42,8 @@ def open_engine(name: str, vocabulary: str) -> Engine:
             raise
         raise NotRunError(f"{name} is not installed ({error.name} is missing). Run: pip install '.[peers]'") from None
     engine: Engine = adapter(open_tokenizer(vocabulary))
-    try:
-        engine.compile_schema(WARM_UP).fill()
-    except NotRunError:
-        engine.compile_ebnf('root ::= "warm up"').fill()
+    warm = engine.compile_schema(WARM_UP)
+    warm.fill()
     gc.collect()
     gc.freeze()  # vocabularies are large and stay: the collections before each walk need not look at them
     return engine

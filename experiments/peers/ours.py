@@ -12,16 +12,24 @@ from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatch
 from kernels_core.errors import BudgetExceededError, GrammarError
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["OurConstraint", "Ours", "schema_grammar"]
+__all__ = ["OurConstraint", "Ours", "schema_grammar", "tag_grammar"]
 
 
 def schema_grammar(schema: str) -> Grammar:
-    """A `Grammar` from JSON Schema text; `NotRunError` while the engine has no such front-end."""
-    read = getattr(Grammar, "from_json_schema", None)
-    if read is None:
-        raise NotRunError("ours: the JSON Schema front-end is not built yet")
+    """A `Grammar` from JSON Schema text; `RefusedError` where the front-end refuses it."""
     try:
-        grammar: Grammar = read(schema)
+        return Grammar.from_json_schema(schema)
+    except (GrammarError, BudgetExceededError) as error:
+        raise RefusedError(str(error)) from error
+
+
+def tag_grammar(tag: str) -> Grammar:
+    """A `Grammar` from a structural tag in JSON; `NotRunError` while the engine has no such front-end."""
+    read = getattr(Grammar, "from_structural_tag", None)
+    if read is None:
+        raise NotRunError("ours: structural tags are not built yet")
+    try:
+        grammar: Grammar = read(tag)
     except (GrammarError, BudgetExceededError) as error:
         raise RefusedError(str(error)) from error
     return grammar
@@ -76,13 +84,7 @@ class Ours(Engine):
             raise RefusedError(str(error)) from error
 
     def compile_tools(self, tools: ToolSet) -> OurConstraint:
-        read = getattr(Grammar, "from_structural_tag", None)
-        if read is None:
-            raise NotRunError("ours: structural tags are not built yet")
-        try:
-            return self.compile(read(tools.as_tag()))
-        except GrammarError as error:
-            raise RefusedError(str(error)) from error
+        return self.compile(tag_grammar(tools.as_tag()))
 
     def compile(self, grammar: Grammar) -> OurConstraint:
         """A grammar that was read already."""

@@ -44,7 +44,12 @@ from kernels_core.options import Options
 
 __all__ = ["LoweredGrammar", "LoweredRule", "Position", "lower"]
 
-_WIDE_CLASS = 64  # code points; a loop over more than that is shared by a rule of its own instead of inlined
+# Code points.  A rule with a loop over more than that, whose end shows (a quoted string), stays a rule of its own: the
+# many tokens it accepts are then found once for all places that call it.  One that may go on where it could have ended
+# (the inside of a string) is spelt out even if it is large, else most tokens would be uncertain everywhere in it.
+_WIDE_CLASS = 64
+
+_SHARED_CLASS = 4  # byte sequences; a character class with more is shared inside a rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,41 +208,63 @@ class _Lowering:
                 continue
             body = self._ir.rules[name].body
             cost = self._cost(body)
-            if cost is None or cost > self._options.inline_limit:
+            if cost is None:
                 continue
             looped, width = self._class_widths(body)
-            if looped <= _WIDE_CLASS:
+            limit = self._options.inline_limit
+            if looped > _WIDE_CLASS:
+                limit = 8 * limit if self._ends_in_a_loop(body) else 0
+            if cost <= limit:
                 self._inline_cost[name] = cost
                 self._inline_width[name] = width
 
     def _cost(self, body: Node) -> int | None:
         """Edges `body` would take if spelt out here; None if it calls a rule that is not inlined."""
-        total = 0
-        stack: list[tuple[Node, int]] = [(body, 1)]
-        while stack:
-            node, times = stack.pop()
+
+        def combine(node: Node, below: list[int | None]) -> int | None:
             match node:
                 case Literal(value):
-                    total += times * len(value)
+                    return len(value)
                 case CharSet(ranges):
-                    total += times * sum(len(sequence) for sequence in utf8_sequences(ranges))
-                case ByteSet():
-                    total += times
-                case Seq(items) | Choice(items):
-                    stack += [(item, times) for item in items]
-                case Repeat(item, minimum, maximum):
-                    stack.append((item, times * max(1, minimum if maximum is None else maximum)))
+                    return sum(len(sequence) for sequence in utf8_sequences(ranges))
+                case Repeat():
+                    copies = _copies(node)
+                    if copies is None:
+                        return below[0]
+                    unrolled = None if below[0] is None else copies * below[0]
+                    # A counted rule is called: one edge.
+                    return unrolled if unrolled is not None and unrolled <= self._options.unroll_limit else 1
                 case RuleRef(name):
-                    if name not in self._inline_cost:
-                        return None
-                    total += times * self._inline_cost[name]
-                case TokenSet():
-                    total += times
+                    return self._inline_cost.get(name)
                 case TagDispatch():
                     return None
-            if total > self._options.inline_limit + self._options.unroll_limit:
-                return None if total > 1 << 20 else total
-        return total
+                case Seq() | Choice():
+                    known = [cost for cost in below if cost is not None]
+                    return sum(known) if len(known) == len(below) else None
+                case _:
+                    return 1
+
+        return fold(body, combine)
+
+    def _ends_in_a_loop(self, body: Node) -> bool:
+        """Whether a text of `body` may go on where it could have ended: `[a-z]*` may, a quoted string may not."""
+        stack = [body]
+        while stack:
+            match stack.pop():
+                case Seq(items):
+                    for item in reversed(items):
+                        stack.append(item)
+                        if not self._can_be_empty(item):
+                            break
+                case Choice(items):
+                    stack += items
+                case Repeat(item, _, maximum):
+                    if maximum is None or maximum > 1:
+                        return True
+                    stack.append(item)
+                case RuleRef(name):
+                    stack.append(self._ir.rules[name].body)
+        return False
 
     def _class_widths(self, body: Node) -> tuple[int, int]:
         """The widest character class inside a repetition of `body`, and the widest anywhere, in code points."""
@@ -269,6 +296,7 @@ class _Lowering:
         self._tag(fsm, fsm.final, Position(pending.source, pending.path, AFTER))
         stack = [(pending.body, fsm.start, fsm.final, pending.source, pending.path)]
         nodes = 0
+        inlined: dict[tuple[object, int], int] = {}  # entries of rules and classes, by the state they lead to
         while stack:
             nodes += 1
             if nodes % 256 == 0 and self._check is not None:
@@ -283,7 +311,16 @@ class _Lowering:
                     self._literal(fsm, value, source, target, rule, path)
                 case CharSet(ranges):
                     self._tag(fsm, source, Position(rule, path))
-                    for sequence in utf8_sequences(ranges):
+                    sequences = utf8_sequences(ranges)
+                    if len(sequences) > _SHARED_CLASS:
+                        # As for rules: a large class is spelt out once for each place it leads to.
+                        if (ranges, target) in inlined:
+                            fsm.epsilon(source, inlined[ranges, target])
+                            continue
+                        inlined[ranges, target] = fsm.state()
+                        fsm.epsilon(source, inlined[ranges, target])
+                        source = inlined[ranges, target]
+                    for sequence in sequences:
                         at = source
                         for low, high in sequence[:-1]:
                             state = fsm.state()
@@ -304,7 +341,11 @@ class _Lowering:
                         stack.append((item, source, target, rule, (*path, i)))
                 case RuleRef(name):
                     if name in self._inline_cost:
-                        stack.append((self._ir.rules[name].body, source, target, name, ()))
+                        # Spelt out once for each place it leads to: another call only has to get to its entry.
+                        if (name, target) not in inlined:
+                            inlined[name, target] = fsm.state()
+                            stack.append((self._ir.rules[name].body, inlined[name, target], target, name, ()))
+                        fsm.epsilon(source, inlined[name, target])
                         continue
                     self._tag(fsm, source, Position(rule, path))
                     fsm.call(source, self._rule_id(name), target)
@@ -410,18 +451,21 @@ class _Lowering:
         path: tuple[int, ...],
         stack: list[tuple[Node, int, int, str, tuple[int, ...]]],
     ) -> None:
-        automaton = DispatchAutomaton(node.tags, node.excludes)
+        automaton = DispatchAutomaton((*node.tags, *node.stops), node.excludes)
         states = [fsm.state() for _ in automaton.edges]
         fsm.epsilon(source, states[0])
         after = states[0] if node.loop else target
         for number, state in enumerate(states):
             self._tag(fsm, state, Position(rule, path))
-            if automaton.may_end[number]:
+            if automaton.may_end[number] and not node.stops:
                 fsm.epsilon(state, target)
             for low, high, other in automaton.edges[number]:
                 fsm.bytes(state, low, high, states[other])
             for tag in automaton.fired[number]:
-                stack.append((node.contents[tag], state, after, rule, (*path, tag)))
+                if tag < len(node.tags):
+                    stack.append((node.contents[tag], state, after, rule, (*path, tag)))
+                else:
+                    fsm.epsilon(state, target)
 
     def _unroll(
         self,
@@ -459,7 +503,7 @@ class _Lowering:
                 case RuleRef(name):
                     return name in self._nullable
                 case TagDispatch():
-                    return True
+                    return not node.stops
                 case _:
                     return False
 
@@ -476,3 +520,10 @@ class _Lowering:
         if number == len(self._positions):
             self._positions.append(position)
         fsm.tag(state, number)
+
+
+def _copies(node: Repeat) -> int | None:
+    """How many copies of its item spell a counted repetition out; None where a loop or an option does it."""
+    if node.maximum is None:
+        return None if node.minimum <= 1 else node.minimum + 1
+    return None if node.maximum <= 1 else node.maximum

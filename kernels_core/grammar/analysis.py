@@ -13,6 +13,7 @@ Read on: `nodes.py` (normal form of one node), `grammar.py` (who calls this).
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from ..errors import GrammarError
 from .ir import (
@@ -30,6 +31,7 @@ from .ir import (
     RuleRef,
     Seq,
     TagDispatch,
+    TokenSet,
     children,
     walk,
 )
@@ -164,10 +166,12 @@ def _derivable(ir: GrammarIR, holds: Callable[[Node], bool]) -> frozenset[str]:
             needed.append(len(node.items) if isinstance(node, Seq) else 1)
             if isinstance(node, RuleRef):
                 waiting[node.name].append(here)
-            elif isinstance(node, TagDispatch) or (
-                isinstance(node, Repeat) and (node.minimum == 0 or node.maximum == 0)
-            ):
-                true_nodes.append(here)  # free text may be empty
+            elif isinstance(node, TagDispatch):
+                if not node.stops or holds(node):
+                    true_nodes.append(here)  # free text may be empty; before a stop string it is some text
+                continue
+            elif isinstance(node, Repeat) and (node.minimum == 0 or node.maximum == 0):
+                true_nodes.append(here)
                 continue
             below = children(node)
             if not below and not isinstance(node, RuleRef | Seq | Choice) and holds(node):
@@ -243,6 +247,16 @@ def _problem(node: Node, ir: GrammarIR) -> str | None:
         case Repeat(_, minimum, maximum):
             if not 0 <= minimum <= MAX_REPEAT or not (maximum is None or minimum <= maximum <= MAX_REPEAT):
                 return f"repeat bounds {minimum}..{maximum} are not within 0 <= minimum <= maximum <= {MAX_REPEAT:,}"
+        case TagDispatch(tags, contents, _, excludes, stops):
+            if len(tags) != len(contents):
+                return f"{len(tags)} tags, but {len(contents)} contents"
+            if b"" in (*tags, *excludes, *stops):
+                return "an empty tag, exclude or stop string"
+        case TokenSet(ids):
+            if any(one >= other for one, other in pairwise(ids)) or (ids and ids[0] < 0):
+                return "token ids are not distinct, ascending and at least 0"
+            if not ids and not node.negated:
+                return "a set of no tokens; write Never()"
     return None
 
 

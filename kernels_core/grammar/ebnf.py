@@ -1,4 +1,4 @@
-r"""EBNF text to IR: one compiled regular expression cuts tokens, one loop with its own stack builds nodes.
+r"""EBNF text to IR: `lexer.py` cuts tokens, one loop with its own stack builds nodes.
 
 The dialect is XGrammar's, with a few additions (marked +):
 
@@ -12,11 +12,15 @@ The dialect is XGrammar's, with a few additions (marked +):
 - + `b"..."`, `b'...'`, `b[...]`, `b[^...]`: raw bytes.  ASCII characters and escapes only, `\xHH` is one byte and
   has exactly two digits.  The `b` touches the quote or bracket; a rule called `b` needs a blank there.
 
-Lookahead `(= ...)`, macros such as `TagDispatch(...)` and rule attributes `name[...] ::= ...` are recognised and
-refused by name.  Nothing may be nested deeper than `MAX_NESTING` groups.
+- `(= ...)` at the end of a rule: a lookahead, which is read and then forgotten.  Elsewhere it is a hint for faster
+  masks that nothing checks; here masks are exact without it, and what it says is no part of the language.
+- `name(...)`: macros, see `macros.py`.  A rule of that name comes first.
+- + as in llama.cpp's GBNF: an alternative may be empty, and `.` is any code point unless a rule is called so.
 
-Read on: `escapes.py` (what stands between quotes and brackets), `nodes.py` (normal form), `analysis.py` (what is
-checked after parsing), `printer.py` (the way back).
+Rule attributes `name[...] ::= ...` are refused by name.  Nothing may be nested deeper than `MAX_NESTING` groups.
+
+Read on: `lexer.py`, `escapes.py` (what stands between quotes and brackets), `macros.py`, `nodes.py` (normal form),
+`analysis.py` (what is checked after parsing), `printer.py` (the way back).
 """
 
 from __future__ import annotations
@@ -24,32 +28,18 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-from ..errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
-from . import escapes, nodes
+from ..errors import GrammarError, UnsupportedFeatureError
+from . import charset, escapes, nodes
 from .analysis import MAX_NESTING
 from .ir import GrammarIR, Node, Rule, RuleRef, Span
+from .lexer import Tokens
+from .macros import Dispatch, call
 from .names import MACROS, RESERVED, undefined
 
 __all__ = ["parse_ebnf"]
 
-# The lexer never fails: what fits nothing is a one-character "bad" token, which ends the cutting (so that a long run
-# of unclosed brackets costs linear time) and is reported if the parser gets that far.
-_TOKEN = re.compile(
-    r"""
-      (?P<blank>  (?: [ \t\r\n\ufeff]++ | \#[^\n]*+ )++ )
-    | (?P<bytes>  b(?: "[^"\\\n]*+(?:\\.[^"\\\n]*+)*+" | '[^'\\\n]*+(?:\\.[^'\\\n]*+)*+' ) )
-    | (?P<byteset> b\[[^\]\\\n]*+(?:\\.[^\]\\\n]*+)*+\] )
-    | (?P<name>   [A-Za-z_.\-][A-Za-z0-9_.\-]*+ )
-    | (?P<string> "[^"\\\n]*+(?:\\.[^"\\\n]*+)*+" | '[^'\\\n]*+(?:\\.[^'\\\n]*+)*+' )
-    | (?P<set>    \[[^\]\\\n]*+(?:\\.[^\]\\\n]*+)*+\] )
-    | (?P<count>  \{\s*+(?: [0-9]++\s*+(?: ,\s*+(?: -1 | [0-9]*+ )\s*+ )?+ | ,\s*+[0-9]++\s*+ )\} )
-    | (?P<define> ::= )
-    | (?P<ahead>  \(= )
-    | (?P<op>     [|()*+?] )
-    | (?P<bad>    . )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+_ATTRIBUTE = re.compile(r"\s*+([A-Za-z_]\w*+)")
+_ATTRIBUTES = ("capture", "lazy", "max_chars", "max_tokens", "stop_capture", "temperature")
 _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
@@ -65,42 +55,24 @@ def parse_ebnf(source: str, root: str = "root") -> GrammarIR:
 class _Group:
     """An open group: the alternatives that are finished, the items of the current one, and where it began."""
 
-    __slots__ = ("alternatives", "items", "start")
+    __slots__ = ("alternatives", "dispatch", "is_lookahead", "items", "start")
 
-    def __init__(self, start: int) -> None:
+    def __init__(self, start: int, dispatch: Dispatch | None = None, *, is_lookahead: bool = False) -> None:
         self.start = start
+        self.dispatch = dispatch  # the call whose content this is
+        self.is_lookahead = is_lookahead
         self.alternatives: list[Node] = []
         self.items: list[Node] = []
 
 
-class _Parser:
+class _Parser(Tokens):
     def __init__(self, source: str) -> None:
-        self.source = source
-        self.kinds: list[str] = []
-        self.starts: list[int] = []
-        self.ends: list[int] = []
-        for match in _TOKEN.finditer(source):
-            kind = match.lastgroup or "bad"
-            if kind != "blank":
-                # Operators are told apart by their own character, everything else by the group's name.
-                self.kinds.append(match.group() if kind == "op" else kind)
-                self.starts.append(match.start())
-                self.ends.append(match.end())
-                if kind == "bad":
-                    break
-        # With a bad token the rules after it are unknown, so an undefined name is no news: the bad token is.
-        self.cut_short = self.kinds[-1:] == ["bad"]
-        # Three end marks, so that looking two tokens ahead needs no test.
-        self.kinds += ["end"] * 3
-        self.starts += [len(source)] * 3
-        self.ends += [len(source)] * 3
+        super().__init__(source)
         self.defined = {
-            self._text(head) for i, kind in enumerate(self.kinds) if kind == "define" and (head := self._head(i)) >= 0
+            self.text(head) for i, kind in enumerate(self.kinds) if kind == "define" and (head := self._head(i)) >= 0
         }
-
-    def _text(self, i: int) -> str:
-        """The token's text; a byte set in front of `::=` is a rule called b with attributes."""
-        return "b" if self.kinds[i] == "byteset" else self.source[self.starts[i] : self.ends[i]]
+        self.added: list[tuple[str, Node]] = []  # rules that macros made
+        self.taken = set(self.defined)
 
     def _head(self, define: int) -> int:
         """Index of the rule name that belongs to the `::=` at `define`, or -1."""
@@ -116,21 +88,20 @@ class _Parser:
             return after == "define" or (after == "set" and kinds[i + 2] == "define")
         return kinds[i] == "byteset" and after == "define"
 
-    def fail(self, reason: str, offset: int) -> NoReturn:
-        raise GrammarSyntaxError(reason, self.source, offset)
-
     def grammar(self, root: str) -> GrammarIR:
         rules: dict[str, Rule] = {}
         i = 0
         while self.kinds[i] != "end":
             if not self._is_head(i):
                 self._expected_rule(i)
-            name = self._text(i)
+            name = self.text(i)
             start = self.starts[i]
             self._check_head(i, name, rules)
             first = i + 2
             body, i = self._body(first, name)
             rules[name] = Rule(name, body, span=Span(start, self.ends[i - 1]))
+        for name, body in self.added:
+            rules[name] = Rule(name, body)
         if not rules:
             self.fail(f'a grammar needs at least one rule, such as: {root} ::= "text"', 0)
         if root not in rules:
@@ -140,7 +111,7 @@ class _Parser:
     def _expected_rule(self, i: int) -> NoReturn:
         start = self.starts[i]
         if self.kinds[i] == "name":
-            self.fail(f'expected "::=" after the rule name {self._text(i)!r}', self.ends[i])
+            self.fail(f'expected "::=" after the rule name {self.text(i)!r}', self.ends[i])
         self.fail(f"expected a rule, as in: name ::= body; found {self.source[start]!r}", start)
 
     def _check_head(self, i: int, name: str, rules: dict[str, Rule]) -> None:
@@ -150,12 +121,21 @@ class _Parser:
         if name in RESERVED:
             self.fail(f"{name!r} is reserved and cannot name a rule", start)
         if self.kinds[i] == "byteset" or self.kinds[i + 1] == "set":
-            offset = start + 1 if self.kinds[i] == "byteset" else self.starts[i + 1]
-            raise UnsupportedFeatureError("rule attributes are not supported yet", self.source, offset)
+            self._refuse_attributes(start + 1 if self.kinds[i] == "byteset" else self.starts[i + 1])
         if name in rules:
             first = rules[name].span
             line = self.source.count("\n", 0, first.start) + 1 if first else 0
             raise GrammarError(f"the rule {name!r} is already defined on line {line}", self.source, start)
+
+    def _refuse_attributes(self, opening: int) -> NoReturn:
+        """Attributes change what a generation is, not only what a text is: none of them may be ignored."""
+        name = _ATTRIBUTE.match(self.source, opening + 1)
+        if name is None:
+            self.fail("an attribute's name is expected here, as in rule[lazy] ::= ...", opening)
+        if name.group(1) not in _ATTRIBUTES:
+            self.fail(f"there is no attribute {name.group(1)!r}; there are {', '.join(_ATTRIBUTES)}", name.start(1))
+        reason = f"the rule attribute {name.group(1)!r} is not supported"
+        raise UnsupportedFeatureError(reason, self.source, name.start(1))
 
     def _body(self, i: int, rule: str) -> tuple[Node, int]:
         """The body that begins at token `i`; returns it and the index of the first token after it."""
@@ -167,6 +147,17 @@ class _Parser:
             kind = kinds[i]
             start = starts[i]
             if kind == "name" and not self._is_head(i):
+                if self.kinds[i + 1] == "(" and self.text(i) in MACROS and self.text(i) not in self.defined:
+                    if self.text(i) in ("TagDispatch", "TokenTagDispatch"):
+                        dispatch = Dispatch(self, i)
+                        i, more = dispatch.first(i + 2)
+                        group = self._resume(dispatch, group, outer, i, more)
+                    else:
+                        node, i, added = call(self, i, self.taken)
+                        group.items.append(node)
+                        self.added += added
+                    quantified = False
+                    continue
                 group.items.append(self._reference(i))
             elif kind == "string":
                 group.items.append(self._string(i))
@@ -184,11 +175,26 @@ class _Parser:
                 if not outer:
                     self.fail('")" without its "("', start)
                 group, closed = outer.pop(), group
-                if closed.alternatives or closed.items:
+                if closed.dispatch is not None:
+                    group, i = self._close_content(closed, group, outer, i, rule)
+                    quantified = False
+                    continue
+                if closed.is_lookahead:
+                    self._close_alternative(closed, i, rule)
+                    if kinds[i + 1] != "end" and not self._is_head(i + 1):
+                        self.fail("a lookahead (= ...) is the last thing of its rule", closed.start)
+                elif closed.alternatives or closed.items:
                     self._close_alternative(closed, i, rule)
                     group.items.append(nodes.choice(closed.alternatives, Span(closed.start, ends[i])))
                 else:
                     group.items.append(nodes.seq((), Span(closed.start, ends[i])))
+            elif kind == "ahead":
+                if outer:
+                    self.fail("a lookahead (= ...) is the last thing of its rule, in no group", start)
+                outer.append(group)
+                group = _Group(start, is_lookahead=True)
+            elif kind == "," and group.dispatch is not None and kinds[i + 1] == ")":
+                pass  # the closing parenthesis follows
             elif kind in _QUANTIFIERS or kind == "count":
                 if not group.items:
                     self.fail("nothing to repeat here", start)
@@ -202,7 +208,7 @@ class _Parser:
                 group.items.append(self._raw(i))
             elif kind == "end" or self._is_head(i):
                 if outer:
-                    self.fail('"(" is never closed', group.start)
+                    self.fail('"(" is never closed', group.dispatch.start if group.dispatch else group.start)
                 self._close_alternative(group, i, rule)
                 return nodes.choice(group.alternatives, Span(group.start, ends[i - 1])), i
             else:
@@ -213,27 +219,47 @@ class _Parser:
     def _close_alternative(self, group: _Group, i: int, rule: str) -> None:
         items = group.items
         if not items:
-            if not group.alternatives and self.kinds[i] not in "|)":
+            if not group.alternatives and self.kinds[i] not in ("|", ")", ","):
                 self.fail(f'the rule {rule!r} has no body; write "" for the empty string', self.ends[i - 1])
-            offset = self.starts[i] if self.kinds[i] in "|)" else self.ends[i - 1]
-            self.fail('an alternative is empty; write "" for the empty string', offset)
+            if not group.alternatives and self.kinds[i] != "|":
+                self.fail("something is missing here", self.starts[i])
+            group.alternatives.append(nodes.seq((), Span(self.starts[i], self.starts[i])))
+            return
         first, last = items[0].span, items[-1].span
         span = Span(first.start, last.end) if first and last else None
         group.alternatives.append(nodes.seq(items, span))
         group.items = []
 
+    def _resume(self, dispatch: Dispatch, group: _Group, outer: list[_Group], i: int, more: bool) -> _Group:
+        """The group to go on with at token `i`: a content of `dispatch`, or the one the finished call stands in."""
+        if not more:
+            group.items.append(dispatch.node(self.ends[i - 1]))
+            return group
+        if len(outer) == MAX_NESTING:
+            self.fail(f"groups are nested deeper than {MAX_NESTING:,}", self.starts[i])
+        outer.append(group)
+        return _Group(self.starts[i], dispatch)
+
+    def _close_content(
+        self, closed: _Group, group: _Group, outer: list[_Group], i: int, rule: str
+    ) -> tuple[_Group, int]:
+        assert closed.dispatch is not None
+        self._close_alternative(closed, i, rule)
+        content = nodes.choice(closed.alternatives, Span(closed.start, self.ends[i - 1]))
+        i, more = closed.dispatch.content(content, i)
+        return self._resume(closed.dispatch, group, outer, i, more), i
+
     def _reference(self, i: int) -> Node:
-        name, start, end = self._text(i), self.starts[i], self.ends[i]
+        name, start, end = self.text(i), self.starts[i], self.ends[i]
         if name in self.defined:
             return RuleRef(name, span=Span(start, end))
-        if name in MACROS and self.kinds[i + 1] == "(":
-            raise UnsupportedFeatureError(f"the macro {name}(...) is not supported yet", self.source, start)
+        if name == ".":
+            return nodes.char_set(charset.ALL, Span(start, end))
         if name in RESERVED:
             self.fail(f"{name!r} is reserved and cannot stand in a body", start)
         if self.cut_short:
             return RuleRef(name, span=Span(start, end))
-        hint = "; any character is written [^]" if name == "." else ""
-        raise GrammarError(undefined(name, self.defined) + hint, self.source, start)
+        raise GrammarError(undefined(name, self.defined), self.source, start)
 
     def _string(self, i: int) -> Node:
         start, end = self.starts[i], self.ends[i]
@@ -256,8 +282,6 @@ class _Parser:
         start = self.starts[i]
         character = self.source[start]
         match self.kinds[i]:
-            case "ahead":
-                raise UnsupportedFeatureError("lookahead (= ...) is not supported yet", self.source, start)
             case "define":
                 self.fail('"::=" without a rule name in front of it', start)
         match character:

@@ -32,6 +32,8 @@ _SIMPLE = {
     "v": 0x0B,
     "0": 0x00,
     "e": 0x1B,
+    "[": 0x5B,
+    "]": 0x5D,
 }
 _IN_CLASS = _SIMPLE | {character: ord(character) for character in "^$.*+()[]{}|-"}
 _SETS = {"d": charset.DIGIT, "w": charset.WORD, "s": charset.SPACE}

@@ -5,11 +5,11 @@ Read on: `ebnf.py` and `regex.py` (text to IR), `analysis.py` (what every `Gramm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..errors import GrammarError, SchemaProblem
+from ..errors import GrammarError, InvalidStructuralTagError, SchemaProblem
 from . import analysis, nodes
 from .ebnf import parse_ebnf
 from .ir import GrammarIR, Node, Rule, RuleRef
@@ -20,6 +20,7 @@ from .regex import parse_regex
 
 if TYPE_CHECKING:
     from .json_schema import SchemaOptions
+    from .structural_tag.tokens import Vocabulary
 
 __all__ = ["Grammar"]
 
@@ -123,6 +124,26 @@ class Grammar:
         text = schema_text(schema if isinstance(schema, str) else loaded)
         return _from_json_schema(text, options, dict(resources or {}), loaded)
 
+    @classmethod
+    def from_structural_tag(
+        cls, tag: Any, triggers: Sequence[str] | None = None, *, tokenizer_info: Vocabulary | None = None
+    ) -> Grammar:
+        """The texts of a structural tag: a dict or JSON text, or a list of older items with their `triggers`.
+
+        Tokens that are given by their text are looked up in `tokenizer_info`, a `TokenizerInfo`.
+
+        Raises `InvalidStructuralTagError`, and what the formats inside raise, each with the JSON pointer of the fault.
+        """
+        from .json_schema import schema_text
+        from .structural_tag import load_structural_tag
+
+        loaded = load_structural_tag(tag, triggers)
+        try:
+            text = schema_text(loaded)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidStructuralTagError(f"this is not JSON: {error}", "#") from None
+        return _from_structural_tag(text, tokenizer_info, loaded)
+
     @staticmethod
     def concat(*grammars: Grammar) -> Grammar:
         """Texts that are a text of each grammar, one after the other."""
@@ -187,10 +208,19 @@ def _from_json_schema(text: str, options: SchemaOptions, resources: dict[str, An
     from .json_schema import compile_schema, load_schema
 
     compiled = compile_schema(load_schema(text) if loaded is None else loaded, text, options, resources)
-    recipe = (_from_json_schema, (text, options, resources))
-    grammar = Grammar._made(compiled.ir, "JSON Schema", recipe)
-    grammar._warnings = compiled.warnings
-    return grammar
+    self = Grammar.__new__(Grammar)
+    self._ir = compiled.ir
+    self._source = text
+    self._recipe = (_from_json_schema, (text, options, resources))
+    self._warnings = compiled.warnings
+    return self
+
+
+def _from_structural_tag(text: str, tokenizer_info: Vocabulary | None, loaded: Any = None) -> Grammar:
+    from .structural_tag import load_structural_tag, structural_tag_rules
+
+    ir = structural_tag_rules(load_structural_tag(text) if loaded is None else loaded, text, tokenizer_info)
+    return Grammar._made(ir, "structural tag", (_from_structural_tag, (text, tokenizer_info)))
 
 
 def _require_text(text: object, method: str) -> None:

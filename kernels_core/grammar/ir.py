@@ -145,13 +145,17 @@ class TagDispatch:
     `loop` free text goes on after a tag's content, without it everything ends there.  The text may end wherever free
     text may, also in the middle of what might become a tag.
 
-    `tags` and `excludes` are non-empty byte strings; equal tags are one union.
+    With `stops` free text may not just end: a stop string, found the way tags are, is the last thing of the text, so
+    that `f S` holds its first stop string at its end.  (Without `loop`, a tag's content ends the text as before.)
+
+    `tags`, `excludes` and `stops` are non-empty byte strings; equal tags are one union.
     """
 
     tags: tuple[bytes, ...]
     contents: tuple[Node, ...]
     loop: bool = True
     excludes: tuple[bytes, ...] = ()
+    stops: tuple[bytes, ...] = ()
     span: Span | None = _span()
 
 

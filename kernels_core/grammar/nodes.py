@@ -30,6 +30,7 @@ from .ir import (
     Seq,
     Span,
     TagDispatch,
+    TokenSet,
     children,
 )
 
@@ -44,6 +45,8 @@ __all__ = [
     "repeat",
     "seq",
     "tag_dispatch",
+    "token_dispatch",
+    "token_set",
 ]
 
 T = TypeVar("T")
@@ -202,6 +205,8 @@ def tag_dispatch(
     loop: bool,
     excludes: tuple[bytes, ...],
     span: Span | None = None,
+    *,
+    stops: tuple[bytes, ...] = (),
 ) -> Node:
     """Free text with tags.  A tag whose content matches nothing can never be passed: it becomes an exclude."""
     dead = tuple(tag for tag, content in zip(tags, contents, strict=True) if isinstance(content, Never))
@@ -212,8 +217,26 @@ def tag_dispatch(
         tuple(content for _, content in alive),
         loop,
         tuple(sorted({*excludes, *(tag for tag in dead if tag not in living)})),
+        tuple(sorted(set(stops))),
         span=span,
     )
+
+
+def token_set(ids: Iterable[int], negated: bool = False, span: Span | None = None) -> Node:
+    """One token out of `ids`, or with `negated` one that is not in it."""
+    ids = tuple(sorted(set(ids)))
+    return TokenSet(ids, negated, span=span) if ids or negated else Never(span=span)
+
+
+def token_dispatch(switches: Iterable[Node], watched: Iterable[int], loop: bool, span: Span | None = None) -> Node:
+    """Free tokens, none of `watched`, and `switches` between them (each begins with a watched token).
+
+    Without `loop` a switch is the end.
+    """
+    free = token_set(watched, negated=True)
+    if loop:
+        return repeat(choice((free, *switches)), 0, None, span)
+    return seq((repeat(free, 0, None), repeat(choice(switches), 0, 1)), span)
 
 
 def rebuild(node: Node, below: list[Node]) -> Node:
@@ -226,7 +249,7 @@ def rebuild(node: Node, below: list[Node]) -> Node:
         case Repeat(_, minimum, maximum):
             return repeat(below[0], minimum, maximum, node.span)
         case TagDispatch():
-            return tag_dispatch(node.tags, tuple(below), node.loop, node.excludes, node.span)
+            return tag_dispatch(node.tags, tuple(below), node.loop, node.excludes, node.span, stops=node.stops)
         case Literal(value):
             return node if value else Empty(span=node.span)
         case CharSet(ranges):

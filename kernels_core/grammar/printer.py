@@ -92,13 +92,14 @@ def _combine(node: Node, below: list[_Printed]) -> _Printed:
             return _grouped(below[0], _ATOM) + _quantifier(minimum, maximum), _SUFFIXED
         case TokenSet(ids, negated):
             return f"{'ExcludeToken' if negated else 'Token'}({', '.join(map(str, ids))})", _ATOM
-        case TagDispatch(tags, _, loop, excludes):
+        case TagDispatch(tags, _, loop, excludes, stops):
             arguments = [f"({_literal(tag)}, {item})" for tag, (item, _) in zip(tags, below, strict=True)]
             if not loop:
                 arguments.append("loop_after_dispatch=false")
-            if excludes:
-                spelt = ", ".join(_literal(text) for text in excludes)
-                arguments.append(f"excludes=({spelt}{',' if len(excludes) == 1 else ''})")
+            for name, strings in (("excludes", excludes), ("stops", stops)):
+                if strings:
+                    spelt = ", ".join(map(_literal, strings))
+                    arguments.append(f"{name}=({spelt}{',' if len(strings) == 1 else ''})")
             return f"TagDispatch({', '.join(arguments)})", _ATOM
     raise TypeError(f"not an IR node: {node!r}")
 

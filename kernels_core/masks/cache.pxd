@@ -16,9 +16,8 @@ cdef struct MaskRec:
     uint64_t hash
     uint32_t* words      # one bit an id; NULL for a sparse mask.  Stop tokens' bits are 0, the matcher sets them
     int32_t* ids         # the allowed ids of a sparse mask, ascending
-    int32_t count        # length of `ids`, -1 for a dense mask
+    int32_t population   # how many tokens are allowed
     int32_t number
-    int32_t empty        # no token at all is allowed
 
 
 cdef class MaskCache:

@@ -22,7 +22,7 @@ def grammar(body: Node) -> Grammar:
 
 def matches(node: TagDispatch, text: bytes) -> bool:
     """The definition: `f1 T1 r1 ... fn`, tried in every way.  Contents are literals."""
-    patterns = {*node.tags, *node.excludes}
+    patterns = {*node.tags, *node.excludes, *node.stops}
     contents = [content.value if isinstance(content, Literal) else b"" for content in node.contents]
 
     def clean(begin: int, inner: int, end: int, last: int) -> bool:
@@ -34,8 +34,12 @@ def matches(node: TagDispatch, text: bytes) -> bool:
         )
 
     def rest(begin: int) -> bool:
-        if clean(begin, len(text), len(text), len(text)):
+        if not node.stops and clean(begin, len(text), len(text), len(text)):
             return True
+        for stop in node.stops:
+            at = len(text) - len(stop)
+            if begin <= at and text[at:] == stop and clean(begin, at, len(text), len(text) - 1):
+                return True
         for at in range(begin, len(text)):
             for tag, content in zip(node.tags, contents, strict=True):
                 end = at + len(tag)
@@ -59,7 +63,8 @@ def dispatches(draw: st.DrawFn) -> TagDispatch:
     tags = draw(st.lists(words, max_size=3))
     contents = tuple(literal(draw(st.text("abc", max_size=2)).encode()) for _ in tags)
     excludes = draw(st.lists(words, max_size=2, unique=True))
-    return TagDispatch(tuple(tags), contents, draw(st.booleans()), tuple(sorted(excludes)))
+    stops = draw(st.lists(words, max_size=2, unique=True))
+    return TagDispatch(tuple(tags), contents, draw(st.booleans()), tuple(sorted(excludes)), tuple(sorted(stops)))
 
 
 @settings(max_examples=60, deadline=None)

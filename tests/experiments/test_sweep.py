@@ -21,7 +21,7 @@ from experiments.workers import WorkerExecutor, make_executor
 from tests.experiments import trials
 
 ROOT = Path(__file__).resolve().parents[2]
-TIMED = ["seconds", "started", "load"]
+OF_THE_MOMENT = ["seconds", "started", "load", "git"]
 GRID: list[Params] = [{"x": x} for x in range(6)]
 
 
@@ -44,7 +44,7 @@ def test_a_rerun_runs_only_what_is_missing(ledger: Ledger, tmp_path: Path) -> No
 def test_serial_and_processes_give_equal_frames(tmp_path: Path) -> None:
     def frame(name: str, executor: Executor | None) -> pd.DataFrame:
         with Ledger(tmp_path / name) as book:
-            return run_sweep(trials.square, GRID, ledger=book, sweep="s", executor=executor).drop(columns=TIMED)
+            return run_sweep(trials.square, GRID, ledger=book, sweep="s", executor=executor).drop(columns=OF_THE_MOMENT)
 
     serial = frame("serial", None)
     with WorkerExecutor(2) as workers:
@@ -144,10 +144,11 @@ def test_executors_by_name() -> None:
 
 def test_dask_runs_the_same_sweep(ledger: Ledger) -> None:
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
-    ) as cluster:
-        executor = make_executor(f"dask:{cluster.scheduler_address}")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+        ) as cluster,
+        make_executor(f"dask:{cluster.scheduler_address}") as executor,
+    ):
         frame = run_sweep(trials.square, GRID, ledger=ledger, sweep="s", executor=executor)
-        executor.shutdown()
     assert list(frame["square"]) == [0, 1, 4, 9, 16, 25]

@@ -1,6 +1,10 @@
 """EBNF text to IR: each construct of the dialect, its spans, and languages as the reference recogniser sees them."""
 
+from itertools import product
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kernels_core.grammar import Grammar
 from kernels_core.grammar.ebnf import parse_ebnf
@@ -16,6 +20,8 @@ from kernels_core.grammar.ir import (
     RuleRef,
     Seq,
     Span,
+    TagDispatch,
+    TokenSet,
     walk,
 )
 from tests.reference import Recogniser
@@ -95,6 +101,32 @@ A, B = Literal(b"a"), Literal(b"b")
         ("[#]", Literal(b"#")),
         ('"# no comment"', Literal(b"# no comment")),
         ('"a"#"b"', A),
+        ('| "a"', Repeat(A, 0, 1)),
+        ('"b" ("a" |)', Seq((B, Repeat(A, 0, 1)))),
+        (".", CharSet(((0, 0x10FFFF),))),
+        (r'"\[\]"', Literal(b"[]")),
+        ('"a" | "b" (= "a" | root)', Choice((A, B))),
+        ("TagDispatch()", TagDispatch((), ())),
+        (
+            "TagDispatch(('a', root), ('a', \"b\" | \"a\",), loop_after_dispatch=false, excludes=('y', 'x',))",
+            TagDispatch((b"a", b"a"), (RuleRef("root"), Choice((B, A))), False, (b"x", b"y")),
+        ),
+        (r'TagDispatch((b"\xff", "b"), stops=("x"))', TagDispatch((b"\xff",), (B,), stops=(b"x",))),
+        ('TagDispatch(("a", TagDispatch(("b", ""))))', TagDispatch((b"a",), (TagDispatch((b"b",), (Empty(),)),))),
+        ("Token(3, 1, 3)", TokenSet((1, 3))),
+        ("ExcludeToken(7)", TokenSet((7,), True)),
+        ("ExcludeToken()", TokenSet((), True)),
+        ("Token(1)+", Repeat(TokenSet((1,)), 1, None)),
+        (
+            'TokenTagDispatch((1, "a"), excludes=(0,))',
+            Repeat(Choice((TokenSet((0, 1), True), Seq((TokenSet((1,)), A)))), 0, None),
+        ),
+        (
+            'TokenTagDispatch((1, "a"), loop_after_dispatch=false)',
+            Seq((Repeat(TokenSet((1,), True), 0, None), Repeat(Seq((TokenSet((1,)), A)), 0, 1))),
+        ),
+        ('Regex("a|b")', Choice((A, B))),
+        (r'Regex("\\\\", flags="i") "a"', Literal(b"\\a")),
     ],
 )
 def test_constructs(text: str, expected: Node) -> None:
@@ -171,6 +203,12 @@ def slice_of(span: Span | None) -> slice:
         ('root ::= root "+" root | [0-9]', ["1", "1+2", "1+2+3"], ["", "+", "1+"]),
         ("root ::= 'a' other | ''\nother ::= root 'b'", ["", "ab", "aabb"], ["a", "aab", "abb"]),
         (r'root ::= b[\xc3] b[\xa9-\xaa] "!"', ["é!", "ê!"], ["è!", "é"]),
+        (
+            'root ::= "a" Substring("ab", "c", "ab", "d") ',
+            ["a", "aabcabd", "acab", "aab", "abd"[:1]],
+            ["ad" * 2, "aabd!"],
+        ),
+        ('root ::= Substring() Substring("")', [""], ["a"]),
         ("root ::= [^a]", ["b", "é", "\n", "😀"], ["a", "", "bb"]),
     ],
 )
@@ -178,3 +216,28 @@ def test_languages(text: str, accepts: list[str], rejects: list[str]) -> None:
     recogniser = Recogniser(Grammar.from_ebnf(text).ir)
     assert [t for t in accepts if not recogniser.accepts(t.encode())] == []
     assert [t for t in rejects if recogniser.accepts(t.encode())] == []
+
+
+def test_spans_of_macros() -> None:
+    source = "root ::= 'x' TagDispatch(('a', 'b' root)) Token(1)  Regex('c*')"
+    written = [source[slice_of(node.span)] for node in walk(parse_ebnf(source).rules["root"].body) if node.span]
+    assert written[0] == source[9:]
+    assert written[1:] == ["'x'", source[13:41], "'b' root", "'b'", "root", "Token(1)", "Regex('c*')"]
+
+
+@given(st.lists(st.sampled_from(["a", "b", "ab", "ba", ""]), max_size=7))
+@settings(max_examples=40, deadline=None)
+def test_substring_is_any_run_of_chunks(chunks: list[str]) -> None:
+    spelt = ", ".join(f'"{chunk}"' for chunk in chunks)
+    recogniser = Recogniser(Grammar.from_ebnf(f"root ::= Substring({spelt})").ir)
+    runs = {"".join(chunks[i:j]) for i in range(len(chunks) + 1) for j in range(i, len(chunks) + 1)}
+    texts = ["".join(letters) for size in range(6) for letters in product("ab", repeat=size)]
+    assert [text for text in texts if recogniser.accepts(text.encode())] == [text for text in texts if text in runs]
+
+
+def test_two_substrings_do_not_share_rules() -> None:
+    text = 'root ::= Substring("ab", "c") Substring("d")\nSubstring.1 ::= "x"'
+    grammar = Grammar.from_ebnf(text)
+    assert Grammar.from_ebnf(str(grammar)) == grammar
+    assert Recogniser(grammar.ir).accepts(b"abcd")
+    assert not Recogniser(grammar.ir).accepts(b"dd")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
 import json
 import re
 from pathlib import Path
@@ -81,26 +83,20 @@ def test_every_module_says_what_it_is_for() -> None:
 
 
 def test_public_names_have_docstrings() -> None:
-    """Classes and functions that a module exports by `__all__`."""
-    wrong = []
+    """Classes and functions that a package exports; names that modules of one package share are its own affair."""
+    wrong, checked = [], 0
     for file in package_files():
-        tree = ast.parse(file.read_text())
-        exported = exported_names(tree)
-        for node in tree.body:
-            named = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-            if named and node.name in exported and not ast.get_docstring(node):
-                wrong.append(f"{module_name(file)}.{node.name}")
+        if file.name != "__init__.py":
+            continue
+        package = importlib.import_module(module_name(file))
+        for name in getattr(package, "__all__", ()):
+            item = getattr(package, name)
+            if inspect.isclass(item) or inspect.isroutine(item):
+                checked += 1
+                if not (item.__doc__ or "").strip():
+                    wrong.append(f"{package.__name__}.{name}")
     assert not wrong
-
-
-def exported_names(tree: ast.Module) -> set[str]:
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
-            try:
-                return set(ast.literal_eval(node.value))
-            except ValueError:
-                return set()
-    return set()
+    assert checked > 50
 
 
 def test_files_keep_to_one_concept() -> None:

@@ -6,71 +6,105 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.history import Place, Tape
+from workbench.history import Place, Step, Tape
 
-chunks = st.lists(st.binary(min_size=1, max_size=4), max_size=8)
-
-
-def tape_of(parts: list[bytes], stop: bool) -> Tape:
-    tape = Tape()
-    for number, part in enumerate(parts):
-        tape.append(part, token_id=number)
-    if stop:
-        tape.append(b"", token_id=99, stop=True)
-    return tape
+# A part is the bytes of a step and whether it is taken whole.
+parts_of_tapes = st.lists(
+    st.tuples(st.binary(max_size=4), st.booleans()).filter(lambda part: bool(part[0]) or part[1]), max_size=8
+)
+Parts = list[tuple[bytes, bool]]
 
 
-def all_places(parts: list[bytes], stop: bool) -> list[Place]:
-    places = [Place(position) for position in range(sum(map(len, parts)) + 1)]
-    return [*places, Place(places[-1].position, True)] if stop else places
+def tape_of(parts: Parts) -> Tape:
+    return Tape(Step(0, data, number, whole) for number, (data, whole) in enumerate(parts))
 
 
-@given(chunks, st.booleans())
-def test_byte_moves_visit_every_place_both_ways(parts: list[bytes], stop: bool) -> None:
-    tape = tape_of(parts, stop)
-    forward = [Place(0)]
+def all_places(parts: Parts) -> list[Place]:
+    inner = [Place(i, k) for i, (data, whole) in enumerate(parts) for k in range(1 if whole else len(data))]
+    return [*inner, Place(len(parts))]
+
+
+def bytes_before(parts: Parts, place: Place) -> int:
+    return sum(len(data) for data, _ in parts[: place.index]) + place.offset
+
+
+@given(parts_of_tapes)
+def test_byte_moves_visit_every_place_both_ways(parts: Parts) -> None:
+    tape = tape_of(parts)
+    forward = [Place()]
     while (place := tape.after(forward[-1], "byte")) is not None:
         forward.append(place)
-    assert forward == all_places(parts, stop)
+    assert forward == all_places(parts)
     backward = [tape.end]
     while (place := tape.before(backward[-1], "byte")) is not None:
         backward.append(place)
     assert backward == forward[::-1]
+    assert [tape.units(place) for place in forward] == list(range(len(forward)))
 
 
-@given(chunks, st.booleans())
-def test_token_moves_stop_at_boundaries(parts: list[bytes], stop: bool) -> None:
-    tape = tape_of(parts, stop)
+@given(parts_of_tapes)
+def test_token_moves_stop_at_boundaries(parts: Parts) -> None:
+    tape = tape_of(parts)
     boundaries = [tape.place(index) for index in range(len(tape) + 1)]
-    for place in all_places(parts, stop):
+    for place in all_places(parts):
         earlier = [boundary for boundary in boundaries if boundary < place]
         later = [boundary for boundary in boundaries if boundary > place]
         assert tape.before(place, "token") == (earlier[-1] if earlier else None)
         assert tape.after(place, "token") == (later[0] if later else None)
-        assert tape.index(place) == len(earlier) + (place in boundaries) - 1
 
 
-@given(chunks, st.booleans(), st.data())
-def test_cut_keeps_exactly_what_lies_before(parts: list[bytes], stop: bool, data: st.DataObject) -> None:
-    tape = tape_of(parts, stop)
-    place = data.draw(st.sampled_from(all_places(parts, stop)))
-    before = [step for step in tape.steps if Place(step.end, step.stop) <= place]
-    whole = tape.data
+@given(parts_of_tapes)
+def test_positions_are_found_again(parts: Parts) -> None:
+    tape, places = tape_of(parts), all_places(parts)
+    for position in range(len(tape.data) + 1):
+        there = [place for place in places if bytes_before(parts, place) == position]
+        if there:
+            assert tape.place_at(position) == there[0]
+            assert tape.position(there[0]) == position
+        else:
+            with pytest.raises(IndexError, match="taken whole"):
+                tape.place_at(position)
+
+
+@given(parts_of_tapes, st.data())
+def test_cut_keeps_exactly_what_lies_before(parts: Parts, data: st.DataObject) -> None:
+    tape = tape_of(parts)
+    place = data.draw(st.sampled_from(all_places(parts)))
+    steps, whole, units = tape.steps, tape.data, tape.units(place)
     tape.cut(place)
-    assert tape.data == whole[: place.position]
-    assert tape.end == place
-    assert list(tape.steps[: len(before)]) == before
-    assert b"".join(step.data for step in tape.steps) == tape.data
-    assert all(step.token_id is None for step in tape.steps[len(before) :])
+    assert tape.data == whole[: bytes_before(parts, place)]
+    assert tape.steps[: place.index] == steps[: place.index]
+    assert tape.units(tape.end) == units
+    assert all(step.token_id is None for step in tape.steps[place.index :])
 
 
-def test_steps_know_their_offsets_and_bad_moves_are_refused() -> None:
-    tape = tape_of([b"ab", b"c"], True)
+@given(parts_of_tapes, st.data())
+def test_what_lies_between_two_places(parts: Parts, data: st.DataObject) -> None:
+    tape, places = tape_of(parts), all_places(parts)
+    first, last = sorted(data.draw(st.tuples(st.sampled_from(places), st.sampled_from(places))))
+    pieces = list(tape.between(first, last))
+    assert b"".join(step.data for step in pieces) == tape.data[tape.position(first) : tape.position(last)]
+    assert sum(step.units for step in pieces) == tape.units(last) - tape.units(first)
+
+
+@given(parts_of_tapes, parts_of_tapes, parts_of_tapes)
+def test_shared_steps(head: Parts, one: Parts, two: Parts) -> None:
+    shared = tape_of(head + one).shared(tape_of(head + two))
+    assert shared >= Place(len(head))
+    assert tape_of(head + one).steps[: shared.index] == tape_of(head + two).steps[: shared.index]
+
+
+def test_bad_steps_and_places_are_refused() -> None:
+    tape = Tape([Step(0, b"ab", 1), Step(0, b"c", 2), Step(0, b"", 3, whole=True, stop=True)])
     assert [(step.start, step.end) for step in tape.steps] == [(0, 2), (2, 3), (3, 3)]
-    with pytest.raises(ValueError, match="stop token"):
-        tape.append(b"x")
+    with pytest.raises(ValueError, match="end of the text"):
+        tape.append(Step(0, b"x"))
     with pytest.raises(IndexError, match="3 steps"):
         tape.place(4)
-    with pytest.raises(ValueError, match="reads bytes or stops"):
-        Tape().append(b"")
+    with pytest.raises(IndexError, match="3 bytes"):
+        tape.place_at(4)
+    with pytest.raises(ValueError, match="reads bytes or is taken whole"):
+        Tape([Step(0, b"")])
+    with pytest.raises(ValueError, match="only a token"):
+        Tape([Step(0, b"a", whole=True)])
     assert Tape(tape.steps).steps == tape.steps

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kernels_core import Grammar, GrammarMatcher
+from kernels_core import Grammar, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import GrammarError, GrammarSyntaxError
+from kernels_core.grammar.ir import GrammarIR, Literal, Rule, Seq, TokenSet
 from tests.workbench.vocabulary import EOS, GRAMMAR, PIECES
 from workbench.reading import StepError
 from workbench.session import Session
@@ -342,3 +343,34 @@ def test_the_source_is_what_the_spans_point_into(tokenizer: Tokenizer) -> None:
     assert session.source == typed
     session.set_grammar(session.source.replace("a-z", "a-c"))
     assert session.next_bytes() == b"abc"
+
+
+def test_tokens_that_the_grammar_names_by_id_are_whole_steps() -> None:
+    thinking, stop = 5, 6
+    vocab = [b"a", b"b", b"ab", b"c", b"abc", b"<think>", b"</s>"]
+    info = TokenizerInfo(vocab, stop_token_ids=[stop], special_token_ids=[thinking, stop])
+    rule = Rule("root", Seq((Literal(b"a"), TokenSet((thinking,)), TokenSet((2,)), Literal(b"c"))))
+    session = Session(Grammar(GrammarIR({"root": rule}, "root")), info)
+    for token in (0, thinking, 2, 3, stop):
+        assert session.explain(token).ok or token == 2
+        session.step_token(token)
+    assert [step.whole for step in session.steps] == [False, True, True, False, True]
+    assert session.is_terminated
+    frontiers = {session.index: session.frontier()}
+    places = [session.place]
+    while session.back("byte"):
+        places.append(session.place)
+        frontiers[session.index] = session.frontier()
+    assert len(places) == 6, "no place lies inside a token taken whole"
+    while session.forward("token"):
+        assert session.frontier() == frontiers[session.index]
+    assert session.is_terminated
+    session.goto(1)
+    with pytest.raises(StepError):
+        session.step("<think>")
+    with pytest.raises(StepError):
+        session.step_token(3)
+    assert session.allowed_ids() == [thinking]
+    session.step_token(thinking)
+    assert session.next_bytes() == b""
+    assert [c.token_id for c in session.allowed_tokens()] == [2]

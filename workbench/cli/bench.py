@@ -23,7 +23,9 @@ VocabularyOption = Annotated[
 ]
 QuickOption = Annotated[bool, typer.Option("--quick", help="A few inputs: does it work?")]
 TimeoutOption = Annotated[float, typer.Option("--timeout", help="Seconds an engine may take for one input.")]
-MemoryOption = Annotated[float, typer.Option("--memory-gb", help="Memory the engines may use together.")]
+MemoryOption = Annotated[
+    float | None, typer.Option("--memory-gb", help="What the engines may use together. Default: 3/4 of the memory.")
+]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run, do not start afresh.")]
 LimitOption = Annotated[int | None, typer.Option(min=1, help="Take this many inputs, evenly spread.")]
 
@@ -40,7 +42,7 @@ def masks(
     vocabulary: VocabularyOption = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Of each instance.")] = None,
     timeout: TimeoutOption = 120.0,
-    memory_gb: MemoryOption = 16.0,
+    memory_gb: MemoryOption = None,
     resume: ResumeOption = False,
     ledger: LedgerOption = DEFAULT_LEDGER,
     out: OutOption = None,
@@ -71,7 +73,7 @@ def masks(
         out=out or [],
         record=record,
         timeout_s=timeout,
-        memory_gb=memory_gb,
+        memory_gb=memory_gb or _most_memory(),
     )
 
 
@@ -83,7 +85,7 @@ def tools(
     vocabulary: VocabularyOption = None,
     seed: Annotated[int, typer.Option(help="Of the random tool sets.")] = 0,
     timeout: TimeoutOption = 300.0,
-    memory_gb: MemoryOption = 16.0,
+    memory_gb: MemoryOption = None,
     resume: ResumeOption = False,
     ledger: LedgerOption = DEFAULT_LEDGER,
     out: OutOption = None,
@@ -110,8 +112,14 @@ def tools(
         out=out or [],
         record=record,
         timeout_s=timeout,
-        memory_gb=memory_gb,
+        memory_gb=memory_gb or _most_memory(),
     )
+
+
+def _most_memory() -> float:
+    from experiments.machine import describe_machine
+
+    return round(0.75 * describe_machine().memory_gb, 1)
 
 
 def _engines(text: str) -> list[str]:

@@ -124,7 +124,7 @@ def run(
     from experiments.workers import make_executor
 
     # Written to a file or a pipe, tables get the room they need.
-    console = Console(width=None if sys.stdout.isatty() else 160)
+    console = Console(width=None if sys.stdout.isatty() else 200)
     for path in out:
         if path.suffix not in {".csv", ".parquet", ".html", ".md"}:
             raise typer.BadParameter(f"--out {path}: the name must end in .csv, .parquet, .html or .md")
@@ -134,7 +134,7 @@ def run(
     except NotRunError as error:
         console.print(f"not run: {error}", style="yellow")
         raise typer.Exit(0) from None
-    except (DataError, ValueError, ModuleNotFoundError) as error:
+    except (DataError, ValueError, ModuleNotFoundError, OSError) as error:
         raise typer.BadParameter(str(error)) from None
     try:
         with Ledger(ledger) as book, workers:

@@ -1,0 +1,141 @@
+"""What each mechanism of our engine is worth, switched on one after the other.
+
+Source: XGrammar-2, table 4 (its three mechanisms first), over MaskBench schemas.
+Claim: just-in-time masks cut preprocessing and cost time per mask, which the cross-grammar cache and repetition
+    compression win back; interned sets, inlining, differential masks and lazy lowering then beat all of these.
+Refuted by: a step that makes neither preprocessing nor masks faster than the step before it, beyond the noise of a
+    repeated run.
+
+Every step is a real switch of `kernels_core.Options`; a step whose switch is not built yet is "not run", and the
+steps after it do without it.  One trial is one schema at one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from experiments import datasets, variants
+from experiments.measurement import samples, verdicts
+from experiments.tails import describe
+from experiments.trial import NotRunError, Params
+from experiments.variants import CASE
+
+__all__ = ["STEPS", "Step", "grid", "options_at", "plot", "tables", "trial", "usable_steps"]
+
+QUICK_CASES: Final = 8
+QUICK_TOKENS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A mechanism and the switch behind it: the values of `Options` that turn it off and on."""
+
+    name: str
+    off: Mapping[str, Any]
+    on: Mapping[str, Any]
+
+
+BASELINE: Final = "baseline"
+STEPS: Final = (
+    Step("+ JIT", {"jit": "ahead_of_time"}, {"jit": 0}),
+    Step("+ cross-grammar cache", {"cross_grammar_cache": False}, {"cross_grammar_cache": True}),
+    # Off: every counted repetition is written out as plain states, up to the budget of states.
+    Step("+ repetition compression", {"unroll_limit": 1_000_000}, {"unroll_limit": 32}),
+    Step("+ interned sets", {"memoize_sets": False}, {"memoize_sets": True}),
+    Step("+ inlining", {"inline_limit": 0}, {"inline_limit": 64}),
+    Step("+ differential masks", {"differential_masks": False}, {"differential_masks": True}),
+    Step("+ lookahead", {"lookahead": False}, {"lookahead": True}),
+    Step("+ lazy lowering", {"lazy_lowering": False}, {"lazy_lowering": True}),
+)
+
+
+def usable_steps() -> dict[str, Step]:
+    """The steps that the engine has switches for, by name, in order."""
+    found = {}
+    for step in STEPS:
+        try:
+            variants.options_with({**step.off})
+            variants.options_with({**step.on})
+        except NotRunError:
+            continue
+        found[step.name] = step
+    return found
+
+
+def options_at(name: str) -> dict[str, Any]:
+    """The options of a step, as changes to the default: what came before is on, what comes after is off."""
+    usable = usable_steps()
+    if name != BASELINE and name not in usable:
+        step = next((step for step in STEPS if step.name == name), None)
+        if step is None:
+            raise KeyError(f"no step {name!r}; known: {', '.join([BASELINE, *(step.name for step in STEPS)])}")
+        variants.options_with({**step.off, **step.on})  # raises, with the reason
+    changes: dict[str, Any] = {}
+    on = name != BASELINE
+    for step in usable.values():
+        changes |= step.on if on else step.off
+        on = on and step.name != name
+    return changes
+
+
+def grid(preset: str) -> list[Params]:
+    """Quick: 8 schemas, 100 tokens of each instance.  Full: everything in the data folder."""
+    quick = preset == "quick"
+    cases = datasets.find_cases(datasets.default_schemas(), QUICK_CASES if quick else None)
+    shared = {"vocabulary": datasets.default_vocabulary(), "max_tokens": QUICK_TOKENS if quick else None}
+    names = [BASELINE, *(step.name for step in STEPS)]
+    return variants.grid_of("step", names, [BASELINE, *usable_steps()], cases, shared)
+
+
+def trial(params: Params) -> dict[str, Any]:
+    """One schema at one step (`measurement.measure`), and the options that were changed for it."""
+    changes = options_at(params["step"])
+    return {"options": changes, **variants.measure_variant(params, changes)}
+
+
+def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The paper's two columns on the schemas and tokens that all steps managed, with tails; then verdicts."""
+    frame = variants.by_variant(frame, "step")
+    times = samples(frame, CASE, common=True)
+    rows: list[dict[str, object]] = []
+    before: tuple[float, float] | None = None
+    for step in [BASELINE, *(step.name for step in STEPS)]:
+        if step not in times["compile"] or step not in times["mask"]:
+            continue
+        compiling, mask = describe(times["compile"][step]), describe(times["mask"][step])
+        now = compiling["avg"], mask["avg"]
+        gains = (float("nan"), float("nan")) if before is None else (before[0] / now[0], before[1] / now[1])
+        before = now
+        rows.append(
+            {
+                "step": step,
+                "preprocessing, ms": compiling["avg"] / 1000,
+                "times less": gains[0],
+                "mask, us": mask["avg"],
+                "times less ": gains[1],
+                "preprocessing p99, ms": compiling["p99"] / 1000,
+                "mask p50, us": mask["p50"],
+                "mask p99, us": mask["p99"],
+                "schemas": compiling["n"],
+                "masks": mask["n"],
+            }
+        )
+    return {
+        "Mechanisms, one after the other": pd.DataFrame(rows),
+        "Verdicts": verdicts(frame).rename(columns={"engine": "step"}),
+    }
+
+
+def plot(frame: pd.DataFrame) -> go.Figure:
+    """Preprocessing and mask time by step, logarithmic."""
+    steps = tables(frame)["Mechanisms, one after the other"]
+    figure = go.Figure()
+    for column in ("preprocessing, ms", "mask, us"):
+        figure.add_bar(x=steps["step"], y=steps[column], name=f"{column}, average")
+    figure.update_yaxes(type="log")
+    return figure

@@ -1,0 +1,244 @@
+r"""Macros of EBNF: `name(arguments)`, where `name` is not the name of a rule.
+
+- `TagDispatch(("tag", content), ..., loop_after_dispatch=true, excludes=("s", ...), stops=("s", ...))`: free text with
+  tags, as `ir.TagDispatch` defines it.  A content is a rule's name or any expression.
+- `Token(id, ...)`, `ExcludeToken(id, ...)`: one token out of the list, or one that is not in it.
+- `TokenTagDispatch((id, content), ..., loop_after_dispatch=true, excludes=(id, ...))`: free tokens, none of those
+  listed; a tag's token switches to its content.
+- `Regex("pattern", flags="")`: what the pattern matches as a whole; the dialect of `regex.py`.  The pattern stands in
+  a string, so a backslash is written twice.
+- `Substring("c1", "c2", ...)`: any run of neighbouring chunks, the empty one too.
+
+Arguments in parentheses may end with a comma, calls may not; named arguments come last.
+
+Read on: `ebnf.py` (who calls this), `substring.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..errors import GrammarError, UnsupportedFeatureError
+from . import nodes
+from .ir import Node, RuleRef, Span
+from .lexer import Tokens
+from .regex import parse_regex
+from .substring import substring_rules
+
+__all__ = ["Dispatch", "call", "without_spans"]
+
+_MAX_TOKEN = 2**31 - 1
+
+
+def without_spans(node: Node) -> Node:
+    """`node` without its places in a source that is not the one at hand."""
+
+    def combine(node: Node, below: list[Node]) -> Node:
+        return nodes.rebuild(replace(node, span=None), below)
+
+    return nodes.fold(node, combine)
+
+
+class Dispatch:
+    """A call of `TagDispatch` or `TokenTagDispatch` that is being read; contents are read by the parser between."""
+
+    def __init__(self, tokens: Tokens, name: int) -> None:
+        self._tokens = tokens
+        self._by_token = tokens.text(name) == "TokenTagDispatch"
+        self.start = tokens.starts[name]
+        self._tags: list[tuple[bytes | int, int]] = []  # with their offsets
+        self._contents: list[Node] = []
+        self._named: dict[str, bool | list[tuple[bytes | int, int]]] = {}
+
+    def first(self, i: int) -> tuple[int, bool]:
+        """From the token after the call's parenthesis to the first content or the end; see `arguments`."""
+        return (i + 1, False) if self._tokens.kinds[i] == ")" else self.arguments(i)
+
+    def content(self, node: Node, i: int) -> tuple[int, bool]:
+        """Take a content, whose tuple is closed by the parenthesis at `i`, and read on; see `arguments`."""
+        self._contents.append(node)
+        return self._next(i + 1)
+
+    def arguments(self, i: int) -> tuple[int, bool]:
+        """Read arguments from token `i` to the next content (its first token, True) or behind the call (False)."""
+        tokens = self._tokens
+        if tokens.kinds[i] == "(":
+            if self._named:
+                tokens.fail("tags stand in front of named arguments", tokens.starts[i])
+            self._tags.append(self._key(i + 1, "tag"))
+            if tokens.kinds[i + 2] != ",":
+                tokens.fail('a "," and the tag\'s content are missing here', tokens.starts[i + 2])
+            return i + 3, True
+        if tokens.kinds[i] == "name" and tokens.kinds[i + 1] == "=":
+            return self._next(self._named_argument(i))
+        # `x=("s")` reads as a name, "=" and "("; `x =(` would be cut as a lookahead only after "(".
+        tag = "id" if self._by_token else '"tag"'
+        tokens.fail(f"expected ({tag}, content) or a named argument, as in excludes=(...)", tokens.starts[i])
+
+    def _next(self, i: int) -> tuple[int, bool]:
+        match self._tokens.kinds[i]:
+            case ",":
+                return self.arguments(i + 1)
+            case ")":
+                return i + 1, False
+        self._tokens.fail('expected "," or ")" here', self._tokens.starts[i])
+
+    def _named_argument(self, i: int) -> int:
+        tokens = self._tokens
+        name, at = tokens.text(i), i + 2
+        known = ("loop_after_dispatch", "excludes") if self._by_token else ("loop_after_dispatch", "excludes", "stops")
+        if name not in known:
+            tokens.fail(f"there is no argument {name!r} here; there are {', '.join(known)}", tokens.starts[i])
+        if name in self._named:
+            tokens.fail(f"the argument {name!r} is given twice", tokens.starts[i])
+        if name == "loop_after_dispatch":
+            if tokens.text(at) not in ("true", "false"):
+                tokens.fail("true or false is expected here", tokens.starts[at])
+            self._named[name] = tokens.text(at) == "true"
+            return at + 1
+        if tokens.kinds[at] != "(":
+            tokens.fail("a list in parentheses is expected here", tokens.starts[at])
+        found: list[tuple[bytes | int, int]] = []
+        at += 1
+        while tokens.kinds[at] != ")":
+            found.append(self._key(at, name))
+            at += 1
+            if tokens.kinds[at] == ",":
+                at += 1
+            elif tokens.kinds[at] != ")":
+                tokens.fail('expected "," or ")" here', tokens.starts[at])
+        self._named[name] = found
+        return at + 1
+
+    def _key(self, i: int, what: str) -> tuple[bytes | int, int]:
+        tokens, offset = self._tokens, self._tokens.starts[i]
+        if self._by_token:
+            return _token_id(tokens, i), offset
+        if tokens.kinds[i] not in ("string", "bytes"):
+            tokens.fail("a string is expected here", offset)
+        value = tokens.string(i)
+        if not value:
+            tokens.fail(f"an empty string in {what}" if what != "tag" else "a tag is empty", offset)
+        return value, offset
+
+    def _keys(self, name: str) -> list[tuple[bytes | int, int]]:
+        found = self._named.get(name, [])
+        assert isinstance(found, list)
+        return found
+
+    def node(self, end: int) -> Node:
+        """The finished call; `end` is the offset behind it."""
+        span = Span(self.start, end)
+        loop = self._named.get("loop_after_dispatch", True) is True
+        if self._by_token:
+            return self._token_node(loop, span)
+
+        def strings(found: list[tuple[bytes | int, int]]) -> tuple[bytes, ...]:
+            return tuple(value for value, _ in found if isinstance(value, bytes))
+
+        return nodes.tag_dispatch(
+            strings(self._tags),
+            tuple(self._contents),
+            loop,
+            strings(self._keys("excludes")),
+            span,
+            stops=strings(self._keys("stops")),
+        )
+
+    def _token_node(self, loop: bool, span: Span) -> Node:
+        tags = {value for value, _ in self._tags}
+        for value, offset in self._keys("excludes"):
+            if value in tags:
+                raise GrammarError(f"the token {value} is a tag and excluded", self._tokens.source, offset)
+        switches = [
+            nodes.seq((nodes.token_set((value,)), content))
+            for (value, _), content in zip(self._tags, self._contents, strict=True)
+            if isinstance(value, int)
+        ]
+        return nodes.token_dispatch(
+            switches,
+            tuple(value for value, _ in (*self._tags, *self._keys("excludes")) if isinstance(value, int)),
+            loop,
+            span,
+        )
+
+
+def call(tokens: Tokens, i: int, taken: set[str]) -> tuple[Node, int, list[tuple[str, Node]]]:
+    """The macro whose name is token `i`, none of the dispatches: its node, the token behind it, and rules it adds.
+
+    New names are added to `taken`.
+    """
+    name, at = tokens.text(i), i + 2
+    positional: list[int] = []
+    named: dict[str, int] = {}
+    while tokens.kinds[at] != ")" or positional or named:
+        if tokens.kinds[at] == "name" and tokens.kinds[at + 1] == "=":
+            key = tokens.text(at)
+            if key in named:
+                tokens.fail(f"the argument {key!r} is given twice", tokens.starts[at])
+            if name != "Regex" or key not in ("flags", "json_string"):
+                tokens.fail(f"{name} has no argument {key!r}", tokens.starts[at])
+            named[key] = at + 2
+            at += 3
+        elif named:
+            tokens.fail("arguments without a name stand in front of named ones", tokens.starts[at])
+        else:
+            positional.append(at)
+            at += 1
+        if tokens.kinds[at] == ")":
+            break
+        if tokens.kinds[at] != ",":
+            tokens.fail('expected "," or ")" here', tokens.starts[at])
+        at += 1
+    span = Span(tokens.starts[i], tokens.ends[at])
+    rules: list[tuple[str, Node]] = []
+    match name:
+        case "Token" | "ExcludeToken":
+            ids = tuple(_token_id(tokens, argument) for argument in positional)
+            if name == "Token" and not ids:
+                tokens.fail("Token needs at least one id", tokens.ends[at - 1])
+            node: Node = nodes.token_set(ids, name == "ExcludeToken", span)
+        case "Regex":
+            node = _regex(tokens, positional, named, span)
+        case _:
+            prefix, number = f"Substring.{len(taken)}", 0
+            while any(other == prefix or other.startswith(prefix + ".") for other in taken):
+                number += 1
+                prefix = f"Substring.{len(taken) + number}"
+            rules = substring_rules([_string(tokens, argument) for argument in positional], prefix)
+            taken.update(rule for rule, _ in rules)
+            node = RuleRef(prefix, span=span)
+    return node, at + 1, rules
+
+
+def _regex(tokens: Tokens, positional: list[int], named: dict[str, int], span: Span) -> Node:
+    if len(positional) != 1:
+        tokens.fail("Regex takes one pattern", span.start)
+    if "json_string" in named and tokens.text(named["json_string"]) != "false":
+        place = tokens.starts[named["json_string"]]
+        raise UnsupportedFeatureError("json_string=true is not supported; use a JSON schema", tokens.source, place)
+    pattern, offset = _string(tokens, positional[0]), tokens.starts[positional[0]]
+    flags = _string(tokens, named["flags"]) if "flags" in named else b""
+    try:
+        body = parse_regex(pattern.decode(), flags.decode()).rules["root"].body
+    except UnicodeDecodeError:
+        tokens.fail("a pattern is text, not raw bytes", offset)
+    except GrammarError as error:
+        where = f" (column {error.column} of the pattern)" if error.column is not None else ""
+        raise type(error)(error.reason + where, tokens.source, offset) from None
+    return replace(without_spans(body), span=span)
+
+
+def _string(tokens: Tokens, i: int) -> bytes:
+    if tokens.kinds[i] not in ("string", "bytes"):
+        tokens.fail("a string is expected here", tokens.starts[i])
+    return tokens.string(i)
+
+
+def _token_id(tokens: Tokens, i: int) -> int:
+    digits = tokens.text(i).lstrip("0") or "0"
+    if tokens.kinds[i] != "number":
+        tokens.fail("a token's id is expected here", tokens.starts[i])
+    if len(digits) > 10 or int(digits) > _MAX_TOKEN:
+        tokens.fail(f"a token's id is at most {_MAX_TOKEN:,}", tokens.starts[i])
+    return int(digits)

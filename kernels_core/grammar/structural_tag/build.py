@@ -1,0 +1,430 @@
+"""Formats to grammar nodes: one method for each type, which reads its keys and builds what they say.
+
+Each method gets the end of the tag around it, if its text comes last in that tag, and builds itself *and* that end:
+only the last format knows how to stop at it (`ends.py`).  What is repeated, or followed by something else, is built
+without; free text there is not cut at the end of the tag, so repeating it inside a tag is refused.
+
+Read on: `../ir.py` (TagDispatch), `../json_schema` (schemas), `../ebnf.py`, `../regex.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...errors import GrammarError, InvalidStructuralTagError, UnsupportedFeatureError, UnsupportedSchemaError
+from .. import nodes
+from ..analysis import productive_rules
+from ..ebnf import parse_ebnf
+from ..ir import GrammarIR, Node, RuleRef
+from ..json_schema import SchemaOptions, compile_schema, schema_text
+from ..json_schema.rulebook import RuleBook
+from ..regex import parse_regex
+from .ends import End, free_text
+from .fields import Fields, pointer
+from .tokens import Vocabulary, token_id
+
+__all__ = ["Builder"]
+
+_MAX_DEPTH = 100  # formats in formats
+_FREE = frozenset({"any_text", "triggered_tags", "dispatch"})
+
+
+class Builder:
+    """Builds the rules of one structural tag; `vocabulary` is needed where tokens are given by their text."""
+
+    def __init__(self, vocabulary: Vocabulary | None) -> None:
+        self._vocabulary = vocabulary
+        self._book = RuleBook()
+        self._imported: dict[object, Node] = {}
+        self._depth = 0
+
+    def grammar(self, value: Any, path: str, source: str) -> GrammarIR:
+        """The rules of the format `value`; the root is called "root"."""
+        root = self._book.reserve("root")
+        self._book.define(root, self.node(value, path, None))
+        return self._book.grammar(root, source)
+
+    def node(self, value: Any, path: str, end: End | None, avoid: tuple[int, ...] = ()) -> Node:
+        """The format at `path`, then `end`; free tokens leave out `avoid`."""
+        if not isinstance(value, Mapping):
+            raise InvalidStructuralTagError("a format is an object with a type", path)
+        kind = value.get("type")
+        if not isinstance(kind, str) or kind not in _FORMATS:
+            what = "the key 'type' is missing" if kind is None else f"there is no format of type {kind!r}"
+            raise InvalidStructuralTagError(f"{what}; the types are {', '.join(_FORMATS)}", path)
+        keys, build = _FORMATS[kind]
+        if self._depth == _MAX_DEPTH:
+            raise InvalidStructuralTagError(f"formats are nested deeper than {_MAX_DEPTH}", path)
+        self._depth += 1
+        try:
+            return build(self, Fields(value, path, keys.split()), end, avoid)
+        finally:
+            self._depth -= 1
+
+    # -- texts ----------------------------------------------------------------------------------------------------
+
+    def _const_string(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        return _ended(nodes.literal(fields.text("value").encode()), end)
+
+    def _any_text(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        for key in ("max_tokens", "max_chars"):
+            if fields.has(key):
+                fields.refuse("limits on free text are not supported", key)
+        return self._free(fields, (), (), True, end)
+
+    def _free(
+        self, fields: Fields, tags: Sequence[bytes], contents: Sequence[Node], loop: bool, end: End | None
+    ) -> Node:
+        excludes = fields.texts("excludes")
+        if loop and end == End(may_be_empty=True) and not excludes:
+            fields.fail("free text in a tag whose end is empty never ends; give it an end or excludes")
+        return free_text(tags, contents, loop, _encoded(excludes), end)
+
+    def _json_schema(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        style = fields.text("style", "json")
+        if style not in _STYLES:
+            fields.fail(f"there is no style {style!r}; there are {', '.join(_STYLES)}", "style")
+        if style != "json":
+            fields.refuse(f"the style {style!r} is not supported yet; json is", "style")
+        if fields.texts("excludes"):
+            fields.refuse("excludes in a JSON schema are not supported; use pattern", "excludes")
+        schema = fields.any("json_schema")
+        if not isinstance(schema, dict | bool):
+            fields.fail("a schema is an object or a boolean", "json_schema")
+        options = SchemaOptions(
+            any_order=fields.flag("any_order", False),
+            strict_mode=fields.flag("strict_mode", False),
+            max_whitespace_cnt=fields.number("max_whitespace_cnt") if fields.has("max_whitespace_cnt") else None,
+        )
+        place = fields.at("json_schema")
+        try:
+            text = schema_text(schema)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidStructuralTagError(f"the schema is not JSON: {error}", place) from None
+
+        def compiled() -> GrammarIR:
+            try:
+                return compile_schema(schema, text, options, {}).ir
+            except UnsupportedSchemaError as error:
+                moved = (replace(problem, pointer=place + problem.pointer[1:]) for problem in error.problems)
+                raise UnsupportedSchemaError(tuple(moved)) from None
+
+        return _ended(self._import(("schema", text, options), "arguments", place, compiled), end)
+
+    def _grammar(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        text = fields.text("grammar")
+        return _ended(self._import(("ebnf", text), "grammar", fields.at("grammar"), lambda: parse_ebnf(text)), end)
+
+    def _regex(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        pattern = fields.text("pattern")
+        return _ended(
+            self._import(("regex", pattern), "regex", fields.at("pattern"), lambda: parse_regex(pattern)), end
+        )
+
+    def _import(self, key: object, hint: str, path: str, make: Callable[[], GrammarIR]) -> Node:
+        """A call of another grammar, whose rules are added under fresh names; one that is there already is shared."""
+        if key in self._imported:
+            return self._imported[key]
+        try:
+            ir = make()
+        except GrammarError as error:
+            if isinstance(error, UnsupportedFeatureError):
+                raise UnsupportedFeatureError(f"{path}: {error}", language="structural tag") from error
+            raise InvalidStructuralTagError(str(error), path) from error
+        if ir.root not in productive_rules(ir):
+            raise InvalidStructuralTagError("this matches no text at all", path)
+        names = {name: self._book.reserve(hint if name == ir.root else name) for name in ir.rules}
+
+        def moved(node: Node, below: list[Node]) -> Node:
+            if isinstance(node, RuleRef):
+                return RuleRef(names[node.name])
+            return nodes.rebuild(replace(node, span=None), below)
+
+        for name, rule in ir.rules.items():
+            self._book.define(names[name], nodes.fold(rule.body, moved))
+        found = self._imported[key] = RuleRef(names[ir.root])
+        return found
+
+    # -- combinations ---------------------------------------------------------------------------------------------
+
+    def _sequence(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        *front, (last, place) = self._elements(fields)
+        items = [self.node(value, path, None) for value, path in front]
+        return nodes.seq((*items, self.node(last, place, end, avoid)))
+
+    def _or(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        return nodes.choice(self.node(value, path, end, avoid) for value, path in self._elements(fields))
+
+    def _elements(self, fields: Fields) -> list[tuple[Any, str]]:
+        found = fields.list("elements")
+        if not found:
+            fields.fail("the list is empty", "elements")
+        return [(value, fields.at("elements", index)) for index, value in enumerate(found)]
+
+    def _optional(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        content = self.node(fields.any("content"), fields.at("content"), end, avoid)
+        return nodes.choice((content, nodes.seq(()) if end is None else end.node))
+
+    def _star(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        return self._repeated(fields, 0, None, end, avoid)
+
+    def _plus(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        return self._repeated(fields, 1, None, end, avoid)
+
+    def _repeat(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        low, high = fields.number("min"), fields.number("max")
+        if not 0 <= low <= nodes.MAX_REPEAT:
+            fields.fail(f"{low} is not within 0..{nodes.MAX_REPEAT:,}", "min")
+        if high != -1 and not low <= high <= nodes.MAX_REPEAT:
+            fields.fail(f"{high} is neither -1 (no bound) nor within {low}..{nodes.MAX_REPEAT:,}", "max")
+        return self._repeated(fields, low, None if high == -1 else high, end, avoid)
+
+    def _repeated(self, fields: Fields, low: int, high: int | None, end: End | None, avoid: tuple[int, ...]) -> Node:
+        value, path = fields.any("content"), fields.at("content")
+        content = self.node(value, path, None, avoid if end is None else (*avoid, *end.tokens))
+        if end is not None and end.strings and _ends_open(value):
+            reason = "free text that is repeated has no first end string; give it an end of its own, in a tag"
+            raise InvalidStructuralTagError(reason, path)
+        return _ended(nodes.repeat(content, low, high), end)
+
+    # -- tags -----------------------------------------------------------------------------------------------------
+
+    def _tag(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        begin = fields.any("begin")
+        first: Node
+        if isinstance(begin, str):
+            first = nodes.literal(fields.text("begin").encode())
+        else:
+            first = nodes.token_set((self._token_format(begin, fields.at("begin")),))
+        return _ended(nodes.seq((first, self._inside(fields))), end)
+
+    def _inside(self, fields: Fields) -> Node:
+        """A tag's content and end."""
+        return self.node(fields.any("content"), fields.at("content"), self._end(fields))
+
+    def _end(self, fields: Fields) -> End:
+        end = fields.any("end")
+        if isinstance(end, Mapping):
+            return End(tokens=(self._token_format(end, fields.at("end")),))
+        if isinstance(end, str):
+            texts: Sequence[Any] = [fields.text("end")]
+        else:
+            texts = fields.list("end")
+            if not texts:
+                fields.fail("the list is empty", "end")
+            for index, text in enumerate(texts):
+                if not isinstance(text, str):
+                    raise InvalidStructuralTagError("a string is expected here", fields.at("end", index))
+        return End(tuple(dict.fromkeys(text.encode() for text in texts if text)), "" in texts)
+
+    def _tags(self, fields: Fields) -> list[Fields]:
+        """The entries of `tags`, which must be tags; an empty list says nothing and is refused."""
+        found = []
+        for index, value in enumerate(fields.list("tags")):
+            path = fields.at("tags", index)
+            if not isinstance(value, Mapping) or value.get("type", "tag") != "tag":
+                raise InvalidStructuralTagError("a format of type 'tag' is expected here", path)
+            found.append(Fields(value, path, _FORMATS["tag"][0].split()))
+        if not found:
+            fields.fail("the list is empty", "tags")
+        return found
+
+    def _triggered_tags(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        triggers = dict.fromkeys(fields.texts("triggers", required=True))
+        by_trigger: dict[str, list[Node]] = {trigger: [] for trigger in triggers}
+        whole: list[Node] = []
+        for tag in self._tags(fields):
+            if not isinstance(tag.any("begin"), str):
+                tag.fail("a tag in triggered_tags begins with a string; see token_triggered_tags", "begin")
+            begin = tag.text("begin")
+            fitting = [trigger for trigger in triggers if begin.startswith(trigger)]
+            if len(fitting) != 1:
+                how = f"with several triggers: {', '.join(map(repr, fitting))}" if fitting else "with no trigger"
+                tag.fail(f"{begin!r} begins {how}", "begin")
+            inside = self._book.add(begin, self._inside(tag))
+            whole.append(nodes.seq((nodes.literal(begin.encode()), inside)))
+            by_trigger[fitting[0]].append(
+                nodes.seq((nodes.literal(begin.removeprefix(fitting[0]).encode()), inside)),
+            )
+        for index, trigger in enumerate(fields.list("triggers")):
+            if not by_trigger[trigger]:
+                raise InvalidStructuralTagError(f"no tag begins with {trigger!r}", fields.at("triggers", index))
+        contents = [self._book.add(trigger, nodes.choice(tags)) for trigger, tags in by_trigger.items()]
+        once = fields.flag("stop_after_first", False)
+        first = fields.flag("at_least_one", False)
+        if once and first:
+            return _ended(nodes.choice(whole), end)
+        free = self._free(fields, _encoded(triggers), contents, not once, end)
+        return nodes.seq((nodes.choice(whole), free)) if first else free
+
+    def _tags_with_separator(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        separator = nodes.literal(fields.text("separator").encode())
+        tag = self._book.add("tag", nodes.choice(self._tag(tag, None, ()) for tag in self._tags(fields)))
+        listed: Node = tag
+        if not fields.flag("stop_after_first", False):
+            listed = nodes.seq((tag, nodes.repeat(nodes.seq((separator, tag)), 0, None)))
+        if not fields.flag("at_least_one", False):
+            listed = nodes.repeat(listed, 0, 1)
+        return _ended(listed, end)
+
+    def _dispatch(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        patterns: list[bytes] = []
+        contents: list[Node] = []
+        for index, (key, value) in enumerate(self._rules(fields)):
+            path = fields.at("rules", index)
+            if not isinstance(key, str) or not key:
+                raise InvalidStructuralTagError("a pattern is a non-empty string", pointer(path, 0))
+            patterns.append(key.encode())
+            contents.append(self._book.add(key, self._followed(value, pointer(path, 1), end, avoid)))
+        return self._free(fields, patterns, contents, fields.flag("loop", True), end)
+
+    def _followed(self, value: Any, path: str, end: End | None, avoid: tuple[int, ...]) -> Node:
+        """A rule of a dispatch, which goes on after it."""
+        node = self.node(value, path, None, avoid if end is None else (*avoid, *end.tokens))
+        if end is not None and end.strings and _ends_open(value):
+            reason = "free text that free text follows has no first end string; give it an end of its own, in a tag"
+            raise InvalidStructuralTagError(reason, path)
+        return node
+
+    def _rules(self, fields: Fields) -> list[tuple[Any, Any]]:
+        found = []
+        for index, rule in enumerate(fields.list("rules")):
+            if not isinstance(rule, list | tuple) or len(rule) != 2:
+                raise InvalidStructuralTagError(
+                    "a rule is a list of two: what it waits for, and a format", fields.at("rules", index)
+                )
+            found.append((rule[0], rule[1]))
+        if not found:
+            fields.fail("the list is empty", "rules")
+        return found
+
+    # -- tokens ---------------------------------------------------------------------------------------------------
+
+    def _token_format(self, value: Any, path: str) -> int:
+        """The id in a format of type `token`, where only a string or that may stand."""
+        if not isinstance(value, Mapping) or value.get("type") != "token":
+            raise InvalidStructuralTagError("a string or a format of type 'token' is expected here", path)
+        return self._one_token(Fields(value, path, ("token",)))
+
+    def _one_token(self, fields: Fields) -> int:
+        return token_id(fields.any("token"), fields.at("token"), self._vocabulary)
+
+    def _token_ids(self, fields: Fields, key: str, *, required: bool = False) -> tuple[int, ...]:
+        found = fields.list(key, None if required else ())
+        if required and not found:
+            fields.fail("the list is empty", key)
+        return tuple(token_id(token, fields.at(key, index), self._vocabulary) for index, token in enumerate(found))
+
+    def _token(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        return _ended(nodes.token_set((self._one_token(fields),)), end)
+
+    def _exclude_token(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        return _ended(nodes.token_set((*self._token_ids(fields, "exclude_tokens"), *_avoided(end, avoid)), True), end)
+
+    def _any_tokens(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        if fields.has("max_tokens"):
+            fields.refuse("limits on free tokens are not supported; repeat an exclude_token instead", "max_tokens")
+        self._needs_token_end(fields, end)
+        excluded = (*self._token_ids(fields, "exclude_tokens"), *_avoided(end, avoid))
+        return _ended(nodes.token_dispatch((), excluded, True), end)
+
+    def _token_triggered_tags(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        triggers = self._token_ids(fields, "trigger_tokens", required=True)
+        self._needs_token_end(fields, end)
+        switches: list[Node] = []
+        for tag in self._tags(fields):
+            begin = self._token_format(tag.any("begin"), tag.at("begin"))
+            if begin not in triggers:
+                tag.fail(f"the token {begin} is not among trigger_tokens", "begin")
+            inside = self._book.add(f"token_{begin}", self._inside(tag))
+            switches.append(nodes.seq((nodes.token_set((begin,)), inside)))
+        watched = (*triggers, *self._token_ids(fields, "exclude_tokens"), *_avoided(end, avoid))
+        once = fields.flag("stop_after_first", False)
+        first = fields.flag("at_least_one", False)
+        if once and first:
+            return _ended(nodes.choice(switches), end)
+        free = _ended(nodes.token_dispatch(switches, watched, not once), end)
+        return nodes.seq((nodes.choice(switches), free)) if first else free
+
+    def _token_dispatch(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+        self._needs_token_end(fields, end)
+        excluded = self._token_ids(fields, "exclude_tokens")
+        switches: list[Node] = []
+        watched: list[int] = []
+        for index, (key, value) in enumerate(self._rules(fields)):
+            path = fields.at("rules", index)
+            token = token_id(key, pointer(path, 0), self._vocabulary)
+            if token in excluded:
+                raise InvalidStructuralTagError(f"the token {token} is excluded, too", pointer(path, 0))
+            watched.append(token)
+            content = self._followed(value, pointer(path, 1), end, avoid)
+            switches.append(nodes.seq((nodes.token_set((token,)), content)))
+        everything = (*watched, *excluded, *_avoided(end, avoid))
+        return _ended(nodes.token_dispatch(switches, everything, fields.flag("loop", True)), end)
+
+    def _needs_token_end(self, fields: Fields, end: End | None) -> None:
+        if end is not None and end.strings:
+            fields.fail("free tokens cannot stop at an end string, which tokens may overlap; end the tag with a token")
+
+
+def _ended(node: Node, end: End | None) -> Node:
+    return node if end is None else end.after(node)
+
+
+def _avoided(end: End | None, avoid: tuple[int, ...]) -> tuple[int, ...]:
+    return avoid if end is None else (*avoid, *end.tokens)
+
+
+def _encoded(texts: Mapping[str, object] | Sequence[str]) -> tuple[bytes, ...]:
+    return tuple(text.encode() for text in texts)
+
+
+def _ends_open(value: Mapping[str, Any]) -> bool:
+    """Does a format (which has been read) end with free text that no tag closes?"""
+    match value["type"]:
+        case "sequence":
+            return _ends_open(value["elements"][-1])
+        case "or":
+            return any(map(_ends_open, value["elements"]))
+        case "optional" | "star" | "plus" | "repeat":
+            return _ends_open(value["content"])
+        case "tag":
+            end = value["end"]
+            return (end == "" or (not isinstance(end, str | Mapping) and "" in end)) and _ends_open(value["content"])
+        case kind:
+            return kind in _FREE
+
+
+_STYLES = (
+    *("json", "qwen_xml", "minimax_xml", "minimax_m3_xml", "deepseek_xml", "deepseek_v4_1_xml", "glm_xml"),
+    *("cohere_xml", "kimi_k3_xml"),
+)
+_SCHEMA = "json_schema style any_order strict_mode max_whitespace_cnt excludes"
+_Build = Callable[[Builder, Fields, End | None, tuple[int, ...]], Node]
+_FORMATS: dict[str, tuple[str, _Build]] = {
+    "const_string": ("value", Builder._const_string),
+    "json_schema": (_SCHEMA, Builder._json_schema),
+    "any_text": ("excludes max_tokens max_chars", Builder._any_text),
+    "grammar": ("grammar", Builder._grammar),
+    "regex": ("pattern", Builder._regex),
+    "sequence": ("elements", Builder._sequence),
+    "or": ("elements", Builder._or),
+    "optional": ("content", Builder._optional),
+    "plus": ("content", Builder._plus),
+    "star": ("content", Builder._star),
+    "repeat": ("min max content", Builder._repeat),
+    "tag": ("begin content end", Builder._tag),
+    "triggered_tags": ("triggers tags at_least_one stop_after_first excludes", Builder._triggered_tags),
+    "tags_with_separator": ("tags separator at_least_one stop_after_first", Builder._tags_with_separator),
+    "dispatch": ("rules loop excludes", Builder._dispatch),
+    "token": ("token", Builder._token),
+    "exclude_token": ("exclude_tokens", Builder._exclude_token),
+    "any_tokens": ("exclude_tokens max_tokens", Builder._any_tokens),
+    "token_triggered_tags": (
+        "trigger_tokens tags exclude_tokens at_least_one stop_after_first",
+        Builder._token_triggered_tags,
+    ),
+    "token_dispatch": ("rules loop exclude_tokens", Builder._token_dispatch),
+}

@@ -1,0 +1,75 @@
+"""The front door: a structural tag, a dict or JSON text in its present or older form, becomes a grammar's rules.
+
+The older form is a list of `{"begin", "schema", "end"}` with a list of triggers; it says the same as `triggered_tags`
+over JSON schemas.
+
+Read on: `build.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from ...errors import GrammarSyntaxError, InvalidStructuralTagError
+from ..ir import GrammarIR
+from .build import Builder
+from .fields import Fields
+from .tokens import Vocabulary
+
+__all__ = ["load_structural_tag", "structural_tag_rules"]
+
+
+def load_structural_tag(tag: Any, triggers: Sequence[str] | None = None) -> Mapping[str, Any]:
+    """The tag as `{"type": "structural_tag", "format": ...}`, checked at its top level only.
+
+    `tag` is a dict or JSON text, or a list of older items, to which `triggers` belong.
+    """
+    if isinstance(tag, str):
+        try:
+            tag = json.loads(tag, parse_float=Decimal)
+        except json.JSONDecodeError as error:
+            raise GrammarSyntaxError(error.msg, tag, error.pos, language="JSON") from None
+        except RecursionError:
+            raise GrammarSyntaxError("nested too deeply", tag, 0, language="JSON") from None
+    if isinstance(tag, list | tuple):
+        if triggers is None:
+            raise InvalidStructuralTagError("a list of tags needs a list of triggers", "#")
+        return {"type": "structural_tag", "format": _older(tag, triggers, "#")}
+    if triggers is not None:
+        raise InvalidStructuralTagError("triggers belong to a list of tags; here they are part of the format", "#")
+    if isinstance(tag, Mapping) and "structures" in tag:
+        fields = Fields(tag, "#", ("structures", "triggers"))
+        items = _older(fields.list("structures"), fields.texts("triggers", required=True), "#/structures")
+        return {"type": "structural_tag", "format": items}
+    fields = Fields(tag, "#", ("format",))
+    if fields.text("type", "structural_tag") != "structural_tag":
+        fields.fail(f"the type is 'structural_tag' here, not {fields.text('type')!r}", "type")
+    fields.any("format")
+    return fields.value
+
+
+def _older(items: Sequence[Any], triggers: Sequence[str], path: str) -> dict[str, Any]:
+    tags = []
+    for index, item in enumerate(items):
+        fields = Fields(item, f"{path}/{index}", ("begin", "schema", "end"))
+        schema = fields.any("schema")
+        if isinstance(schema, str):
+            try:
+                schema = json.loads(schema, parse_float=Decimal)
+            except (json.JSONDecodeError, RecursionError) as error:
+                fields.fail(f"the schema is not JSON: {error}", "schema")
+        content = {"type": "json_schema", "json_schema": schema}
+        tags.append({"type": "tag", "begin": fields.text("begin"), "content": content, "end": fields.text("end")})
+    return {"type": "triggered_tags", "triggers": list(triggers), "tags": tags}
+
+
+def structural_tag_rules(tag: Mapping[str, Any], source: str, vocabulary: Vocabulary | None) -> GrammarIR:
+    """The rules of a loaded tag; `source` is its JSON text.
+
+    Raises `InvalidStructuralTagError`, `UnsupportedFeatureError` and `UnsupportedSchemaError`, each with the JSON
+    pointer of what is at fault.
+    """
+    return Builder(vocabulary).grammar(tag["format"], "#/format", source)

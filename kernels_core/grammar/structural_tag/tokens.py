@@ -1,0 +1,71 @@
+"""Tokens in structural tags: by id, or by the text of the one token that is spelt so.
+
+Read on: `build.py` (who asks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from ...errors import InvalidStructuralTagError
+
+__all__ = ["Vocabulary", "token_id"]
+
+
+class Vocabulary(Protocol):
+    """What is needed of a `TokenizerInfo`."""
+
+    @property
+    def vocab_size(self) -> int: ...
+
+    @property
+    def decoded_vocab(self) -> list[bytes]: ...
+
+    @property
+    def special_token_ids(self) -> list[int]: ...
+
+    @property
+    def stop_token_ids(self) -> list[int]: ...
+
+
+def token_id(token: Any, path: str, vocabulary: Vocabulary | None) -> int:
+    """The id of `token`, a number or a token's text, which stands at `path`.
+
+    Where several tokens are spelt alike, the one that is a control token is meant.
+    """
+    if isinstance(token, str):
+        return _by_text(token, path, vocabulary)
+    if not isinstance(token, int) or isinstance(token, bool):
+        raise InvalidStructuralTagError(f"a token is an id or a token's text, not {token!r}", path)
+    if token < 0 or (vocabulary is not None and token >= vocabulary.vocab_size):
+        size = "" if vocabulary is None else f"; this vocabulary has ids 0..{vocabulary.vocab_size - 1}"
+        raise InvalidStructuralTagError(f"there is no token {token}{size}", path)
+    return token
+
+
+def _by_text(token: str, path: str, vocabulary: Vocabulary | None) -> int:
+    if vocabulary is None:
+        reason = f"the token {token!r} is given by its text: compile the tag with a tokenizer, or give its id"
+        raise InvalidStructuralTagError(reason, path)
+    found = _places(vocabulary.decoded_vocab, token.encode()) if token else []
+    if len(found) > 1:
+        control = {*vocabulary.special_token_ids, *vocabulary.stop_token_ids}
+        found = [number for number in found if number in control] or found
+    if len(found) != 1:
+        reason = f"{len(found)} tokens are" if found else "no token is"
+        raise InvalidStructuralTagError(f"{reason} spelt {token!r}", path)
+    return found[0]
+
+
+def _places(vocab: Sequence[bytes], text: bytes) -> list[int]:
+    """All ids with these bytes; `index` runs over a vocabulary in a millisecond."""
+    found: list[int] = []
+    start = 0
+    while True:
+        try:
+            start = vocab.index(text, start)
+        except ValueError:
+            return found
+        found.append(start)
+        start += 1

@@ -1,0 +1,58 @@
+"""`Substring("c1", "c2", ...)`: any run of neighbouring chunks, by a suffix automaton over whole chunks.
+
+The automaton (Blumer et al. 1985) has at most two states and three edges a chunk, and reads each run in one way only.
+Each state becomes a rule: it may end here, or a chunk follows and the rule of the next state.
+
+Read on: `macros.py` (who calls this).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from . import nodes
+from .ir import Node, RuleRef
+
+__all__ = ["substring_rules"]
+
+
+def substring_rules(chunks: Sequence[bytes], prefix: str) -> list[tuple[str, Node]]:
+    """Rules `prefix`, `prefix.1`, ..., the first of which matches any run of `chunks`, the empty one too."""
+    edges = _suffix_automaton([chunk for chunk in chunks if chunk])
+    names = [prefix if state == 0 else f"{prefix}.{state}" for state in range(len(edges))]
+    rules = []
+    for state, moves in enumerate(edges):
+        ways = (nodes.seq((nodes.literal(chunk), RuleRef(names[target]))) for chunk, target in moves.items())
+        rules.append((names[state], nodes.choice((nodes.seq(()), *ways))))
+    return rules
+
+
+def _suffix_automaton(symbols: Sequence[bytes]) -> list[dict[bytes, int]]:
+    """Edges of the states that read every factor of `symbols`; state 0 is the start."""
+    edges: list[dict[bytes, int]] = [{}]
+    length, link = [0], [-1]  # of a state's longest word, and the state of its longest suffix that is elsewhere too
+    last = 0
+    for symbol in symbols:
+        here = len(edges)
+        edges.append({})
+        length.append(length[last] + 1)
+        link.append(0)
+        at = last
+        while at >= 0 and symbol not in edges[at]:
+            edges[at][symbol] = here
+            at = link[at]
+        if at >= 0:
+            target = edges[at][symbol]
+            if length[at] + 1 == length[target]:
+                link[here] = target
+            else:
+                clone = len(edges)
+                edges.append(dict(edges[target]))
+                length.append(length[at] + 1)
+                link.append(link[target])
+                while at >= 0 and edges[at].get(symbol) == target:
+                    edges[at][symbol] = clone
+                    at = link[at]
+                link[target] = link[here] = clone
+        last = here
+    return edges

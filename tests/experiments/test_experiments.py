@@ -1,0 +1,244 @@
+"""The experiments themselves, on a small vocabulary: grids, trials, tables, figures, and the commands."""
+
+from __future__ import annotations
+
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from experiments import ablation, datasets, masks, parsers, reuse, tools, variants
+from experiments.demo_model import WEIGHTS_FOLDER
+from experiments.ledger import Ledger, params_hash
+from experiments.measurement import FLOOR, rotate
+from experiments.peers import ENGINES, open_engine
+from experiments.registry import CATALOGUE, PRESETS, Experiment, find_experiment, list_experiments
+from experiments.sweep import run_sweep
+from experiments.trial import NotRunError
+from kernels_core import Grammar, Options
+from workbench.cli import app
+
+SMALL = str(WEIGHTS_FOLDER)  # a few thousand tokens
+
+
+@pytest.fixture(autouse=True)
+def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything must work without the data folder."""
+    monkeypatch.setenv("MASKSCOPE_DATA", str(tmp_path / "absent"))
+    datasets.load_tools.cache_clear()
+    datasets.load_calls.cache_clear()
+
+
+def test_every_experiment_says_what_it_claims() -> None:
+    found = list_experiments()
+    assert [experiment.name for experiment in found] == sorted(CATALOGUE)
+    for experiment in found:
+        assert len(experiment.claim) > 40
+        assert len(experiment.refuted_by) > 40
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_grids_have_no_trial_twice(name: str, preset: str) -> None:
+    grid = find_experiment(name).module.grid(preset)
+    assert grid
+    assert len({params_hash(params) for params in grid}) == len(grid)
+
+
+def test_a_module_that_is_no_experiment() -> None:
+    with pytest.raises(KeyError, match="known: ablation"):
+        find_experiment("nonesuch")
+    module = types.ModuleType("m", "Title.")
+    with pytest.raises(TypeError, match="no grid, trial, tables, plot"):
+        Experiment.of("m", module)
+    for function in ("grid", "trial", "tables", "plot"):
+        setattr(module, function, print)
+    with pytest.raises(TypeError, match="Source:"):
+        Experiment.of("m", module)
+
+
+def test_engines_take_turns() -> None:
+    assert [rotate(["a", "b", "c"], number)[0] for number in range(4)] == ["a", "b", "c", "a"]
+    grid = masks.grid_of(datasets.find_cases(["synthetic:0"], 3), engines=["x", "y"], vocabulary=SMALL)
+    assert [params["engine"] for params in grid] == [FLOOR, "x", "y", "y", "x", "x", "y"]
+
+
+def test_engines_that_are_not_there_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "llguidance", None)
+    monkeypatch.delitem(sys.modules, "experiments.peers.llguidance_engine", raising=False)
+    open_engine.cache_clear()
+    with pytest.raises(NotRunError, match="pip install"):
+        open_engine("llguidance", SMALL)
+    with pytest.raises(KeyError, match="known: ours"):
+        open_engine("nonesuch", SMALL)
+
+
+@pytest.fixture
+def masks_frame(ledger: Ledger) -> pd.DataFrame:
+    cases = datasets.find_cases(["synthetic:0"], 4)
+    grid = masks.grid_of(cases, engines=["ours"], vocabulary=SMALL, max_tokens=60)
+    return run_sweep(masks.trial, grid, ledger=ledger, sweep="masks")
+
+
+def test_masks_experiment(masks_frame: pd.DataFrame) -> None:
+    assert set(masks_frame["status"]) == {"ok"}, masks_frame["error"].dropna().tolist()
+    tables = masks.tables(masks_frame)
+    verdicts = tables["Verdicts"].set_index("engine").loc["ours"]
+    assert verdicts["compiled"] == 4
+    assert verdicts["wrong inputs"] == verdicts["false hope"] == verdicts["hidden"] == verdicts["gave up"] == 0
+    assert verdicts["tokens"] > 50
+    times = next(iter(tables.values())).set_index(["metric", "engine"])
+    assert times.loc[("mask, seen before", "ours"), "p50"] < times.loc[("mask, first visits", "ours"), "p50"]
+    assert len(masks.plot(masks_frame).data) == 3
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "ours"])
+def test_peers_agree_on_synthetic_schemas(engine: str) -> None:
+    """Where the peer is installed: its adapter accepts and refuses what the labels say."""
+    pytest.importorskip({"outlines": "outlines_core"}.get(engine, engine))
+    right = wrong = 0
+    for case in datasets.find_cases(["synthetic:1"], 3):
+        params = {"engine": engine, "file": case.file, "index": case.index, "vocabulary": SMALL, "max_tokens": None}
+        measured = masks.trial(params)
+        if measured["compiled"]:
+            for valid, one in zip(measured["valid"], measured["cold"], strict=True):
+                right += one["accepted"] == valid
+                wrong += one["accepted"] != valid
+    assert right >= 6
+    assert wrong == 0
+
+
+def test_tools_experiment(ledger: Ledger) -> None:
+    grid = tools.grid_of([3], sets=2, engines=["ours"], vocabulary=SMALL)
+    frame = run_sweep(tools.trial, grid, ledger=ledger, sweep="tools")
+    schema = frame[frame["form"] == "schema"]
+    assert set(schema["status"]) == {"ok"}
+    assert all(one["accepted"] for cold in schema["cold"] for one in cold)
+    assert all(len(cold) > 0 for cold in schema["cold"])
+    tables = tools.tables(frame)
+    assert "3 tools: compile" in set(tables["Tools as one schema, us"]["metric"])
+    assert tables["Verdicts on calls, as one schema"]["wrong inputs"].tolist() == [0]
+    assert len(tools.plot(frame).data) >= 1
+    first, second = (tools.draw_tools(3, which, 0) for which in range(2))
+    assert first == tools.draw_tools(3, 0, 0)
+    assert first != second
+    with pytest.raises(datasets.DataError, match="there are"):
+        tools.draw_tools(10**6, 0, 0)
+
+
+def test_reuse_experiment(ledger: Ledger) -> None:
+    base: dict[str, Any] = {"form": "schema", "tools": 4, "requests": 4, "seed": 0, "vocabulary": SMALL}
+    grid = [base | {"setting": setting} for setting in ("static", "dynamic")]
+    frame = run_sweep(reuse.trial, grid, ledger=ledger, sweep="reuse")
+    assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
+    static, dynamic = (row for _, row in frame.iterrows())
+    assert (static["grammars"], static["reused grammars"]) == (4, 3)
+    assert dynamic["reused grammars"] == 0
+    assert static["reused states"] >= 0.75 * static["states"]
+    assert 0 < dynamic["reused states"] < static["reused states"]
+    assert 0 < dynamic["pool_found"] < dynamic["pool_asked"]
+    rates = reuse.tables(frame)["Reuse: whole grammars, rules, states, token sets of the pool"].iloc[0]
+    assert rates["grammars static, %"] == 75
+    assert len(reuse.plot(frame).data) == 6
+
+
+def test_structures_are_equal_exactly_when_automata_are() -> None:
+    def rules(text: str) -> set[bytes]:
+        return set(reuse.structures(Grammar.from_ebnf(text), Options(inline_limit=0))[0])
+
+    shared = 'inner ::= "(" inner ")" | "x"'
+    one, two = rules(f'root ::= "a" inner\n{shared}'), rules(f'root ::= "b" inner\n{shared}')
+    assert len(one & two) == 1
+    assert not one & rules('root ::= "c" inner\ninner ::= "(" inner ")" | "y"')
+
+
+def test_ablation_steps_are_cumulative_and_real(ledger: Ledger) -> None:
+    usable = list(ablation.usable_steps())
+    assert "+ cross-grammar cache" in usable
+    baseline = ablation.options_at("baseline")
+    assert baseline["cross_grammar_cache"] is baseline["differential_masks"] is False
+    last = ablation.options_at(usable[-1])
+    known = {name: value for name, value in last.items() if name != "jit"}
+    assert variants.options_with(known) == Options(**{**known})
+    differences = [
+        {key for key, value in ablation.options_at(after).items() if ablation.options_at(before)[key] != value}
+        for before, after in zip(["baseline", *usable], usable, strict=False)
+    ]
+    assert all(len(difference) == 1 for difference in differences)
+    with pytest.raises(KeyError):
+        ablation.options_at("+ magic")
+    with pytest.raises(NotRunError, match=r"Options\.magic"):
+        variants.options_with({"magic": 1})
+
+    cases = datasets.find_cases(["synthetic:0"], 2)
+    steps = ["baseline", *(step.name for step in ablation.STEPS)]
+    grid = variants.grid_of("step", steps, ["baseline", *usable], cases, {"vocabulary": SMALL, "max_tokens": 30})
+    frame = run_sweep(ablation.trial, grid, ledger=ledger, sweep="ablation")
+    assert (frame["status"] == "not run").sum() == len(steps) - 1 - len(usable)
+    assert "error" not in set(frame["status"]), frame["error"].dropna().tolist()
+    table = ablation.tables(frame)["Mechanisms, one after the other"]
+    assert list(table["step"]) == ["baseline", *usable]
+    assert set(table["schemas"]) == {2}
+    assert table["masks"].nunique() == 1  # all steps take the same tokens
+    assert len(ablation.plot(frame).data) == 2
+
+
+def test_parsers_are_compared_or_said_not_to_be_built(ledger: Ledger) -> None:
+    cases = datasets.find_cases(["synthetic:0"], 2)
+    built = [name for name in parsers.PARSERS if parsers._is_built(name)]
+    grid = variants.grid_of("parser", parsers.PARSERS, built, cases, {"vocabulary": SMALL, "max_tokens": 10})
+    frame = run_sweep(parsers.trial, grid, ledger=ledger, sweep="parsers")
+    assert set(frame[~frame["parser"].isin(built)]["status"]) <= {"not run"}
+    assert set(frame[frame["parser"].isin(built)]["status"]) <= {"ok"}
+    with pytest.raises(KeyError, match="known: earley"):
+        parsers.trial({"parser": "yacc"})
+
+
+# -- commands ---------------------------------------------------------------------------------------------------------
+
+
+def test_bench_masks_from_the_command_line(tmp_path: Path) -> None:
+    book, report, rows = tmp_path / "book.sqlite", tmp_path / "report.md", tmp_path / "rows.csv"
+    words = ["bench", "masks", "synthetic:0", "--limit", "2", "--max-tokens", "20", "--engines", "ours"]
+    words += ["--vocabulary", SMALL, "--ledger", str(book), "--out", str(report), "--out", str(rows)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "mask, seen before" in done.output
+    assert "--limit 2 --max-tokens 20" in report.read_text()
+    assert len(pd.read_csv(rows)) == 3
+    with Ledger(book) as ledger:
+        started = ledger.frame("masks")["seconds"].tolist()
+    assert CliRunner().invoke(app, [*words, "--resume"]).exit_code == 0
+    with Ledger(book) as ledger:
+        assert ledger.frame("masks")["seconds"].tolist() == started  # nothing was measured again
+    exported = CliRunner().invoke(app, ["experiment", "export", "masks", str(rows), "--ledger", str(book)])
+    assert exported.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["experiment", "run", "nonesuch"], "no experiment"),
+        (["bench", "masks", "nowhere"], "no nowhere"),
+        (["bench", "masks", "--engines", "ours,ours"], "name each engine once"),
+        (["bench", "masks", "--engines", "magic"], "name each engine once"),
+        (["bench", "masks", "--out", "x.pdf"], "must end in"),
+        (["experiment", "run", "masks", "--executor", "threads"], "unknown executor"),
+        (["experiment", "export", "masks", "x.csv", "--ledger", "nowhere.sqlite"], "no ledger"),
+    ],
+)
+def test_wrong_words_are_explained(words: list[str], message: str) -> None:
+    done = CliRunner().invoke(app, words, env={"COLUMNS": "300", "TERM": "dumb"})
+    assert done.exit_code == 2
+    assert message in done.output
+
+
+def test_experiment_list_names_them_all() -> None:
+    done = CliRunner().invoke(app, ["experiment", "list"])
+    assert done.exit_code == 0
+    assert all(name in done.output for name in CATALOGUE)
+    assert done.output.count("refuted by") == len(CATALOGUE)
