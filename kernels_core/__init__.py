@@ -28,8 +28,10 @@ from kernels_core.errors import (  # noqa: E402
     MaskscopeError,
     MatcherTerminatedError,
     OperationCancelledError,
+    SchemaProblem,
     TokenizerError,
     UnsupportedFeatureError,
+    UnsupportedSchemaError,
 )
 from kernels_core.grammar import Grammar  # noqa: E402
 from kernels_core.masks.bitmask import (  # noqa: E402
@@ -61,9 +63,11 @@ __all__ = [
     "MatcherTerminatedError",
     "OperationCancelledError",
     "Options",
+    "SchemaProblem",
     "TokenizerError",
     "TokenizerInfo",
     "UnsupportedFeatureError",
+    "UnsupportedSchemaError",
     "VocabType",
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",

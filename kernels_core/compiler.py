@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 from weakref import WeakValueDictionary
 
 from kernels_core.automata.lower import LoweredGrammar, lower
@@ -28,6 +28,9 @@ from kernels_core.masks.trie import TokenTrie
 from kernels_core.options import Options
 from kernels_core.tokens import TokenizerInfo
 from kernels_core.warming import CompileBudget, Warming
+
+if TYPE_CHECKING:
+    from kernels_core.grammar.json_schema import SchemaArguments
 
 __all__ = ["CompiledGrammar", "GrammarCompiler"]
 
@@ -74,11 +77,11 @@ class CompiledGrammar:
         where = f"grammar {grammar.ir.root!r}"
         self.machine = self._parser(Tables(self.lowered), where)
         self.masks = self._masks(_trie(tokenizer_info), pool)
-        if isinstance(self.masks, FsmMasks):
-            self.masks.precompute(limit_ms=budget.left_ms(), cancel=cancel)
-        jit = "all" if options.parser == "pushdown" else options.jit
-        if jit:
-            for state in self._to_warm(jit):
+        with budget:
+            if isinstance(self.masks, FsmMasks):
+                self.masks.precompute(limit_ms=budget.left_ms(), cancel=cancel)
+            jit = "all" if options.parser == "pushdown" else options.jit
+            for state in self._to_warm(jit) if jit else ():
                 self.masks.warm(state, limit_ms=budget.left_ms(), cancel=cancel)
 
     def _parser(self, tables: Tables, where: str) -> Machine:
@@ -197,6 +200,7 @@ class GrammarCompiler:
             else None
         )
         self._cache: dict[Grammar, CompiledGrammar] = {}
+        self._schemas: dict[tuple[str, str], CompiledGrammar] = {}
         self._lock = threading.Lock()
 
     def compile_grammar(
@@ -224,6 +228,23 @@ class GrammarCompiler:
         """Compile a structural tag: a dict or JSON text, or a list of older items with their `triggers`."""
         return self.compile_grammar(Grammar.from_structural_tag(tag, triggers, tokenizer_info=self.tokenizer_info))
 
+    def compile_json_schema(self, schema: Any, **arguments: Unpack[SchemaArguments]) -> CompiledGrammar:
+        """Compile a JSON schema; arguments and errors are those of `Grammar.from_json_schema`."""
+        from kernels_core.grammar.json_schema import schema_text
+
+        text = schema_text(schema)
+        key = (text, repr(sorted(arguments.items())))
+        with self._lock:
+            found = self._schemas.get(key)
+        if found is not None:
+            return found
+        grammar = Grammar.from_json_schema(schema, **arguments)
+        compiled = CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool)
+        if self.cache_enabled:
+            with self._lock:
+                compiled = self._schemas.setdefault(key, compiled)
+        return compiled
+
     def compile_builtin_json_grammar(self) -> CompiledGrammar:
         """Compile the grammar of any JSON value."""
         return self.compile_grammar(Grammar.builtin_json_grammar())
@@ -232,11 +253,12 @@ class GrammarCompiler:
         """Forget compiled grammars; those still in use live on."""
         with self._lock:
             self._cache.clear()
+            self._schemas.clear()
 
     def get_cache_size_bytes(self) -> int:
         """Bytes held by the compiled grammars that are remembered."""
         with self._lock:
-            return sum(compiled.memory_size_bytes for compiled in self._cache.values())
+            return sum(compiled.memory_size_bytes for compiled in (*self._cache.values(), *self._schemas.values()))
 
     def __repr__(self) -> str:
         return f"<GrammarCompiler for {self.tokenizer_info.vocab_size:,} tokens, {len(self._cache)} grammars cached>"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from types import TracebackType
 
 from kernels_core.earley.machine import CancelToken
 from kernels_core.errors import BudgetExceededError, OperationCancelledError
@@ -32,6 +33,15 @@ class CompileBudget:
             self._cancel.check()
         if self._limit_ms and time.monotonic() > self._end:
             raise BudgetExceededError("milliseconds", self._limit_ms, self._where)
+
+    def __enter__(self) -> None:
+        """What is called inside with `left_ms` knows only what was left; the error it raises is put in our terms."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None
+    ) -> None:
+        if isinstance(error, BudgetExceededError) and error.what == "milliseconds":
+            raise BudgetExceededError(error.what, self._limit_ms, self._where) from error
 
     def left_ms(self) -> int:
         """Milliseconds left, at least 1; 0 if there is no limit."""

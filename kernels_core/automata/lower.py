@@ -281,7 +281,7 @@ class _Lowering:
                 case Repeat(item, _, maximum):
                     stack.append((item, in_loop or maximum is None or maximum > 1))
                 case RuleRef(name):
-                    width = self._inline_width[name]
+                    width = self._inline_width.get(name, 0)  # a rule that is called keeps its loops to itself
             widest = max(widest, width)
             if in_loop:
                 looped = max(looped, width)

@@ -87,7 +87,8 @@ class Chart:
             for chosen, target in table.token_edges[item.state]
             if token is not None and table.takes(chosen, token, step.has_text)
         ]
-        spelling = step.text or b"\0"  # a token without text still takes a place
+        # A token without text still takes a place; an empty string takes none.
+        spelling = step.text or (b"" if step.token is None else b"\0")
         for i, byte in enumerate(spelling):
             kernel = self._scan(byte) if step.text and step.spelt else []
             if i == len(spelling) - 1:

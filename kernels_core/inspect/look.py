@@ -24,13 +24,17 @@ def frontier(matcher: GrammarMatcher, chart: Chart) -> Frontier:
 
 
 def token_sets(matcher: GrammarMatcher) -> TokenSets:
-    """The step's mask by reason, one entry for each scannable (state, lap counter) of the current set."""
+    """The step's mask by reason, one entry for each (state, lap counter) of the current set that can scan a byte.
+
+    Tokens that a grammar names by id are in `allowed` only; after the end there are no entries.
+    """
     compiled: CompiledGrammar = matcher.compiled
     table = compiled.state_table
     masks = compiled.masks
     frames: dict[tuple[int, int], list[int]] = {}
-    for state, frame, counter in compiled.machine.set_items(matcher.set_number):
-        if table.rule_of[state] >= 0:
+    items = [] if matcher.is_terminated() else compiled.machine.set_items(matcher.set_number)
+    for state, frame, counter in items:
+        if table.rule_of[state] >= 0 and table.byte_edges[state]:
             frames.setdefault((state, counter), []).append(frame)
     entries = []
     for (state, counter), callers in frames.items():

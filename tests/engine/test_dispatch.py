@@ -156,3 +156,27 @@ def test_token_ids_belong_to_the_cache_key() -> None:
 def test_a_token_that_is_not_in_the_vocabulary() -> None:
     with pytest.raises(GrammarError, match="token 9"):
         compiled(grammar(TokenSet((9,))), [b"a"])
+
+
+def test_an_empty_string_is_a_step_that_changes_nothing() -> None:
+    matcher = GrammarMatcher(compiled(grammar(Literal(b"ab")), [b"a", b"b"]))
+    before = matcher.frontier()
+    assert matcher.accept_string(b"")
+    assert matcher.num_steps == 1
+    assert matcher.frontier() == before
+
+
+def test_after_the_end_there_are_no_token_sets() -> None:
+    matcher = GrammarMatcher(compiled(grammar(Literal(b"a")), [b"a"]))
+    assert matcher.accept_token(0)
+    assert matcher.accept_token(1)
+    assert matcher.token_sets().states == ()
+    assert matcher.token_sets().allowed == ()
+
+
+def test_a_counted_call_inside_a_small_rule() -> None:
+    """Found by a random grammar: the rule is small enough to inline, what it counts is not."""
+    text = 'root ::= r3\nr3 ::= "a" r1{2} | "b" r3\nr1 ::= r1 "c" | "a"'
+    matcher = GrammarMatcher(compiled(Grammar.from_ebnf(text), [b"a"], Options(unroll_limit=0)))
+    assert matcher.accept_string(b"aaca")
+    assert matcher.is_completed()

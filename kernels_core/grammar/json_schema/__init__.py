@@ -6,7 +6,15 @@ In reading order: `dialect` (drafts), `resolve` (references); `languages`, `dfa`
 `emit` (text); `compile`, `conflicts`, `explain`, `problems` (the front door).
 """
 
-from .compile import CompiledSchema, SchemaOptions, compile_schema, load_schema, schema_text
+from .compile import CompiledSchema, SchemaArguments, SchemaOptions, compile_schema, load_schema, schema_text
 from .problems import SchemaProblem
 
-__all__ = ["CompiledSchema", "SchemaOptions", "SchemaProblem", "compile_schema", "load_schema", "schema_text"]
+__all__ = [
+    "CompiledSchema",
+    "SchemaArguments",
+    "SchemaOptions",
+    "SchemaProblem",
+    "compile_schema",
+    "load_schema",
+    "schema_text",
+]

@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypedDict
 
-from ...errors import GrammarSyntaxError, SchemaProblem, UnsupportedSchemaError
-from ..analysis import productive_rules
+from ...errors import GrammarError, GrammarSyntaxError, SchemaProblem, UnsupportedSchemaError
+from ..analysis import normal_form
 from ..ir import GrammarIR
 from .conflicts import report_conflict
 from .emit import Emitter
@@ -25,7 +25,7 @@ from .rulebook import RuleBook
 from .spelling import Speller
 from .terms import FALSE, Term
 
-__all__ = ["CompiledSchema", "SchemaOptions", "compile_schema", "load_schema", "schema_text"]
+__all__ = ["CompiledSchema", "SchemaArguments", "SchemaOptions", "compile_schema", "load_schema", "schema_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,25 @@ class SchemaOptions:
     formats: bool = True
 
 
+class SchemaArguments(TypedDict, total=False):
+    """The same, and `resources`, as keyword arguments."""
+
+    any_whitespace: bool
+    indent: int | None
+    separators: tuple[str, str] | None
+    strict_mode: bool
+    max_whitespace_cnt: int | None
+    any_order: bool
+    lenient: bool
+    canonical_numbers: bool
+    any_spelling: bool
+    formats: bool
+    resources: Mapping[str, Any] | None
+
+
 @dataclass(frozen=True, slots=True)
 class CompiledSchema:
-    """A grammar's rules (all productive from the root, but perhaps not all of them) and what was approximated."""
+    """A grammar's rules, in normal form, and what was approximated."""
 
     ir: GrammarIR
     warnings: tuple[SchemaProblem, ...]
@@ -77,6 +93,7 @@ def schema_text(schema: Any) -> str:
     """A schema as JSON text; text stays as it is, and exact numbers keep all their digits."""
     if isinstance(schema, str):
         return schema
+    schema = load_schema(schema)
 
     def number(value: object) -> str:
         if isinstance(value, Decimal):
@@ -119,10 +136,13 @@ def compile_schema(schema: Any, text: str, options: SchemaOptions, resources: Ma
     ir = emitter.grammar(term, text)
     if len(problems) and not options.lenient:
         raise UnsupportedSchemaError(problems.all)
-    if ir.root not in productive_rules(ir):
+    try:
+        ir = normal_form(ir, "JSON Schema", trusted=True)
+    except GrammarError:
+        # No rule can finish, so there is no instance.
         conflicts = Problems()
         report_conflict(reader, term, conflicts)
-        raise UnsupportedSchemaError((*problems.all, *conflicts.all))
+        raise UnsupportedSchemaError((*problems.all, *conflicts.all)) from None
     return CompiledSchema(ir, problems.all)
 
 

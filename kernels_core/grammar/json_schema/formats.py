@@ -71,7 +71,7 @@ _PRIVATE = "\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd"
 def _mailbox(beyond: str) -> str:
     atom = rf"[A-Za-z0-9!#$%&'*+/=?^_`{{|}}~{beyond}-]+"
     quoted = rf'"(?:[\x20\x21\x23-\x5b\x5d-\x7e{beyond}]|\\[\x20-\x7e])*"'
-    label = f"[A-Za-z0-9{beyond}](?:[A-Za-z0-9{beyond}-]{{0,61}}[A-Za-z0-9{beyond}])?"
+    label = f"[A-Za-z0-9{beyond}](?:[A-Za-z0-9{beyond}-]*[A-Za-z0-9{beyond}])?"
     return rf"(?:{atom}(?:\.{atom})*|{quoted})@(?:{label}(?:\.{label})*|\[(?:{_IPV4}|[Ii][Pp][Vv]6:{_ipv6()})\])"
 
 

@@ -8,6 +8,7 @@ Read on: `shapes.py` (what `Members` means), `space.py`, `objects.py` (its text)
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .dfa import is_empty
@@ -19,10 +20,12 @@ from .terms import FALSE, TRUE, AllOf, Term
 if TYPE_CHECKING:
     from .space import Space
 
-__all__ = ["complement", "covers", "meet", "names_of", "normal", "value_of"]
+__all__ = ["complement", "covers", "meet", "names_of", "normal", "split", "value_of"]
 
 # A need on so many names is looked at name by name.
 _FEW_NAMES = 32
+# Values of a name by which alternatives are told apart.
+MAX_TAGS = 16
 
 
 def value_of(space: Space, members: Members, name: str) -> Term:
@@ -136,6 +139,34 @@ def normal(space: Space, members: Members) -> Members | None:
     ):
         return ANY_MEMBERS if not any(isinstance(keys, Words) for keys, _ in made.rules) else made
     return made
+
+
+def split(space: Space, members: Members) -> list[Members]:
+    """The same objects as several alternatives with fewer needs each, where a required name takes few values.
+
+    Of two needs that a tag can meet ("the type is not A, or ...", "the type is not B, or ..."), each value of the tag
+    leaves at most one open.
+    """
+    if len(members.needs) < 2:
+        return [members]
+    for i, need in enumerate(members.needs):
+        for j, (keys, term) in enumerate(need):
+            if not (isinstance(keys, Words) and len(keys.words) == 1 and next(iter(keys.words)) in members.required):
+                continue
+            (name,) = keys.words
+            otherwise = space.negate(term)
+            if space.scalars(space.all_of(value_of(space, members, name), otherwise), MAX_TAGS) is None:
+                continue
+            others = members.needs[:i] + members.needs[i + 1 :]
+            met = replace(members, rules=(*members.rules, (keys, term)), needs=others)
+            unmet = replace(
+                members,
+                rules=(*members.rules, (keys, otherwise)),
+                needs=(*others, need[:j] + need[j + 1 :]),
+            )
+            found = (normal(space, part) for part in (met, unmet))
+            return [piece for part in found if part is not None for piece in split(space, part)]
+    return [members]
 
 
 def _meets_one(keys: Language, names: tuple[str, ...]) -> bool:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ..ir import Node
@@ -25,7 +24,7 @@ from .graph import Graph
 from .languages import Language, Words, complement, intersection, matches, union
 from .members import names_of, value_of
 from .shapes import Members
-from .terms import FALSE, Term
+from .terms import FALSE, AllOf, Term
 
 if TYPE_CHECKING:
     from .emit import Emitter
@@ -35,6 +34,8 @@ __all__ = ["MAX_MEMBER_EDGES", "ObjectText"]
 # Edges of one object's graph, and classes of keys that patterns can tell apart.
 MAX_MEMBER_EDGES = 6_000
 MAX_KEY_CLASSES = 64
+# Sets of needs that one member may meet.
+MAX_OPTIONS = 64
 
 _Needs = frozenset[int]
 _State = tuple[int, _Needs, int, bool]
@@ -104,11 +105,21 @@ class ObjectText:
                 always.add(number)
             else:
                 sometimes[number] = inside
-        options: list[tuple[_Needs, Term]] = []
-        for count in range(len(sometimes) + 1):
-            for chosen in combinations(sometimes, count):
-                options.append((frozenset(always | set(chosen)), space.all_of(term, *(sometimes[i] for i in chosen))))
-        return _Kind(key, term, options)
+        # Each set of needs that the values of some kind meet, and no others: a tag meets few of the possible sets.
+        cells: list[tuple[_Needs, Term, Term]] = [(frozenset(always), term, term)]
+        for number, inside in sometimes.items():
+            split: list[tuple[_Needs, Term, Term]] = []
+            for meets, wide, cell in cells:
+                within = space.all_of(cell, inside)
+                without = space.all_of(cell, space.negate(inside)) if len(sometimes) > 1 else cell
+                if not space.is_void(within):
+                    split.append((meets | {number}, space.all_of(wide, inside), within))
+                if not space.is_void(without):
+                    split.append((meets, wide, without))
+            cells = split
+            if len(cells) > MAX_OPTIONS:
+                raise TooManyStates(MAX_OPTIONS)
+        return _Kind(key, term, [(meets, wide) for meets, wide, _ in cells])
 
     def _find_others(self, names: list[str]) -> None:
         """Classes of keys that are not declared: with the same rules for their values, as few as possible."""
@@ -249,9 +260,17 @@ class ObjectText:
 
     def _useful(self, kind: _Kind, met: _Needs) -> list[tuple[_Needs, Term]]:
         """Options of a member that say something new: needs that are met already ask for nothing."""
-        found: dict[_Needs, Term] = {}
+        if len(kind.options) == 1:
+            return kind.options
+        groups: dict[_Needs, list[Term]] = {}
         for meets, term in kind.options:
-            new = meets - met
-            if new not in found or term is kind.term:
-                found.setdefault(new, term)
-        return list(found.items())
+            groups.setdefault(meets - met, []).append(term)
+        return [(new, term) for new, terms in groups.items() for term in _widest(terms)]
+
+
+def _widest(terms: list[Term]) -> list[Term]:
+    """Without terms that only narrow others."""
+    if len(terms) == 1:
+        return terms
+    parts = {term: frozenset(term.parts if isinstance(term, AllOf) else (term,)) for term in dict.fromkeys(terms)}
+    return [term for term in parts if not any(parts[other] < parts[term] for other in parts)]

@@ -6,7 +6,8 @@ exact meaning without any matching engine: `$` leaves only the empty string of w
 follows with "begins with x", `(?!x)` with its complement; `^` holds where nothing has been read.
 
 Characters are code points; `\d \w` are ASCII, `\s` and `.` know Unicode; see `..regex_classes`.  Refused, at their
-place: back-references, look-behind, word boundaries, and assertions inside a repetition.
+place: back-references, look-behind, word boundaries, and assertions inside a repetition, but for `((?!x).)*` at the
+end of a pattern.
 
 Read on: `languages.py`, `formats.py` (patterns of formats, matched as a whole).
 """
@@ -17,6 +18,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ...errors import UnsupportedFeatureError
 from .. import charset
 from ..nodes import MAX_REPEAT
 from ..regex_classes import escape, fail, refuse, set_at, single
@@ -25,6 +27,7 @@ from .languages import (
     ANY_CHARACTER,
     EPSILON,
     NOTHING,
+    Chars,
     Language,
     character,
     complement,
@@ -62,6 +65,16 @@ class _Optional:
 
 
 @dataclass(frozen=True, slots=True)
+class _Guarded:
+    """`least` to `most` characters, each with the same assertions in front of it: `((?!x).)*`."""
+
+    looks: tuple[_Look, ...]
+    character: Language
+    least: int
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class _Look:
     item: _Node
     negative: bool
@@ -78,7 +91,7 @@ class _End:
 
 
 # A `Language` stands for a part without assertions.
-_Node = Language | _Seq | _Alt | _Optional | _Look | _Start | _End
+_Node = Language | _Seq | _Alt | _Optional | _Guarded | _Look | _Start | _End
 
 
 @lru_cache(maxsize=4096)
@@ -117,10 +130,23 @@ def _build(node: _Node, after: Language, at_start: bool) -> Language:
             return intersection(after, complement(ahead) if negative else ahead)
         case _Optional(item):
             return union(after, _build(item, after, at_start))
+        case _Guarded():
+            return _build_guarded(node, after)
         case _Alt(items):
             return union(*(_build(item, after, at_start) for item in items))
         case _Seq(items):
             return _build_sequence(items, after, at_start)
+
+
+def _build_guarded(node: _Guarded, after: Language) -> Language:
+    """Where the string ends behind it, "at each character" means "at no place the contrary"."""
+    if after == ALL and node.least == 0:
+        return ALL
+    if after != EPSILON:
+        raise UnsupportedFeatureError("an assertion inside a repetition is only supported at the end of a pattern")
+    wanted = intersection(*(_build(look, ALL, False) for look in node.looks))
+    broken = concat(ALL, intersection(complement(wanted), concat(ANY_CHARACTER, ALL)))
+    return intersection(loop_language(node.character, node.least, node.most), complement(broken))
 
 
 def _build_sequence(items: tuple[_Node, ...], after: Language, at_start: bool) -> Language:
@@ -182,6 +208,8 @@ class _Reader:
         while self.source.startswith("|", self.at):
             self.at += 1
             options.append(self.sequence(depth))
+        if len(options) == 1:
+            return options[0]
         languages = [option for option in options if isinstance(option, Language)]
         if len(languages) == len(options):
             return union(*languages)
@@ -287,6 +315,11 @@ class _Reader:
         if isinstance(item, _Start | _End | _Look):
             # Asked again at the same place an assertion answers the same.
             return item if least else _Optional(item)
+        if isinstance(item, _Seq):
+            *looks, last = item.items
+            guards = tuple(look for look in looks if isinstance(look, _Look) and not _mentions_start(look))
+            if len(guards) == len(looks) and isinstance(last, Chars):
+                return _Guarded(guards, last, least, most)
         refuse("an assertion inside a repetition is not supported", source, start)
 
     def _bound(self, match: re.Match[str], group: int) -> int:

@@ -21,6 +21,7 @@ class RuleBook:
         self.rules: dict[str, Node] = {}
         self._counts: dict[str, int] = {}
         self._shared: dict[Hashable, RuleRef] = {}
+        self._nodes: dict[Hashable, Node] = {}
 
     def reserve(self, hint: str) -> str:
         """A name like `hint` that no other rule has; its body follows by `define`."""
@@ -50,6 +51,13 @@ class RuleBook:
             name = self.reserve(hint)
             found = self._shared[key] = RuleRef(name)
             self.rules[name] = build()
+        return found
+
+    def remember(self, key: Hashable, build: Callable[[], Node]) -> Node:
+        """The node filed under `key`, spelt out where it is used; made by `build` when it is first asked for."""
+        found = self._nodes.get(key)
+        if found is None:
+            found = self._nodes[key] = build()
         return found
 
     def grammar(self, root: str, source: str) -> GrammarIR:

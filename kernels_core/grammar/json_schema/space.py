@@ -323,7 +323,7 @@ class Space:
                 self._count_work()
                 both = member_shapes.meet(self, a, b)
                 if both is not None:
-                    met.append(both)
+                    met += member_shapes.split(self, both)
         return self._united(tuple(met), member_shapes.covers)
 
     def _complement_arrays(self, alternatives: tuple[Items, ...]) -> tuple[Items, ...]:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 from .. import charset
 from ..charset import Ranges
@@ -47,10 +48,14 @@ from .rulebook import RuleBook
 
 __all__ = ["Speller"]
 
+# A tree of words: letter -> tree; "" marks the end of a word.
+_Tree = dict[str, Any]
+
 _MUST_ESCAPE: Ranges = ((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C))
 _SHORT = {0x08: "b", 0x09: "t", 0x0A: "n", 0x0C: "f", 0x0D: "r", 0x22: '"', 0x2F: "/", 0x5C: "\\"}
 # Characters that constrained strings do not spell as \uXXXX: printable ASCII but for the quote and the backslash.
 _PLAIN: Ranges = ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0x7E))
+_NOT_PLAIN = charset.complement(_PLAIN)
 _BEYOND_ASCII: Ranges = ((0x7F, 0x10FFFF),)
 _QUOTE = Literal(b'"')
 # Enumerations of more strings than this are a rule of their own.
@@ -63,6 +68,7 @@ class Speller:
     def __init__(self, book: RuleBook, *, any_spelling: bool) -> None:
         self.book = book
         self.any_spelling = any_spelling
+        self._others: dict[str, Node] = {}
 
     def string(self, language: Language, hint: str = "string") -> Node:
         """The strings of `language`, quotes included."""
@@ -150,32 +156,57 @@ class Speller:
 
     def _all_but(self, excluded: Iterable[str], least: int, most: int | None) -> Node:
         """Strings of `least` to `most` characters but for `excluded`: along the tree of these words, then free."""
-        tree: dict[str, dict] = {}  # type: ignore[type-arg]
-        ends: set[int] = set()
-        for text in sorted(excluded):
+        tree: _Tree = {}
+        for text in excluded:
             at = tree
             for letter in text:
                 at = at.setdefault(letter, {})
-            ends.add(id(at))
+            at[""] = {}
         graph = Graph()
         end = graph.state(final=True)
-        work: list[tuple[dict[str, dict], int, int]] = [(tree, 0, 0)]  # type: ignore[type-arg]
+        free = self._everything() if least == 0 and most is None else None
+        work: list[tuple[_Tree, int, int]] = [(tree, 0, 0)]
         while work:
             node, state, depth = work.pop()
-            if id(node) not in ends and depth >= least:
+            is_word = node.pop("", None) is not None
+            if not is_word and depth >= least:
                 graph.finish(state)
             if most is not None and depth >= most:
                 continue
-            for letter, child in node.items():
+            letters = sorted(node)
+            for letter in letters:
                 target = graph.state()
-                graph.edge(state, self._characters(((ord(letter), ord(letter)),)), target)
-                work.append((child, target, depth + 1))
-            others = charset.complement(charset.normalise((ord(letter), ord(letter)) for letter in node))
-            rest = self.content(
-                loop(ANY_CHARACTER, max(0, least - depth - 1), None if most is None else most - depth - 1)
-            )
-            graph.edge(state, seq((self._characters(others), rest)), end)
+                graph.edge(state, self._text(letter), target)
+                work.append((node[letter], target, depth + 1))
+            rest = free
+            if rest is None:
+                length = loop(ANY_CHARACTER, max(0, least - depth - 1), None if most is None else most - depth - 1)
+                rest = self.content(length)
+            graph.edge(state, seq((self._other("".join(letters)), rest)), end)
         return graph.node(self.book, "other_key")
+
+    def _other(self, letters: str) -> Node:
+        """One character that is none of `letters`, which are sorted."""
+        found = self._others.get(letters)
+        if found is None:
+            pairs = tuple((ord(letter), ord(letter)) for letter in letters)
+            if self.any_spelling or not (letters.isascii() and letters.isprintable()) or set(letters) & set('"/\\'):
+                found = self._characters(charset.complement(charset.normalise(pairs)))
+            else:
+                # All of them stand for themselves alone, so what is escaped is the same everywhere.
+                raw = charset.complement(charset.normalise((*_MUST_ESCAPE, *pairs)))
+                found = choice((CharSet(raw), self._escapes()))
+            self._others[letters] = found
+        return found
+
+    def _escapes(self) -> Node:
+        """Every escape of a character that is not plain."""
+
+        def build() -> Node:
+            controls = _hex(charset.difference(((0, 0x7E),), _PLAIN))
+            return seq((Literal(b"\\"), choice((_short_escapes(charset.ALL), self._beyond_ascii(), controls))))
+
+        return self.book.share("escape", "escape", build)
 
     def _everything(self) -> Node:
         def build() -> Node:
@@ -199,17 +230,23 @@ class Speller:
 
     def _characters(self, ranges: Ranges) -> Node:
         """One character of `ranges`, in all the spellings it may have."""
-        if not self.any_spelling and len(ranges) == 1 and ranges[0][0] > 0x2F and ranges[0][1] < 0x5C:
-            return char_set(ranges)
+        if not self.any_spelling:
+            low, high = ranges[0][0], ranges[-1][1]
+            if low > 0x2F and high < 0x5C:
+                return char_set(ranges)
+        return self.book.remember(("characters", ranges), lambda: self._spelt(ranges))
+
+    def _spelt(self, ranges: Ranges) -> Node:
         escaped = ranges if self.any_spelling else charset.difference(ranges, _PLAIN)
-        options: list[Node] = [char_set(charset.difference(ranges, _MUST_ESCAPE))]
+        raw = char_set(charset.difference(ranges, _MUST_ESCAPE))
+        if not self.any_spelling and escaped == _NOT_PLAIN and charset.contains(ranges, 0x2F):
+            return choice((raw, self._escapes()))
         tails: list[Node] = [_short_escapes(ranges)]
         if charset.difference(_BEYOND_ASCII, escaped) in ((), charset.SURROGATES):
             tails.append(self._beyond_ascii())
             escaped = charset.difference(escaped, _BEYOND_ASCII)
         tails.append(_hex(escaped))
-        options.append(seq((Literal(b"\\"), choice(tails))))
-        return choice(options)
+        return choice((raw, seq((Literal(b"\\"), choice(tails)))))
 
     def _beyond_ascii(self) -> Node:
         """`uXXXX` for everything from U+007F on."""
