@@ -169,4 +169,4 @@ def test_compressed_repetition_does_not_grow_with_its_bound() -> None:
 def test_bad_switches_are_named() -> None:
     for wrong in ({"parser": "lr"}, {"repetition": "none"}, {"jit": "some"}, {"jit": -1}, {"max_stacks": 0}):
         with pytest.raises(ValueError, match=f"Options.{next(iter(wrong))}"):
-            Options(**wrong)  # type: ignore[arg-type]
+            Options(**wrong)
