@@ -52,8 +52,8 @@ lint: $(VENV)/.stamp ## check format, style, Cython style and types
 	$(PY) -m mypy
 
 .PHONY: bench
-bench: build ## time compiling, masks and token steps on this machine
-	$(PY) tools/bench.py $(ARGS)
+bench: build ## time compiling, masks and token steps beside the peers that are installed
+	$(PY) -m workbench bench masks $(ARGS)
 
 .PHONY: docs
 docs: build ## write the pages and the API reference to build/docs

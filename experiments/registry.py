@@ -31,6 +31,7 @@ PRESETS: Final = ("quick", "full")
 CATALOGUE: Final[Mapping[str, str]] = {
     "ablation": "experiments.ablation",
     "masks": "experiments.masks",
+    "memory": "experiments.memory",
     "parsers": "experiments.parsers",
     "reuse": "experiments.reuse",
     "tools": "experiments.tools",

@@ -29,6 +29,7 @@ from kernels_core.grammar.ir import (
     Rule,
     RuleRef,
     Seq,
+    TagDispatch,
 )
 from tests.reference import EarleySet, Recogniser
 
@@ -53,6 +54,7 @@ LETTERS = [b"a", b"b", b"c"]
 WIDE = ["é".encode(), "ê".encode(), "中".encode(), "丮".encode(), "😀".encode()]
 PIECES = [b"\xc3", b"\xa9", b"\xe4\xb8", b"\xad", b"\xf0\x9f", b"\x98\x80"]
 
+TAGS = [b"a", b"b", b"ab", b"bc", b"aba", b"abc", b"\xc3", "é".encode()]
 ALPHABET = sorted({byte for word in LETTERS + WIDE + PIECES for byte in word} | {0x7F, 0x80, 0xDF, 0xBF, 0xED, 0xEE})
 
 CHAR_RANGES: list[tuple[tuple[int, int], ...]] = [
@@ -100,8 +102,10 @@ RARE_BOUNDS: list[tuple[int, int | None]] = [(0, 2**31 - 1), (100, 200), (1000, 
 
 
 @st.composite
-def grammars(draw: st.DrawFn, *, large: bool = True, max_rules: int = 4) -> GrammarIR:
+def grammars(draw: st.DrawFn, *, large: bool = True, dispatch: bool = False, max_rules: int = 4) -> GrammarIR:
     """A grammar of one to `max_rules` rules; `large=False` leaves out classes of thousands of code points.
+
+    With `dispatch` some have free text with tags, which EBNF has no spelling for.
 
     Nothing forbids left recursion, cycles, ambiguity, unreachable or unproductive rules; most rules get an alternative
     without a call, so that most grammars have texts.  One grammar uses few different terminals and few different
@@ -113,7 +117,12 @@ def grammars(draw: st.DrawFn, *, large: bool = True, max_rules: int = 4) -> Gram
     leaves: list[Node] = [*terminals, *terminals, *map(RuleRef, names), *map(RuleRef, names), Empty()]
 
     def node(depth: int) -> Node:
-        kind = draw(st.integers(0, 9)) if depth else 9
+        kind = draw(st.integers(0, 10 if dispatch else 9)) if depth else 9
+        if kind == 10:
+            tags = tuple(draw(st.lists(st.sampled_from(TAGS), max_size=2)))
+            some = st.lists(st.sampled_from(TAGS), max_size=2, unique=True).map(sorted).map(tuple)
+            contents = tuple(node(depth - 1) for _ in tags)
+            return TagDispatch(tags, contents, draw(st.booleans()), draw(some), draw(some))
         if kind < 4:
             return Seq(tuple(node(depth - 1) for _ in range(draw(st.integers(2, 3)))))
         if kind < 6:
@@ -214,7 +223,7 @@ World = tuple[GrammarIR, list[bytes]]
 
 
 @st.composite
-def worlds(draw: st.DrawFn, *, max_rules: int = 4, max_size: int = 24) -> World:
+def worlds(draw: st.DrawFn, *, max_rules: int = 4, max_size: int = 24, dispatch: bool = True) -> World:
     """A grammar with texts, and a vocabulary that has something to do with it."""
-    ir = productive(draw(grammars(max_rules=max_rules)))
+    ir = productive(draw(grammars(max_rules=max_rules, dispatch=dispatch)))
     return ir, draw(vocabularies(Recogniser(ir), max_size=max_size))

@@ -7,7 +7,6 @@ from functools import partial
 import kernels_core
 from experiments.peers.base import Constraint, Engine, RefusedError
 from experiments.toolsets import ToolSet
-from experiments.trial import NotRunError
 from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options
 from kernels_core.errors import BudgetExceededError, GrammarError
 from workbench.tokenizers import Tokenizer
@@ -24,15 +23,11 @@ def schema_grammar(schema: str) -> Grammar:
 
 
 def tag_grammar(tag: str) -> Grammar:
-    """A `Grammar` from a structural tag in JSON; `NotRunError` while the engine has no such front-end."""
-    read = getattr(Grammar, "from_structural_tag", None)
-    if read is None:
-        raise NotRunError("ours: structural tags are not built yet")
+    """A `Grammar` from a structural tag in JSON; `RefusedError` where the front-end refuses it."""
     try:
-        grammar: Grammar = read(tag)
+        return Grammar.from_structural_tag(tag)
     except (GrammarError, BudgetExceededError) as error:
         raise RefusedError(str(error)) from error
-    return grammar
 
 
 class OurConstraint(Constraint):

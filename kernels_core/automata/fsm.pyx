@@ -160,7 +160,6 @@ cdef class _Determinised:
         cdef unordered_map[string, int] known
         cdef vector[vector[int]] subsets
         cdef vector[int] seed, closed, cuts, labels
-        cdef string key
 
         # The start subset is kept apart from an equal one met later when the empty word is to be left out.
         stamp += 1
@@ -485,7 +484,6 @@ cdef void _coarsest_partition(int n, vector[int]& sources, vector[int]& labels, 
     cdef int m = <int>sources.size()
     cdef int i, j, b = 1, c = 0, state
     cdef vector[vector[int]] into
-    cdef unordered_map[int, int] cord_of_label
     states.init(n)
     for i in range(n):
         if accepts[i]:

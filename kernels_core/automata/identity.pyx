@@ -44,7 +44,6 @@ cdef Identity siphash128(const uint8_t* data, size_t size, uint64_t k0, uint64_t
     cdef uint64_t v[4]
     cdef uint64_t word
     cdef size_t i, whole = size // 8
-    cdef int r
     cdef Identity result
     v[0] = 0x736F6D6570736575ULL ^ k0
     v[1] = 0x646F72616E646F6DULL ^ k1 ^ 0xEE
@@ -64,11 +63,11 @@ cdef Identity siphash128(const uint8_t* data, size_t size, uint64_t k0, uint64_t
     _round(v)
     v[0] ^= word
     v[2] ^= 0xEE
-    for r in range(4):
+    for _ in range(4):
         _round(v)
     result.high = v[0] ^ v[1] ^ v[2] ^ v[3]
     v[1] ^= 0xDD
-    for r in range(4):
+    for _ in range(4):
         _round(v)
     result.low = v[0] ^ v[1] ^ v[2] ^ v[3]
     return result

@@ -23,7 +23,7 @@ cdef class Tables:
         cdef CallEdge call
         cdef TokenEdge token
         cdef int byte
-        for i in range(FIRST_STATE):
+        for _ in range(FIRST_STATE):
             self.edge_first.push_back(0)
             self.call_first.push_back(0)
             self.token_first.push_back(0)

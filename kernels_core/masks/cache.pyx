@@ -14,7 +14,7 @@ from libc.string cimport memcmp, memcpy, memset
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS
 from kernels_core.earley.machine cimport FREE, LOCKED, CancelToken, Item, ms_clock, ms_load, ms_store, step
 from kernels_core.masks.pool cimport PoolKey
-from kernels_core.masks.token_sets cimport add_tokens, compute_token_set, token_set_bytes, BITSET, COMPLEMENT, LIST
+from kernels_core.masks.token_sets cimport add_tokens, compute_token_set, token_set_bytes
 
 __all__ = ["MaskCache"]
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from experiments import ablation, datasets, masks, parsers, reuse, tools, variants
+from experiments import ablation, datasets, masks, memory, parsers, reuse, tools, variants
 from experiments.demo_model import WEIGHTS_FOLDER
 from experiments.ledger import Ledger, params_hash
 from experiments.measurement import FLOOR, rotate
@@ -115,14 +115,14 @@ def test_peers_agree_on_synthetic_schemas(engine: str) -> None:
 def test_tools_experiment(ledger: Ledger) -> None:
     grid = tools.grid_of([3], sets=2, engines=["ours"], vocabulary=SMALL)
     frame = run_sweep(tools.trial, grid, ledger=ledger, sweep="tools")
-    schema = frame[frame["form"] == "schema"]
-    assert set(schema["status"]) == {"ok"}
-    assert all(one["accepted"] for cold in schema["cold"] for one in cold)
-    assert all(len(cold) > 0 for cold in schema["cold"])
+    assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
+    measured = frame[frame["engine"] == "ours"]
+    assert set(measured["form"]) == set(tools.FORMS)
+    assert all(cold and all(one["accepted"] for one in cold) for cold in measured["cold"])
     tables = tools.tables(frame)
     assert "3 tools: compile" in set(tables["Tools as one schema, us"]["metric"])
-    assert tables["Verdicts on calls, as one schema"]["wrong inputs"].tolist() == [0]
-    assert len(tools.plot(frame).data) >= 1
+    assert tables["Verdicts on calls, as one tag"]["wrong inputs"].tolist() == [0]
+    assert len(tools.plot(frame).data) == 2
     first, second = (tools.draw_tools(3, which, 0) for which in range(2))
     assert first == tools.draw_tools(3, 0, 0)
     assert first != second
@@ -242,3 +242,17 @@ def test_experiment_list_names_them_all() -> None:
     assert done.exit_code == 0
     assert all(name in done.output for name in CATALOGUE)
     assert done.output.count("refuted by") == len(CATALOGUE)
+
+
+def test_memory_experiment(ledger: Ledger) -> None:
+    shared = {"pool_bytes": 1 << 16, "vocabulary": SMALL}
+    grid = [{"way": "schemas", "count": 30, **shared}, {"way": "steps", "count": 600, **shared}]
+    frame = run_sweep(memory.trial, grid, ledger=ledger, sweep="memory")
+    assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
+    schemas, steps = (row for _, row in frame.iterrows())
+    assert schemas["at"][-1] == 30
+    assert 0 < max(schemas["pool"]) <= 1 << 16
+    assert schemas["evictions"] > 0
+    assert steps["held"][-1] == steps["held"][len(steps["held"]) // 2]  # every state was known by then
+    assert list(memory.tables(frame)["Memory"]["way"]) == ["schemas", "steps"]
+    assert len(memory.plot(frame).data) == 4

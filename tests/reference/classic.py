@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from kernels_core.grammar.ir import ByteSet, CharSet, Literal, Repeat
+from kernels_core.grammar.ir import ByteSet, CharSet, Literal, Repeat, TagDispatch
 from tests.reference.recogniser import EarleySet, Recogniser
 
 __all__ = ["ClassicItem", "classic_items"]
@@ -86,7 +86,7 @@ def classic_items(
 
 def _reads(recogniser: Recogniser) -> list[bool]:
     """Whether each node has a text that is not empty (in a grammar whose nodes are all productive)."""
-    reads = [isinstance(node, Literal | CharSet | ByteSet) for node in recogniser.nodes]
+    reads = [isinstance(node, Literal | CharSet | ByteSet | TagDispatch) for node in recogniser.nodes]
     changed = True
     while changed:
         changed = False

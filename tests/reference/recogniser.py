@@ -26,24 +26,28 @@ from kernels_core.grammar.ir import (
     Repeat,
     RuleRef,
     Seq,
+    TagDispatch,
+    TokenSet,
     children,
 )
+from tests.reference.dispatch import FREE, Reading, read_byte, whole_switch
+from tests.reference.terminals import begins, matches
 
-__all__ = ["EarleySet", "Item", "Recogniser", "code_points_starting"]
+__all__ = ["EarleySet", "Item", "Recogniser"]
 
-Terminal = Literal | CharSet | ByteSet
-SURROGATES = (0xD800, 0xDFFF)
+Progress = int | bytes | Reading
 
 
 class Item(NamedTuple):
     """How far one match of `node` (a number, see `Recogniser.nodes`) that began at `origin` has come.
 
     `progress` is the bytes read so far for a terminal, the parts done for a `Seq`, the laps done for a `Repeat`
-    (clipped at the minimum where there is no maximum), and 0 or 1 for a `Choice` or a `RuleRef`.
+    (clipped at the minimum where there is no maximum), and 0 or 1 for a `Choice` or a `RuleRef`.  In a `TagDispatch` it
+    is how the text since the last content is read, or 1 when no text may follow.
     """
 
     node: int
-    progress: int | bytes
+    progress: Progress
     origin: EarleySet
 
 
@@ -86,7 +90,7 @@ class Recogniser:
             if isinstance(node, RuleRef):
                 self.parts[index] = [self.bodies[node.name]]
         self.root = self.bodies[ir.root]
-        self.nullable = self._least(lambda leaf: isinstance(leaf, Empty))
+        self.nullable = self._least(_may_be_empty)
         self.productive = self._least(_has_text)
 
     def _number(self, rule: str, body: Node) -> None:
@@ -94,6 +98,8 @@ class Recogniser:
         agenda: list[tuple[Node, list[int]]] = [(body, [])]
         while agenda:
             node, siblings = agenda.pop()
+            if isinstance(node, TokenSet):
+                raise NotImplementedError("whole tokens mean nothing to a recogniser of bytes")
             siblings.append(len(self.nodes))
             self.nodes.append(node)
             self.parts.append([])
@@ -138,11 +144,26 @@ class Recogniser:
         return any(True for _ in self._scan(state, byte))
 
     def _scan(self, state: EarleySet, byte: int) -> Iterator[Item]:
-        for node, progress, origin in state.items:
-            if isinstance(progress, bytes):
-                text = progress + bytes((byte,))
-                if _begins(self._terminal(node), text):
-                    yield Item(node, text, origin)
+        for index, progress, origin in state.items:
+            match self.nodes[index], progress:
+                case (Literal() | CharSet() | ByteSet()) as terminal, bytes():
+                    text = progress + bytes((byte,))
+                    if begins(terminal, text):
+                        yield Item(index, text, origin)
+                case TagDispatch() as dispatch, Reading():
+                    for reading in read_byte(dispatch, progress, byte):
+                        yield from self._switched(Item(index, reading, origin))
+
+    def _switched(self, item: Item) -> Iterator[Item]:
+        """`item`, in free text or in a switch, as far as it can be finished; a stop string is the last thing."""
+        dispatch, reading = self.nodes[item.node], item.progress
+        assert isinstance(dispatch, TagDispatch)
+        assert isinstance(reading, Reading)
+        if reading.switch is None or reading.switch < len(dispatch.tags):
+            if reading.switch is None or self.productive[self.parts[item.node][reading.switch]]:
+                yield item
+        else:
+            yield item if whole_switch(dispatch, reading) is None else item._replace(progress=1)
 
     def _close(self, here: EarleySet, agenda: list[Item]) -> None:
         """Add `agenda` to `here` with all that follows from it without reading."""
@@ -155,9 +176,9 @@ class Recogniser:
             for part in self.wanted(item):
                 here.waiting.setdefault(part, []).append(item)
                 agenda.append(Item(part, self._nothing(part), here))
-                # Only a sequence gains by an empty part: a choice, a call or a repeat that is empty is empty as a
-                # whole, and whoever waits for it has moved on for the same reason; see `wanted` for empty laps.
-                if self.nullable[part] and isinstance(self.nodes[node], Seq):
+                # Only these two gain by an empty part: a choice, a call or a repeat that is empty is empty as a whole,
+                # and whoever waits for it has moved on for the same reason; see `is_whole` for empty laps.
+                if self.nullable[part] and isinstance(self.nodes[node], Seq | TagDispatch):
                     agenda.append(self._moved(item))
             # A match that began here is empty, and has been dealt with above.
             if origin is not here and self.is_whole(item):
@@ -176,6 +197,9 @@ class Recogniser:
             case Repeat(maximum=maximum):
                 assert isinstance(progress, int)
                 wanted = parts if maximum is None or progress < maximum else []
+            case TagDispatch() as dispatch:
+                tag = whole_switch(dispatch, progress) if isinstance(progress, Reading) else None
+                wanted = [] if tag is None else [parts[tag]]
             case _:
                 wanted = []
         return [part for part in wanted if self.productive[part]]
@@ -186,11 +210,13 @@ class Recogniser:
         match node:
             case Literal() | CharSet() | ByteSet():
                 assert isinstance(progress, bytes)
-                return _matches(node, progress)
+                return matches(node, progress)
             case Seq(items):
                 return progress == len(items)
             case Choice() | RuleRef():
                 return progress == 1
+            case TagDispatch(stops=stops):
+                return progress == 1 or (not stops and isinstance(progress, Reading) and progress.switch is None)
             case Repeat(minimum=minimum):
                 assert isinstance(progress, int)
                 # With laps that may be empty, any minimum is reached for nothing.  It follows that a lap has to be
@@ -202,19 +228,22 @@ class Recogniser:
     def _moved(self, item: Item) -> Item:
         """`item` with one more part, lap or alternative done."""
         node, progress = self.nodes[item.node], item.progress
+        if isinstance(node, TagDispatch):
+            return Item(item.node, FREE if node.loop else 1, item.origin)
         assert isinstance(progress, int)
         done = progress + 1
         if isinstance(node, Repeat) and node.maximum is None:
             done = min(done, node.minimum)
         return Item(item.node, done, item.origin)
 
-    def _nothing(self, node: int) -> int | bytes:
-        return b"" if isinstance(self.nodes[node], Literal | CharSet | ByteSet) else 0
-
-    def _terminal(self, node: int) -> Terminal:
-        found = self.nodes[node]
-        assert isinstance(found, Literal | CharSet | ByteSet)
-        return found
+    def _nothing(self, node: int) -> Progress:
+        match self.nodes[node]:
+            case Literal() | CharSet() | ByteSet():
+                return b""
+            case TagDispatch():
+                return FREE
+            case _:
+                return 0
 
     # -- what is known before any text -------------------------------------------------------------------------------
 
@@ -243,66 +272,11 @@ class Recogniser:
         return known
 
 
+def _may_be_empty(leaf: Node) -> bool:
+    return isinstance(leaf, Empty) or (isinstance(leaf, TagDispatch) and not leaf.stops)
+
+
 def _has_text(leaf: Node) -> bool:
-    return isinstance(leaf, Empty) or (isinstance(leaf, Literal | CharSet | ByteSet) and _begins(leaf, b""))
-
-
-def _begins(terminal: Terminal, text: bytes) -> bool:
-    """Whether some spelling of `terminal` begins with `text`."""
-    match terminal:
-        case Literal(value):
-            return value.startswith(text)
-        case ByteSet(ranges):
-            return not text or (len(text) == 1 and any(low <= text[0] <= high for low, high in ranges))
-        case CharSet(ranges):
-            span = code_points_starting(text)
-            if span is None:
-                return False
-            low, high = span
-            return any(first <= high and low <= last for first, last in _without_surrogates(ranges))
-
-
-def _matches(terminal: Terminal, text: bytes) -> bool:
-    """Whether `text` is a spelling of `terminal`."""
-    match terminal:
-        case Literal(value):
-            return value == text
-        case ByteSet():
-            return len(text) == 1 and _begins(terminal, text)
-        case CharSet():
-            span = code_points_starting(text)
-            return span is not None and span[0] == span[1] and _begins(terminal, text)
-
-
-def _without_surrogates(ranges: tuple[tuple[int, int], ...]) -> list[tuple[int, int]]:
-    below, above = SURROGATES[0] - 1, SURROGATES[1] + 1
-    pieces = [piece for low, high in ranges for piece in ((low, min(high, below)), (max(low, above), high))]
-    return [(low, high) for low, high in pieces if low <= high]
-
-
-def code_points_starting(text: bytes) -> tuple[int, int] | None:
-    """The first and last code point whose UTF-8 spelling begins with `text` (all between them do too), or None.
-
-    Surrogates are counted as if they had a spelling.  A whole spelling gives a pair of equals.
-    """
-    if not text:
-        return 0, 0x10FFFF
-    lead, tail = text[0], text[1:]
-    if lead < 0x80:
-        length, low, least = 1, lead, 0
-    elif 0xC0 <= lead < 0xE0:
-        length, low, least = 2, lead & 0x1F, 0x80
-    elif 0xE0 <= lead < 0xF0:
-        length, low, least = 3, lead & 0x0F, 0x800
-    elif 0xF0 <= lead < 0xF8:
-        length, low, least = 4, lead & 0x07, 0x10000
-    else:
-        return None
-    if len(text) > length or any(byte & 0xC0 != 0x80 for byte in tail):
-        return None
-    for byte in tail:
-        low = low << 6 | byte & 0x3F
-    missing = 6 * (length - len(text))
-    low, high = low << missing, (low + 1 << missing) - 1
-    low, high = max(low, least), min(high, 0x10FFFF)  # no overlong spelling, nothing beyond Unicode
-    return (low, high) if low <= high else None
+    if isinstance(leaf, Literal | CharSet | ByteSet):
+        return begins(leaf, b"")
+    return isinstance(leaf, Empty | TagDispatch)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernels_core.grammar.ir import GrammarIR
+from tests.reference.dispatch import Reading
 from tests.reference.recogniser import EarleySet, Recogniser
 
 __all__ = ["TokenTrie", "TrieScan"]
@@ -91,6 +92,8 @@ class TrieScan:
         items = frozenset(
             (item.node, item.progress, None if item.origin is fresh else item.origin)
             for item in fresh.items
-            if recogniser.wanted(item) or (isinstance(item.progress, bytes) and not recogniser.is_whole(item))
+            if isinstance(item.progress, Reading)
+            or recogniser.wanted(item)
+            or (isinstance(item.progress, bytes) and not recogniser.is_whole(item))
         )
         return fresh.completed, items

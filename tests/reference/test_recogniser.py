@@ -23,7 +23,7 @@ from kernels_core.grammar.ir import (
     Seq,
 )
 from tests.reference import LanguageTooLargeError, Recogniser, TokenTrie, TrieScan, language, naive_mask, prefixes
-from tests.reference.recogniser import code_points_starting
+from tests.reference.terminals import code_points_starting
 from tests.strategies import ALPHABET, EXAMPLES, World, grammars, texts, worlds
 
 A, B, C = Literal(b"a"), Literal(b"b"), Literal(b"c")

@@ -17,13 +17,13 @@ from ...errors import GrammarError, InvalidStructuralTagError, UnsupportedFeatur
 from .. import nodes
 from ..analysis import productive_rules
 from ..ebnf import parse_ebnf
-from ..ir import GrammarIR, Node, RuleRef
+from ..ir import GrammarIR, Node, RuleRef, TokenSet
 from ..json_schema import SchemaOptions, compile_schema, schema_text
 from ..json_schema.rulebook import RuleBook
 from ..regex import parse_regex
-from .ends import End, free_text
+from .ends import End, FreeText
 from .fields import Fields, pointer
-from .tokens import Vocabulary, token_id
+from .tokens import Spellings, Vocabulary, token_id
 
 __all__ = ["Builder"]
 
@@ -36,6 +36,7 @@ class Builder:
 
     def __init__(self, vocabulary: Vocabulary | None) -> None:
         self._vocabulary = vocabulary
+        self._spellings = Spellings(vocabulary)
         self._book = RuleBook()
         self._imported: dict[object, Node] = {}
         self._depth = 0
@@ -66,21 +67,29 @@ class Builder:
     # -- texts ----------------------------------------------------------------------------------------------------
 
     def _const_string(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
-        return _ended(nodes.literal(fields.text("value").encode()), end)
+        return _ended(self._spellings.node(fields.text("value")), end)
 
     def _any_text(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
         for key in ("max_tokens", "max_chars"):
             if fields.has(key):
                 fields.refuse("limits on free text are not supported", key)
-        return self._free(fields, (), (), True, end)
+        return self._free(fields, (), True, end)
 
-    def _free(
-        self, fields: Fields, tags: Sequence[bytes], contents: Sequence[Node], loop: bool, end: End | None
-    ) -> Node:
+    def _free(self, fields: Fields, tags: Sequence[tuple[bytes | TokenSet, Node]], loop: bool, end: End | None) -> Node:
         excludes = fields.texts("excludes")
-        if loop and end == End(may_be_empty=True) and not excludes:
+        if loop and end is not None and end.is_nothing and not excludes:
             fields.fail("free text in a tag whose end is empty never ends; give it an end or excludes")
-        return free_text(tags, contents, loop, _encoded(excludes), end)
+        return FreeText(tags, loop, tuple(text.encode() for text in excludes)).node(end)
+
+    def _switch(self, text: str, path: str) -> tuple[bytes | TokenSet, Node]:
+        """What free text watches for to find `text`, bytes or a control token, and what of it follows then."""
+        first, *rest = self._spellings.parts(text)
+        if isinstance(first, TokenSet):
+            return first, nodes.seq(rest)
+        if rest:
+            reason = f"{text!r} has a control token behind ordinary text; only one at its front can be waited for"
+            raise InvalidStructuralTagError(reason, path)
+        return text.encode(), nodes.seq(())
 
     def _json_schema(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
         style = fields.text("style", "json")
@@ -195,7 +204,7 @@ class Builder:
         begin = fields.any("begin")
         first: Node
         if isinstance(begin, str):
-            first = nodes.literal(fields.text("begin").encode())
+            first = self._spellings.node(fields.text("begin"))
         else:
             first = nodes.token_set((self._token_format(begin, fields.at("begin")),))
         return _ended(nodes.seq((first, self._inside(fields))), end)
@@ -207,7 +216,7 @@ class Builder:
     def _end(self, fields: Fields) -> End:
         end = fields.any("end")
         if isinstance(end, Mapping):
-            return End(tokens=(self._token_format(end, fields.at("end")),))
+            return End.of_token(self._token_format(end, fields.at("end")))
         if isinstance(end, str):
             texts: Sequence[Any] = [fields.text("end")]
         else:
@@ -217,7 +226,7 @@ class Builder:
             for index, text in enumerate(texts):
                 if not isinstance(text, str):
                     raise InvalidStructuralTagError("a string is expected here", fields.at("end", index))
-        return End(tuple(dict.fromkeys(text.encode() for text in texts if text)), "" in texts)
+        return End.of_texts(texts, self._spellings)
 
     def _tags(self, fields: Fields) -> list[Fields]:
         """The entries of `tags`, which must be tags; an empty list says nothing and is refused."""
@@ -243,24 +252,30 @@ class Builder:
             if len(fitting) != 1:
                 how = f"with several triggers: {', '.join(map(repr, fitting))}" if fitting else "with no trigger"
                 tag.fail(f"{begin!r} begins {how}", "begin")
+            trigger = fitting[0]
+            pieces = (self._spellings.node(trigger), self._spellings.node(begin.removeprefix(trigger)))
+            if nodes.seq(pieces) != self._spellings.node(begin):
+                tag.fail(f"the trigger {trigger!r} cuts a control token's name in {begin!r}", "begin")
             inside = self._book.add(begin, self._inside(tag))
-            whole.append(nodes.seq((nodes.literal(begin.encode()), inside)))
-            by_trigger[fitting[0]].append(
-                nodes.seq((nodes.literal(begin.removeprefix(fitting[0]).encode()), inside)),
-            )
+            whole.append(nodes.seq((self._spellings.node(begin), inside)))
+            by_trigger[trigger].append(nodes.seq((pieces[1], inside)))
         for index, trigger in enumerate(fields.list("triggers")):
             if not by_trigger[trigger]:
                 raise InvalidStructuralTagError(f"no tag begins with {trigger!r}", fields.at("triggers", index))
-        contents = [self._book.add(trigger, nodes.choice(tags)) for trigger, tags in by_trigger.items()]
+        switches = []
+        for index, trigger in enumerate(triggers):
+            watched, rest = self._switch(trigger, fields.at("triggers", index))
+            found = self._book.add(trigger, nodes.choice(by_trigger[trigger]))
+            switches.append((watched, nodes.seq((rest, found))))
         once = fields.flag("stop_after_first", False)
         first = fields.flag("at_least_one", False)
         if once and first:
             return _ended(nodes.choice(whole), end)
-        free = self._free(fields, _encoded(triggers), contents, not once, end)
+        free = self._free(fields, switches, not once, end)
         return nodes.seq((nodes.choice(whole), free)) if first else free
 
     def _tags_with_separator(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
-        separator = nodes.literal(fields.text("separator").encode())
+        separator = self._spellings.node(fields.text("separator"))
         tag = self._book.add("tag", nodes.choice(self._tag(tag, None, ()) for tag in self._tags(fields)))
         listed: Node = tag
         if not fields.flag("stop_after_first", False):
@@ -270,15 +285,15 @@ class Builder:
         return _ended(listed, end)
 
     def _dispatch(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
-        patterns: list[bytes] = []
-        contents: list[Node] = []
+        switches = []
         for index, (key, value) in enumerate(self._rules(fields)):
             path = fields.at("rules", index)
             if not isinstance(key, str) or not key:
                 raise InvalidStructuralTagError("a pattern is a non-empty string", pointer(path, 0))
-            patterns.append(key.encode())
-            contents.append(self._book.add(key, self._followed(value, pointer(path, 1), end, avoid)))
-        return self._free(fields, patterns, contents, fields.flag("loop", True), end)
+            watched, rest = self._switch(key, pointer(path, 0))
+            content = self._book.add(key, self._followed(value, pointer(path, 1), end, avoid))
+            switches.append((watched, nodes.seq((rest, content))))
+        return self._free(fields, switches, fields.flag("loop", True), end)
 
     def _followed(self, value: Any, path: str, end: End | None, avoid: tuple[int, ...]) -> Node:
         """A rule of a dispatch, which goes on after it."""
@@ -375,10 +390,6 @@ def _ended(node: Node, end: End | None) -> Node:
 
 def _avoided(end: End | None, avoid: tuple[int, ...]) -> tuple[int, ...]:
     return avoid if end is None else (*avoid, *end.tokens)
-
-
-def _encoded(texts: Mapping[str, object] | Sequence[str]) -> tuple[bytes, ...]:
-    return tuple(text.encode() for text in texts)
 
 
 def _ends_open(value: Mapping[str, Any]) -> bool:

@@ -2,7 +2,7 @@
 
 A tag whose content ends in free text ends with the first end string after that: the end string becomes a stop string
 of the free text itself (`ir.TagDispatch`), so that even one that overlaps itself or a tag is found where it first
-ends.  Free tokens leave the end's token out.
+ends.  Free text is made of bytes, so a control token ends it wherever it comes; free tokens leave the end's token out.
 
 Read on: `build.py`.
 """
@@ -13,45 +13,103 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .. import nodes
-from ..ir import Node
+from ..ir import Literal, Node, TokenSet
+from .tokens import Spellings
 
-__all__ = ["End", "free_text"]
+__all__ = ["End", "FreeText"]
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The end of a tag: one of `strings` (non-empty), or nothing (`may_be_empty`), or one token of `tokens`."""
+    """The end of a tag: one of `strings` (non-empty), nothing (`may_be_empty`), or one of `others`, which hold tokens.
+
+    `tokens` are the ids that `others` begin with.
+    """
 
     strings: tuple[bytes, ...] = ()
     may_be_empty: bool = False
+    others: tuple[Node, ...] = ()
     tokens: tuple[int, ...] = ()
+
+    @classmethod
+    def of_texts(cls, texts: Sequence[str], spellings: Spellings) -> End:
+        """One of `texts`; the names of control tokens in them mean those tokens."""
+        strings: list[bytes] = []
+        others: list[Node] = []
+        tokens: list[int] = []
+        for text in dict.fromkeys(texts):
+            parts = spellings.parts(text)
+            if all(isinstance(part, Literal) for part in parts):
+                strings += [text.encode()] if text else []
+                continue
+            others.append(nodes.seq(parts))
+            if isinstance(parts[0], TokenSet):
+                tokens += parts[0].ids
+        return cls(tuple(strings), "" in texts, tuple(others), tuple(tokens))
+
+    @classmethod
+    def of_token(cls, token: int) -> End:
+        """This token."""
+        return cls(others=(TokenSet((token,)),), tokens=(token,))
+
+    @property
+    def is_nothing(self) -> bool:
+        """Is the end always empty?"""
+        return not self.strings and not self.others
 
     @property
     def node(self) -> Node:
         """The end by itself."""
-        parts = [nodes.literal(text) for text in self.strings]
-        if self.may_be_empty:
-            parts.append(nodes.seq(()))
-        if self.tokens:
-            parts.append(nodes.token_set(self.tokens))
-        return nodes.choice(parts)
+        return nodes.choice((*map(nodes.literal, self.strings), *self.others, *self._empty))
+
+    @property
+    def _empty(self) -> tuple[Node, ...]:
+        return (nodes.seq(()),) if self.may_be_empty else ()
 
     def after(self, node: Node) -> Node:
         """`node`, then the end."""
         return nodes.seq((node, self.node))
 
 
-def free_text(
-    tags: Sequence[bytes], contents: Sequence[Node], loop: bool, excludes: Sequence[bytes], end: End | None
-) -> Node:
-    """Free text with tags, and the end behind it (`None`: it ends when it ends)."""
-    tags, contents, excludes = tuple(tags), tuple(contents), tuple(excludes)
-    if end is None:
-        return nodes.tag_dispatch(tags, contents, loop, excludes)
-    if not end.strings:
-        return end.after(nodes.tag_dispatch(tags, contents, loop, excludes))
-    ended = contents if loop else tuple(end.after(content) for content in contents)
-    stopped = nodes.tag_dispatch(tags, ended, loop, excludes, stops=end.strings)
-    if not end.may_be_empty:
-        return stopped
-    return nodes.choice((stopped, nodes.tag_dispatch(tags, contents, loop, (*excludes, *end.strings))))
+@dataclass(frozen=True, slots=True)
+class FreeText:
+    """Free text with tags, each a byte string or a token, and what follows each."""
+
+    tags: Sequence[tuple[bytes | TokenSet, Node]]
+    loop: bool
+    excludes: tuple[bytes, ...]
+
+    def node(self, end: End | None) -> Node:
+        """The text, and the end behind it (`None`: it ends when it ends)."""
+        if end is None:
+            return self._node((), None)
+        found = []
+        if end.strings:
+            found.append(self._node(end.strings, end.node if not self.loop else None))
+        if end.others or end.may_be_empty:
+            shorter = FreeText(self.tags, self.loop, (*self.excludes, *end.strings))
+            rest = End(may_be_empty=end.may_be_empty, others=end.others)
+            found.append(rest.after(shorter._node((), None)))
+        return nodes.choice(found)
+
+    def _node(self, stops: tuple[bytes, ...], last: Node | None) -> Node:
+        """Up to a stop string, if there are any; a tag's content that is the last thing is followed by `last`."""
+        by_bytes = [(tag, content) for tag, content in self.tags if isinstance(tag, bytes)]
+        by_token = [nodes.seq((tag, content)) for tag, content in self.tags if isinstance(tag, TokenSet)]
+        tags = tuple(tag for tag, _ in by_bytes)
+        contents = tuple(content for _, content in by_bytes)
+        if last is not None:
+            contents = tuple(nodes.seq((content, last)) for content in contents)
+            by_token = [nodes.seq((switch, last)) for switch in by_token]
+        text = nodes.tag_dispatch(tags, contents, self.loop, self.excludes, stops=stops)
+        if not by_token:
+            return text
+        switch = nodes.choice(by_token)
+        if self.loop:
+            # Free text never holds a control token, so it is over wherever one comes.
+            before = nodes.tag_dispatch(tags, contents, True, self.excludes)
+            if stops:
+                before = nodes.tag_dispatch(tags, contents, True, (*self.excludes, *stops))
+            return nodes.seq((nodes.repeat(nodes.seq((before, switch)), 0, None), text))
+        plain = nodes.tag_dispatch((), (), True, (*self.excludes, *tags, *stops))
+        return nodes.choice((text, nodes.seq((plain, switch))))

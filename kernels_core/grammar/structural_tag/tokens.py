@@ -1,16 +1,20 @@
-"""Tokens in structural tags: by id, or by the text of the one token that is spelt so.
+"""Tokens in structural tags: by id, by the text of the one token that is spelt so, and as names in ordinary text.
 
 Read on: `build.py` (who asks).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 from ...errors import InvalidStructuralTagError
+from .. import nodes
+from ..ir import Node, TokenSet
 
-__all__ = ["Vocabulary", "token_id"]
+__all__ = ["Spellings", "Vocabulary", "token_id"]
 
 
 class Vocabulary(Protocol):
@@ -27,6 +31,51 @@ class Vocabulary(Protocol):
 
     @property
     def stop_token_ids(self) -> list[int]: ...
+
+
+class Spellings:
+    """Text of a structural tag as nodes.  A control token's name in it means that token, which bytes never match.
+
+    Without a vocabulary all text is bytes.
+    """
+
+    def __init__(self, vocabulary: Vocabulary | None) -> None:
+        self._vocabulary = vocabulary
+
+    @cached_property
+    def _ids(self) -> dict[bytes, list[int]]:
+        found: dict[bytes, list[int]] = {}
+        if self._vocabulary is not None:
+            for number in sorted({*self._vocabulary.special_token_ids, *self._vocabulary.stop_token_ids}):
+                text = self._vocabulary.decoded_vocab[number]
+                if text:
+                    found.setdefault(text, []).append(number)
+        return found
+
+    @cached_property
+    def _names(self) -> re.Pattern[bytes]:
+        return _any_of(tuple(self._ids))
+
+    def parts(self, text: str) -> list[Node]:
+        """`text` as literals and tokens, in order."""
+        found: list[Node] = []
+        at = 0
+        data = text.encode()
+        for match in self._names.finditer(data):
+            found += [nodes.literal(data[at : match.start()]), TokenSet(tuple(self._ids[match.group()]))]
+            at = match.end()
+        found.append(nodes.literal(data[at:]))
+        return [part for part in found if part != nodes.seq(())]
+
+    def node(self, text: str) -> Node:
+        """`text` as one node."""
+        return nodes.seq(self.parts(text))
+
+
+@lru_cache(maxsize=16)
+def _any_of(names: tuple[bytes, ...]) -> re.Pattern[bytes]:
+    """The longest name first, as tokenizers do; of no names, a pattern that never matches."""
+    return re.compile(b"|".join(map(re.escape, sorted(names, key=len, reverse=True))) or rb"(?!)")
 
 
 def token_id(token: Any, path: str, vocabulary: Vocabulary | None) -> int:

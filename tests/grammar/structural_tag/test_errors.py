@@ -62,6 +62,8 @@ def listed(**more: Any) -> Format:
         (listed(triggers=["<", "<a"]), "/tags/0/begin", "several triggers: '<', '<a'"),
         (listed(triggers=["<a", "<b"]), "/triggers/1", "no tag begins with '<b'"),
         (listed(triggers=[]), "/triggers", "list is empty"),
+        (listed(triggers=["<ca"], tags=[tag("<call>", ANY, "b")]), "/tags/0/begin", "cuts a control token's name"),
+        (listed(triggers=["a<call>"], tags=[tag("a<call>", ANY, "b")]), "/triggers/0", "behind ordinary text"),
         (listed(tags=[]), "/tags", "list is empty"),
         (listed(tags=[ANY]), "/tags/0", "type 'tag'"),
         (listed(tags=[tag(token(4), ANY, "a")]), "/tags/0/begin", "begins with a string"),

@@ -141,6 +141,22 @@ def test_a_tag_ends_at_its_first_end(form: Format, accepts: list[Any], rejects: 
     check(form, accepts, rejects)
 
 
+def test_names_of_control_tokens_mean_the_tokens() -> None:
+    """Bytes never match a control token, so where a tag spells one, the token itself is meant."""
+    check(const("a<call>b"), [[0, 6, 1]], ["a<call>b", [0, 1]])
+    check(tag("<think>", ANY, "</think>"), [[4, 5], [4, 2, 0, 5]], [[4, 5, 5], [4, 0]])
+    check(tag("a", ANY, ["b</call>", "<"]), [[0, 1, 7], [0, 0, 1, 1, 7], [0, 2]], [[0, 7], [0, 2, 1, 7], [0, 1]])
+    calls = [tag("<call>a", const("b"), "</call>"), tag("<call>b", ANY, "</call>"), tag("<<", const("a"), "b")]
+    form: Format = {"type": "triggered_tags", "triggers": ["<call>", "<<"], "tags": calls}
+    one = [6, 0, 1, 7]
+    check(form, [[], [0, 2], [*one, 0, *one], [0, 2, 2, 0, 1, *one, 6, 1, 2, 7]], [[6], [6, 2], [*one, 7], [2, 2, 1]])
+    check(form | {"stop_after_first": True}, [[], [0], [0, *one], [2, 2, 0, 1]], [[*one, 0], [2, 2, 0, 1, 0], [6]])
+    check(tag("a", form, "b"), [[0, 1], [0, *one, 0, 1]], [[0, 1, *one, 1], [0, *one]])
+    check(tag("a", form, "</think>"), [[0, 5], [0, 1, *one, 0, 5]], [[0, 5, 5], [0, *one]])
+    once = tag("a", form | {"stop_after_first": True}, "b")
+    check(once, [[0, 1], [0, *one, 1], [0, 2, 2, 0, 1, 1]], [[0, *one], [0, *one, 0, 1], [0, 1, *one, 1]])
+
+
 def test_two_tags_with_different_end_tokens() -> None:
     """Each tag's free tokens leave out the end of that tag, and of no other."""
     free: Format = {"type": "any_tokens"}

@@ -1,0 +1,136 @@
+"""What our engine keeps in memory: over many different schemas, and over a long text.
+
+Source: the bounded cross-grammar pool is our own; XGrammar-2 (section 3.3) keeps a global pool without naming a bound.
+Claim: the pool stays within its budget however many schemas pass, memory levels off with it, and a step of a text
+    whose parser states are all known allocates nothing that stays but the step itself.
+Refuted by: a pool above its budget, memory that goes on growing after the pool is full, or more bytes a step for the
+    second half of a long text than for the first.
+
+One trial is one way to use memory: `schemas` compiles synthetic schemas one after the other and drops each, `steps`
+follows one text that goes on and on.  Numbers are samples along the way, so that a trend can be seen.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from experiments import datasets
+from experiments.datasets import CaseName, load_case
+from experiments.peers.ours import Ours
+from experiments.trial import Params
+from experiments.walk import walk
+from kernels_core import Options
+
+__all__ = ["grid", "plot", "resident_bytes", "tables", "trial"]
+
+SAMPLES: Final = 50
+TOKENS_OF_A_SCHEMA: Final = 40
+WAYS: Final = ("schemas", "steps")
+LONG_TEXT: Final = '["the quick river", {"under": [1, 2.5e3, null]}, true, "near an old harbour"], '
+
+
+def grid(preset: str) -> list[Params]:
+    """Quick: 100 schemas, 5,000 steps.  Full: 10,000 schemas, 1,000,000 steps.  The pool is small, so that it fills."""
+    quick = preset == "quick"
+    shared = {"pool_bytes": (1 << 20) if quick else (1 << 26), "vocabulary": datasets.default_vocabulary()}
+    counts = (100, 5_000) if quick else (10_000, 1_000_000)
+    return [{"way": way, "count": count, **shared} for way, count in zip(WAYS, counts, strict=True)]
+
+
+def trial(params: Params) -> dict[str, Any]:
+    """Samples after `at` schemas or steps: `resident` bytes of the process, and what the engine says it holds:
+    `pool` (bytes of the cross-grammar pool) or `held` (bytes of the one compiled grammar)."""
+    options = Options(pool_bytes=params["pool_bytes"])
+    engine = Ours(datasets.open_tokenizer(params["vocabulary"]), options)
+    if params["way"] == "schemas":
+        return _many_schemas(engine, params["count"])
+    if params["way"] == "steps":
+        return _long_text(engine, params["count"])
+    raise KeyError(f"no way {params['way']!r}; known: {', '.join(WAYS)}")
+
+
+def _many_schemas(engine: Ours, count: int) -> dict[str, Any]:
+    pool = engine.compiler.pool
+    assert pool is not None, "the default options have a cross-grammar pool"
+    at, resident, held = [], [], []
+    every = max(1, count // SAMPLES)
+    for number in range(count):
+        case = load_case(CaseName("synthetic:0", number))
+        constraint = engine.compile_schema(case.schema)
+        walk(constraint, engine.tokenizer.encode(case.instances[0].text), [], limit=TOKENS_OF_A_SCHEMA)
+        del constraint
+        if (number + 1) % every == 0:
+            gc.collect()
+            at.append(number + 1)
+            resident.append(resident_bytes())
+            held.append(int(pool.nbytes))
+    return {"at": at, "resident": resident, "pool": held, "evictions": int(pool.evictions)}
+
+
+def _long_text(engine: Ours, count: int) -> dict[str, Any]:
+    constraint = engine.compile_schema("true")
+    tokens = engine.tokenizer.encode(LONG_TEXT)
+    matcher = constraint.matcher
+    opened = matcher.accept_string("[")
+    assert opened, "an array is JSON"
+    every = max(1, count // SAMPLES)
+    at, resident, held = [], [], []
+    for number in range(count):
+        constraint.fill()
+        token = tokens[number % len(tokens)]
+        if not constraint.accept(token):
+            raise AssertionError(f"token {token} was refused at step {number}")
+        if (number + 1) % every == 0:
+            at.append(number + 1)
+            resident.append(resident_bytes())
+            held.append(int(constraint.compiled.memory_size_bytes))
+    return {"at": at, "resident": resident, "held": held}
+
+
+def resident_bytes() -> int:
+    """Bytes of this process that are in memory (Linux)."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Growth in the first and in the second half, and what the engine held at most."""
+    rows: list[dict[str, object]] = []
+    for row in frame[frame["status"] == "ok"].to_dict("records"):
+        at, resident = np.array(row["at"]), np.array(row["resident"])
+        middle = len(at) // 2
+        held = row["pool"] if row["way"] == "schemas" else row["held"]
+        rows.append(
+            {
+                "way": row["way"],
+                "count": row["count"],
+                "pool budget, MB": row["pool_bytes"] / 1e6,
+                "held at most, MB": max(held) / 1e6,
+                "held at the end, MB": held[-1] / 1e6,
+                "resident at the end, MB": resident[-1] / 1e6,
+                "bytes each, first half": (resident[middle] - resident[0]) / (at[middle] - at[0]),
+                "bytes each, second half": (resident[-1] - resident[middle]) / (at[-1] - at[middle]),
+            }
+        )
+    return {"Memory": pd.DataFrame(rows)}
+
+
+def plot(frame: pd.DataFrame) -> go.Figure:
+    """Memory of the process, relative to the first sample, and what the engine holds, along the way."""
+    figure = go.Figure()
+    for row in frame[frame["status"] == "ok"].to_dict("records"):
+        done = [100 * number / row["count"] for number in row["at"]]
+        resident = np.array(row["resident"])
+        held = row["pool"] if row["way"] == "schemas" else row["held"]
+        name = f"{row['count']:,} {row['way']}"
+        figure.add_scatter(x=done, y=(resident - resident[0]) / 1e6, name=f"process grew: {name}")
+        figure.add_scatter(x=done, y=np.array(held) / 1e6, name=f"engine holds: {name}")
+    figure.update_xaxes(title="done, %")
+    figure.update_yaxes(title="MB")
+    return figure

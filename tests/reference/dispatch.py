@@ -1,0 +1,70 @@
+"""Free text with tags, as `TagDispatch` defines it: one reading of a text so far, and what a byte makes of it.
+
+Nothing is prepared: to see whether a tag, a stop string or an exclude has just ended, the text is compared with each.
+
+Read on: `recogniser`, which begins a tag's content when a reading has come to the end of the tag.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kernels_core.grammar.ir import TagDispatch
+
+__all__ = ["FREE", "Reading", "read_byte", "whole_switch"]
+
+
+class Reading(NamedTuple):
+    """One way to read the text since the last content: `free` is free text, then come `read` bytes of switch `switch`.
+
+    Switches are the tags and, numbered behind them, the stop strings.  Only the end of `free` is kept, as much as a
+    pattern can reach back.
+    """
+
+    free: bytes
+    switch: int | None = None
+    read: int = 0
+
+
+FREE = Reading(b"")
+
+
+def whole_switch(node: TagDispatch, reading: Reading) -> int | None:
+    """The switch that `reading` has just come to the end of, if any."""
+    if reading.switch is None or reading.read < len(_switches(node)[reading.switch]):
+        return None
+    return reading.switch
+
+
+def read_byte(node: TagDispatch, reading: Reading, byte: int) -> list[Reading]:
+    """The readings after one more byte: on in free text, on in the switch, or at the beginning of one.
+
+    Each of them can be finished, unless the patterns leave no byte at all for free text to go on with.
+    """
+    if whole_switch(node, reading) is not None:
+        return []
+    switches = _switches(node)
+    if reading.switch is not None:
+        on = switches[reading.switch][reading.read] == byte
+        return [reading._replace(read=reading.read + 1)] if on else []
+    found = []
+    text = reading.free + bytes((byte,))
+    if not _ends(node, text, longer_than=0):
+        reach = max(map(len, switches + node.excludes), default=1) - 1
+        found.append(Reading(text[max(0, len(text) - reach) :]))
+    for number, switch in enumerate(switches):
+        clean = not any(_ends(node, reading.free + switch[:end], longer_than=end) for end in range(1, len(switch)))
+        if switch[0] == byte and clean:
+            found.append(Reading(reading.free, number, 1))
+    return found
+
+
+def _switches(node: TagDispatch) -> tuple[bytes, ...]:
+    return node.tags + node.stops
+
+
+def _ends(node: TagDispatch, text: bytes, *, longer_than: int) -> bool:
+    """Whether a pattern of more than that many bytes ends `text`; a shorter one lies inside the switch."""
+    return any(
+        len(pattern) > longer_than and text.endswith(pattern) for pattern in node.tags + node.stops + node.excludes
+    )
