@@ -18,6 +18,7 @@ _freshness.check()
 
 from kernels_core.batch import BatchGrammarMatcher  # noqa: E402
 from kernels_core.compiler import CompiledGrammar, GrammarCompiler  # noqa: E402
+from kernels_core.earley.machine import CancelToken  # noqa: E402
 from kernels_core.errors import (  # noqa: E402
     BudgetExceededError,
     DeadEndError,
@@ -26,6 +27,7 @@ from kernels_core.errors import (  # noqa: E402
     InvalidStructuralTagError,
     MaskscopeError,
     MatcherTerminatedError,
+    OperationCancelledError,
     SchemaProblem,
     TokenizerError,
     UnsupportedFeatureError,
@@ -48,6 +50,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BatchGrammarMatcher",
     "BudgetExceededError",
+    "CancelToken",
     "CompiledGrammar",
     "DeadEndError",
     "Grammar",
@@ -58,6 +61,7 @@ __all__ = [
     "InvalidStructuralTagError",
     "MaskscopeError",
     "MatcherTerminatedError",
+    "OperationCancelledError",
     "Options",
     "SchemaProblem",
     "TokenizerError",

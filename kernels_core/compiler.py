@@ -8,22 +8,26 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 from weakref import WeakValueDictionary
 
 from kernels_core.automata.lower import LoweredGrammar, lower
 from kernels_core.automata.tables import Tables
-from kernels_core.earley.machine import Machine
+from kernels_core.earley.machine import CancelToken, Machine
+from kernels_core.earley.pushdown import PushdownMachine, refuse_left_recursion
 from kernels_core.errors import GrammarError
 from kernels_core.grammar import Grammar
 from kernels_core.inspect.layout import StateTable
 from kernels_core.inspect.look import cache_stats
-from kernels_core.inspect.snapshots import Automaton, CacheStats
+from kernels_core.inspect.snapshots import Automaton, CacheStats, CostTable, StateCost
+from kernels_core.masks.baselines import FsmMasks, NaiveMasks
 from kernels_core.masks.cache import MaskCache
+from kernels_core.masks.lookahead import Lookahead
 from kernels_core.masks.pool import TokenSetPool
 from kernels_core.masks.trie import TokenTrie
 from kernels_core.options import Options
 from kernels_core.tokens import TokenizerInfo
+from kernels_core.warming import CompileBudget, Warming
 
 if TYPE_CHECKING:
     from kernels_core.grammar.json_schema import SchemaArguments
@@ -51,12 +55,19 @@ class CompiledGrammar:
     """
 
     def __init__(
-        self, grammar: Grammar, tokenizer_info: TokenizerInfo, options: Options, pool: TokenSetPool | None = None
+        self,
+        grammar: Grammar,
+        tokenizer_info: TokenizerInfo,
+        options: Options,
+        pool: TokenSetPool | None = None,
+        *,
+        cancel: CancelToken | None = None,
     ) -> None:
+        budget = CompileBudget(options.max_compile_ms, cancel, f"grammar {grammar.ir.root!r}")
         self.grammar = grammar
         self.tokenizer_info = tokenizer_info
         self.options = options
-        self.lowered: LoweredGrammar = lower(grammar.ir, options)
+        self.lowered: LoweredGrammar = lower(grammar.ir, options, budget.check)
         for ids, _ in self.lowered.token_sets:
             for token in ids:
                 if not 0 <= token < tokenizer_info.vocab_size:
@@ -64,14 +75,72 @@ class CompiledGrammar:
                         f"the grammar names token {token}; this vocabulary has ids 0..{tokenizer_info.vocab_size - 1}"
                     )
         where = f"grammar {grammar.ir.root!r}"
-        self.machine = Machine(Tables(self.lowered), max_bytes=options.max_bytes, where=where)
-        self.masks = MaskCache(
-            _trie(tokenizer_info),
+        self.machine = self._parser(Tables(self.lowered), where)
+        self.masks = self._masks(_trie(tokenizer_info), pool)
+        with budget:
+            if isinstance(self.masks, FsmMasks):
+                self.masks.precompute(limit_ms=budget.left_ms(), cancel=cancel)
+            jit = "all" if options.parser == "pushdown" else options.jit
+            for state in self._to_warm(jit) if jit else ():
+                self.masks.warm(state, limit_ms=budget.left_ms(), cancel=cancel)
+
+    def _parser(self, tables: Tables, where: str) -> Machine:
+        options = self.options
+        if options.parser == "pushdown":
+            refuse_left_recursion(self.lowered)
+            return PushdownMachine(tables, max_bytes=options.max_bytes, where=where, max_stacks=options.max_stacks)
+        return Machine(tables, max_bytes=options.max_bytes, where=where, memoize=options.memoize_sets)
+
+    def _masks(self, trie: TokenTrie, pool: TokenSetPool | None) -> MaskCache:
+        options = self.options
+        match options.parser:
+            case "naive":
+                return NaiveMasks(trie, self.machine, None, memoize=False, max_fill_ms=options.max_fill_ms)
+            case "fsm":
+                return FsmMasks(trie, self.machine, None, max_fill_ms=options.max_fill_ms)
+            case "pushdown":
+                return MaskCache(
+                    trie,
+                    self.machine,
+                    None,
+                    differential=False,
+                    memoize=False,
+                    lookahead=Lookahead(self.machine),
+                    max_fill_ms=options.max_fill_ms,
+                )
+        return MaskCache(
+            trie,
             self.machine,
             pool,
             differential=options.differential_masks,
             differential_from=options.differential_from,
+            memoize=options.memoize_sets,
+            lookahead=Lookahead(self.machine) if options.lookahead else None,
+            max_fill_ms=options.max_fill_ms,
         )
+
+    def _to_warm(self, count: int | Literal["all"]) -> list[int]:
+        """The `count` costliest states whose token sets are not known here; none for parsers without token sets."""
+        if self.options.parser in ("fsm", "naive"):
+            return []
+        states = [state for state, _, measured in self.masks.cost_estimates() if measured is None]
+        return states if count == "all" else states[:count]
+
+    def cost_estimates(self) -> CostTable:
+        """What each scannable state's token set is estimated to cost, and did cost where it was computed here."""
+        name = self.state_table.rule_name
+        return CostTable(tuple(StateCost(state, name(state), *cost) for state, *cost in self.masks.cost_estimates()))
+
+    def warm(self, count: int | Literal["all"] = "all") -> int:
+        """Compute the `count` costliest token sets that are missing, now; returns how many that were."""
+        states = self._to_warm(count)
+        for state in states:
+            self.masks.warm(state)
+        return len(states)
+
+    def warm_in_background(self, count: int | Literal["all"] = "all") -> Warming:
+        """`warm` in a thread of its own, which needs the GIL only between two states."""
+        return Warming(self.masks.warm, self._to_warm(count))
 
     @cached_property
     def state_table(self) -> StateTable:
@@ -134,18 +203,21 @@ class GrammarCompiler:
         self._schemas: dict[tuple[str, str], CompiledGrammar] = {}
         self._lock = threading.Lock()
 
-    def compile_grammar(self, grammar: Grammar | str, *, root_rule_name: str = "root") -> CompiledGrammar:
-        """Compile a `Grammar`, or EBNF text with `root_rule_name` as its start."""
+    def compile_grammar(
+        self, grammar: Grammar | str, *, root_rule_name: str = "root", cancel: CancelToken | None = None
+    ) -> CompiledGrammar:
+        """Compile a `Grammar`, or EBNF text with `root_rule_name` as its start; `cancel` may call it off."""
         if isinstance(grammar, str):
             grammar = Grammar.from_ebnf(grammar, root_rule_name=root_rule_name)
         elif not isinstance(grammar, Grammar):
             raise TypeError(f"compile_grammar takes a Grammar or EBNF text, not {type(grammar).__name__}")
         if not self.cache_enabled:
-            return CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool)
+            return CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool, cancel=cancel)
         with self._lock:
             found = self._cache.get(grammar)
             if found is None or found.grammar.source != grammar.source:  # spans must fit the text that was given
-                found = self._cache[grammar] = CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool)
+                found = CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool, cancel=cancel)
+                self._cache[grammar] = found
             return found
 
     def compile_regex(self, regex: str) -> CompiledGrammar:

@@ -15,6 +15,7 @@ __all__ = [
     "InvalidStructuralTagError",
     "MaskscopeError",
     "MatcherTerminatedError",
+    "OperationCancelledError",
     "SchemaProblem",
     "TokenizerError",
     "UnsupportedFeatureError",
@@ -131,6 +132,10 @@ class BudgetExceededError(MaskscopeError, RuntimeError):
         self.limit = limit
         self.where = where
         super().__init__(f"{where}: more than {limit:,} {what}. Raise the limit in Options, or simplify the grammar.")
+
+
+class OperationCancelledError(MaskscopeError, RuntimeError):
+    """A compile or a fill was called off by its `CancelToken`.  The object it was asked of is unchanged."""
 
 
 class DeadEndError(MaskscopeError, RuntimeError):

@@ -12,11 +12,11 @@ from libcpp.vector cimport vector
 
 cimport cython
 
-from kernels_core.earley.machine cimport Machine, SetRec, is_live, known_step, ms_load
+from kernels_core.earley.machine cimport CancelToken, Machine, SetRec, ms_clock, is_live, known_step, ms_load
 from kernels_core.masks.cache cimport MaskCache, MaskRec, write_mask
 from kernels_core.masks.trie cimport TokenTrie
 
-from kernels_core.errors import DeadEndError, MatcherTerminatedError
+from kernels_core.errors import BudgetExceededError, DeadEndError, MatcherTerminatedError, OperationCancelledError
 
 __all__ = ["GrammarMatcher"]
 
@@ -57,6 +57,8 @@ cdef class GrammarMatcher:
     cdef readonly list stop_token_ids
     cdef readonly bint terminate_without_stop_token
     cdef object _chart
+    cdef object _events                 # a list while tracing, else None
+    cdef public CancelToken cancel_token
     cdef object __weakref__
 
     def __init__(self, compiled_grammar, *, override_stop_tokens=None, bint terminate_without_stop_token=False,
@@ -241,8 +243,8 @@ cdef class GrammarMatcher:
             PyBuffer_Release(&view)
 
     def is_prepared(self):
-        """Whether the mask here is known already, or the text has ended."""
-        return self._terminated() or ms_load(&self._last.set.mask) != NULL
+        """Whether there is nothing to prepare: the mask here is known, or never remembered, or the text has ended."""
+        return self._terminated() or not self._masks.memoize or ms_load(&self._last.set.mask) != NULL
 
     def prepare(self):
         """Compute the mask here if it is not known yet, without holding the GIL."""
@@ -250,13 +252,64 @@ cdef class GrammarMatcher:
             self._mask()
 
     cdef MaskRec* _mask(self) except NULL:
-        cdef MaskRec* mask = <MaskRec*>ms_load(&self._last.set.mask)
+        cdef MaskRec* mask
+        cdef const int* cancelled = NULL
+        if self._events is not None:
+            return self._traced_mask()
+        mask = <MaskRec*>ms_load(&self._last.set.mask)
         if mask != NULL:
             self._masks.mask_hits += 1
             return mask
-        with nogil:
-            mask = self._masks.mask_of(self._last.set)
+        if self.cancel_token is not None:
+            cancelled = &self.cancel_token.flag
+        try:
+            with nogil:
+                mask = self._masks.mask_of(self._last.set, cancelled)
+        except BudgetExceededError as error:
+            raise BudgetExceededError(error.what, error.limit, f"mask {self._place()}") from error
+        except OperationCancelledError as error:
+            raise OperationCancelledError(f"mask {self._place()}: called off") from error
         return mask
+
+    cdef MaskRec* _traced_mask(self) except NULL:
+        """`_mask`, with an event of how it was found; counters of other threads' fills may be in it."""
+        from kernels_core.inspect.trace import FillEvent
+
+        cdef MaskRec* mask
+        cdef list events = self._events
+        cdef int64_t misses = self._masks.state_misses, pool = self._masks.pool_hits
+        cdef bint known = ms_load(&self._last.set.mask) != NULL
+        cdef int64_t started = ms_clock(), spent
+        self._events = None
+        try:
+            mask = self._mask()
+            spent = ms_clock() - started
+        finally:
+            self._events = events
+        misses = self._masks.state_misses - misses
+        pool = self._masks.pool_hits - pool
+        kind = "mask hit" if known else "miss" if misses else "pool hit" if pool else "token-set hit"
+        nbytes = 4 * (mask.population if mask.words == NULL else self._trie.words)
+        events.append(FillEvent(self._last.count, self._last.position, kind, spent, nbytes, misses, pool))
+        return mask
+
+    def trace(self):
+        """`with matcher.trace() as events:` lists a `inspect.trace.FillEvent` for every mask asked for meanwhile."""
+        from kernels_core.inspect.trace import Tracing
+
+        return Tracing(self)
+
+    def set_trace(self, events):
+        """Append events to this list from now on; None stops.  Returns what was set before."""
+        before, self._events = self._events, events
+        return before
+
+    cdef str _place(self):
+        """Where the text is, for errors: bytes read and rules being read."""
+        items = self._machine.set_items(self._last.set.number)
+        table = self.compiled.state_table
+        waiting = sorted({table.rule_name(state) for state, _, _ in items if table.rule_of[state] >= 0})
+        return f"after {self._last.position} bytes, inside " + ", ".join(repr(name) for name in waiting[:5])
 
     cdef int _dead_end(self) except -1:
         items = self._machine.set_items(self._last.set.number)

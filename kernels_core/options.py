@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-__all__ = ["Options"]
+__all__ = ["Options", "Parser", "Repetition"]
+
+Parser = Literal["earley", "pushdown", "fsm", "naive"]
+Repetition = Literal["counters", "compress", "expand"]
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """How a grammar is lowered, and how much it may cost.  Masks do not depend on any of these.
 
+    parser: how texts are followed and masks are made.
+        "earley": interned Earley sets, masks by union of token sets (the engine proper; all below applies).
+        "pushdown": one stack for each caller, all token sets ahead of time, nothing remembered between steps
+            (XGrammar).  Refuses left recursion.  Implies `jit="all"`, `lookahead`, and no `memoize_sets`,
+            `differential_masks` nor `cross_grammar_cache`.
+        "fsm": the whole grammar as one automaton, a mask for every state ahead of time (Outlines).  Refuses recursion.
+        "naive": every token of the vocabulary is tried at every fill.
+    memoize_sets: remember the mask of a parser state and where each byte leads from it; without it both are computed
+        again at every step (token sets stay).
+    lookahead: drop uncertain tokens whose rest no caller of the rule can take.
+    jit: how many states' token sets are computed at compile time, the costliest first; "all" is ahead of time.
+    repetition: what becomes of a counted repetition `x{l,r}` too big for `unroll_limit`.
+        "counters": one automaton with a lap counter serves all counts.
+        "compress": XGrammar-2's Algorithm 3: up to `repetition_threshold` t it is spelt out; above, `x{l-t,r-t}` is
+            counted and t copies follow it (the last laps, where masks differ, are plain states).
+        "expand": copies, always, as far as `max_states` allows.
+    fsm_minimise: whether "fsm" minimises its automaton; without it there are more states, hence more masks.
+    max_stacks: stacks of "pushdown" at one place; an ambiguous grammar that needs more raises `BudgetExceededError`.
     inline_limit: a rule that is not recursive, has no loop over a wide character class and costs at most this many
         automaton edges (eight times as many if it ends in a wide loop) is spelt out where it is called, which leaves
         fewer uncertain tokens; 0 turns inlining off.
@@ -22,8 +44,19 @@ class Options:
     pool_bytes: what the cross-grammar cache may hold before it drops what was not used for longest.
     max_states: automaton states of one grammar; more raises `BudgetExceededError`.
     max_bytes: bytes of interned parser states of one grammar; more raises `BudgetExceededError`.
+    max_compile_ms, max_fill_ms: time that one compile, and computing one mask, may take (0: any); longer raises
+        `BudgetExceededError`.  The clock is read wherever something new is computed, so a limit is passed by
+        little, except that determinising one rule and one walk over known states are never interrupted.
     """
 
+    parser: Parser = "earley"
+    memoize_sets: bool = True
+    lookahead: bool = False
+    jit: int | Literal["all"] = 0
+    repetition: Repetition = "counters"
+    repetition_threshold: int = 8
+    fsm_minimise: bool = True
+    max_stacks: int = 4096
     inline_limit: int = 128
     unroll_limit: int = 32
     cross_grammar_cache: bool = True
@@ -32,11 +65,18 @@ class Options:
     pool_bytes: int = 1 << 28
     max_states: int = 200_000
     max_bytes: int = 1 << 30
+    max_compile_ms: int = 0
+    max_fill_ms: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("inline_limit", "unroll_limit", "differential_from"):
+        for name, known in (("parser", get_args(Parser)), ("repetition", get_args(Repetition))):
+            if getattr(self, name) not in known:
+                raise ValueError(f"Options.{name} must be one of {', '.join(known)}; got {getattr(self, name)!r}")
+        if self.jit != "all" and (not isinstance(self.jit, int) or self.jit < 0):
+            raise ValueError(f'Options.jit must be a number of states or "all", got {self.jit!r}')
+        for name in ("inline_limit", "unroll_limit", "differential_from", "max_compile_ms", "max_fill_ms"):
             if getattr(self, name) < 0:
                 raise ValueError(f"Options.{name} must not be negative, got {getattr(self, name)}")
-        for name in ("pool_bytes", "max_states", "max_bytes"):
+        for name in ("repetition_threshold", "max_stacks", "pool_bytes", "max_states", "max_bytes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"Options.{name} must be at least 1, got {getattr(self, name)}")

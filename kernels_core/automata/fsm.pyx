@@ -114,8 +114,8 @@ cdef class FsmBuilder:
         """Remember that `state` stands for the dotted position `position`."""
         self._tags.push_back(pair[int, int](state, position))
 
-    def finish(self, *, bint proper=False, int max_states=100_000, str where="rule"):
-        """Determinise, trim, minimise and number; returns an `Fsm`.
+    def finish(self, *, bint proper=False, int max_states=100_000, str where="rule", bint minimise=True):
+        """Determinise, trim, minimise (unless told not to) and number; returns an `Fsm`.
 
         `proper=True` takes the empty string out of the language (a counted rule's lap must consume something).
         Raises `BudgetExceededError` past `max_states` deterministic states.  An automaton without a word has one
@@ -124,7 +124,7 @@ cdef class FsmBuilder:
         cdef _Determinised dfa = _Determinised()
         dfa.run(self, proper, max_states, where)
         dfa.trim()
-        return dfa.minimise()
+        return dfa.minimise() if minimise else dfa.as_it_is()
 
 
 cdef class _Determinised:
@@ -295,6 +295,13 @@ cdef class _Determinised:
         self.accepts.swap(accepts)
         self.tags.swap(tags)
         self.size = top
+
+    cdef object as_it_is(self):
+        cdef vector[int] block
+        cdef int i
+        for i in range(self.size):
+            block.push_back(i)
+        return self._quotient(block)
 
     cdef object minimise(self):
         cdef vector[int] sources, labels, targets, block

@@ -6,19 +6,23 @@ Python's.  Three things happen on the way:
 - a call of a rule that can be empty also gets an ε-edge, so the parser never has to complete an empty rule;
 - a small rule that is not recursive is spelt out at its call (`Options.inline_limit`);
 - a counted repetition becomes plain copies when that is cheap (`Options.unroll_limit`), else a call of a *counted
-  rule*: the automaton of one lap, and bounds on the number of laps that the parser keeps in its items.
+  rule*: the automaton of one lap, and bounds on the number of laps that the parser keeps in its items
+  (`Options.repetition` names the alternatives).
+
+For `parser="fsm"` everything is spelt out in the root, which recursion forbids.
 
 Read on: `fsm.pyx` (determinise, minimise), `../earley/machine.pyx` (runs the result).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernels_core.automata.dispatch import DispatchAutomaton
 from kernels_core.automata.fsm import Fsm, FsmBuilder
 from kernels_core.automata.utf8 import utf8_sequences
-from kernels_core.errors import BudgetExceededError
+from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 from kernels_core.grammar.analysis import components, nullable_rules, recursive_rules
 from kernels_core.grammar.ir import (
     ByteSet,
@@ -90,12 +94,12 @@ class LoweredGrammar:
     token_sets: tuple[tuple[tuple[int, ...], bool], ...] = ()
 
 
-def lower(ir: GrammarIR, options: Options) -> LoweredGrammar:
+def lower(ir: GrammarIR, options: Options, check: Callable[[], None] | None = None) -> LoweredGrammar:
     """Lower every rule of `ir`, which must be in normal form (`grammar.analysis.normal_form`: all rules productive).
 
-    Raises `BudgetExceededError` past `options.max_states` states.
+    Raises `BudgetExceededError` past `options.max_states` states.  `check` is called now and then and may raise.
     """
-    return _Lowering(ir, options).run()
+    return _Lowering(ir, options, check).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +114,9 @@ class _Pending:
 
 
 class _Lowering:
-    def __init__(self, ir: GrammarIR, options: Options) -> None:
+    def __init__(self, ir: GrammarIR, options: Options, check: Callable[[], None] | None) -> None:
         self._ir = ir
+        self._check = check
         self._options = options
         self._nullable = nullable_rules(ir)
         self._inline_cost: dict[str, int] = {}
@@ -122,13 +127,19 @@ class _Lowering:
         self._token_set_ids: dict[tuple[tuple[int, ...], bool], int] = {}
         self._positions: list[Position] = []
         self._position_ids: dict[Position, int] = {}
-        self._find_inlineable()
+        self._flat = options.parser == "fsm"
+        if self._flat:
+            self._inline_everything()
+        else:
+            self._find_inlineable()
 
     def run(self) -> LoweredGrammar:
         self._rule_id(self._ir.root)
         rules: list[LoweredRule] = []
         states = 0
         while len(rules) < len(self._pending):  # lowering a rule may add the rules it calls
+            if self._check is not None:
+                self._check()
             pending = self._pending[len(rules)]
             fsm = self._build(pending, self._options.max_states - states)
             states += fsm.size
@@ -153,6 +164,39 @@ class _Lowering:
             name += "'" * taken
             self._pending.append(_Pending(name, source, node.item, (*path, 0), (minimum, node.maximum)))
         return self._counted[key]
+
+    def _inline_everything(self) -> None:
+        """Every rule is spelt out in the root; refuses recursion, and a root that would be too big."""
+        recursive = recursive_rules(self._ir)
+        for name in (name for group in components(self._ir) for name in group):
+            rule = self._ir.rules[name]
+            if name in recursive:
+                raise UnsupportedFeatureError(
+                    f'rule {name!r} calls itself, and a finite automaton cannot; use parser="earley"',
+                    self._ir.source,
+                    rule.span.start if rule.span is not None else None,
+                )
+            self._inline_cost[name] = self._spelt_out(rule.body)
+        if self._inline_cost[self._ir.root] > 4 * self._options.max_states:
+            raise BudgetExceededError("automaton states", self._options.max_states, f"rule {self._ir.root!r}")
+
+    def _spelt_out(self, body: Node) -> int:
+        """Edges of `body` if everything in it were spelt out, counted repetitions as copies, inlined rules as well."""
+
+        def combine(node: Node, below: list[int]) -> int:
+            match node:
+                case Literal(value):
+                    return len(value)
+                case CharSet(ranges):
+                    return sum(len(sequence) for sequence in utf8_sequences(ranges))
+                case Repeat(_, minimum, maximum):
+                    return below[0] * max(1, minimum + 1 if maximum is None else maximum)
+                case RuleRef(name):
+                    return self._inline_cost.get(name, 1)
+                case _:
+                    return 1 + sum(below)
+
+        return fold(body, combine)
 
     def _find_inlineable(self) -> None:
         """Costs of the rules that are spelt out at their calls, callees first."""
@@ -251,8 +295,12 @@ class _Lowering:
         fsm = FsmBuilder()
         self._tag(fsm, fsm.final, Position(pending.source, pending.path, AFTER))
         stack = [(pending.body, fsm.start, fsm.final, pending.source, pending.path)]
+        nodes = 0
         inlined: dict[tuple[object, int], int] = {}  # entries of rules and classes, by the state they lead to
         while stack:
+            nodes += 1
+            if nodes % 256 == 0 and self._check is not None:
+                self._check()
             node, source, target, rule, path = stack.pop()
             match node:
                 case Empty():
@@ -313,7 +361,12 @@ class _Lowering:
             if len(fsm) > 50 * self._options.max_states:
                 raise BudgetExceededError("automaton states", self._options.max_states, f"rule {pending.name!r}")
         where = f"rule {pending.name!r}"
-        return fsm.finish(proper=pending.repeat is not None, max_states=budget, where=where)
+        return fsm.finish(
+            proper=pending.repeat is not None,
+            max_states=budget,
+            where=where,
+            minimise=self._options.fsm_minimise or not self._flat,
+        )
 
     def _literal(
         self, fsm: FsmBuilder, value: bytes, source: int, target: int, rule: str, path: tuple[int, ...]
@@ -355,11 +408,18 @@ class _Lowering:
                 fsm.epsilon(source, target)
             stack.append((item, first, last, rule, inner))
             return
-        copies = _copies(node)
-        cost = self._cost(item)
-        if copies is not None and cost is not None and cost * copies <= self._options.unroll_limit:
+        if self._unrolls(node, rule):
             self._unroll(fsm, node, source, target, rule, inner, stack)
             return
+        if self._options.repetition == "compress":
+            # The last t laps are plain states, the rest is counted: `x{l-t,r-t} x{min(l,t),t}`, and any number of
+            # laps from l to r splits that way.
+            last = self._options.repetition_threshold
+            joint = fsm.state()
+            rest = Repeat(item, min(minimum, last), last)
+            node = Repeat(item, max(minimum - last, 0), None if maximum is None else maximum - last)
+            self._unroll(fsm, rest, joint, target, rule, inner, stack)
+            target, minimum, maximum = joint, node.minimum, node.maximum
         # An item that can be empty fills up missing laps for free; the laps that count are the non-empty ones.
         if self._can_be_empty(item):
             minimum = 0
@@ -367,6 +427,19 @@ class _Lowering:
         fsm.call(source, self._counted_id(rule, path, node, minimum), target)
         if minimum == 0:
             fsm.epsilon(source, target)
+
+    def _unrolls(self, node: Repeat, rule: str) -> bool:
+        """Whether a counted repetition is spelt out as copies; `BudgetExceededError` where it must be and cannot."""
+        copies = node.minimum + 1 if node.maximum is None else node.maximum
+        options = self._options
+        if self._flat or options.repetition == "expand":
+            if self._spelt_out(node) > 4 * options.max_states:
+                raise BudgetExceededError("automaton states", options.max_states, f"rule {rule!r}")
+            return True
+        if options.repetition == "compress":
+            return copies <= options.repetition_threshold
+        cost = self._cost(node.item)
+        return cost is not None and cost * copies <= options.unroll_limit
 
     def _dispatch(
         self,

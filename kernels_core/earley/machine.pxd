@@ -59,6 +59,10 @@ cdef class Arena:
     cdef void* take(self, size_t size) except NULL nogil
 
 
+cdef class CancelToken:
+    cdef int flag
+
+
 cdef class Machine:
     cdef readonly Tables tables
     cdef mutex lock
@@ -71,8 +75,11 @@ cdef class Machine:
     cdef SetRec* dead
     cdef SetRec* initial
     cdef readonly size_t max_bytes
+    cdef readonly bint memoize           # False: transitions and closures are computed again each time
     cdef readonly str where
     cdef int64_t step_hits_, step_misses_
+    cdef int64_t deadline, limit_ms      # clock nanoseconds, 0: none; what is said when it has passed
+    cdef const int* cancelled            # a CancelToken's flag, NULL: none
     # scratch, empty or stale between calls
     cdef vector[Item] items, kernel, final
     cdef vector[int32_t] slot_of_rule, slot_rule
@@ -93,14 +100,26 @@ cdef class Machine:
     cdef FrameRec* _intern_frame(self, vector[Item]& returns) except NULL nogil
     cdef FrameRec* _new_frame(self, vector[Item]& returns, uint64_t hash) except NULL nogil
     cdef SetRec* _intern_set(self, vector[Item]& items) except NULL nogil
+    cdef void begin(self, int64_t limit_ms, const int* cancelled) noexcept nogil
+    cdef void end(self) noexcept nogil
     cdef int _check_budget(self) except -1 nogil
+    cdef int _check_time(self) except -1 nogil
+
+
+cdef void add_item(vector[Item]& items, int32_t state, int32_t frame, int32_t counter) noexcept nogil
 
 
 cdef extern from *:
     """
+    #include <chrono>
+    static inline long long ms_clock() {
+        return std::chrono::duration_cast<std::chrono::nanoseconds>(
+            std::chrono::steady_clock::now().time_since_epoch()).count();
+    }
     static inline void* ms_load(void* const* at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
     static inline void ms_store(void** at, void* value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
     """
+    long long ms_clock() noexcept nogil
     void* ms_load(void** at) noexcept nogil
     void ms_store(void** at, void* value) noexcept nogil
 

@@ -33,9 +33,9 @@ from libcpp.algorithm cimport sort, unique
 
 from kernels_core.automata.tables cimport ACCEPTING, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS
 
-from kernels_core.errors import BudgetExceededError
+from kernels_core.errors import BudgetExceededError, OperationCancelledError
 
-__all__ = ["BOTTOM", "ROOT", "Machine"]
+__all__ = ["BOTTOM", "ROOT", "CancelToken", "Machine"]
 
 ROOT, BOTTOM = 0, 1        # frames
 
@@ -71,7 +71,7 @@ cdef uint64_t _hash(const void* data, size_t size) noexcept nogil:
     return h
 
 
-cdef void _add(vector[Item]& items, int32_t state, int32_t frame, int32_t counter) noexcept nogil:
+cdef void add_item(vector[Item]& items, int32_t state, int32_t frame, int32_t counter) noexcept nogil:
     """Append unless present.  Linear: closures hold a handful of items, and a budget stops those that do not."""
     cdef size_t i
     for i in range(items.size()):
@@ -114,6 +114,26 @@ cdef class Arena:
         return taken
 
 
+cdef class CancelToken:
+    """Calls off compiles and fills that it was given to: they raise `OperationCancelledError`.  For any thread."""
+
+    def cancel(self):
+        """Call off whatever is under way or will begin."""
+        self.flag = 1
+
+    @property
+    def cancelled(self):
+        return self.flag != 0
+
+    def check(self):
+        """`OperationCancelledError` if called off."""
+        if self.flag:
+            raise OperationCancelledError("called off")
+
+    def __repr__(self):
+        return f"<CancelToken{', called off' if self.flag else ''}>"
+
+
 cdef class Machine:
     """All parser states of one compiled grammar that have been met so far.
 
@@ -121,8 +141,9 @@ cdef class Machine:
     machine; scratch vectors are empty or stale between calls, never read.
     """
 
-    def __init__(self, Tables tables, *, size_t max_bytes, str where="grammar"):
+    def __init__(self, Tables tables, *, size_t max_bytes, str where="grammar", bint memoize=True):
         self.tables = tables
+        self.memoize = memoize
         self.max_bytes = max_bytes
         self.where = where
         self.arena = Arena()
@@ -140,7 +161,7 @@ cdef class Machine:
         returns.clear()
         self.dead = self._intern_set(returns)
         self.kernel.clear()
-        _add(self.kernel, tables.start[0], C_ROOT, 0)
+        add_item(self.kernel, tables.start[0], C_ROOT, 0)
         self.initial = self.close()
 
     # -- stepping -------------------------------------------------------------------------------------------------
@@ -151,7 +172,7 @@ cdef class Machine:
         cdef int32_t i, k
         cdef Item item
         self._check_budget()
-        if page == NULL:
+        if page == NULL and self.memoize:
             page = <SetRec**>self.arena.take(64 * sizeof(SetRec*))
             ms_store(<void**>&source.pages[byte >> 6], page)
         self.kernel.clear()
@@ -161,7 +182,8 @@ cdef class Machine:
                 if self.tables.edges[k].low <= byte <= self.tables.edges[k].high:
                     self.kernel.push_back(Item(self.tables.edges[k].target, item.frame, item.counter))
         cdef SetRec* target = self.close()
-        ms_store(<void**>&page[byte & 63], target)
+        if self.memoize:
+            ms_store(<void**>&page[byte & 63], target)
         self.step_misses_ += 1
         return target
 
@@ -211,7 +233,7 @@ cdef class Machine:
         """With the lock held: the set in which parsing goes on when the rule that `frame` was predicted for has ended."""
         cdef FrameRec* record = self.frames[frame]
         cdef int32_t i
-        if record.returned == NULL:
+        if record.returned == NULL or not self.memoize:
             self._check_budget()
             self.kernel.clear()
             for i in range(record.count):
@@ -223,7 +245,7 @@ cdef class Machine:
         """The set of one scannable item as it stands, not closed: its calls are other items' business."""
         self._check_budget()
         self.final.clear()
-        _add(self.final, state, frame, counter)
+        add_item(self.final, state, frame, counter)
         return self._intern_set(self.final)
 
     # -- closing --------------------------------------------------------------------------------------------------
@@ -236,7 +258,7 @@ cdef class Machine:
         cdef uint64_t hash = _hash(self.kernel.data(), nbytes)
         cdef size_t at = hash & (self.kernel_table.size() - 1)
         cdef KernelRec* known = self.kernel_table[at]
-        while known != NULL:
+        while known != NULL:          # without `memoize` the table stays empty
             if known.hash == hash and known.count == count and not memcmp(known.items, self.kernel.data(), nbytes):
                 return known.result
             at = (at + 1) & (self.kernel_table.size() - 1)
@@ -245,7 +267,8 @@ cdef class Machine:
         self._complete()
         self._predict()
         cdef SetRec* result = self._intern_set(self.final)
-
+        if not self.memoize:
+            return result
         cdef KernelRec* record = <KernelRec*>self.arena.take(sizeof(KernelRec))
         record.hash, record.count, record.result = hash, count, result
         record.items = <Item*>self.arena.take(nbytes + 8)
@@ -273,19 +296,19 @@ cdef class Machine:
                 rule = self.tables.rule_of[item.state]
                 laps = item.counter + 1
                 if item.counter < 0:
-                    _add(self.items, self.tables.start[rule], item.frame, item.counter)
+                    add_item(self.items, self.tables.start[rule], item.frame, item.counter)
                     if item.counter == LOCKED:
                         continue
                 elif self.tables.lap_max[rule] < 0:
                     # Without an upper bound, laps past the lower one are all alike.
-                    _add(self.items, self.tables.start[rule], item.frame, min(laps, self.tables.lap_min[rule]))
+                    add_item(self.items, self.tables.start[rule], item.frame, min(laps, self.tables.lap_min[rule]))
                 elif laps < self.tables.lap_max[rule]:
-                    _add(self.items, self.tables.start[rule], item.frame, laps)
+                    add_item(self.items, self.tables.start[rule], item.frame, laps)
                 if item.counter >= 0 and laps < self.tables.lap_min[rule]:
                     continue
             frame = self.frames[item.frame]
             for k in range(frame.count):
-                _add(self.items, frame.returns[k].state, frame.returns[k].frame, frame.returns[k].counter)
+                add_item(self.items, frame.returns[k].state, frame.returns[k].frame, frame.returns[k].counter)
 
     cdef int32_t _slot(self, int32_t rule) noexcept nogil:
         """The index of the frame that is being made for `rule`."""
@@ -323,10 +346,10 @@ cdef class Machine:
                 if self.tables.flags[self.tables.calls[k].target] & TAIL:
                     frame = self.frames[item.frame]
                     for m in range(frame.count):
-                        _add(self.entries[slot], frame.returns[m].state, frame.returns[m].frame,
+                        add_item(self.entries[slot], frame.returns[m].state, frame.returns[m].frame,
                              frame.returns[m].counter)
                 else:
-                    _add(self.entries[slot], self.tables.calls[k].target, item.frame, item.counter)
+                    add_item(self.entries[slot], self.tables.calls[k].target, item.frame, item.counter)
         i = 0
         while i < self.slot_rule.size():
             state = self.tables.start[self.slot_rule[i]]
@@ -337,7 +360,7 @@ cdef class Machine:
                         self.include_into.push_back(slot)
                         self.include_from.push_back(<int32_t>i)
                 else:
-                    _add(self.entries[slot], self.tables.calls[k].target, -1 - <int32_t>i, 0)
+                    add_item(self.entries[slot], self.tables.calls[k].target, -1 - <int32_t>i, 0)
             i += 1
         if self.slot_rule.empty():
             return 0
@@ -350,7 +373,7 @@ cdef class Machine:
                 for j in range(self.entries[other].size()):
                     item = self.entries[other][j]
                     k = <int32_t>self.entries[slot].size()
-                    _add(self.entries[slot], item.state, item.frame, item.counter)
+                    add_item(self.entries[slot], item.state, item.frame, item.counter)
                     changed = changed or k != <int32_t>self.entries[slot].size()
         for i in range(self.slot_rule.size()):
             self.slot_of_rule[self.slot_rule[i]] = -1
@@ -551,7 +574,28 @@ cdef class Machine:
         if self.arena.held > self.max_bytes:
             with gil:
                 raise BudgetExceededError("bytes of parser states", self.max_bytes, self.where)
+        if self.deadline or self.cancelled != NULL:
+            return self._check_time()
         return 0
+
+    cdef int _check_time(self) except -1 nogil:
+        if self.cancelled != NULL and self.cancelled[0]:
+            with gil:
+                raise OperationCancelledError(f"{self.where}: called off")
+        if self.deadline and ms_clock() > self.deadline:
+            with gil:
+                raise BudgetExceededError("milliseconds", self.limit_ms, self.where)
+        return 0
+
+    cdef void begin(self, int64_t limit_ms, const int* cancelled) noexcept nogil:
+        """With the lock held: what is computed until `end` may take `limit_ms` (0: any time) and may be called off."""
+        self.limit_ms = limit_ms
+        self.deadline = ms_clock() + 1_000_000 * limit_ms if limit_ms else 0
+        self.cancelled = cancelled
+
+    cdef void end(self) noexcept nogil:
+        self.deadline = 0
+        self.cancelled = NULL
 
     # -- for inspection -------------------------------------------------------------------------------------------
 

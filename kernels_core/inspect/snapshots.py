@@ -17,9 +17,11 @@ __all__ = [
     "AutomatonEdge",
     "AutomatonState",
     "CacheStats",
+    "CostTable",
     "EarleyItem",
     "Explanation",
     "Frontier",
+    "StateCost",
     "StateTokens",
     "TokenSets",
     "TokenVerdict",
@@ -268,6 +270,33 @@ def _character(byte: int) -> str:
     return chr(byte) if 0x20 <= byte < 0x7F else f"<{byte:02X}>"
 
 
+@dataclass(frozen=True, slots=True)
+class StateCost:
+    """What the token set of one scannable state costs: trie nodes estimated, nanoseconds measured (None: not made)."""
+
+    state: int
+    rule: str
+    estimated: int
+    measured_ns: int | None
+
+
+@dataclass(frozen=True, repr=False)
+class CostTable(_Table):
+    """All scannable states of a compiled grammar by estimated cost, costliest first (`Options.jit` goes by it)."""
+
+    states: tuple[StateCost, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [asdict(state) for state in self.states]
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def __repr__(self) -> str:
+        made = sum(state.measured_ns is not None for state in self.states)
+        return f"CostTable({len(self.states)} scannable states, {made} computed)"
+
+
 @dataclass(frozen=True)
 class CacheStats(_Table):
     """Counters of one compiled grammar's machine, all since it was compiled.
@@ -275,6 +304,7 @@ class CacheStats(_Table):
     `sets`, `frames`, `masks`: interned objects alive.  `step_hits` / `step_misses`: byte transitions found / made.
     `mask_hits` / `mask_misses`: masks found by pointer / computed.  `token_set_hits` / `token_set_misses`:
     accepted-rejected-uncertain entries found in this grammar / computed; `pool_hits`: found in the cross-grammar cache.
+    `lookahead_dropped`: uncertain tokens' rests that no caller can take, dropped by the lookahead filter.
     `*_bytes` are bytes held.
     """
 
@@ -294,6 +324,7 @@ class CacheStats(_Table):
     arena_bytes: int
     mask_bytes: int
     token_set_bytes: int
+    lookahead_dropped: int = 0
 
     def rows(self) -> list[dict[str, Any]]:
         return [{"counter": name, "value": value} for name, value in asdict(self).items()]

@@ -12,7 +12,7 @@ Masks that allow few tokens are kept as lists of ids, which is smaller and quick
 from libc.string cimport memcmp, memcpy, memset
 
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS
-from kernels_core.earley.machine cimport FREE, LOCKED, Item, ms_load, ms_store, step
+from kernels_core.earley.machine cimport FREE, LOCKED, CancelToken, Item, ms_clock, ms_load, ms_store, step
 from kernels_core.masks.pool cimport PoolKey
 from kernels_core.masks.token_sets cimport add_tokens, compute_token_set, token_set_bytes
 
@@ -38,11 +38,17 @@ cdef class MaskCache:
 
     `pool` shares token sets between grammars (None: no sharing).  `differential` allows computing verdicts as
     differences to another state's, for states whose first bytes begin at least `differential_from` tokens.
+    Without `memoize` a set's mask is computed each time it is asked for.  `lookahead` drops uncertain tokens that no
+    caller of their rule can take.
     """
 
     def __init__(self, TokenTrie trie, Machine machine, TokenSetPool pool, *, bint differential=True,
-                 int differential_from=2048):
+                 int differential_from=2048, bint memoize=True, Lookahead lookahead=None, int64_t max_fill_ms=0):
+        self.max_fill_ms = max_fill_ms
         self.trie = trie
+        self.memoize = memoize
+        self.lookahead = lookahead
+        self.settled.resize(machine.tables.rule_count)
         self.machine = machine
         self.pool = pool
         self.differential = differential
@@ -53,7 +59,7 @@ cdef class MaskCache:
         self.stack.resize(trie.max_depth + 1)
         self.scratch.resize((trie.words + 7) // 8 * 8)      # whole steps of `ms_digest`; what is left over stays 0
 
-    cdef MaskRec* mask_of(self, SetRec* record) except NULL nogil:
+    cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil:
         """The mask of `record`.  The caller holds neither lock nor, if it may have to wait, the GIL."""
         cdef MaskRec* mask = <MaskRec*>ms_load(&record.mask)
         if mask != NULL:
@@ -62,8 +68,13 @@ cdef class MaskCache:
         self.machine.lock.lock()
         try:
             mask = <MaskRec*>ms_load(&record.mask)
-            return mask if mask != NULL else self.compute(record)
+            if mask != NULL:
+                return mask
+            self.machine.begin(self.max_fill_ms, cancelled)
+            self.machine._check_budget()
+            return self.compute(record)
         finally:
+            self.machine.end()
             self.machine.lock.unlock()
 
     cdef MaskRec* compute(self, SetRec* record) except NULL nogil:
@@ -80,7 +91,7 @@ cdef class MaskCache:
             if not self.machine.tables.flags[item.state] & SCANNABLE:
                 i += 1
                 continue
-            self.token_set(item.state, item.counter, tokens)
+            self.settled_set(item.state, item.counter, tokens)
             # One state's verdicts are added once, whoever its callers are.
             callers.clear()
             k = i
@@ -89,14 +100,20 @@ cdef class MaskCache:
                     callers.push_back(self.machine.returned(record.items[k].frame))
                 k += 1
             add_tokens(tokens.get(), self.scratch.data(), self.trie, self.machine, callers, self.stack)
+            self.machine._check_budget()
             # Items are sorted by state, frame, counter: go to the next one whose (state, counter) is new.
             i += 1
             while i < record.count and _seen_before(record, i):
                 i += 1
         cdef MaskRec* mask = self._intern()
-        ms_store(&record.mask, mask)
-        self.sets_with_mask += 1
+        return self.remember(record, mask)
+
+    cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil:
+        """Hang a mask that was just computed on its set, and count it."""
         self.mask_misses += 1
+        if self.memoize:
+            ms_store(&record.mask, mask)
+            self.sets_with_mask += 1
         return mask
 
     cdef void _add_whole_tokens(self, int32_t state) noexcept nogil:
@@ -124,6 +141,7 @@ cdef class MaskCache:
         cdef int32_t horizon = self.trie.max_depth + 1
         cdef PoolKey key
         cdef uint64_t local
+        cdef int64_t started
         key.to_minimum, key.to_maximum = 0, horizon
         if self.machine.tables.flags[state] & COUNTED:
             if counter < 0:
@@ -144,11 +162,29 @@ cdef class MaskCache:
                 self.pool_hits += 1
                 self.states[local] = result
                 return 0
+        started = ms_clock()
         self._compute_token_set(state, counter, result)
+        self.measured[state] = ms_clock() - started
         self.state_misses += 1
         self.states[local] = result
         if self.pool is not None:
             self.pool.keep(key, result)
+        return 0
+
+    cdef int settled_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
+        """`token_set` without the uncertain tokens that no caller of the state's rule can take, if `lookahead`."""
+        cdef int32_t rule
+        cdef size_t whole
+        cdef shared_ptr[TokenSet] tokens
+        self.token_set(state, counter, result)
+        if self.lookahead is not None:
+            rule = self.machine.tables.rule_of[state]
+            whole = <size_t>result.get()          # may be shared by rules of one shape that others call
+            if not self.settled[rule].count(whole):
+                tokens = result
+                self.lookahead.filter(tokens, rule, self.stack, result)
+                self.settled[rule][whole] = result
+            result = self.settled[rule][whole]
         return 0
 
     cdef int _compute_token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
@@ -246,7 +282,7 @@ cdef class MaskCache:
         cdef list found = []
         row.resize(self.trie.words)
         with nogil:
-            mask = self.mask_of(record)
+            mask = self.mask_of(record, NULL)
             write_mask(mask, row.data(), self.trie.words)
         for word in range(self.trie.words):
             bits = row[word]
@@ -254,6 +290,54 @@ cdef class MaskCache:
                 found.append(32 * word + __builtin_ctzll(bits))
                 bits &= bits - 1
         return found
+
+    cdef int64_t _estimate(self, int32_t state) noexcept nogil:
+        """How many trie nodes the walk from `state` is likely to visit, from two steps of the automaton.
+
+        All tokens that begin with a byte the state can scan are looked at; how far, is judged by the share of bytes
+        that the state reached can scan in turn.
+        """
+        cdef int32_t k, byte, w, target
+        cdef int64_t total = 0, begin, live
+        for k in range(self.machine.tables.edge_first[state], self.machine.tables.edge_first[state + 1]):
+            target = self.machine.tables.edges[k].target
+            live = 0
+            for w in range(4):
+                live += __builtin_popcountll(self.machine.tables.live[4 * target + w])
+            begin = 0
+            for byte in range(self.machine.tables.edges[k].low, self.machine.tables.edges[k].high + 1):
+                begin += self.trie.below_first[byte]
+            total += 1 + begin * (live + 1) // 256
+        return total
+
+    def cost_estimates(self):
+        """(state, estimated trie nodes, nanoseconds measured or None) of every scannable state, costliest first."""
+        cdef int32_t state
+        cdef list rows = []
+        for state in range(self.machine.tables.state_count):
+            if self.machine.tables.flags[state] & SCANNABLE:
+                rows.append((state, self._estimate(state),
+                             self.measured[state] if self.measured.count(state) else None))
+        rows.sort(key=lambda row: (-row[1], row[0]))
+        return rows
+
+    def warm(self, int32_t state, *, int64_t limit_ms=0, CancelToken cancel=None):
+        """Compute the token set of `state` (of its first lap, if it counts) now, without the GIL."""
+        cdef shared_ptr[TokenSet] tokens
+        cdef const int* cancelled = NULL
+        if not 0 <= state < self.machine.tables.state_count or not self.machine.tables.flags[state] & SCANNABLE:
+            raise ValueError(f"state {state} reads no bytes")
+        if cancel is not None:
+            cancelled = &cancel.flag
+        with nogil:
+            self.machine.lock.lock()
+            try:
+                self.machine.begin(limit_ms, cancelled)
+                self.machine._check_budget()
+                self.settled_set(state, 0, tokens)
+            finally:
+                self.machine.end()
+                self.machine.lock.unlock()
 
     def verdicts(self, int state, int counter, list frames):
         """All tokens' verdicts at one state for the callers in `frames`, as a dict of plain lists.
@@ -278,7 +362,7 @@ cdef class MaskCache:
         with nogil:
             self.machine.lock.lock()
             try:
-                self.token_set(state, counter, tokens)
+                self.settled_set(state, counter, tokens)
                 add_tokens(tokens.get(), row.data(), self.trie, self.machine, nobody, self.stack)
                 for i in range(chosen.size()):
                     callers.push_back(self.machine.returned(chosen[i]))
@@ -330,6 +414,7 @@ cdef class MaskCache:
             "token_set_hits": self.state_hits,
             "token_set_misses": self.state_misses,
             "pool_hits": self.pool_hits,
+            "lookahead_dropped": 0 if self.lookahead is None else self.lookahead.dropped,
             "mask_bytes": self.arena.held,
             "token_set_bytes": nbytes,
         }
@@ -361,6 +446,7 @@ cdef extern from *:
     }
     """
     uint64_t ms_digest(const uint64_t* words, int64_t count, int32_t* population) noexcept nogil
+    int __builtin_popcountll(unsigned long long) nogil
     int __builtin_ctzll(unsigned long long) nogil
 
 

@@ -33,6 +33,10 @@ VARIANTS = {
     "nothing inlined, small counts unrolled": Options(inline_limit=0, differential_from=0),
     "small rules inlined, nothing unrolled": Options(unroll_limit=0, cross_grammar_cache=False, differential_from=0),
     "much inlined and unrolled": Options(inline_limit=400, unroll_limit=400, differential_from=0),
+    "nothing remembered": Options(memoize_sets=False, differential_from=0),
+    "lookahead": Options(lookahead=True, inline_limit=0, differential_from=0),
+    "compressed repetitions": Options(repetition="compress", repetition_threshold=2),
+    "naive": Options(parser="naive"),
 }
 
 

@@ -1,0 +1,89 @@
+# distutils: language = c++
+"""The baseline `Options.parser = "pushdown"`: XGrammar's persistent stack tree (Dong et al. 2024, section 3.2).
+
+The same machine as `machine`, but every call pushes a frame of its own, with one return, where Earley's algorithm
+merges all callers of a rule in one frame.  So an item is the top of one stack, frames are the nodes of a tree that
+all stacks share, and an ambiguous grammar has as many items as it has stacks.  Left recursion would push for ever
+and is refused (`refuse_left_recursion`); a call in last position replaces its frame instead of piling up.
+
+What goes with it (`compiler`): token sets ahead of time, filtered by what can follow a rule (`masks.lookahead`), and
+nothing remembered from one step to the next.
+"""
+
+from libc.stdint cimport int32_t
+from libcpp.vector cimport vector
+
+from kernels_core.automata.tables cimport SCANNABLE, SPECIAL, TAIL, TOKENS, Tables
+from kernels_core.earley.machine cimport Item, Machine, add_item
+
+from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
+
+__all__ = ["PushdownMachine", "refuse_left_recursion"]
+
+
+cdef class PushdownMachine(Machine):
+    """`Machine` on unmerged stacks; more than `max_stacks` of them at one place raise `BudgetExceededError`."""
+
+    def __init__(self, Tables tables, *, size_t max_bytes, str where="grammar", bint memoize=False,
+                 size_t max_stacks=4096):
+        self.max_stacks = max_stacks
+        Machine.__init__(self, tables, max_bytes=max_bytes, where=where, memoize=memoize)
+
+    cdef int _predict(self) except -1 nogil:
+        """Follow every call in `self.items`, one new stack each; leaves the set's items, unsorted, in `self.final`."""
+        cdef size_t i = 0
+        cdef int32_t k, frame
+        cdef Item item
+        self.final.clear()
+        while i < self.items.size():
+            if self.items.size() > self.max_stacks:
+                with gil:
+                    raise BudgetExceededError("parser stacks", self.max_stacks, self.where)
+            item = self.items[i]
+            i += 1
+            if self.tables.flags[item.state] & (SCANNABLE | SPECIAL | TOKENS):
+                self.final.push_back(item)
+            for k in range(self.tables.call_first[item.state], self.tables.call_first[item.state + 1]):
+                frame = item.frame
+                if not self.tables.flags[self.tables.calls[k].target] & TAIL:
+                    self.entry.clear()
+                    self.entry.push_back(Item(self.tables.calls[k].target, item.frame, item.counter))
+                    frame = self._intern_frame(self.entry).number
+                add_item(self.items, self.tables.start[self.tables.calls[k].rule], frame, 0)
+        return 0
+
+
+def refuse_left_recursion(lowered):
+    """`UnsupportedFeatureError`, at the rule, if some rule of a `LoweredGrammar` can call itself before a byte."""
+    calls = [sorted({rule for state, rule, _ in entry.fsm.call_edges if state == 0}) for entry in lowered.rules]
+    done = [False] * len(calls)
+    for root in range(len(calls)):
+        path, on_path, todo = [], set(), [(root, 0)]
+        while todo:
+            rule, at = todo.pop()
+            if at == 0:
+                path.append(rule)
+                on_path.add(rule)
+            for at in range(at, len(calls[rule])):
+                called = calls[rule][at]
+                if called in on_path:
+                    _refuse(lowered, [*path[path.index(called):], called])
+                if not done[called]:
+                    todo.append((rule, at + 1))
+                    todo.append((called, 0))
+                    break
+            else:
+                done[rule] = True
+                path.pop()
+                on_path.discard(rule)
+
+
+def _refuse(lowered, cycle):
+    names = [lowered.rules[rule].source for rule in cycle]
+    span = lowered.ir.rules[names[0]].span
+    raise UnsupportedFeatureError(
+        f"rule {names[0]!r} is left-recursive ({' -> '.join(names)}), which a pushdown parser cannot run; "
+        f'use parser="earley"',
+        lowered.ir.source,
+        span.start if span is not None else None,
+    )

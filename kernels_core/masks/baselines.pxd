@@ -1,0 +1,10 @@
+from kernels_core.earley.machine cimport SetRec
+from kernels_core.masks.cache cimport MaskCache, MaskRec
+
+
+cdef class NaiveMasks(MaskCache):
+    cdef MaskRec* compute(self, SetRec* record) except NULL nogil
+
+
+cdef class FsmMasks(MaskCache):
+    cdef MaskRec* compute(self, SetRec* record) except NULL nogil

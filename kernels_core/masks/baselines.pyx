@@ -1,0 +1,99 @@
+# distutils: language = c++
+"""Masks without accepted, rejected and uncertain tokens: what other engines do, as baselines on the same machine.
+
+`NaiveMasks` tries every token of the vocabulary, byte by byte from the beginning.  `FsmMasks` (Outlines: Willard and
+Louf 2023) walks the token trie once from each state of a finite automaton, before the first step, and never again.
+Both allow exactly what `cache.MaskCache` allows.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.string cimport memset
+
+from kernels_core.automata.tables cimport TOKENS
+from kernels_core.earley.machine cimport CancelToken, Item, SetRec, step
+from kernels_core.masks.cache cimport MaskCache, MaskRec
+
+__all__ = ["FsmMasks", "NaiveMasks"]
+
+cdef int32_t ROOT_FRAME = 0
+
+
+cdef class NaiveMasks(MaskCache):
+    """A scan of the whole vocabulary at every fill (make it with `memoize=False`)."""
+
+    cdef MaskRec* compute(self, SetRec* record) except NULL nogil:
+        cdef int32_t token, k
+        cdef SetRec* at
+        memset(self.scratch.data(), 0, self.trie.words * sizeof(uint32_t))
+        _add_named(self, record)
+        for token in range(self.trie.vocab_size):
+            if token & 1023 == 0:
+                self.machine._check_budget()
+            if not self.trie.everything[token >> 5] >> (token & 31) & 1:
+                continue
+            at = record
+            for k in range(self.trie.spelling_first[token], self.trie.spelling_first[token + 1]):
+                at = step(self.machine, at, self.trie.spelling[k])
+                if at == self.machine.dead:
+                    break
+            if at != self.machine.dead:
+                self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
+        return self.remember(record, self._intern())
+
+
+cdef class FsmMasks(MaskCache):
+    """A mask for every state of a grammar that is one automaton (`Options.parser = "fsm"`).
+
+    A state is a parser state, but for one case: a token that was named by its id and may be read as text too leads to
+    two states at once; masks of such pairs are made when they are met.
+    """
+
+    cdef MaskRec* compute(self, SetRec* record) except NULL nogil:
+        cdef int32_t node = 1, k, token
+        cdef SetRec* target
+        memset(self.scratch.data(), 0, self.trie.words * sizeof(uint32_t))
+        _add_named(self, record)
+        self.stack[0] = record
+        while node < self.trie.node_count:
+            target = step(self.machine, <SetRec*>self.stack[self.trie.depth[node] - 1], self.trie.byte[node])
+            if target == self.machine.dead:
+                node = self.trie.skip[node]
+                continue
+            self.stack[self.trie.depth[node]] = target
+            for k in range(self.trie.token_first[node], self.trie.token_first[node + 1]):
+                token = self.trie.ids[k]
+                self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
+            node += 1
+        return self.remember(record, self._intern())
+
+    def precompute(self, *, int64_t limit_ms=0, CancelToken cancel=None):
+        """Compute all masks; the machine must have one rule, and no counters."""
+        cdef const int* cancelled = NULL
+        cdef int32_t state
+        cdef SetRec* record
+        if self.machine.tables.rule_count != 1 or self.machine.tables.lap_min[0] >= 0:
+            raise ValueError("masks by state need a grammar that was lowered to one automaton without counters")
+        if cancel is not None:
+            cancelled = &cancel.flag
+        with nogil:
+            self.machine.lock.lock()
+            try:
+                self.machine.begin(limit_ms, cancelled)
+                for state in range(self.machine.tables.start[0], self.machine.tables.state_count):
+                    self.machine.kernel.clear()
+                    self.machine.kernel.push_back(Item(state, ROOT_FRAME, 0))
+                    record = self.machine.close()
+                    if record.mask == NULL:
+                        self.machine._check_budget()
+                        self.compute(record)
+            finally:
+                self.machine.end()
+                self.machine.lock.unlock()
+
+
+cdef void _add_named(MaskCache masks, SetRec* record) noexcept nogil:
+    """Whole tokens that the set's items name."""
+    cdef int32_t i
+    for i in range(record.count):
+        if masks.machine.tables.flags[record.items[i].state] & TOKENS:
+            masks._add_whole_tokens(record.items[i].state)

@@ -1,0 +1,17 @@
+from libc.stdint cimport int32_t, int64_t
+from libcpp.memory cimport shared_ptr
+from libcpp.vector cimport vector
+
+from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.masks.token_sets cimport TokenSet
+
+
+cdef class Lookahead:
+    cdef readonly Machine machine
+    cdef vector[vector[int32_t]] targets     # by rule: states in which its callers may go on
+    cdef vector[SetRec*] follow              # by rule: their closure, NULL until asked for
+    cdef readonly int64_t dropped
+
+    cdef int filter(self, shared_ptr[TokenSet]& tokens, int32_t rule, vector[void*]& stack,
+                    shared_ptr[TokenSet]& result) except -1 nogil
+    cdef SetRec* _after(self, int32_t rule) except NULL nogil

@@ -1,0 +1,117 @@
+# distutils: language = c++
+"""Lookahead assertions, also called context expansion (XGrammar, section 3.2; XGrammar-2, section 3.3).
+
+A token that leaves its rule in the middle is uncertain: the callers have to take the rest.  What the callers of a rule
+can go on with is known from the grammar alone, as far as their own rules reach: rests that none of them takes are
+dropped once and for all, instead of at every step.  A rest that leaves a caller's rule too stays uncertain.
+"""
+
+from libcpp.memory cimport shared_ptr
+
+from kernels_core.automata.tables cimport ACCEPTING, COUNTED
+from kernels_core.earley.machine cimport FREE, add_item, step
+
+cdef int32_t BOTTOM_FRAME = 1
+
+
+cdef class Lookahead:
+    """What may follow each rule of a machine's grammar.  All methods are called with the machine's lock held."""
+
+    def __init__(self, Machine machine):
+        cdef int32_t state, k, rule, target
+        self.machine = machine
+        self.targets.resize(machine.tables.rule_count)
+        self.follow.assign(machine.tables.rule_count, NULL)
+        found = [set() for _ in range(machine.tables.rule_count)]
+        for state in range(machine.tables.state_count):
+            for k in range(machine.tables.call_first[state], machine.tables.call_first[state + 1]):
+                found[machine.tables.calls[k].rule].add(machine.tables.calls[k].target)
+        # Where a caller's rule may end at once, its own callers go on: follow them until nothing is new.
+        for rule in range(machine.tables.rule_count):
+            todo = list(found[rule])
+            reached = set(todo)
+            while todo:
+                target = todo.pop()
+                if not machine.tables.flags[target] & ACCEPTING:
+                    continue
+                for other in found[machine.tables.rule_of[target]]:
+                    if other not in reached:
+                        reached.add(other)
+                        todo.append(other)
+            self.targets[rule] = sorted(reached)
+
+    cdef SetRec* _after(self, int32_t rule) except NULL nogil:
+        """The set of all that may go on after `rule`; that it may have left the callers' rules at once is no news."""
+        cdef size_t i
+        cdef int32_t state
+        if self.follow[rule] == NULL:
+            self.machine.kernel.clear()
+            for i in range(self.targets[rule].size()):
+                state = self.targets[rule][i]
+                # How many laps a counted caller has behind it is not known here: any number.
+                add_item(self.machine.kernel, state, BOTTOM_FRAME,
+                         FREE if self.machine.tables.flags[state] & COUNTED else 0)
+            self.follow[rule] = self.machine.close()
+        return self.follow[rule]
+
+    cdef int filter(self, shared_ptr[TokenSet]& tokens, int32_t rule, vector[void*]& stack,
+                    shared_ptr[TokenSet]& result) except -1 nogil:
+        """`result` gets `tokens`, a token set of a state of `rule`, without the rests that cannot follow.
+
+        `stack` has room for a set at every depth of the vocabulary's trie.
+        """
+        cdef TokenSet* old = tokens.get()
+        cdef TokenSet* made
+        cdef SetRec* target
+        cdef int32_t node = 1, count = <int32_t>old.byte.size(), k
+        cdef vector[int32_t] place          # of each old node among those kept
+        cdef vector[int32_t] kept
+        result = tokens
+        if old.base.get() == NULL and old.ids.empty():
+            return 0
+        made = new TokenSet()
+        made[0] = old[0]
+        result.reset(made)
+        if old.base.get() != NULL:
+            self.filter(old.base, rule, stack, made.base)
+        if old.ids.empty():
+            return 0
+        stack[0] = self._after(rule)
+        place.assign(count + 1, 0)
+        kept.push_back(0)
+        place[0] = 0
+        while node < count:
+            place[node] = <int32_t>kept.size()
+            target = step(self.machine, <SetRec*>stack[old.depth[node] - 1], old.byte[node])
+            if target == self.machine.dead:
+                self.dropped += old.token_first[old.skip[node]] - old.token_first[node]
+                for k in range(node, old.skip[node]):
+                    place[k] = <int32_t>kept.size()
+                node = old.skip[node]
+                continue
+            stack[old.depth[node]] = target
+            if target.escaped:
+                # Whoever called the caller may take all that is below here.
+                for k in range(node, old.skip[node]):
+                    place[k] = <int32_t>kept.size()
+                    kept.push_back(k)
+                node = old.skip[node]
+                continue
+            kept.push_back(node)
+            node += 1
+        place[count] = <int32_t>kept.size()
+        made.byte.clear()
+        made.skip.clear()
+        made.depth.clear()
+        made.token_first.clear()
+        made.ids.clear()
+        for k in range(<int32_t>kept.size()):
+            node = kept[k]
+            made.byte.push_back(old.byte[node])
+            made.depth.push_back(old.depth[node])
+            made.skip.push_back(place[old.skip[node]])
+            made.token_first.push_back(<int32_t>made.ids.size())
+            made.ids.insert(made.ids.end(), old.ids.begin() + old.token_first[node],
+                            old.ids.begin() + old.token_first[node + 1])
+        made.token_first.push_back(<int32_t>made.ids.size())
+        return 0
