@@ -10,12 +10,13 @@ Read on: `../ir.py` (TagDispatch), `../json_schema` (schemas), `../ebnf.py`, `..
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from ...errors import GrammarError, InvalidStructuralTagError, UnsupportedFeatureError, UnsupportedSchemaError
 from .. import nodes
-from ..analysis import productive_rules
+from ..analysis import components, productive_rules
 from ..ebnf import parse_ebnf
 from ..ir import GrammarIR, Node, RuleRef, TokenSet
 from ..json_schema import SchemaOptions, compile_schema, schema_text
@@ -39,6 +40,7 @@ class Builder:
         self._spellings = Spellings(vocabulary)
         self._book = RuleBook()
         self._imported: dict[object, Node] = {}
+        self._groups: dict[tuple[Node, ...], tuple[str, ...]] = {}
         self._depth = 0
 
     def grammar(self, value: Any, path: str, source: str) -> GrammarIR:
@@ -144,17 +146,41 @@ class Builder:
             raise InvalidStructuralTagError(str(error), path) from error
         if ir.root not in productive_rules(ir):
             raise InvalidStructuralTagError("this matches no text at all", path)
-        names = {name: self._book.reserve(hint if name == ir.root else name) for name in ir.rules}
-
-        def moved(node: Node, below: list[Node]) -> Node:
-            if isinstance(node, RuleRef):
-                return RuleRef(names[node.name])
-            return nodes.rebuild(replace(node, span=None), below)
-
-        for name, rule in ir.rules.items():
-            self._book.define(names[name], nodes.fold(rule.body, moved))
+        names: dict[str, str] = {}
+        for group in components(ir):  # callees first, so that what calls equal rules is equal, too
+            self._add_group({name: ir.rules[name].body for name in group}, names, {ir.root: hint})
         found = self._imported[key] = RuleRef(names[ir.root])
         return found
+
+    def _add_group(self, group: Mapping[str, Node], names: dict[str, str], hints: Mapping[str, str]) -> None:
+        """Add rules that call each other; `names` maps those outside, and gets theirs.  Equal groups are shared."""
+        # Calls within the group go by number, in names that no rule can have.
+        inside = {name: f"#{number}" for number, name in enumerate(group)}
+
+        def numbered(node: Node, below: list[Node]) -> Node:
+            if isinstance(node, RuleRef):
+                return RuleRef(inside[node.name] if node.name in inside else names[node.name])
+            return nodes.rebuild(replace(node, span=None), below)
+
+        bodies = tuple(nodes.fold(body, numbered) for body in group.values())
+        try:
+            shared = self._groups.get(bodies)
+        except RecursionError:  # too deep to compare
+            shared = None
+        if shared is None:
+            shared = tuple(self._book.reserve(hints.get(name, name)) for name in group)
+            final = dict(zip(inside.values(), shared, strict=True))
+
+            def named(node: Node, below: list[Node]) -> Node:
+                if isinstance(node, RuleRef):
+                    return RuleRef(final.get(node.name, node.name))
+                return nodes.rebuild(node, below)
+
+            for name, body in zip(shared, bodies, strict=True):
+                self._book.define(name, nodes.fold(body, named))
+            with suppress(RecursionError):
+                self._groups[bodies] = shared
+        names.update(zip(group, shared, strict=True))
 
     # -- combinations ---------------------------------------------------------------------------------------------
 

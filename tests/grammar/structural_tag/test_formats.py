@@ -192,6 +192,30 @@ def test_equal_schemas_share_their_rules() -> None:
     assert len(many.ir.rules) <= len(one.ir.rules) + 1
 
 
+def test_different_schemas_share_what_is_equal() -> None:
+    """Any value, strings and blanks are the same rules in all of them, and stay what they are."""
+
+    def arguments(name: str) -> Format:
+        return {"type": "json_schema", "json_schema": {"properties": {name: {"type": "string"}}, "required": [name]}}
+
+    sizes = [
+        len(Grammar.from_structural_tag(whole(seq(*(arguments(name) for name in names)))).ir.rules)
+        for names in ("a", "ab", "abc")
+    ]
+    assert sizes[2] - sizes[1] == sizes[1] - sizes[0] < sizes[0] / 2
+    check(
+        seq(arguments("a"), arguments("b")), ['{"a": "x", "c": [{"d": 1}]}{"b": ""}'], ['{"b": "x"}{"a": ""}', "{}{}"]
+    )
+
+
+def test_recursive_rules_of_two_grammars_stay_apart() -> None:
+    one: Format = {"type": "grammar", "grammar": 'root ::= "(" x ")"\nx ::= root | "1"'}
+    two: Format = {"type": "grammar", "grammar": 'root ::= "(" x ")"\nx ::= root | "2"'}
+    check(seq(one, two, one), ["((1))(2)(1)"], ["(1)(1)(1)", "(1)((1))(1)"])
+    same: Format = {"type": "grammar", "grammar": 'root ::= "(" y ")"\ny ::= root | "1"'}
+    assert len(Grammar.from_structural_tag(whole(seq(one, same))).ir.rules) == 3
+
+
 def test_text_dict_and_pickle_are_one_grammar() -> None:
     form = whole(seq(triggered(), token("<call>")))
     grammar = Grammar.from_structural_tag(form, tokenizer_info=INFO)
