@@ -7,14 +7,17 @@ In reading order: `dialect` (drafts), `resolve` (references); `languages`, `dfa`
 """
 
 from .compile import CompiledSchema, SchemaArguments, SchemaOptions, compile_schema, load_schema, schema_text
+from .explain import Row, explain_schema
 from .problems import SchemaProblem
 
 __all__ = [
     "CompiledSchema",
+    "Row",
     "SchemaArguments",
     "SchemaOptions",
     "SchemaProblem",
     "compile_schema",
+    "explain_schema",
     "load_schema",
     "schema_text",
 ]

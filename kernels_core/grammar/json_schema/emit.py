@@ -60,9 +60,9 @@ class Emitter:
         self._work: list[tuple[str, Callable[[], Node]]] = []
 
     def grammar(self, term: Term, source: str) -> GrammarIR:
-        """All rules; the root is called "root"."""
-        root = self.book.reserve("root")
-        self.book.define(root, self.value(term, self.layout.first_level))
+        """All rules; the root is called "root" unless it is a rule that others share."""
+        body = self.value(term, self.layout.first_level)
+        root = body.name if isinstance(body, RuleRef) else self.book.add("root", body).name
         while self._work:
             name, build = self._work.pop()
             self.book.define(name, build())

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from .languages import ALL, NOTHING, Language, Words, complement, union
 from .patterns import search
 from .problems import child
-from .shapes import ANYTHING, Items, Members, Shape
+from .shapes import ANYTHING, VOID, Items, Members, Shape
 from .space import Circular, TooLarge
 from .terms import FALSE, TRUE, Place, Term
 
@@ -148,7 +148,7 @@ class Evaluation:
                 found = self._branches(part)
                 if all(_says_nothing(option) for option in found):
                     continue
-                present = space.fixed(replace(ANYTHING, objects=(Members(required=(name,)),)))
+                present = space.fixed(replace(VOID, objects=(Members(required=(name,)),)))
                 options = self._under(space.all_of(present, part), found)
                 branches = self._product(branches, [*options, _Branch(space.negate(present))])
         return branches

@@ -48,6 +48,8 @@ def normal(space: Space, items: Items) -> Items | None:
     prefix, rest, least, most = list(items.prefix), items.rest, items.least, items.most
     counts: list[Count] = []
     for count in items.counts:
+        if count.most is not None and count.most < count.least:
+            return None
         cells = tuple(
             (start, stop, term)
             for start, stop, term in count.cells
