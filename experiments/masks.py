@@ -23,7 +23,7 @@ import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.datasets import CaseName, find_cases, load_case
-from experiments.measurement import FLOOR, measure, measure_floor, rotate, samples, verdicts
+from experiments.measurement import FLOOR, measure, measure_floor, mistakes, rotate, samples, verdicts
 from experiments.peers import open_engine
 from experiments.tails import compare
 from experiments.trial import Params
@@ -74,11 +74,13 @@ def trial(params: Params) -> dict[str, Any]:
 
 def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Times on the common subset and each engine's own, in microseconds, then verdicts."""
-    return {
+    found = {
         "The same schemas and tokens for all engines, us": compare(samples(frame, CASE, common=True)),
         "All that each engine took, us": compare(samples(frame, CASE, common=False)),
         "Verdicts": verdicts(frame),
     }
+    wrong = mistakes(frame, CASE)
+    return found | ({"Wrong verdicts, the first of them": wrong} if len(wrong) else {})
 
 
 def plot(frame: pd.DataFrame) -> go.Figure:

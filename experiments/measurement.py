@@ -18,7 +18,7 @@ from experiments import datasets
 from experiments.peers import Constraint, Engine, RefusedError
 from experiments.walk import clock_floor, copy_floor, quiet, walk
 
-__all__ = ["FLOOR", "METRICS", "measure", "measure_floor", "rotate", "samples", "verdicts"]
+__all__ = ["FLOOR", "METRICS", "measure", "measure_floor", "mistakes", "rotate", "samples", "verdicts"]
 
 FLOOR: Final = "floor"
 """Instead of an engine: the cost of reading the clock, and of copying one mask."""
@@ -144,10 +144,29 @@ def verdicts(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def mistakes(frame: pd.DataFrame, keys: Sequence[str], most: int = 20) -> pd.DataFrame:
+    """The first `most` wrong verdicts: engine, input, number of the text, what it is, how many tokens were taken."""
+    rows: list[dict[str, Any]] = []
+    done = frame[(frame["engine"] != FLOOR) & (frame["status"] == "ok")]
+    for row in done.to_dict("records"):
+        if not row["compiled"]:
+            continue
+        for number, (right, one) in enumerate(zip(row["valid"], row["cold"], strict=True)):
+            if _judged(one) and right != one["accepted"]:
+                where = {key: row[key] for key in ("engine", *keys)}
+                what = "valid, refused" if right else "invalid, accepted"
+                rows.append(where | {"text": number, "verdict": what, "taken": f"{one['taken']} of {one['tokens']}"})
+    return pd.DataFrame(rows[:most], columns=["engine", *keys, "text", "verdict", "taken"])
+
+
+def _judged(one: Mapping[str, Any]) -> bool:
+    return not one["cut"] and one["failure"] is None
+
+
 def _count(valid: Sequence[bool], cold: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     count = dict.fromkeys(COUNTS, 0)
     for right, one in zip(valid, cold, strict=True):
-        judged = not one["cut"] and one["failure"] is None
+        judged = _judged(one)
         count["valid refused"] += judged and right and not one["accepted"]
         count["invalid accepted"] += judged and not right and one["accepted"]
         count["unjudged"] += one["cut"]

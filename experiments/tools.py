@@ -19,7 +19,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from experiments import datasets
-from experiments.measurement import FLOOR, measure, measure_floor, rotate, samples, verdicts
+from experiments.measurement import FLOOR, measure, measure_floor, mistakes, rotate, samples, verdicts
 from experiments.peers import Constraint, open_engine
 from experiments.tails import compare
 from experiments.toolsets import ToolSet
@@ -115,6 +115,8 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
         }
         found[f"Tools as one {form}, us"] = compare(times)
         found[f"Verdicts on calls, as one {form}"] = verdicts(rows)
+        if len(wrong := mistakes(rows, CASE)):
+            found[f"Wrong verdicts as one {form}, the first of them"] = wrong
     return found
 
 

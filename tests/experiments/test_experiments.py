@@ -158,12 +158,11 @@ def test_structures_are_equal_exactly_when_automata_are() -> None:
 
 def test_ablation_steps_are_cumulative_and_real(ledger: Ledger) -> None:
     usable = list(ablation.usable_steps())
-    assert "+ cross-grammar cache" in usable
-    baseline = ablation.options_at("baseline")
+    baseline, last = ablation.options_at("baseline"), ablation.options_at(usable[-1])
     assert baseline["cross_grammar_cache"] is baseline["differential_masks"] is False
-    last = ablation.options_at(usable[-1])
-    known = {name: value for name, value in last.items() if name != "jit"}
-    assert variants.options_with(known) == Options(**{**known})
+    assert (baseline["repetition"], baseline["jit"]) == ("expand", "all")
+    for name in ("cross_grammar_cache", "differential_masks", "repetition", "jit", "memoize_sets", "inline_limit"):
+        assert last[name] == getattr(Options(), name)
     differences = [
         {key for key, value in ablation.options_at(after).items() if ablation.options_at(before)[key] != value}
         for before, after in zip(["baseline", *usable], usable, strict=False)
@@ -180,7 +179,7 @@ def test_ablation_steps_are_cumulative_and_real(ledger: Ledger) -> None:
     frame = run_sweep(ablation.trial, grid, ledger=ledger, sweep="ablation")
     assert (frame["status"] == "not run").sum() == len(steps) - 1 - len(usable)
     assert "error" not in set(frame["status"]), frame["error"].dropna().tolist()
-    table = ablation.tables(frame)["Mechanisms, one after the other"]
+    table = next(iter(ablation.tables(frame).values()))
     assert list(table["step"]) == ["baseline", *usable]
     assert set(table["schemas"]) == {2}
     assert table["masks"].nunique() == 1  # all steps take the same tokens
@@ -190,10 +189,16 @@ def test_ablation_steps_are_cumulative_and_real(ledger: Ledger) -> None:
 def test_parsers_are_compared_or_said_not_to_be_built(ledger: Ledger) -> None:
     cases = datasets.find_cases(["synthetic:0"], 2)
     built = [name for name in parsers.PARSERS if parsers._is_built(name)]
-    grid = variants.grid_of("parser", parsers.PARSERS, built, cases, {"vocabulary": SMALL, "max_tokens": 10})
+    grid = variants.grid_of("parser", list(parsers.PARSERS), built, cases, {"vocabulary": SMALL, "max_tokens": 10})
     frame = run_sweep(parsers.trial, grid, ledger=ledger, sweep="parsers")
     assert set(frame[~frame["parser"].isin(built)]["status"]) <= {"not run"}
-    assert set(frame[frame["parser"].isin(built)]["status"]) <= {"ok"}
+    ran = frame[frame["parser"].isin(built)]
+    assert set(ran["status"]) == {"ok"}, ran["error"].dropna().tolist()
+    assert {"earley", "pushdown", "fsm", "naive"} <= set(built)
+    tables = parsers.tables(frame)
+    assert tables["Verdicts"].set_index("parser").loc[built, "wrong inputs"].tolist() == [0] * len(built)
+    assert "ratio earley / pushdown" in set(next(iter(tables.values()))["parser"])
+    assert len(parsers.plot(frame).data) == len(built)
     with pytest.raises(KeyError, match="known: earley"):
         parsers.trial({"parser": "yacc"})
 

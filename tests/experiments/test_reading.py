@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from experiments.ledger import Ledger
-from experiments.measurement import FLOOR, samples, verdicts
+from experiments.measurement import FLOOR, mistakes, samples, verdicts
 from experiments.report import print_tables, provenance, reasons, show, to_markdown, write_section
 from experiments.sweep import run_sweep
 from experiments.tails import compare, describe
@@ -98,6 +98,15 @@ def test_verdicts_count_both_kinds_of_mistakes() -> None:
     assert (peer["valid refused"], peer["invalid accepted"], peer["wrong inputs"]) == (1, 0, 1)
     assert found.loc["absent", "not run"] == 1
     assert FLOOR not in found.index
+
+
+def test_mistakes_are_named() -> None:
+    found = mistakes(ROWS, ["index"])
+    assert found.to_dict("records") == [
+        {"engine": "ours", "index": 1, "text": 1, "verdict": "invalid, accepted", "taken": "1 of 1"},
+        {"engine": "peer", "index": 1, "text": 0, "verdict": "valid, refused", "taken": "1 of 1"},
+    ]
+    assert len(mistakes(ROWS, ["index"], most=1)) == 1
 
 
 def test_numbers_are_shown_with_three_digits() -> None:

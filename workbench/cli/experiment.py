@@ -51,6 +51,9 @@ def run_one(
     ledger: LedgerOption = DEFAULT_LEDGER,
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what the ledger holds already.")] = False,
     retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Run trials again that failed.")] = False,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds for one trial, in worker processes (--executor processes:N).")
+    ] = None,
     out: OutOption = None,
     record: RecordOption = False,
 ) -> None:
@@ -76,6 +79,7 @@ def run_one(
         retry_errors=retry_errors,
         out=out or [],
         record=record,
+        timeout_s=timeout,
     )
 
 
