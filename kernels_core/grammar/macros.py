@@ -71,7 +71,6 @@ class Dispatch:
             return i + 3, True
         if tokens.kinds[i] == "name" and tokens.kinds[i + 1] == "=":
             return self._next(self._named_argument(i))
-        # `x=("s")` reads as a name, "=" and "("; `x =(` would be cut as a lookahead only after "(".
         tag = "id" if self._by_token else '"tag"'
         tokens.fail(f"expected ({tag}, content) or a named argument, as in excludes=(...)", tokens.starts[i])
 
