@@ -148,7 +148,7 @@ class Dispatch:
         tags = {value for value, _ in self._tags}
         for value, offset in self._keys("excludes"):
             if value in tags:
-                raise GrammarError(f"the token {value} is a tag and excluded", self._tokens.source, offset)
+                raise GrammarError(f"the token {value!r} is a tag and excluded", self._tokens.source, offset)
         switches = [
             nodes.seq((nodes.token_set((value,)), content))
             for (value, _), content in zip(self._tags, self._contents, strict=True)

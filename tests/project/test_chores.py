@@ -140,21 +140,6 @@ def test_ci_ends_with_exactly_make_test() -> None:
     assert "export CI=true" in "\n".join(lines)
 
 
-def test_bench_counts_every_step() -> None:
-    """First visits and seen states together are the two walks; the second walk meets nothing new."""
-    from kernels_core import Grammar, TokenizerInfo
-
-    bench = load("bench")
-    info = TokenizerInfo([b"a", b"b", b"ab", b"</s>"], stop_token_ids=[3])
-    times = bench.measure(Grammar.from_ebnf('root ::= ("a" | "b")*'), info, [0, 1, 2, 0], repeat=3)
-    assert len(times.compile) == 3
-    assert len(times.first) + len(times.seen) == 3 * 2 * 4
-    assert 3 <= len(times.first) <= 3 * 4
-    assert len(times.accept) == 3 * 4
-    with pytest.raises(SystemExit, match="refused token 1 after b'a'"):
-        bench.measure(Grammar.from_ebnf('root ::= "aa"'), info, [0, 1], repeat=1)
-
-
 def export(notebook: nbformat.NotebookNode, folder: Path) -> subprocess.CompletedProcess[str]:
     nbformat.write(notebook, folder / "page.ipynb")  # type: ignore[no-untyped-call]
     command = [sys.executable, "tools/export_notebook.py", str(folder / "page.ipynb"), str(folder / "page.html")]
