@@ -85,5 +85,5 @@ class Ours(Engine):
         """A grammar that was read already."""
         try:
             return OurConstraint(self, self.compiler.compile_grammar(grammar))
-        except BudgetExceededError as error:
+        except (GrammarError, BudgetExceededError) as error:
             raise RefusedError(str(error)) from error
