@@ -11,7 +11,6 @@ nothing remembered from one step to the next.
 """
 
 from libc.stdint cimport int32_t
-from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport SCANNABLE, SPECIAL, TAIL, TOKENS, Tables
 from kernels_core.earley.machine cimport Item, Machine, add_item
