@@ -119,7 +119,7 @@ def test_every_byte_of_a_document(pair: Pair, documents: list[bytes]) -> None:
             pair.check(matcher, state)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_walks(pair: Pair, seed: int) -> None:
     """Half of the tokens are chosen among all that are allowed, half among those with punctuation, which move on."""
     rng = random.Random(seed)
