@@ -71,16 +71,20 @@ def _search(reader: Reader, term: Term, depth: int, seen: set[Term]) -> tuple[st
 
 
 def _keyword(reader: Reader, place: Place) -> tuple[str, str, str]:
-    """The first keyword after which nothing is left, and those in front of it that matter."""
+    """The first keyword after which nothing is left, and those in front of it that it takes for that."""
     keys = [key for key in place.schema if key in place.context.dialect.keywords]
     for count in range(1, len(keys) + 1):
-        if _is_void(reader, place, keys[:count]):
-            last = keys[count - 1]
-            against = [key for key in keys[: count - 1] if _is_void(reader, place, [key, last])]
-            named = " and ".join(repr(key) for key in against) or "the keywords in front of it"
-            if _is_void(reader, place, [last]):
-                return place.pointer, last, "it allows no value at all"
-            return place.pointer, last, f"it contradicts {named}: no value is left"
+        if not _is_void(reader, place, keys[:count]):
+            continue
+        against, last = keys[: count - 1], keys[count - 1]
+        for key in keys[: count - 1]:
+            fewer = [other for other in against if other != key]
+            if _is_void(reader, place, [*fewer, last]):
+                against = fewer
+        if not against:
+            return place.pointer, last, "it allows no value at all"
+        named = " and ".join(repr(key) for key in against)
+        return place.pointer, last, f"it contradicts {named}: no value is left"
     return place.pointer, keys[-1] if keys else "false", "no value is left"
 
 

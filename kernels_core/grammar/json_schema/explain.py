@@ -20,7 +20,19 @@ __all__ = ["Row", "explain_schema"]
 Status = Literal["exact", "approximated", "refused", "annotation"]
 
 _ONE = frozenset(
-    ["items", "additionalItems", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"]
+    [
+        "items",
+        "additionalItems",
+        "contains",
+        "additionalProperties",
+        "propertyNames",
+        "not",
+        "if",
+        "then",
+        "else",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    ]
 )
 _MANY = frozenset(("allOf", "anyOf", "oneOf", "prefixItems", "items"))
 _NAMED = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))

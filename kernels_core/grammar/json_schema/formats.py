@@ -1,9 +1,9 @@
 r"""`format`: the strings of the specification's formats, after their RFCs.
 
 Exact: date (with leap years), time, date-time, duration, ipv4, ipv6, uuid, uri, uri-reference, iri, iri-reference,
-uri-template, json-pointer, relative-json-pointer, email and idn-email (RFC 5321 mailboxes).  Narrower: a leap second
-is written in UTC; a hostname has no labels like `xn--...`.  Wider: the 253 characters of a whole hostname are not
-counted (63 of each label are).
+uri-template, json-pointer, relative-json-pointer.  Narrower: a leap second is written in UTC; a hostname has no labels
+like `xn--...`, and not several long ones among many; email and idn-email are RFC 5321 mailboxes at a domain, never
+`x@[127.0.0.1]`.
 
 Not enforced, as the specification allows: `regex` (not a regular language), `idn-hostname`, and every other name.
 """
@@ -19,7 +19,9 @@ __all__ = ["APPROXIMATED", "format_language"]
 
 # What is not exact about a format, for `explain`.
 APPROXIMATED = {
-    "hostname": "253 characters in all are not counted; labels like xn--... are left out",
+    "hostname": "labels like xn--..., and several long labels among many, are left out",
+    "email": "addresses like x@[127.0.0.1] are left out",
+    "idn-email": "addresses like x@[127.0.0.1] are left out",
     "time": "a leap second is written in UTC",
     "date-time": "a leap second is written in UTC",
 }
@@ -56,10 +58,22 @@ def _ipv6() -> str:
     return f"(?:{'|'.join(options)})"
 
 
-_X, _Y = "[A-Za-z0-9]", "[A-Za-z0-9-]"
-# No `--` in the third and fourth place: such labels stand for others (RFC 5891), by rules that are not regular.
-_LABEL = f"(?:{_X}|{_X}{_X}|{_X}{_Y}{_X}|{_X}{_Y}{_X}{_Y}{{0,59}}{_X}|{_X}{_Y}-{_X}(?:{_Y}{{0,58}}{_X})?)"
-_HOSTNAME = rf"{_LABEL}(?:\.{_LABEL})*"
+def _hostname() -> str:
+    """At most 63 characters in a label and 253 in all, without counting: few labels may be long, many are short."""
+
+    def label(most: int) -> str:
+        # No `--` in the third and fourth place: such labels stand for others (RFC 5891), by rules that are not regular.
+        end, inner = "[A-Za-z0-9]", "[A-Za-z0-9-]"
+        longer = f"{end}{inner}{end}{inner}{{0,{most - 4}}}{end}|{end}{inner}-{end}(?:{inner}{{0,{most - 5}}}{end})?"
+        return f"(?:{end}|{end}{end}|{end}{inner}{end}|{longer})"
+
+    def name(first: int, others: int, count: int) -> str:
+        assert first + count * (others + 1) <= 253
+        return rf"{label(first)}(?:\.{label(others)}){{0,{count}}}"
+
+    return f"(?:{name(63, 63, 2)}|{name(63, 29, 6)}|{name(20, 20, 11)})"
+
+
 # Beyond ASCII, as RFC 3987 (ucschar, iprivate) and RFC 6532 have it.
 _UCS = "\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef" + "".join(
     f"{chr(plane + (0x1000 if plane == 0xE0000 else 0))}-{chr(plane + 0xFFFD)}"
@@ -72,7 +86,7 @@ def _mailbox(beyond: str) -> str:
     atom = rf"[A-Za-z0-9!#$%&'*+/=?^_`{{|}}~{beyond}-]+"
     quoted = rf'"(?:[\x20\x21\x23-\x5b\x5d-\x7e{beyond}]|\\[\x20-\x7e])*"'
     label = f"[A-Za-z0-9{beyond}](?:[A-Za-z0-9{beyond}-]*[A-Za-z0-9{beyond}])?"
-    return rf"(?:{atom}(?:\.{atom})*|{quoted})@(?:{label}(?:\.{label})*|\[(?:{_IPV4}|[Ii][Pp][Vv]6:{_ipv6()})\])"
+    return rf"(?:{atom}(?:\.{atom})*|{quoted})@{label}(?:\.{label})*"
 
 
 def _identifier(beyond: str, private: str, *, relative: bool) -> str:
@@ -117,7 +131,7 @@ def _patterns() -> dict[str, str]:
         "duration": _DURATION,
         "email": _mailbox(""),
         "idn-email": _mailbox("\u0080-\U0010ffff"),
-        "hostname": _HOSTNAME,
+        "hostname": _hostname(),
         "ipv4": _IPV4,
         "ipv6": _ipv6(),
         "uri": _identifier("", "", relative=False),

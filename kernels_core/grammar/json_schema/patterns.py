@@ -75,6 +75,15 @@ class _Guarded:
 
 
 @dataclass(frozen=True, slots=True)
+class _Repeated:
+    """An item that may end in `$`, at least 0 or 1 times."""
+
+    item: _Node
+    least: int
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class _Look:
     item: _Node
     negative: bool
@@ -91,7 +100,7 @@ class _End:
 
 
 # A `Language` stands for a part without assertions.
-_Node = Language | _Seq | _Alt | _Optional | _Guarded | _Look | _Start | _End
+_Node = Language | _Seq | _Alt | _Optional | _Guarded | _Repeated | _Look | _Start | _End
 
 
 @lru_cache(maxsize=4096)
@@ -132,6 +141,12 @@ def _build(node: _Node, after: Language, at_start: bool) -> Language:
             return union(after, _build(item, after, at_start))
         case _Guarded():
             return _build_guarded(node, after)
+        case _Repeated(item, least, most):
+            free, last = _split_end(item) or (NOTHING, NOTHING)
+            looped = concat(loop_language(free, least, most), after)
+            if not after.nullable:
+                return looped
+            return union(looped, concat(loop_language(free, 0, None if most is None else most - 1), last))
         case _Alt(items):
             return union(*(_build(item, after, at_start) for item in items))
         case _Seq(items):
@@ -147,6 +162,38 @@ def _build_guarded(node: _Guarded, after: Language) -> Language:
     wanted = intersection(*(_build(look, ALL, False) for look in node.looks))
     broken = concat(ALL, intersection(complement(wanted), concat(ANY_CHARACTER, ALL)))
     return intersection(loop_language(node.character, node.least, node.most), complement(broken))
+
+
+def _split_end(node: _Node) -> tuple[Language, Language] | None:
+    """(what it matches without `$`, what it matches with the end of the string behind it); None for other
+    assertions."""
+    match node:
+        case Language():
+            return node, NOTHING
+        case _End():
+            return NOTHING, EPSILON
+        case _Alt(items):
+            parts = [_split_end(item) for item in items]
+            known = [part for part in parts if part is not None]
+            if len(known) < len(parts):
+                return None
+            return union(*(free for free, _ in known)), union(*(last for _, last in known))
+        case _Optional(item):
+            part = _split_end(item)
+            return None if part is None else (union(EPSILON, part[0]), part[1])
+        case _Seq(items):
+            free: Language = EPSILON
+            last: Language = NOTHING
+            for item in items:
+                part = _split_end(item)
+                if part is None:
+                    return None
+                may_be_empty = part[0].nullable or part[1].nullable
+                last = union(concat(free, part[1]), last if may_be_empty else NOTHING)
+                free = concat(free, part[0])
+            return free, last
+        case _:
+            return None
 
 
 def _build_sequence(items: tuple[_Node, ...], after: Language, at_start: bool) -> Language:
@@ -177,7 +224,7 @@ def _mentions_start(node: _Node) -> bool:
             return True
         case _Seq(items) | _Alt(items):
             return any(_mentions_start(item) for item in items)
-        case _Optional(item) | _Look(item):
+        case _Optional(item) | _Look(item) | _Repeated(item):
             return _mentions_start(item)
         case _:
             return False
@@ -320,6 +367,8 @@ class _Reader:
             guards = tuple(look for look in looks if isinstance(look, _Look) and not _mentions_start(look))
             if len(guards) == len(looks) and isinstance(last, Chars):
                 return _Guarded(guards, last, least, most)
+        if least <= 1 and _split_end(item) is not None:
+            return _Repeated(item, least, most)
         refuse("an assertion inside a repetition is not supported", source, start)
 
     def _bound(self, match: re.Match[str], group: int) -> int:

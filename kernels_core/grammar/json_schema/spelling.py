@@ -26,6 +26,7 @@ from .. import charset
 from ..charset import Ranges
 from ..ir import CharSet, Literal, Node
 from ..nodes import MAX_REPEAT, char_set, choice, literal, repeat, seq
+from .counting import MAX_PAIRS, counted_text, reachable_pairs
 from .dfa import determinise
 from .graph import Graph
 from .languages import (
@@ -58,6 +59,8 @@ _PLAIN: Ranges = ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0x7E))
 _NOT_PLAIN = charset.complement(_PLAIN)
 _BEYOND_ASCII: Ranges = ((0x7F, 0x10FFFF),)
 _QUOTE = Literal(b'"')
+# Longer strings are counted by halving, not state by state, where the pattern is simple enough.
+_FEW_CHARACTERS = 100
 # Enumerations of more strings than this are a rule of their own.
 _INLINE_WORDS = 4
 
@@ -114,13 +117,13 @@ class Speller:
         return repeat(item, min(least, MAX_REPEAT), most)
 
     def _intersection(self, language: And) -> Node:
-        bounds = (0, None)
+        bounds: tuple[int, int | None] = (0, None)
         excluded: frozenset[str] = frozenset()
         others: list[Language] = []
         for item in language.items:
             span = length_bounds(item)
             if span is not None:
-                bounds = span  # type: ignore[assignment]
+                bounds = span
             elif isinstance(item, Not) and isinstance(item.item, Words):
                 excluded = item.item.words
             else:
@@ -131,6 +134,11 @@ class Speller:
             solved = with_length(intersection(*others), *bounds)
             if solved is not None:
                 return self.content(solved)
+        if bounds[1] is not None and bounds[1] > _FEW_CHARACTERS:
+            rest = [Not(Words(excluded))] if excluded else []
+            dfa = determinise(intersection(*others, *rest))
+            if reachable_pairs(dfa) <= MAX_PAIRS:
+                return counted_text(dfa, bounds[0], bounds[1], self.book, self._characters, "counted")
         return self._automaton(language)
 
     def _automaton(self, language: Language) -> Node:

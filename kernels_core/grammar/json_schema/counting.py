@@ -1,0 +1,120 @@
+"""The strings of an automaton with a bounded length, by halving: a grammar of the size log(bound), not of the bound.
+
+"From state p to state q in exactly 2^k characters" is "from p to some r in 2^(k-1), and from there to q in 2^(k-1)".
+"At most n characters, then accept" takes the highest power of two in n or fewer.  With Q states that are few rules of
+few alternatives each where Q times n states would be thousands; a parser follows O(Q log n) of them at a time.
+
+Read on: `dfa.py`, `spelling.py` (which decides when this is worth it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..charset import Ranges
+from ..ir import Empty, Never, Node, RuleRef
+from ..nodes import choice, seq
+from .dfa import Dfa
+from .rulebook import RuleBook
+
+__all__ = ["MAX_PAIRS", "counted_text", "reachable_pairs"]
+
+# Pairs of states, one reachable from the other, that this is used for.
+MAX_PAIRS = 150
+
+
+def reachable_pairs(dfa: Dfa) -> int:
+    """How many pairs (p, q) of states have a path from p to q: a measure of the grammar's size."""
+    total = 0
+    after = [{target for target in row if target >= 0} for row in dfa.table]
+    for state in range(len(dfa.table)):
+        seen = {state}
+        work = [state]
+        while work:
+            for target in after[work.pop()]:
+                if target not in seen:
+                    seen.add(target)
+                    work.append(target)
+        total += len(seen)
+    return total
+
+
+def counted_text(dfa: Dfa, least: int, most: int, book: RuleBook, spell: Callable[[Ranges], Node], hint: str) -> Node:
+    """Texts of `least` to `most` characters that `dfa` accepts."""
+    return _Counting(dfa, book, spell, hint).between(0, least, most)
+
+
+class _Counting:
+    def __init__(self, dfa: Dfa, book: RuleBook, spell: Callable[[Ranges], Node], hint: str) -> None:
+        self._dfa = dfa
+        self._book = book
+        self._hint = hint
+        self._labels = [
+            {target: spell(ranges) for target, ranges in dfa.edges(state).items()} for state in range(len(dfa.table))
+        ]
+        # reach[k][p]: states that p leads to in exactly 2^k characters.
+        self._reach: list[list[set[int]]] = [[set(labels) for labels in self._labels]]
+        self._rules: dict[tuple[object, ...], Node] = {}
+
+    def _reached(self, state: int, power: int) -> set[int]:
+        while len(self._reach) <= power:
+            half = self._reach[-1]
+            self._reach.append([set().union(*(half[middle] for middle in states)) for states in half])
+        return self._reach[power][state]
+
+    def _rule(self, key: tuple[object, ...], build: Callable[[], Node]) -> Node:
+        """The node for `key`: nothing and the empty text as they are, everything else a rule."""
+        found = self._rules.get(key)
+        if found is None:
+            name = self._book.reserve(self._hint)
+            self._rules[key] = RuleRef(name)
+            found = build()
+            if not isinstance(found, Empty | Never):
+                found = self._book.define(name, found)
+            self._rules[key] = found
+        return found
+
+    def between(self, state: int, least: int, most: int) -> Node:
+        """`least` to `most` characters from `state`, then accept."""
+        if not least:
+            return self.at_most(state, most)
+        power = least.bit_length() - 1
+        return self._rule(
+            ("between", state, least, most), lambda: self._then(state, power, least - (1 << power), most - (1 << power))
+        )
+
+    def _then(self, state: int, power: int, least: int, most: int) -> Node:
+        return choice(
+            [
+                seq((self.exactly(state, middle, power), self.between(middle, least, most)))
+                for middle in sorted(self._reached(state, power))
+            ]
+        )
+
+    def at_most(self, state: int, most: int) -> Node:
+        """No more than `most` characters from `state`, then accept."""
+        if most < 0:
+            return Never()
+        if most == 0:
+            return Empty() if self._dfa.accepting[state] else Never()
+        power = most.bit_length() - 1
+        return self._rule(
+            ("at most", state, most),
+            lambda: choice((self.at_most(state, (1 << power) - 1), self._then(state, power, 0, most - (1 << power)))),
+        )
+
+    def exactly(self, state: int, target: int, power: int) -> Node:
+        """2^power characters from `state` to `target`."""
+        if power == 0:
+            return self._labels[state][target]
+
+        def build() -> Node:
+            return choice(
+                [
+                    seq((self.exactly(state, middle, power - 1), self.exactly(middle, target, power - 1)))
+                    for middle in sorted(self._reached(state, power - 1))
+                    if target in self._reached(middle, power - 1)
+                ]
+            )
+
+        return self._rule(("exactly", state, target, power), build)

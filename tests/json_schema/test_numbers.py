@@ -1,0 +1,174 @@
+"""Sets of numbers: their algebra and their JSON text against plain arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from kernels_core.grammar.json_schema.dfa import TooManyStates
+from kernels_core.grammar.json_schema.number_text import number_text
+from kernels_core.grammar.json_schema.numbers import ALL_NUMBERS, NO_NUMBERS, Numbers, interval, multiples, points
+from kernels_core.grammar.json_schema.rulebook import RuleBook
+from tests.json_schema.driver import Texts, texts, texts_of_node
+
+Membership = Callable[[Fraction], bool]
+decimals = st.builds(
+    Fraction, st.one_of(st.integers(-30, 30), st.integers(-1000, 1000)), st.sampled_from([1, 1, 2, 4, 5, 10, 100])
+)
+
+
+@st.composite
+def plain_sets(draw: st.DrawFn) -> tuple[Numbers, Membership]:
+    kind = draw(st.sampled_from(["interval", "multiples", "points"]))
+    if kind == "points":
+        values = draw(st.lists(decimals, max_size=3))
+        return points(values), lambda x: x in values
+    if kind == "multiples":
+        step = Fraction(draw(st.sampled_from([1, 1, 2, 3, 7, 10])), draw(st.sampled_from([1, 1, 2, 10, 100])))
+        return multiples(step), lambda x: (x / step).denominator == 1
+    low, high = draw(st.one_of(st.none(), decimals)), draw(st.one_of(st.none(), decimals))
+    low_open, high_open = draw(st.booleans()), draw(st.booleans())
+
+    def inside(x: Fraction) -> bool:
+        above = low is None or x > low or (x == low and not low_open)
+        below = high is None or x < high or (x == high and not high_open)
+        return above and below
+
+    return interval(low, high, low_open=low_open, high_open=high_open), inside
+
+
+def _and(pair: tuple[tuple[Numbers, Membership], tuple[Numbers, Membership]]) -> tuple[Numbers, Membership]:
+    (a, in_a), (b, in_b) = pair
+    return a & b, lambda x: in_a(x) and in_b(x)
+
+
+def _or(pair: tuple[tuple[Numbers, Membership], tuple[Numbers, Membership]]) -> tuple[Numbers, Membership]:
+    (a, in_a), (b, in_b) = pair
+    return a | b, lambda x: in_a(x) or in_b(x)
+
+
+def _not(one: tuple[Numbers, Membership]) -> tuple[Numbers, Membership]:
+    a, in_a = one
+    return ~a, lambda x: not in_a(x)
+
+
+sets = st.recursive(
+    plain_sets(),
+    lambda inner: st.one_of(st.tuples(inner, inner).map(_and), st.tuples(inner, inner).map(_or), inner.map(_not)),
+    max_leaves=4,
+)
+
+
+def _text(value: Fraction) -> str:
+    text = format(Decimal(value.numerator) / Decimal(value.denominator), "f")
+    assert Fraction(Decimal(text)) == value
+    return text
+
+
+def _texts(numbers: Numbers, *, canonical: bool) -> Texts:
+    book = RuleBook()
+    return texts_of_node(number_text(numbers, book, canonical=canonical), book)
+
+
+@settings(max_examples=60, deadline=None)
+@given(sets, st.lists(decimals, min_size=5, max_size=25))
+def test_text_of_random_sets(pair: tuple[Numbers, Membership], values: list[Fraction]) -> None:
+    numbers, inside = pair
+    for piece in numbers.whole:
+        for bound in (piece.low, piece.high):
+            if bound is not None:
+                values += [bound, bound + 1, bound - Fraction(1, 10)]
+    if not numbers:
+        assert not any(inside(value) for value in values)
+        return
+    try:
+        free, canonical = _texts(numbers, canonical=False), _texts(numbers, canonical=True)
+    except TooManyStates:
+        assume(False)
+    for value in values:
+        text = _text(value)
+        assert (text in free) == inside(value), text
+        assert (text in canonical) == inside(value), text
+        padded = text + ("0" if "." in text else ".00")
+        assert (padded in free) == inside(value), padded
+        assert padded not in canonical
+        mantissa, exponent = f"{float(value):.17e}".split("e")
+        scientific = f"{mantissa.rstrip('0').rstrip('.')}e{exponent}"
+        if value and Fraction(Decimal(scientific)) == value:
+            if scientific in free:
+                assert inside(value), scientific
+            elif inside(value):
+                # Only multiples and what is left of them are without exponent.
+                assert all(piece.step or piece.gaps for piece in numbers.whole if value in piece), scientific
+
+
+def test_spellings() -> None:
+    number = _texts(ALL_NUMBERS, canonical=False)
+    for text in ["0", "-0", "0.0", "1e5", "1E+05", "12.50e-3", "-0e0"]:
+        assert text in number, text
+    for text in ["01", "+1", ".5", "1.", "e5", "--1", "1e", "", "0x1", "NaN"]:
+        assert text not in number, text
+    positive = texts({"type": "number", "exclusiveMinimum": 0})
+    assert "0.000e7" not in positive
+    assert "0.001e-99" in positive
+    assert "-1" not in positive
+    integer = texts({"type": "integer"})
+    assert {"1.0" in integer, "1e2" in integer, "-0.00" in integer} == {True}
+    assert {"1.5" in integer, "1e-2" in integer, "0.1e1" in integer} == {False}
+    assert "5.0" not in texts({"type": "integer"}, canonical_numbers=True)
+    small = texts({"minimum": -1, "maximum": 1})
+    assert {"9.99e-1" in small, "1.0e0" in small, "-1e-5" in small} == {True}
+    assert {"1.01e0" in small, "1e1" in small, "-2e0" in small} == {False}
+
+
+@pytest.mark.parametrize("value", [2**53 + 1, 10**30 + 7, -(2**63) - 1, 12345678901234567890123])
+def test_no_float_is_ever_made(value: int) -> None:
+    exactly = texts({"const": value})
+    assert str(value) in exactly
+    assert str(value + 1) not in exactly
+    at_least = texts({"type": "integer", "minimum": value})
+    assert {str(value) in at_least, str(value + 1) in at_least, str(value * 10) in at_least} >= {True}
+    assert str(value - 1) not in at_least
+
+
+def test_decimals_in_schema_text_are_exact() -> None:
+    schema = texts('{"minimum": 0.1234567890123456789012345678901, "maximum": 1e2}')
+    assert "0.1234567890123456789012345678901" in schema
+    assert "0.1234567890123456789012345678900" not in schema
+    assert "100.00" in schema
+    assert "100.01" not in schema
+
+
+def test_multiples() -> None:
+    tenths = texts({"multipleOf": 0.1})
+    assert {"0.3" in tenths, "-7" in tenths, "0.30" in tenths, "0" in tenths} == {True}
+    assert {"0.35" in tenths, "0.01" in tenths} == {False}
+    assert "12391239123" in texts({"type": "integer", "multipleOf": 1e-8})
+    odd = texts({"type": "integer", "not": {"multipleOf": 2}})
+    assert "13" in odd
+    assert "14" not in odd
+
+
+def test_finite_sets() -> None:
+    assert points([Fraction(1), Fraction(1, 2)]).finite(5) == [Fraction(1, 2), 1]
+    assert (multiples(Fraction(3)) & interval(Fraction(0), Fraction(10), low_open=False, high_open=False)).finite(
+        9
+    ) == [0, 3, 6, 9]
+    assert ALL_NUMBERS.finite(9) is None
+    assert not NO_NUMBERS
+
+
+def test_draft_4_integers_are_spelt_without_point() -> None:
+    old = texts({"$schema": "http://json-schema.org/draft-04/schema#", "type": "integer"})
+    assert "1" in old
+    assert "1.0" not in old
+    not_integer = texts(
+        {"$schema": "http://json-schema.org/draft-04/schema#", "type": "number", "not": {"type": "integer"}}
+    )
+    assert "1.0" in not_integer
+    assert "1" not in not_integer

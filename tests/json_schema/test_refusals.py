@@ -1,0 +1,189 @@
+"""What cannot be exact is refused, with every reason and its place; what has no instance, with the conflict."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import time
+from typing import Any
+
+import pytest
+
+from kernels_core import Grammar, UnsupportedSchemaError
+from kernels_core.errors import GrammarSyntaxError
+from kernels_core.grammar.json_schema import explain_schema
+from tests.json_schema.driver import judge, texts
+
+
+def problems(schema: Any, **arguments: Any) -> list[tuple[str, str]]:
+    with pytest.raises(UnsupportedSchemaError) as caught:
+        Grammar.from_json_schema(schema, **arguments)
+    return [(problem.pointer, problem.keyword) for problem in caught.value.problems]
+
+
+def test_all_problems_are_listed() -> None:
+    schema = {
+        "properties": {
+            "a": {"type": "array", "uniqueItems": True},
+            "b": {"pattern": "(?<=x)y"},
+            "c": {"$ref": "#/nowhere"},
+            "d/e": {"type": "strin"},
+            "f": {"multipleOf": 0},
+            "g": {"multipleOf": 1234567891},
+        }
+    }
+    assert sorted(problems(schema)) == [
+        ("#/properties/a", "uniqueItems"),
+        ("#/properties/b", "pattern"),
+        ("#/properties/c", "$ref"),
+        ("#/properties/d~1e", "type"),
+        ("#/properties/f", "multipleOf"),
+        ("#/properties/g", "multipleOf"),
+    ]
+
+
+def test_lenient_widens_and_says_so() -> None:
+    schema = {"properties": {"a": {"type": "array", "items": {"type": "string"}, "uniqueItems": True}}}
+    grammar = Grammar.from_json_schema(schema, lenient=True)
+    assert [(problem.pointer, problem.keyword) for problem in grammar.warnings] == [("#/properties/a", "uniqueItems")]
+    assert '{"a": ["x", "x"]}' in texts(schema, lenient=True)
+    assert '{"a": [1]}' not in texts(schema, lenient=True)
+
+
+def test_lenient_never_narrows() -> None:
+    # The complement of something wider would be narrower, so it is dropped as well.
+    schema = judge({"type": "string", "not": {"pattern": r"\bx"}}, lenient=True)
+    assert schema.accepts("ax")
+    chosen = judge({"oneOf": [{"pattern": r"\bx"}, {"pattern": "y"}], "type": "string"}, lenient=True)
+    assert chosen.accepts("y")
+
+
+@pytest.mark.parametrize(
+    ("schema", "place", "words"),
+    [
+        (False, ("#", "false"), "false"),
+        ({"type": "string", "minLength": 3, "enum": ["ab", 5]}, ("#", "enum"), "contradicts"),
+        ({"type": "integer", "minimum": 5, "maximum": 4}, ("#", "maximum"), "'minimum'"),
+        ({"allOf": [{"type": "string"}, {"type": "null"}]}, ("#", "allOf"), "no value"),
+        (
+            {"type": "object", "required": ["a"], "properties": {"a": {"const": "a", "minLength": 2}}},
+            ("#/properties/a", "minLength"),
+            "'a' of # is required",
+        ),
+        ({"type": "object", "required": ["a"], "additionalProperties": False}, ("#", "additionalProperties"), ""),
+        ({"type": "object", "properties": {"n": {"$ref": "#"}}, "required": ["n"]}, ("#", "$ref"), "for ever"),
+        ({"type": "array", "minItems": 3, "maxItems": 2}, ("#", "maxItems"), ""),
+        ({"enum": []}, ("#", "enum"), "no value"),
+    ],
+)  # fmt: skip
+def test_schemas_without_instances(schema: Any, place: tuple[str, str], words: str) -> None:
+    for lenient in (False, True):
+        with pytest.raises(UnsupportedSchemaError) as caught:
+            Grammar.from_json_schema(schema, lenient=lenient)
+        (problem,) = caught.value.problems
+        assert (problem.pointer, problem.keyword) == place
+        assert words in problem.reason
+
+
+@pytest.mark.parametrize(
+    ("schema", "keyword"),
+    [
+        ({"properties": []}, "properties"),
+        ({"required": "a"}, "required"),
+        ({"minLength": -1}, "minLength"),
+        ({"minItems": 1.5}, "minItems"),
+        ({"maximum": "3"}, "maximum"),
+        ({"anyOf": []}, "anyOf"),
+        ({"enum": {}}, "enum"),
+        ({"pattern": "("}, "pattern"),
+        ({"pattern": 3}, "pattern"),
+        ({"items": 3}, "items"),
+        ({"additionalProperties": 3}, "additionalProperties"),
+        ({"type": []}, "type"),
+        ({"uniqueItems": 1}, "uniqueItems"),
+        ({"$ref": 3}, "$ref"),
+        ({"$ref": "#"}, "$ref"),
+        ({"$ref": "http://elsewhere/x"}, "$ref"),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/a"}]}}}, "$ref"),
+        ({"$schema": "http://example.com/mine", "type": "string"}, "$schema"),
+        ({"patternProperties": {"[": {}}}, "patternProperties"),
+        ({"dependentRequired": {"a": "b"}}, "dependentRequired"),
+        ({"multipleOf": 1e400}, "multipleOf"),
+    ],
+)
+def test_malformed_keywords(schema: Any, keyword: str) -> None:
+    assert keyword in [found for _, found in problems(schema)]
+
+
+def test_what_nothing_refers_to_is_not_judged() -> None:
+    assert '"x"' in texts({"type": "string", "$defs": {"unused": {"pattern": "("}}})
+
+
+def test_schema_text_is_checked_as_json() -> None:
+    with pytest.raises(GrammarSyntaxError) as caught:
+        Grammar.from_json_schema('{"type": "string",}')
+    assert caught.value.line == 1
+    with pytest.raises(GrammarSyntaxError):
+        Grammar.from_json_schema('{"minimum": NaN}')
+    with pytest.raises(GrammarSyntaxError):
+        Grammar.from_json_schema("[" * 100_000)
+    with pytest.raises(TypeError):
+        Grammar.from_json_schema(5)
+    with pytest.raises(TypeError):
+        Grammar.from_json_schema({"enum": [object()]})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {
+            "anyOf": [{"properties": {f"k{i}": {"const": i}}} for i in range(40)],
+            "oneOf": [{"required": [f"k{i}"]} for i in range(40)],
+        },
+        {"allOf": [{"anyOf": [{"required": [f"a{i}"]}, {"required": [f"b{i}"]}]} for i in range(30)]},
+        {"oneOf": [{"properties": {f"k{i}": {"minimum": i}, f"k{i + 1}": {"maximum": i}}} for i in range(12)]},
+        {"type": "object", "minProperties": 50_000, "properties": {f"k{i}": {} for i in range(50)}},
+        {"not": {"items": {"not": {"items": {"not": {"items": {"uniqueItems": True}}}}}}},
+        {"type": "string", "pattern": "a.*b.*c.*d", "maxLength": 60_000},
+        {"unevaluatedProperties": False, "anyOf": [{"properties": {f"k{i}": {}}} for i in range(16)]},
+        {"contains": {"minimum": 1}, "minContains": 5_000, "maxContains": 9_000},
+        {"type": "string", "pattern": "(a|b)*a(a|b){18}$", "not": {"pattern": "b"}},
+    ],
+)  # fmt: skip
+def test_budgets_end_in_a_refusal_and_not_in_a_hang(schema: Any) -> None:
+    started = time.process_time()
+    with contextlib.suppress(UnsupportedSchemaError):
+        Grammar.from_json_schema(schema)
+    assert time.process_time() - started < 20
+
+
+def test_errors_travel() -> None:
+    with pytest.raises(UnsupportedSchemaError) as caught:
+        Grammar.from_json_schema({"uniqueItems": True})
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert copy.problems == caught.value.problems
+    assert "lenient=True" in str(copy)
+
+
+def test_explanations() -> None:
+    schema = {
+        "type": "object",
+        "title": "T",
+        "properties": {
+            "a": {"type": "string", "format": "colour", "x-note": 1},
+            "b": {"uniqueItems": True},
+            "c": {"$ref": "#/$defs/d"},
+            "h": {"format": "hostname"},
+        },
+        "$defs": {"d": {"pattern": "^a"}, "unused": {"pattern": "("}},
+    }
+    rows = {(row.pointer, row.keyword): row.status for row in explain_schema(schema)}
+    assert rows["#", "type"] == rows["#", "properties"] == rows["#/$defs/d", "pattern"] == "exact"
+    assert rows["#", "title"] == rows["#/properties/a", "format"] == rows["#/properties/a", "x-note"] == "annotation"
+    assert rows["#/properties/b", "uniqueItems"] == "refused"
+    assert rows["#/properties/h", "format"] == "approximated"
+    assert ("#/$defs/unused", "pattern") not in rows
+    lenient = {(row.pointer, row.keyword): row.status for row in explain_schema(schema, lenient=True)}
+    assert lenient["#/properties/b", "uniqueItems"] == "approximated"
+    hopeless = explain_schema({"type": "string", "const": 1})
+    assert [(row.keyword, row.status) for row in hopeless] == [("type", "exact"), ("const", "refused")]

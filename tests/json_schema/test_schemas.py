@@ -1,0 +1,423 @@
+"""Schemas as texts: keys, order, blanks, composition, references, options.  Every text is judged to its end."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from kernels_core import Grammar, GrammarCompiler
+from tests.json_schema.driver import INFO, judge, texts
+
+OPEN = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "required": ["b"]}
+CLOSED = {**OPEN, "additionalProperties": False}
+
+
+def test_declared_order_then_others() -> None:
+    schema = texts(OPEN)
+    for text in [
+        '{"a": 1, "b": ""}',
+        '{"b": ""}',
+        '{"b": "", "c": null}',
+        '{"a":1,"b":"","c":1,"d":{}}',
+        '{ "b" :"" }',
+    ]:
+        assert text in schema, text
+    for text in [
+        '{"b": "", "a": 1}',
+        '{"c": 1, "b": ""}',
+        '{"a": 1}',
+        "{}",
+        '{"a": "x", "b": ""}',
+        '{"b": "",}',
+        ' {"b": ""}',
+    ]:
+        assert text not in schema, text
+
+
+def test_keys_are_compared_decoded() -> None:
+    schema = texts(OPEN, any_spelling=True)
+    assert r'{"\u0061": 1, "\u0062": ""}' in schema
+    assert r'{"b": "", "\u0063": 1}' in schema
+    for arguments in ({"any_spelling": True}, {}):
+        narrow = texts(OPEN, **arguments)
+        for text in [
+            r'{"b": "", "\u0061": 1}',
+            r'{"b": "", "b": 1}',
+            r'{"\u0061": "x", "b": ""}',
+            r'{"b":"","\u0062":1}',
+        ]:
+            assert text not in narrow, text
+    quoted = texts({"properties": {'a"/é': {"const": 1}}, "required": ['a"/é'], "additionalProperties": False})
+    for text in [r'{"a\"/é": 1}', r'{"a\u0022\/\u00e9": 1}']:
+        assert text in quoted, text
+
+
+def test_plain_spelling_leaves_no_choice_in_known_text() -> None:
+    # What is forced can be jumped over: a declared key and an enumerated string have one spelling.
+    schema = texts(
+        {
+            "type": "object",
+            "properties": {"name": {"enum": ["on"]}},
+            "required": ["name"],
+            "additionalProperties": False,
+        },
+        max_whitespace_cnt=0,
+    )
+    matcher = schema.matcher
+    matcher.reset()
+    for byte in b'{"name":"on"}':
+        allowed = [value for value in range(256) if matcher.fork().accept_string(bytes([value]))]
+        assert allowed == [byte]
+        matcher.accept_string(bytes([byte]))
+    assert matcher.is_completed()
+
+
+def test_pattern_keys_and_additional_keys() -> None:
+    schema = texts(
+        {
+            "properties": {"x1": {"type": "integer"}},
+            "patternProperties": {"^x": {"minimum": 0}, "1$": {"maximum": 9}},
+            "additionalProperties": {"type": "string"},
+        }
+    )
+    for text in ['{"x1": 5}', '{"y": "s"}', '{"xa": 10}', '{"x1": 3, "a1": -4, "xb1": 0, "z": ""}', '{"xa": "s"}']:
+        assert text in schema, text
+    for text in ['{"x1": 10}', '{"x1": -1}', '{"y": 1}', '{"xa": -1}', '{"xb1": 10}', '{"a1": 10}']:
+        assert text not in schema, text
+
+
+def test_counts_of_members() -> None:
+    schema = judge({"properties": {"a": {}, "b": {}}, "minProperties": 2, "maxProperties": 3})
+    for size in range(6):
+        for names in ("abxyz"[:size], "xyzwv"[:size], "bxyzw"[:size]):
+            assert schema.accepts(dict.fromkeys(names, 1)) == (2 <= size <= 3), names
+
+
+def test_texts_that_repeat_an_additional_key() -> None:
+    # Not context-free, and documented: each of the two must be allowed as if it stood alone.
+    schema = texts({"additionalProperties": {"type": "integer"}})
+    assert '{"q": 1, "q": 2}' in schema
+    assert '{"q": 1, "q": "x"}' not in schema
+
+
+def test_one_of_means_exactly_one() -> None:
+    schema = judge({"oneOf": [{"required": ["a"]}, {"required": ["b"]}], "type": "object"})
+    for value, valid in [({"a": 1}, True), ({"b": 1}, True), ({"a": 1, "b": 1}, False), ({}, False), ({"c": 1}, False)]:
+        assert schema.accepts(value) == valid, value
+    numbers = judge({"oneOf": [{"multipleOf": 2}, {"multipleOf": 3}], "type": "integer", "minimum": 0, "maximum": 12})
+    assert [n for n in range(13) if numbers.accepts(n)] == [2, 3, 4, 8, 9, 10]
+
+
+def test_negations_reach_inside() -> None:
+    schema = judge({"not": {"properties": {"a": {"items": {"type": "string"}}}, "required": ["a"]}})
+    for value, valid in [
+        (1, False), ({}, True), ({"a": ["x"]}, False), ({"a": ["x", 1]}, True), ({"a": []}, False), ({"b": 1}, True),
+        ({"a": 5}, False),
+    ]:  # fmt: skip
+        assert schema.accepts(value) == valid, value
+
+
+def test_conditions() -> None:
+    schema = judge(
+        {
+            "properties": {"kind": {"enum": ["card", "cash"]}},
+            "required": ["kind"],
+            "if": {"properties": {"kind": {"const": "card"}}},
+            "then": {"properties": {"number": {"pattern": "^[0-9]{4}$"}}, "required": ["number"]},
+            "else": {"properties": {"number": False}},
+        }
+    )
+    for value, valid in [
+        ({"kind": "card", "number": "1234"}, True),
+        ({"kind": "card"}, False),
+        ({"kind": "card", "number": "123"}, False),
+        ({"kind": "cash"}, True),
+        ({"kind": "cash", "number": "1234"}, False),
+        ({"kind": "cash", "note": 1}, True),
+    ]:
+        assert schema.accepts(value) == valid, value
+
+
+def test_chains_of_conditions_stay_small() -> None:
+    kinds = [f"kind{i}" for i in range(30)]
+    rules = [
+        {"if": {"properties": {"type": {"const": kind}}, "required": ["type"]}, "then": {"required": [f"{kind}_value"]}}
+        for kind in kinds
+    ]
+    schema = {"type": "object", "properties": {"type": {"enum": kinds}}, "required": ["type"], "allOf": rules}
+    verdict = judge(schema)
+    assert verdict.accepts({"type": "kind7", "kind7_value": 1})
+    assert not verdict.accepts({"type": "kind7", "kind8_value": 1})
+
+
+def test_tags_tell_overlapping_branches_apart() -> None:
+    branches = [
+        {"properties": {"t": {"const": tag}, "v": {"items": {"minimum": i}}}, "required": ["t", "v"]}
+        for i, tag in enumerate("abcdef")
+    ]
+    schema = judge(
+        {"type": "object", "oneOf": [*branches, {"properties": {"t": {"type": "string"}}, "required": ["t", "v"]}]}
+    )
+    assert schema.accepts({"t": "c", "v": [1]})  # not of branch c, so of the last one alone
+    assert not schema.accepts({"t": "c", "v": [2]})  # of both
+    assert schema.accepts({"t": "other", "v": 0})
+
+
+def test_dependencies_of_every_draft() -> None:
+    old = judge(
+        {"$schema": "http://json-schema.org/draft-07/schema#", "dependencies": {"a": ["b"], "c": {"required": ["d"]}}}
+    )
+    new = judge({"dependentRequired": {"a": ["b"]}, "dependentSchemas": {"c": {"required": ["d"]}}})
+    for schema in (old, new):
+        for names, valid in [("a", False), ("ab", True), ("c", False), ("cd", True), ("abc", False), ("", True)]:
+            assert schema.accepts(dict.fromkeys(names, 1)) == valid, names
+        assert schema.accepts(5)
+
+
+def test_unevaluated_properties_by_branch() -> None:
+    schema = judge(
+        {
+            "properties": {"a": {}},
+            "anyOf": [
+                {"properties": {"b": {"const": 1}}, "required": ["b"]},
+                {"properties": {"c": {}}, "required": ["c"]},
+            ],
+            "unevaluatedProperties": False,
+        }
+    )
+    for value, valid in [
+        ({"a": 1, "b": 1}, True), ({"c": 1}, True), ({"b": 1, "c": 1}, True), ({"b": 2, "c": 1}, False),
+        ({"a": 1}, False), ({"b": 1, "d": 1}, False),
+    ]:  # fmt: skip
+        assert schema.accepts(value) == valid, value
+
+
+def test_arrays() -> None:
+    schema = judge(
+        {
+            "prefixItems": [{"type": "integer"}, {"type": "string"}],
+            "items": {"type": "null"},
+            "minItems": 1,
+            "maxItems": 4,
+        }
+    )
+    for value, valid in [
+        ([], False), ([1], True), ([1, "a"], True), ([1, "a", None, None], True), ([1, "a", None, None, None], False),
+        (["a"], False), ([1, "a", 1], False), ({}, True),
+    ]:  # fmt: skip
+        assert schema.accepts(value) == valid, value
+    assert "[]" in texts({"type": "array"})
+    assert "[1,]" not in texts({"type": "array"})
+
+
+def test_contains_with_counts() -> None:
+    schema = judge({"contains": {"type": "string"}, "minContains": 2, "maxContains": 3, "maxItems": 6})
+    for count in range(6):
+        for others in range(3):
+            value = ["s"] * count + [1] * others
+            assert schema.accepts(value) == (2 <= count <= 3 and len(value) <= 6), value
+
+
+def test_distinct_items() -> None:
+    schema = judge({"items": {"enum": ["a", 1, None, True]}, "uniqueItems": True})
+    for value, valid in [
+        ([], True),
+        (["a", 1, None, True], True),
+        ([1, 1.0], False),
+        (["a", "a"], False),
+        ([1, True], True),
+    ]:
+        assert schema.accepts(value) == valid, value
+    assert judge({"uniqueItems": True, "maxItems": 1}).accepts([{}])
+    equal = judge({"items": {"enum": [1, 2, 3]}, "not": {"uniqueItems": True}, "type": "array"})
+    assert equal.accepts([1, 2, 1, 3])
+    assert not equal.accepts([1, 2, 3])
+
+
+def test_recursion() -> None:
+    schema = judge(
+        {
+            "$defs": {
+                "tree": {
+                    "type": "object",
+                    "properties": {
+                        "v": {"type": "integer"},
+                        "kids": {"type": "array", "items": {"$ref": "#/$defs/tree"}},
+                    },
+                    "required": ["v"],
+                    "additionalProperties": False,
+                }
+            },
+            "$ref": "#/$defs/tree",
+        }
+    )
+    deep: Any = {"v": 1}
+    for _ in range(50):
+        deep = {"v": 2, "kids": [deep, {"v": 3}]}
+    assert schema.accepts(deep)
+    deep["kids"][0]["kids"][1]["w"] = 1
+    assert not schema.accepts(deep)
+
+
+def test_references_with_siblings_names_and_documents() -> None:
+    resources = {
+        "http://x/other.json": {"$id": "http://x/other.json", "$defs": {"n": {"$anchor": "num", "type": "number"}}}
+    }
+    schema = judge(
+        {
+            "$id": "http://x/root.json",
+            "properties": {
+                "a": {"$ref": "#here", "minimum": 3},
+                "b": {"$ref": "other.json#num"},
+                "c": {"$ref": "#/$defs/x~1y%25"},
+            },
+            "$defs": {"h": {"$anchor": "here", "type": "integer"}, "x/y%": {"const": "z"}},
+        },
+        resources=resources,
+    )
+    for value, valid in [
+        ({"a": 3}, True),
+        ({"a": 2}, False),
+        ({"a": 3.5}, False),
+        ({"b": 1.5}, True),
+        ({"b": ""}, False),
+        ({"c": "z"}, True),
+        ({"c": 1}, False),
+    ]:
+        assert schema.accepts(value) == valid, value
+
+
+def test_siblings_of_references_before_2019_are_ignored() -> None:
+    body = {"properties": {"a": {"$ref": "#/definitions/n", "maximum": 3}}, "definitions": {"n": {"type": "integer"}}}
+    assert judge({"$schema": "http://json-schema.org/draft-07/schema#", **body}).accepts({"a": 5})
+    assert not judge(body).accepts({"a": 5})
+
+
+def test_older_spellings_without_schema_keyword() -> None:
+    schema = judge(
+        {
+            "properties": {
+                "a": {"minimum": 1, "exclusiveMinimum": True},
+                "b": {"items": [{"type": "null"}], "additionalItems": False},
+            }
+        }
+    )
+    for value, valid in [
+        ({"a": 1}, False),
+        ({"a": 1.5}, True),
+        ({"b": [None]}, True),
+        ({"b": [None, 1]}, False),
+        ({"b": [1]}, False),
+    ]:
+        assert schema.accepts(value) == valid, value
+
+
+# -- options -------------------------------------------------------------------------------------------------------
+
+VALUE = {"a": [1, {"b": "x"}], "c": {}, "d": [], "e": [[]]}
+
+
+@pytest.mark.parametrize("indent", [None, 0, 2, 4])
+@pytest.mark.parametrize("separators", [None, (",", ":"), (" , ", " : ")])
+def test_fixed_layouts_are_those_of_json(indent: int | None, separators: tuple[str, str] | None) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "array", "items": {"type": ["integer", "object"]}}}}
+    layout = texts(schema, any_whitespace=False, indent=indent, separators=separators)
+    written = json.dumps(VALUE, indent=indent, separators=separators)
+    assert written in layout
+    other = json.dumps(VALUE, indent=3)
+    assert other not in layout
+
+
+def test_indentation_ends_in_the_depth() -> None:
+    value: Any = 1
+    for _ in range(30):
+        value = [value]
+    layout = texts({"type": "array"}, any_whitespace=False, indent=1)
+    assert json.dumps(value, indent=1) not in layout
+    assert json.dumps(value[0][0][0][0][0][0][0][0][0][0][0][0][0][0][0], indent=1) in layout
+
+
+def test_blanks_are_bounded() -> None:
+    few = texts(OPEN, max_whitespace_cnt=2)
+    assert '{  "b"\t\n:""}' in few
+    assert '{   "b":""}' not in few
+    default = texts(OPEN)
+    assert '{"b":' + " " * 128 + '""}' in default
+    assert '{"b":' + " " * 129 + '""}' not in default
+
+
+def test_strict_mode() -> None:
+    strict = judge(OPEN, strict_mode=True)
+    assert strict.accepts({"b": ""})
+    assert not strict.accepts({"b": "", "c": 1})
+    assert judge({"type": "object"}, strict_mode=True).accepts({"c": 1})
+    assert not judge({"prefixItems": [{}]}, strict_mode=True).accepts([1, 2])
+
+
+def test_any_order_of_few_members() -> None:
+    schema = texts(CLOSED, any_order=True)
+    for text in ['{"b": "", "a": 1}', '{"a": 1, "b": ""}', '{"b": ""}']:
+        assert text in schema, text
+    for text in ['{"a": 1}', '{"b": "", "a": 1, "b": ""}', '{"b": "", "b": ""}', '{"b": "", "c": 1}']:
+        assert text not in schema, text
+    mixed = texts(OPEN, any_order=True)
+    assert '{"c": 1, "b": "", "d": 2, "a": 1}' in mixed
+    assert '{"c": 1, "a": 1}' not in mixed
+
+
+def test_formats_may_be_annotations() -> None:
+    schema = {"type": "string", "format": "date"}
+    assert '"today"' not in texts(schema)
+    assert '"today"' in texts(schema, formats=False)
+
+
+class Address(BaseModel):
+    street: str
+    number: int | None = None
+
+
+class Person(BaseModel):
+    name: str
+    address: list[Address]
+
+
+def test_pydantic_models() -> None:
+    schema = judge(Person.model_json_schema())
+    assert schema.accepts(Person(name="A", address=[Address(street="s", number=3)]).model_dump())
+    assert Grammar.from_json_schema(Person) == Grammar.from_json_schema(Person.model_json_schema())
+
+
+def test_text_dict_and_boolean_schemas() -> None:
+    assert Grammar.from_json_schema(json.dumps(OPEN)) == Grammar.from_json_schema(OPEN)
+    anything = texts(True)
+    for text in ['{"a": [1, null, "x", true, {}]}', "-0.5e3", '""']:
+        assert text in anything, text
+    assert "[1" not in anything
+
+
+def test_grammar_is_a_grammar() -> None:
+    grammar = Grammar.from_json_schema(OPEN)
+    assert Grammar.from_ebnf(str(grammar), root_rule_name=grammar.ir.root) == grammar
+    assert pickle.loads(pickle.dumps(grammar)) == grammar
+    assert grammar.warnings == ()
+    assert json.loads(grammar.source) == OPEN
+
+
+def test_compiler_remembers_schemas() -> None:
+    compiler = GrammarCompiler(INFO)
+    first = compiler.compile_json_schema(OPEN)
+    assert compiler.compile_json_schema(dict(OPEN)) is first
+    assert compiler.compile_json_schema(OPEN, strict_mode=True) is not first
+    compiler.clear_cache()
+    assert compiler.compile_json_schema(OPEN) is not first
+
+
+def test_equal_schemas_share_rules() -> None:
+    point = {"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": "number"}}}
+    one = Grammar.from_json_schema({"properties": {"a": point}})
+    many = Grammar.from_json_schema({"properties": {name: dict(point) for name in "abcdefgh"}})
+    assert len(many.ir.rules) <= len(one.ir.rules) + 3
