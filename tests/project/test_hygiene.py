@@ -45,8 +45,8 @@ def test_files_speak_of_the_project_alone(pattern: re.Pattern[str]) -> None:
 
 def test_the_patterns_find_what_they_should() -> None:
     assert OWN_FOLDER.search("open('/home/ada/x')")
-    assert OWN_FOLDER.search("at /work/tree")
-    assert not OWN_FOLDER.search("/usr/bin/chromium, ./work/x, https://example.org/work/x, {root}/home/x")
+    assert OWN_FOLDER.search("at /mnt/tree")
+    assert not OWN_FOLDER.search("/usr/bin/chromium, ./mnt/x, https://example.org/mnt/x, {root}/home/x")
     assert HISTORY.search("see issue #12")
     assert not HISTORY.search("Session(grammar, tokenizer)")
     assert INDEX_HOST.search("https://files.pypi.example/simple")
