@@ -230,17 +230,38 @@ def _possible_names(space: Space, members: Members) -> int | None:
 def complement(space: Space, members: Members) -> tuple[Members, ...]:
     """All other objects, as alternatives."""
     pieces: list[Members] = []
-    cells = tuple((keys, space.negate(term)) for keys, term in members.rules if term is not TRUE)
+    rules = dict(members.rules)
+    tags: list[tuple[Rule, str]] = []
+    for name in members.required:
+        # "Not there" and "there with another value" are one rule.
+        keys = Words(frozenset((name,)))
+        term = rules.pop(keys, TRUE)
+        pieces.append(Members(rules=((keys, space.negate(term)),)))
+        if term is not TRUE and space.scalars(term, MAX_TAGS) is not None:
+            tags.append(((keys, term), name))
+    cells = tuple((keys, space.negate(term)) for keys, term in rules.items() if term is not TRUE)
     if cells:
         pieces.append(Members(needs=(cells,)))
-    pieces += [Members(rules=((Words(frozenset((name,))), FALSE),)) for name in members.required]
     pieces += [Members(rules=tuple((keys, space.negate(term)) for keys, term in need)) for need in members.needs]
     if members.least:
         pieces.append(Members(most=members.least - 1))
     if members.most is not None:
         pieces.append(Members(least=members.most + 1))
-    found = (normal(space, piece) for piece in pieces)
-    return tuple(piece for piece in found if piece is not None)
+    # Where a tag differs the first pieces say so already; the others may take it as given.  That keeps them apart.
+    made: list[Members | None] = []
+    for piece in pieces:
+        given = [(rule, name) for rule, name in tags if not any(keys == rule[0] for keys, _ in piece.rules)]
+        tagged = replace(
+            piece,
+            rules=(*(rule for rule, _ in given), *piece.rules),
+            required=tuple(dict.fromkeys((*(name for _, name in given), *piece.required))),
+        )
+        made.append(normal(space, tagged if not _is_tag(piece, tags) else piece))
+    return tuple(piece for piece in made if piece is not None)
+
+
+def _is_tag(piece: Members, tags: list[tuple[Rule, str]]) -> bool:
+    return len(piece.rules) == 1 and any(piece.rules[0][0] == keys for (keys, _), _ in tags)
 
 
 def covers(large: Members, small: Members) -> bool:

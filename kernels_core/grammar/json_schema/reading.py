@@ -115,8 +115,11 @@ class Reader:
         if "$ref" in schema and dialect.ref_alone:
             return self._apply(place, ("$ref",), ANYTHING, True)
         present = [key for key in schema if key in dialect.keywords]
-        shape, exact = self._own(place, frozenset(present))
-        return self._apply(place, present, shape, exact)
+        # Members are declared in the order of the text: what is applied in front of `properties` comes first.
+        own = present.index("properties") if "properties" in present else 0
+        before, exact = self._apply(place, present[:own], ANYTHING, True)
+        shape, exactly = self._own(place, frozenset(present))
+        return self._apply(place, present[own:], self.space.meet(before, shape), exact and exactly)
 
     def _apply(self, place: Place, keywords: Any, shape: Shape, exact: bool) -> tuple[Shape, bool]:
         for keyword in keywords:

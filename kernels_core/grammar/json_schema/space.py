@@ -361,8 +361,19 @@ class Space:
     # -- finite sets ----------------------------------------------------------------------------------------------
 
     def scalars(self, term: Term, limit: int) -> list[Shape] | None:
-        """The values of a term as shapes of one value each, if they are at most `limit` scalars; else None."""
-        shape = self.shape(term)
+        """The values of a term as shapes of one value each, if they are at most `limit` scalars.
+
+        None if they are not, or if it takes too long to tell.
+        """
+        if self._level >= _MAX_LOOK:
+            return None
+        self._level += 1
+        try:
+            shape = self.shape(term)
+        except (_Unfinished, TooLarge, Circular):
+            return None
+        finally:
+            self._level -= 1
         if shape.arrays or shape.objects or not isinstance(shape.strings, Words):
             return None
         numbers = shape.numbers.finite(limit)
