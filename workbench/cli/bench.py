@@ -15,7 +15,7 @@ from workbench.cli.experiment import DEFAULT_LEDGER, LedgerOption, OutOption, Re
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Benchmarks beside the installed peers (pip install '.[peers]').", no_args_is_help=True)
+app = typer.Typer(help="Benchmarks beside the installed peers (pip install '.\\[peers]').", no_args_is_help=True)
 
 EnginesOption = Annotated[str, typer.Option(help="Comma-separated: ours, xgrammar, llguidance, ...")]
 VocabularyOption = Annotated[

@@ -1,0 +1,114 @@
+"""Bitmasks as arrays: layout, and putting them on numpy and torch logits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernels_core import (
+    Grammar,
+    GrammarMatcher,
+    allocate_token_bitmask,
+    apply_token_bitmask_inplace,
+    get_bitmask_shape,
+    reset_token_bitmask,
+)
+from tests.engine.driver import compiled
+
+torch = pytest.importorskip("torch")
+
+
+def packed(allowed: list[list[bool]]) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Rows of booleans as a bitmask, bit by bit."""
+    rows = np.zeros(get_bitmask_shape(len(allowed), len(allowed[0])), dtype=np.uint32)
+    for row, bits in enumerate(allowed):
+        for token, bit in enumerate(bits):
+            rows[row, token // 32] |= np.uint32(int(bit) << token % 32)
+    return rows.view(np.int32)
+
+
+rows_of_bits = st.integers(1, 70).flatmap(
+    lambda width: st.lists(st.lists(st.booleans(), min_size=width, max_size=width), min_size=1, max_size=4)
+)
+
+
+@given(rows_of_bits, st.sampled_from(["numpy", "torch"]))
+def test_what_is_not_allowed_becomes_minus_infinity(allowed: list[list[bool]], kind: str) -> None:
+    bits = np.array(allowed)
+    logits: Any = np.arange(bits.size, dtype=np.float32).reshape(bits.shape)
+    expected = np.where(bits, logits, -np.inf)
+    if kind == "torch":
+        logits = torch.from_numpy(logits.copy())
+    apply_token_bitmask_inplace(logits, packed(allowed))
+    assert np.array_equal(np.asarray(logits), expected)
+
+
+@pytest.mark.parametrize("kind", ["numpy", "torch"])
+def test_chosen_rows_and_part_of_the_vocabulary(kind: str) -> None:
+    logits: Any = np.zeros((3, 40), dtype=np.float32)
+    logits = torch.from_numpy(logits) if kind == "torch" else logits
+    apply_token_bitmask_inplace(logits, packed([[False] * 40]), vocab_size=35, indices=[1])
+    seen = np.isneginf(np.asarray(logits))
+    assert seen[1, :35].all()
+    assert not seen[1, 35:].any()
+    assert not seen[[0, 2]].any()
+
+
+@pytest.mark.parametrize("kind", ["numpy", "torch"])
+def test_logits_past_the_mask_are_masked_out(kind: str) -> None:
+    logits: Any = np.zeros(40, dtype=np.float32)
+    logits = torch.from_numpy(logits) if kind == "torch" else logits
+    apply_token_bitmask_inplace(logits, packed([[True] * 32])[0])
+    assert np.isneginf(np.asarray(logits)).tolist() == [False] * 32 + [True] * 8
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    mask = packed([[True] * 8])
+    with pytest.raises(ValueError, match="floating"):
+        apply_token_bitmask_inplace(np.zeros((1, 8), dtype=np.int64), mask)
+    with pytest.raises(ValueError, match="int32"):
+        apply_token_bitmask_inplace(np.zeros((1, 8)), mask.astype(np.int64))
+    with pytest.raises(ValueError, match="2 rows of logits"):
+        apply_token_bitmask_inplace(np.zeros((2, 8)), mask)
+    with pytest.raises(ValueError, match="indices"):
+        apply_token_bitmask_inplace(np.zeros((2, 8)), mask, indices=[2])
+    with pytest.raises(TypeError, match="list"):
+        apply_token_bitmask_inplace([0.0] * 8, mask)
+
+
+def test_filling_a_tensor_writes_its_memory() -> None:
+    matcher = GrammarMatcher(compiled(Grammar.from_ebnf('root ::= "a" | "b"'), [b"a", b"c", b"b"]))
+    rows = torch.full((2, 2), -1, dtype=torch.int32)
+    assert matcher.fill_next_token_bitmask(rows, 1)
+    assert rows.tolist() == [[-1, -1], [0b101, 0]], "the other row is untouched, surplus words are cleared"
+    reset_token_bitmask(rows)
+    assert (rows == -1).all()
+
+
+@pytest.mark.parametrize(
+    "bitmask",
+    [
+        np.zeros((1, 1), dtype=np.int64),
+        np.zeros((1, 0), dtype=np.int32),
+        np.zeros((1, 1, 1), dtype=np.int32),
+        np.zeros((2, 4), dtype=np.int32)[:, ::2],
+        b"\0\0\0\0",
+        [0],
+    ],
+    ids=["int64", "too short", "three axes", "strided", "read-only", "a list"],
+)
+def test_a_bitmask_of_another_layout_is_refused(bitmask: Any) -> None:
+    matcher = GrammarMatcher(compiled(Grammar.from_ebnf('root ::= "a"'), [b"a"]))
+    with pytest.raises(ValueError, match="bitmask"):
+        matcher.fill_next_token_bitmask(bitmask)
+
+
+def test_a_row_that_is_not_there_is_refused() -> None:
+    matcher = GrammarMatcher(compiled(Grammar.from_ebnf('root ::= "a"'), [b"a"]))
+    for row in (-1, 2):
+        with pytest.raises(ValueError, match=f"row {row}"):
+            matcher.fill_next_token_bitmask(allocate_token_bitmask(2, 2), row)
