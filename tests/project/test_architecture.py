@@ -113,11 +113,14 @@ def test_every_third_party_import_is_declared() -> None:
 
 
 def test_every_resource_is_packaged() -> None:
-    """What a package reads beside its modules must be named in pyproject.toml, or an installed copy lacks it."""
+    """What a package reads beside its modules must be named in pyproject.toml, or an installed copy lacks it.
+
+    Pages (`.md`) are for people who read the checkout.
+    """
     table = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
     everywhere = table.pop("*")
     wrong = []
-    for file in package_files(suffixes=tuple({file.suffix for file in project_files()} - {".py", ".pyx"})):
+    for file in package_files(suffixes=tuple({file.suffix for file in project_files()} - {".py", ".pyx", ".md"})):
         patterns = [(file.parent, pattern) for pattern in everywhere]
         patterns += [(ROOT / name.replace(".", "/"), pattern) for name, group in table.items() for pattern in group]
         if not any(folder in file.parents and file.relative_to(folder).match(pattern) for folder, pattern in patterns):
