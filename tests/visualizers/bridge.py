@@ -71,6 +71,14 @@ class Bridge:
         self.page.evaluate("(answer) => window.bridge.take(answer)", {"traits": self._changes(), "messages": []})
         self.page.wait_for_timeout(30)
 
+    def soon(self, name: str, *expected: Any) -> bool:
+        """Whether trait `name` becomes one of `expected` within five seconds: what a view does arrives by message."""
+        for _ in range(250):
+            if getattr(self.widget, name) in expected:
+                return True
+            self.page.wait_for_timeout(20)
+        return False
+
     def _called(self, kind: str, content: dict[str, Any]) -> dict[str, Any]:
         if kind == "set":
             self._known.update({name: json.dumps(value) for name, value in content.items()})

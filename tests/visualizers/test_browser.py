@@ -178,10 +178,10 @@ class TestAutomaton:
     def test_a_click_selects_and_a_second_one_lets_go(self, bridged: Callable[..., Bridge]) -> None:
         bridge = bridged(AutomatonView(fixtures.automaton()))
         bridge.page.locator("#s4").click()
-        assert bridge.widget.selected == 4
+        assert bridge.soon("selected", 4)
         assert bridge.page.locator("#s4.selected").count() == 1
         bridge.page.locator("#s4").click()
-        assert bridge.widget.selected is None
+        assert bridge.soon("selected", None)
 
     def test_tooltips_show_dotted_rules(self, bridged: Callable[..., Bridge]) -> None:
         bridge = bridged(AutomatonView(fixtures.automaton()))
@@ -217,9 +217,9 @@ class TestAutomaton:
         page.keyboard.press("n")
         assert page.get_by_test_id("automaton-tip").is_visible()
         page.keyboard.press("Enter")
-        assert bridge.widget.selected in bridge.widget.active
+        assert bridge.soon("selected", *bridge.widget.active)
         page.keyboard.press("Escape")
-        assert bridge.widget.selected is None
+        assert bridge.soon("selected", None)
 
     def test_folded_rules_expand_by_click_and_by_key(self, bridged: Callable[..., Bridge]) -> None:
         bridge = bridged(AutomatonView(fixtures.chain(11, 40)))
@@ -228,11 +228,11 @@ class TestAutomaton:
         assert page.locator(".state").count() == 0
         page.locator("#r1").click()
         page.wait_for_selector("#s45")
-        assert bridge.widget.expanded == ["rule_1"]
+        assert bridge.soon("expanded", ["rule_1"])
         page.locator("#rule1 .fold").focus()
         page.keyboard.press("Enter")
         page.wait_for_selector("#s45", state="detached")
-        assert bridge.widget.expanded == []
+        assert bridge.soon("expanded", [])
 
     def test_too_many_states_are_refused_in_place(self, bridged: Callable[..., Bridge]) -> None:
         bridge = bridged(AutomatonView(fixtures.chain(11, 40), max_states=60))
@@ -240,7 +240,7 @@ class TestAutomaton:
         bridge.page.wait_for_selector("#s45")
         bridge.page.locator("#r2").click()
         expect(bridge.page.get_by_test_id("automaton-note")).to_contain_text("80 states")
-        assert bridge.widget.expanded == ["rule_1"]
+        assert bridge.soon("expanded", ["rule_1"])
         assert bridge.page.evaluate("window.bridge.model.get('expanded').length") == 1
 
 
@@ -252,9 +252,9 @@ class TestFrontier:
         page = bridge.page
         assert page.get_by_test_id("frontier-item").first.locator(".dot").inner_text() == "•"
         page.get_by_test_id("frontier-item").nth(2).click()
-        assert bridge.widget.selected_item == 2
+        assert bridge.soon("selected_item", 2)
         page.get_by_test_id("frontier-rows").press("ArrowUp")
-        assert bridge.widget.selected_item == 1
+        assert bridge.soon("selected_item", 1)
         bridge.widget.show(fixtures.frontiers()[2])
         bridge.push()
         assert page.get_by_test_id("frontier-item").count() == 2
@@ -285,10 +285,10 @@ class TestTokens:
         assert "word19999" in page.get_by_test_id("token-row").inner_text()
         assert "1 match" in page.get_by_test_id("token-note").inner_text()
         page.get_by_test_id("token-row").click()
-        assert bridge.widget.selected_token == len(BIG) - 1
+        assert bridge.soon("selected_token", len(BIG) - 1)
         page.get_by_test_id("token-search").press("Escape")
         expect(page.get_by_test_id("token-row").nth(10)).to_be_visible()
-        assert bridge.widget.query == ""
+        assert bridge.soon("query", "")
 
     def test_tabs_show_verdicts(self, bridged: Callable[..., Bridge]) -> None:
         bridge = bridged(TokenTable(fixtures.token_sets()))
@@ -296,7 +296,7 @@ class TestTokens:
         assert page.get_by_test_id("count-rejected").inner_text() == "165"
         page.get_by_test_id("tab-uncertain").click()
         page.wait_for_selector(".ms-row.uncertain")
-        assert bridge.widget.tab == "uncertain"
+        assert bridge.soon("tab", "uncertain")
         texts = page.get_by_test_id("token-row").all_inner_texts()
         assert sum("✓ taken" in text for text in texts) == 4
         assert sum("✗ refused" in text for text in texts) == 1
@@ -305,7 +305,7 @@ class TestTokens:
         bridge = bridged(TokenTable(fixtures.token_sets()))
         bridge.page.get_by_test_id("token-state").select_option("11")
         expect(bridge.page.get_by_test_id("count-accepted")).to_have_text("1")
-        assert bridge.widget.state == 11
+        assert bridge.soon("state", 11)
 
     def test_a_step_needs_no_question(self, bridged: Callable[..., Bridge]) -> None:
         bridge = bridged(TokenTable(fixtures.token_sets()))
@@ -336,9 +336,10 @@ class TestTokens:
         bridge = bridged(TokenTable(fixtures.token_sets()))
         body = bridge.page.get_by_test_id("token-rows")
         body.press("ArrowDown")
+        bridge.page.wait_for_timeout(200)
         first = bridge.widget.selected_token
         body.press("ArrowDown")
-        assert bridge.widget.selected_token == first + 1
+        assert bridge.soon("selected_token", first + 1)
 
 
 class TestMask:
@@ -371,7 +372,7 @@ class TestMask:
         pixel = box["width"] / width
         token = 1 + ord("A")
         canvas.click(position={"x": (token % width + 0.5) * pixel, "y": (token // width + 0.5) * pixel})
-        assert bridge.widget.selected_token == token
+        assert bridge.soon("selected_token", token)
         expect(page.get_by_test_id("mask-note")).to_have_text(f"{token} · allowed · A")
 
 
