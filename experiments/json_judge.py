@@ -1,53 +1,75 @@
-"""Judging grammars of JSON schemas by instances: is there an order of keys in which the text is accepted?
+"""Is an instance in the language of a schema's grammar?  Used by tests and benchmarks.
 
-A grammar in declared order accepts one order of the keys of each object; a schema does not speak of order.  So an
-instance counts as accepted when *some* order of its keys is.  The search begins with the order of the instance, then
-of those `properties` of the schema that know most of an object's keys, then tries others.
+The grammar has an order for the members of an object.  The judge asks whether *some* order of the instance's keys is
+accepted: text as `json.dumps` writes it, end of text checked.  So a valid instance is judged right however its author
+ordered it, and an invalid one must be refused in every order.
 
-Texts are those of `json.dumps` with its default separators, and the end of the text is checked.
+How an order is found: first the instance's own, then names in the order in which the schema lists them, then a search
+that takes one member after the other and gives it back where that leads nowhere.  Parser states are interned, so what
+has failed once behind a state is not tried again there; `steps` bounds the rest.
+
+Read on: `json_suite.py` (the official test suite), `judge_schemas.py` (schemas with instances), `kernels_core.matcher`.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from itertools import islice, permutations
 from typing import Any
 
 from kernels_core import CompiledGrammar, GrammarMatcher, TokenizerInfo
 
 __all__ = ["Judge", "byte_vocabulary"]
 
+# Orders of blocks of names that are tried before every order is.
+_MAX_ORDERS = 6
+
+# What is still to come behind a value: (id of the list or object around it, what is left of it, what follows that).
+# Of a list the position is left; of an object (number of the order, position), or the set of names.
+_Rest = tuple[int, Any, Any] | None
+
 
 def byte_vocabulary() -> TokenizerInfo:
-    """One token a byte, and one that ends the text."""
-    return TokenizerInfo([*(bytes([byte]) for byte in range(256)), b""], stop_token_ids=[256])
+    """256 tokens of one byte each."""
+    return TokenizerInfo([bytes([value]) for value in range(256)])
 
 
 class Judge:
-    """Accepts or rejects instances of one schema; `steps` bounds the search for an order of keys."""
+    """Accepts or rejects instances of one schema.
 
-    def __init__(self, schema: Any, compiled: CompiledGrammar, *, steps: int = 3_000) -> None:
+    steps: members and values that one search may try.  `cut_short` counts the searches that it ended, each of which
+    says "not accepted".
+    """
+
+    def __init__(self, schema: Any, compiled: CompiledGrammar, *, steps: int = 6_000) -> None:
+        self.cut_short = 0
         self._matcher = GrammarMatcher(compiled)
         self._steps = steps
+        self._left = 0
+        self._free = False
+        self._inside: dict[int, Any] = {}
+        self._failed: set[tuple[int, _Rest]] = set()
         self._rank: dict[str, int] = {}
         self._declared: list[dict[str, int]] = []
+        self._orders: dict[frozenset[str], list[list[str]]] = {}
         self._mention(schema)
 
     def _mention(self, schema: Any) -> None:
-        stack = [schema]
-        while stack:
-            top = stack.pop()
-            if isinstance(top, dict):
-                for word in ("properties", "required"):
-                    for name in top.get(word) or () if isinstance(top.get(word), dict | list) else ():
-                        if isinstance(name, str):
-                            self._rank.setdefault(name, len(self._rank))
-                if isinstance(top.get("properties"), dict):
-                    self._declared.append({name: i for i, name in enumerate(top["properties"])})
-                stack.extend(reversed(list(top.values())))
-            elif isinstance(top, list):
-                stack.extend(reversed(top))
+        """Note the names that a schema lists, and its `properties`, in the order of the text."""
+        if isinstance(schema, list):
+            for part in schema:
+                self._mention(part)
+        if not isinstance(schema, dict):
+            return
+        for word, value in schema.items():
+            if word == "properties" and isinstance(value, dict):
+                self._declared.append({name: i for i, name in enumerate(value)})
+            if word in ("properties", "required") and isinstance(value, dict | list):
+                for name in value:
+                    if isinstance(name, str):
+                        self._rank.setdefault(name, len(self._rank))
+            self._mention(value)
 
     def accepts(self, instance: Any) -> bool:
         """Is the instance accepted, with its keys in some order?"""
@@ -56,55 +78,117 @@ class Judge:
             matcher.reset()
             if matcher.accept_string(json.dumps(value)) and matcher.is_completed():
                 return True
-        matcher.reset()
-        self._left = self._steps
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(200_000)
         try:
-            return self._value(instance, matcher.is_completed)
+            return self._search(instance, free=False) or self._search(instance, free=True)
         finally:
             sys.setrecursionlimit(limit)
 
+    def _search(self, instance: Any, *, free: bool) -> bool:
+        """Try likely orders of each object, or (`free`) all of them."""
+        self._matcher.reset()
+        self._left, self._free = self._steps, free
+        self._inside, self._failed = {}, set()
+        found = self._value(instance, None)
+        self.cut_short += free and not found and self._left <= 0
+        return found
+
+    # -- likely orders --------------------------------------------------------------------------------------------
+
     def _ordered(self, value: Any) -> Any:
         if isinstance(value, dict):
-            best: dict[str, int] = max(self._declared, key=lambda known: len(known.keys() & value.keys()), default={})
-            last = len(self._rank)
-            names = sorted(value, key=lambda name: (best.get(name, last), self._rank.get(name, last)))
-            return {name: self._ordered(value[name]) for name in names}
+            return {name: self._ordered(value[name]) for name in self._likely_orders(frozenset(value))[0]}
         return [self._ordered(item) for item in value] if isinstance(value, list) else value
 
-    def _text(self, text: str, after: Callable[[], bool]) -> bool:
-        """Take `text`, then go on; give it back where that leads nowhere."""
+    def _likely_orders(self, names: frozenset[str]) -> list[list[str]]:
+        """By the few `properties` that know them all between them: in the order in which those stand in the schema,
+        and in other orders of these blocks."""
+        found = self._orders.get(names)
+        if found is not None:
+            return found
+        left, chosen = set(names), []
+        while left:
+            best = max(range(len(self._declared)), key=lambda i: len(self._declared[i].keys() & left), default=-1)
+            if best < 0 or not self._declared[best].keys() & left:
+                break
+            chosen.append(best)
+            left -= self._declared[best].keys()
+        rest = sorted(left, key=lambda name: (self._rank.get(name, len(self._rank)), name))
+        found = []
+        for blocks in islice(permutations(sorted(chosen)), _MAX_ORDERS):
+            order = dict.fromkeys(name for i in blocks for name in self._declared[i] if name in names)
+            if [*order, *rest] not in found:
+                found.append([*order, *rest])
+        self._orders[names] = found
+        return found
+
+    # -- the search -----------------------------------------------------------------------------------------------
+
+    def _take(self, text: str, rest: _Rest) -> bool:
+        """Take `text`, then all that is left; give it back where that leads nowhere."""
         self._left -= 1
         if self._left < 0 or not self._matcher.accept_string(text):
             return False
-        if after():
+        if self._resume(rest):
             return True
         self._matcher.rollback(1)
         return False
 
-    def _value(self, value: Any, after: Callable[[], bool]) -> bool:
+    def _take_value(self, lead: str, value: Any, rest: _Rest) -> bool:
+        """The same with a value behind `lead`."""
+        self._left -= 1
+        if self._left < 0 or not self._matcher.accept_string(lead):
+            return False
+        if self._value(value, rest):
+            return True
+        self._matcher.rollback(1)
+        return False
+
+    def _value(self, value: Any, rest: _Rest) -> bool:
         if isinstance(value, dict) and value:
-            return self._members(self._ordered(value), "{", after)
+            self._inside[id(value)] = value
+            if self._free:
+                return self._take("{", (id(value), frozenset(value), rest))
+            for order in range(len(self._likely_orders(frozenset(value)))):
+                if self._take("{", (id(value), (order, 0), rest)):
+                    return True
+            return False
         if isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
-            return self._items(value, 0, after)
-        return self._text(json.dumps(value), after)
+            self._inside[id(value)] = value
+            return self._take("[", (id(value), 0, rest))
+        return self._take(json.dumps(value), rest)
 
-    def _items(self, items: list[Any], at: int, after: Callable[[], bool]) -> bool:
-        if at == len(items):
-            return self._text("]", after)
-        return self._text(
-            ", " if at else "[", lambda: self._value(items[at], lambda: self._items(items, at + 1, after))
-        )
+    def _resume(self, rest: _Rest) -> bool:
+        if rest is None:
+            return self._matcher.is_completed()
+        key = (self._matcher.set_number, rest)
+        if key in self._failed:
+            return False
+        if self._next(*rest):
+            return True
+        self._failed.add(key)
+        return False
 
-    def _members(self, left: dict[str, Any], lead: str, after: Callable[[], bool]) -> bool:
+    def _next(self, number: int, left: Any, outer: _Rest) -> bool:
+        """Go on inside the list or object with that number."""
+        inside = self._inside[number]
+        if isinstance(inside, list):
+            if left == len(inside):
+                return self._take("]", outer)
+            return self._take_value(", " if left else "", inside[left], (number, left + 1, outer))
+        if isinstance(left, tuple):
+            order, at = left
+            names = self._likely_orders(frozenset(inside))[order]
+            if at == len(names):
+                return self._take("}", outer)
+            return self._member(inside, names[at], at > 0, (number, (order, at + 1), outer))
         if not left:
-            return self._text("}", after)
-        for name, value in left.items():
-            rest = {other: left[other] for other in left if other != name}
-            if self._text(
-                f"{lead}{json.dumps(name)}: ",
-                lambda value=value, rest=rest: self._value(value, lambda: self._members(rest, ", ", after)),  # type: ignore[misc]
-            ):
+            return self._take("}", outer)
+        for name in self._likely_orders(frozenset(inside))[0]:
+            if name in left and self._member(inside, name, len(left) < len(inside), (number, left - {name}, outer)):
                 return True
         return False
+
+    def _member(self, inside: dict[str, Any], name: str, comma: bool, rest: _Rest) -> bool:
+        return self._take_value(f"{', ' if comma else ''}{json.dumps(name)}: ", inside[name], rest)

@@ -39,7 +39,8 @@ PATTERNS = [
 ]  # fmt: skip
 SAMPLES = [
     "", "a", "b", "ab", "abc", "foo", "é", "😀", "a\nb", '"', "a/b", "\x7f", "bcbc", "abab", "a😀b", "\\", "ü",
-    "xfoox", "z", "aé", "bbbbb", "abcd", "bcd", "\x00", "\ud7ff", "\ue000", "\uffff", "a b", "mode", "xMode", "a1b", "xy", "bc", "ac",
+    "xfoox", "z", "aé", "bbbbb", "abcd", "bcd", "\x00", "\ud7ff", "\ue000", "\uffff", "a b", "mode", "xMode", "a1b",
+    "xy", "bc", "ac",
 ]  # fmt: skip
 
 leaves = st.one_of(
@@ -244,7 +245,24 @@ def test_formats(name: str) -> None:
 
 def test_other_formats_are_annotations() -> None:
     assert format_language("colour") is None
-    assert format_language("regex") is None
+    assert format_language("idn-hostname") is None
+
+
+@given(st.text(alphabet="ab\\\\[]()^$|*+?{}1,2-d.xu0=!:", max_size=12))
+def test_strings_of_the_format_regex_compile(text: str) -> None:
+    language = format_language("regex")
+    assert language is not None
+    if matches(language, text):
+        re.compile(text)
+
+
+def test_common_regexes_have_the_format_regex() -> None:
+    language = format_language("regex")
+    assert language is not None
+    for text in ["^[a-z]+(?:-[0-9]{2,4})*$", r"\d+\.\d*", "(a|b)c?", r"^(?!x)[^\]/_-]{3,}\b", "((a))", ""]:
+        assert matches(language, text), text
+    for text in ["(", "[", "*", "\\", "a**", "[b-a]", "a{2,1}", r"\1", "(?<=a)b", "((((a))))", "x++"]:
+        assert not matches(language, text), text
 
 
 def test_whole_matches() -> None:

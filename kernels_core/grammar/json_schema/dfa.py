@@ -33,7 +33,7 @@ from .languages import (
 
 __all__ = ["MAX_STATES", "Dfa", "TooManyStates", "determinise", "is_empty", "live", "minimal", "shortest"]
 
-MAX_STATES = 20_000
+MAX_STATES = 10_000
 # Emptiness is asked often, and "perhaps not empty" is a safe answer.
 _EMPTINESS_STATES = 2_000
 _DEAD = -1

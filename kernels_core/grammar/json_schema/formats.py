@@ -3,9 +3,9 @@ r"""`format`: the strings of the specification's formats, after their RFCs.
 Exact: date (with leap years), time, date-time, duration, ipv4, ipv6, uuid, uri, uri-reference, iri, iri-reference,
 uri-template, json-pointer, relative-json-pointer.  Narrower: a leap second is written in UTC; a hostname has no labels
 like `xn--...`, and not several long ones among many; email and idn-email are RFC 5321 mailboxes at a domain, never
-`x@[127.0.0.1]`.
+`x@[127.0.0.1]`; a regex (which is not a regular language) nests groups at most three deep and has no oddities.
 
-Not enforced, as the specification allows: `regex` (not a regular language), `idn-hostname`, and every other name.
+Not enforced, as the specification allows: `idn-hostname`, and every other name.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ APPROXIMATED = {
     "hostname": "labels like xn--..., and several long labels among many, are left out",
     "email": "addresses like x@[127.0.0.1] are left out",
     "idn-email": "addresses like x@[127.0.0.1] are left out",
+    "regex": "groups are nested at most three deep; rare syntax is left out",
     "time": "a leap second is written in UTC",
     "date-time": "a leap second is written in UTC",
 }
@@ -119,6 +120,28 @@ def _template() -> str:
     return rf"(?:{literal}|\{{[+#./;?&=,!@|]?{variable}(?:,{variable})*\}})*"
 
 
+def _regex(depth: int) -> str:
+    r"""Regular expressions that are valid under every common flavour, groups nested at most `depth` deep."""
+    hexadecimal = rf"x{_HEX}{{2}}|u{_HEX}{{4}}"
+    one_escape = rf"\\(?:[dDwWsStnvfr\\^$.*+?()\[\]{{}}|/]|{hexadecimal})"
+    class_escape = rf"\\(?:[dDwWsSbtnvfr\\^$.*+?()\[\]{{}}|/-]|{hexadecimal})"
+    spans = "|".join(
+        f"{first}-[{first}-{family[-1]}]"
+        for family in ("0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
+        for first in family
+    )
+    one_of = rf"\[\^?(?:[^\\\[\]^-]|{class_escape}|{spans})+-?\]"
+    pairs = "|".join(f"{low},[{low}-9]" for low in range(10))
+    count = rf"(?:[*+?]|\{{(?:[0-9]{{1,3}},?|{pairs}|[0-9],[1-9][0-9]{{1,2}})\}})\??"
+    atom = rf"[^\\^$*+?()\[\]{{}}|]|{one_escape}|{one_of}"
+    inside = ""
+    for level in range(depth + 1):
+        group = rf"|\((?:\?:)?{inside}\)" if level else ""
+        ahead = rf"|\(\?[=!]{inside}\)" if level == depth else ""
+        inside = rf"(?:[|^$]|\\[bB]{ahead}|(?:{atom}{group})(?:{count})?)*"
+    return inside
+
+
 _POINTER = "(?:/(?:[^~/]|~[01])*)*"
 
 
@@ -141,6 +164,7 @@ def _patterns() -> dict[str, str]:
         "uri-template": _template(),
         "uuid": f"{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}",
         "json-pointer": _POINTER,
+        "regex": _regex(3),
         "relative-json-pointer": f"(?:0|[1-9][0-9]*)(?:#|{_POINTER})",
     }
 

@@ -9,12 +9,13 @@ Read on: `rulebook.py`, `spelling.py` and `objects.py` (who builds graphs).
 
 from __future__ import annotations
 
-from ..ir import Node, RuleRef, children
+from ..ir import Empty, Node, RuleRef, children
 from ..nodes import choice, repeat, seq
 from .rulebook import RuleBook
 
 __all__ = ["Graph"]
 
+_SKIP = Empty()
 # A state with several ways in is spelt out at each of them if it has at most so many nodes.
 _SMALL = 6
 # Expressions nested deeper than this continue in a rule of their own.
@@ -44,6 +45,10 @@ class Graph:
     def edge(self, source: int, label: Node, target: int) -> None:
         """`source --label--> target`."""
         self._edges[source].setdefault(target, []).append(label)
+
+    def skip(self, source: int, target: int) -> None:
+        """Whatever may follow at `target` may follow at `source`, too.  No cycle of these."""
+        self._edges[source].setdefault(target, []).append(_SKIP)
 
     def node(self, book: RuleBook, hint: str) -> Node:
         """All texts from the start to a final state; rules that are needed are added to `book`."""
@@ -75,6 +80,7 @@ class Graph:
         loops: list[Node] = []
         total = deepest = 0
         for target, labels in self._edges[state].items():
+            # A choice with the empty text is an option, so "x" and "skip" between the same states is "x?".
             label = choice(labels)
             if target == state:
                 loops.append(label)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .dfa import is_empty
-from .languages import NOTHING, Language, Not, Words, intersection, matches
+from .languages import NOTHING, Language, Words, intersection, matches
 from .languages import complement as complement_language
 from .shapes import ANY_MEMBERS, Members, Rule
 from .terms import FALSE, TRUE, AllOf, Term
@@ -34,35 +34,20 @@ def value_of(space: Space, members: Members, name: str) -> Term:
 
 
 def names_of(members: Members) -> list[str]:
-    """Names that are mentioned one by one, in the order of mention: rules, required names, needs.
+    """Declared names, in the order of mention: those with a rule of their own, then required ones, then those in needs.
 
-    Only rules on single names declare an order; names that a rule leaves out of "all other keys" come last.
+    Names that only stand in a set with others ("^(a|b)$", "any other key than a") declare no order.
     """
     names: dict[str, None] = {}
-    later: dict[str, None] = {}
     for keys, _ in members.rules:
-        if isinstance(keys, Words):
-            names.update(dict.fromkeys(sorted(keys.words)))
-        else:
-            later.update(dict.fromkeys(_excluded(keys)))
+        if isinstance(keys, Words) and len(keys.words) == 1:
+            names.update(dict.fromkeys(keys.words))
     names.update(dict.fromkeys(members.required))
     for need in members.needs:
         for keys, _ in need:
-            if isinstance(keys, Words):
-                names.update(dict.fromkeys(sorted(keys.words)))
-            else:
-                later.update(dict.fromkeys(_excluded(keys)))
-    return [*names, *(name for name in later if name not in names)]
-
-
-def _excluded(keys: Language) -> list[str]:
-    found: set[str] = set()
-    for part in getattr(keys, "items", (keys,)):
-        if isinstance(part, Not) and isinstance(part.item, Words):
-            found |= part.item.words
-        elif isinstance(part, Words):
-            found |= part.words
-    return sorted(found)
+            if isinstance(keys, Words) and len(keys.words) == 1:
+                names.update(dict.fromkeys(keys.words))
+    return list(names)
 
 
 def meet(space: Space, left: Members, right: Members) -> Members | None:
@@ -218,13 +203,12 @@ def _no_room(space: Space, rules: dict[Language, Term], keys: Language, term: Te
 
 
 def _possible_names(space: Space, members: Members) -> int | None:
-    """How many members there can be at most, where only named ones are allowed."""
-    names = [name for name in names_of(members) if value_of(space, members, name) is not FALSE]
+    """How many members there can be at most, where only so many names are allowed."""
     forbidden = [complement_language(keys) for keys, term in members.rules if term is FALSE]
-    if not forbidden:
+    left = intersection(*forbidden)
+    if not isinstance(left, Words):
         return None
-    left = intersection(*forbidden, complement_language(Words(frozenset(names))))
-    return len(names) if is_empty(left) else None
+    return sum(value_of(space, members, name) is not FALSE for name in left.words)
 
 
 def complement(space: Space, members: Members) -> tuple[Members, ...]:

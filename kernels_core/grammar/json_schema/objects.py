@@ -65,6 +65,7 @@ class ObjectText:
         self.name = name
         self.any_order = emitter.any_order and not in_order
         self.required: list[bool] = []
+        self._edges: dict[tuple[int, Term, bool], Node] = {}
         self.named: list[_Kind] = []
         self.others: list[_Kind] = []
 
@@ -79,10 +80,12 @@ class ObjectText:
                 self.named.append(self._kind(key, term, partial(_holds_name, name)))
                 self.required.append(name in members.required)
         self._find_others(names)
-        if self.any_order and len(self.named) > 1:
-            body = self._graph(any_order=True)
+        if self.any_order:
+            self.any_order = len(self.named) > 1 or (len(self.named) == 1 and bool(self.others))
+        if self.any_order:
+            body = self._graph()
         elif members.needs or members.least or members.most is not None:
-            body = self._counted() or self._graph(any_order=False)
+            body = self._counted() or self._graph()
         else:
             body = self._plain()
         filled = seq((layout.opening(b"{", self.level), body, layout.closing(b"}", self.level)))
@@ -124,8 +127,8 @@ class ObjectText:
     def _find_others(self, names: list[str]) -> None:
         """Classes of keys that are not declared: with the same rules for their values, as few as possible."""
         members, space = self.members, self.emitter.space
-        languages = {keys for keys, _ in members.rules if not isinstance(keys, Words)}
-        languages |= {keys for need in members.needs for keys, _ in need if not isinstance(keys, Words)}
+        mentioned = [keys for keys, _ in members.rules] + [keys for need in members.needs for keys, _ in need]
+        languages = {keys for keys in mentioned if not (isinstance(keys, Words) and keys.words <= set(names))}
         everything = complement(Words(frozenset(names)))
         cells: list[tuple[Language, frozenset[Language]]] = [(everything, frozenset())]
         for language in sorted(languages, key=repr):
@@ -207,56 +210,67 @@ class ObjectText:
         behind = [seq((comma, member)) for member in more]
         return seq((first, *behind, repeat(seq((comma, other)), least, most)))
 
-    def _graph(self, *, any_order: bool) -> Node:
+    def _graph(self) -> Node:
         """States: (how far in the order, or names seen as bits; needs met; members counted; not the first)."""
         members = self.members
         all_needs = frozenset(range(len(members.needs)))
         cap = members.least if members.most is None else members.most
-        comma = self.emitter.layout.comma(self.level)
         start: _State = (0, frozenset(), 0, False)
         graph = Graph()
         numbers = {start: 0}
         work = [start]
-        texts: dict[tuple[int, Term], tuple[Node, Node]] = {}
         edges = 0
+
+        def number(state: _State) -> int:
+            if state not in numbers:
+                numbers[state] = graph.state()
+                work.append(state)
+            return numbers[state]
+
         while work:
             state = work.pop()
             place, met, count, written = state
-            done, reached = self._next_seen(place) if any_order else self._next_ordered(place)
+            done, after, reached = self._next_seen(place) if self.any_order else self._next_ordered(place)
             if written and done and met == all_needs and count >= members.least:
                 graph.finish(numbers[state])
+            if after is not None:
+                graph.skip(numbers[state], number((after, met, count, written)))
             if members.most is not None and count >= members.most:
                 continue
-            for kind, after in reached:
+            for kind, then in reached:
                 for meets, term in self._useful(kind, met):
-                    target = (after, met | meets, min(count + 1, cap), True)
-                    if target not in numbers:
-                        numbers[target] = graph.state()
-                        work.append(target)
-                    key = (id(kind), term)
-                    if key not in texts:
-                        member = self._member(kind, term)
-                        texts[key] = (member, seq((comma, member)))
-                    graph.edge(numbers[state], texts[key][written], numbers[target])
+                    target = number((then, met | meets, min(count + 1, cap), True))
+                    graph.edge(numbers[state], self._edge(kind, term, written), target)
                     edges += 1
                     if edges > MAX_MEMBER_EDGES:
                         raise TooManyStates(MAX_MEMBER_EDGES)
         return graph.node(self.emitter.book, f"{self.name}_members")
 
-    def _next_ordered(self, place: int) -> tuple[bool, list[tuple[_Kind, int]]]:
-        """Behind the first `place` names: may the object end, and which members may follow (with the place then)."""
-        must = next((i for i in range(place, len(self.named)) if self.required[i]), None)
-        end = len(self.named) if must is None else must + 1
-        reached = [(self.named[i], i + 1) for i in range(place, end)]
-        if must is None:
-            reached += [(kind, len(self.named)) for kind in self.others]
-        return must is None, reached
+    def _edge(self, kind: _Kind, term: Term, written: bool) -> Node:
+        """A member, behind a comma if it is not the first; a rule of its own where it stands on many edges."""
+        found = self._edges.get((id(kind), term, written))
+        if found is None:
+            found = self._member(kind, term)
+            if len(self.members.needs) + self.members.least + (self.members.most or 0) > 1 or self.any_order:
+                found = self.emitter.book.add(f"{self.name}_member", found)
+            plain = found
+            found = seq((self.emitter.layout.comma(self.level), plain))
+            self._edges[id(kind), term, True], self._edges[id(kind), term, False] = found, plain
+        return self._edges[id(kind), term, written]
 
-    def _next_seen(self, seen: int) -> tuple[bool, list[tuple[_Kind, int]]]:
+    def _next_ordered(self, place: int) -> tuple[bool, int | None, list[tuple[_Kind, int]]]:
+        """Behind the first `place` names: may the object end here; the place after leaving out the next name; and
+        which members may follow, with the place then."""
+        if place == len(self.named):
+            return True, None, [(kind, place) for kind in self.others]
+        after = None if self.required[place] else place + 1
+        return False, after, [(self.named[place], place + 1)]
+
+    def _next_seen(self, seen: int) -> tuple[bool, int | None, list[tuple[_Kind, int]]]:
         """The same in any order: `seen` has a bit for each name."""
         done = all(seen >> i & 1 for i, required in enumerate(self.required) if required)
         reached = [(kind, seen | 1 << i) for i, kind in enumerate(self.named) if not seen >> i & 1]
-        return done, reached + [(kind, seen) for kind in self.others]
+        return done, None, reached + [(kind, seen) for kind in self.others]
 
     def _useful(self, kind: _Kind, met: _Needs) -> list[tuple[_Needs, Term]]:
         """Options of a member that say something new: needs that are met already ask for nothing."""

@@ -115,11 +115,13 @@ class Reader:
         if "$ref" in schema and dialect.ref_alone:
             return self._apply(place, ("$ref",), ANYTHING, True)
         present = [key for key in schema if key in dialect.keywords]
-        # Members are declared in the order of the text: what is applied in front of `properties` comes first.
+        # Members are declared in the order of the text: a base in front of `properties` comes first, conditions last.
         own = present.index("properties") if "properties" in present else 0
-        before, exact = self._apply(place, present[:own], ANYTHING, True)
+        bases = [key for key in present[:own] if key in ("$ref", "allOf")]
+        before, exact = self._apply(place, bases, ANYTHING, True)
         shape, exactly = self._own(place, frozenset(present))
-        return self._apply(place, present[own:], self.space.meet(before, shape), exact and exactly)
+        others = [key for key in present if key not in bases]
+        return self._apply(place, others, self.space.meet(before, shape), exact and exactly)
 
     def _apply(self, place: Place, keywords: Any, shape: Shape, exact: bool) -> tuple[Shape, bool]:
         for keyword in keywords:
