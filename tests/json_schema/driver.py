@@ -9,7 +9,7 @@ from experiments.json_judge import Judge, byte_vocabulary
 from kernels_core import CompiledGrammar, Grammar, GrammarMatcher, Options
 from kernels_core.grammar.ir import Node
 from kernels_core.grammar.json_schema import SchemaArguments
-from kernels_core.grammar.json_schema.rulebook import RuleBook
+from kernels_core.grammar.rulebook import RuleBook
 
 INFO = byte_vocabulary()
 

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels_core.errors import GrammarSyntaxError, UnsupportedFeatureError
-from kernels_core.grammar.json_schema.dfa import TooManyStates, determinise, is_empty, shortest
 from kernels_core.grammar.json_schema.formats import format_language
-from kernels_core.grammar.json_schema.languages import (
+from kernels_core.grammar.json_schema.lengths import length_range, with_length
+from kernels_core.grammar.json_schema.spelling import Speller
+from kernels_core.grammar.regular.dfa import TooManyStates, determinise, is_empty, shortest
+from kernels_core.grammar.regular.languages import (
     ALL,
     ANY_CHARACTER,
     NOTHING,
@@ -25,10 +27,8 @@ from kernels_core.grammar.json_schema.languages import (
     union,
     words,
 )
-from kernels_core.grammar.json_schema.lengths import length_range, with_length
-from kernels_core.grammar.json_schema.patterns import full_match, search
-from kernels_core.grammar.json_schema.rulebook import RuleBook
-from kernels_core.grammar.json_schema.spelling import Speller
+from kernels_core.grammar.regular.patterns import full_match, search
+from kernels_core.grammar.rulebook import RuleBook
 from tests.json_schema.driver import Texts, texts_of_node
 
 # Patterns that Python reads as ECMA-262 does, given that no sample ends in a line end.

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kernels_core.grammar.json_schema.dfa import TooManyStates
 from kernels_core.grammar.json_schema.number_text import number_text
 from kernels_core.grammar.json_schema.numbers import ALL_NUMBERS, NO_NUMBERS, Numbers, interval, multiples, points
-from kernels_core.grammar.json_schema.rulebook import RuleBook
+from kernels_core.grammar.regular.dfa import TooManyStates
+from kernels_core.grammar.rulebook import RuleBook
 from tests.json_schema.driver import Texts, texts, texts_of_node
 
 Membership = Callable[[Fraction], bool]

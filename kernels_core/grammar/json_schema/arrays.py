@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from ..ir import Never, Node
 from ..nodes import choice, repeat, seq
-from .dfa import TooManyStates
-from .graph import Graph
+from ..regular.dfa import TooManyStates
+from ..regular.graph import Graph
 from .shapes import Count, Items, Shape
 from .terms import FALSE, Term
 

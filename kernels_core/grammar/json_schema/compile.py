@@ -15,13 +15,13 @@ from typing import Any, NoReturn, TypedDict
 from ...errors import GrammarError, GrammarSyntaxError, SchemaProblem, UnsupportedSchemaError
 from ..analysis import normal_form
 from ..ir import GrammarIR
+from ..rulebook import RuleBook
 from .conflicts import report_conflict
 from .emit import Emitter
 from .layout import Layout
 from .problems import Problems
 from .reading import Malformed, Reader, Settings
 from .resolve import Documents
-from .rulebook import RuleBook
 from .spelling import Speller
 from .terms import FALSE, Term
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..regular.languages import Words
 from .evaluated import Evaluation
-from .languages import Words
 from .problems import child
 from .resolve import Target, Unresolved
 from .shapes import ANYTHING, Members, Shape

@@ -6,8 +6,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from ..regular.languages import Words, complement
 from .dialect import to_fraction
-from .languages import Words, complement
 from .numbers import points
 from .shapes import VOID, Items, Members, Shape
 from .terms import FALSE

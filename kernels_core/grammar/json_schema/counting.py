@@ -14,8 +14,8 @@ from collections.abc import Callable
 from ..charset import Ranges
 from ..ir import Empty, Never, Node, RuleRef
 from ..nodes import choice, seq
-from .dfa import Dfa
-from .rulebook import RuleBook
+from ..regular.dfa import Dfa
+from ..rulebook import RuleBook
 
 __all__ = ["MAX_PAIRS", "counted_text", "reachable_pairs"]
 

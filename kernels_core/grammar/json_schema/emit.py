@@ -15,15 +15,15 @@ from functools import partial
 
 from ..ir import GrammarIR, Literal, Node, RuleRef
 from ..nodes import choice
+from ..regular.dfa import TooManyStates
+from ..regular.languages import ALL, NOTHING, Language
+from ..rulebook import RuleBook
 from .arrays import ArrayText, NotFinite
-from .dfa import TooManyStates
-from .languages import ALL, NOTHING, Language
 from .layout import Layout
 from .number_text import number_text
 from .numbers import ALL_NUMBERS, NO_NUMBERS, Numbers, Piece
 from .objects import ObjectText
 from .problems import Problems
-from .rulebook import RuleBook
 from .shapes import ANYTHING, VOID, Items, Members, Shape
 from .space import Circular, Space, TooLarge
 from .spelling import Speller

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from .languages import ALL, NOTHING, Language, Words, complement, union
-from .patterns import search
+from ..regular.languages import ALL, NOTHING, Language, Words, complement, union
+from ..regular.patterns import search
 from .problems import child
 from .shapes import ANYTHING, VOID, Items, Members, Shape
 from .space import Circular, TooLarge

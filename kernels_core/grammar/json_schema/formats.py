@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from .languages import Language
-from .patterns import full_match
+from ..regular.languages import Language
+from ..regular.patterns import full_match
 
 __all__ = ["APPROXIMATED", "format_language"]
 

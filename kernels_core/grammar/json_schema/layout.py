@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ..ir import CharSet, Empty, Literal, Node
 from ..nodes import MAX_REPEAT, literal, repeat, seq
-from .rulebook import RuleBook
+from ..rulebook import RuleBook
 
 __all__ = ["DEEPEST", "DEFAULT_BLANKS", "FLAT", "Layout"]
 

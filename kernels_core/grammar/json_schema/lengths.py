@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .languages import NOTHING, Alt, And, Cat, Chars, Language, Loop, Not, Words, concat, loop, union
+from ..regular.languages import NOTHING, Alt, And, Cat, Chars, Language, Loop, Not, Words, concat, loop, union
 
 __all__ = ["length_range", "with_length"]
 

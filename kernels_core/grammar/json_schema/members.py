@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .dfa import is_empty
-from .languages import NOTHING, Language, Words, intersection, matches
-from .languages import complement as complement_language
+from ..regular.dfa import is_empty
+from ..regular.languages import NOTHING, Language, Words, intersection, matches
+from ..regular.languages import complement as complement_language
 from .shapes import ANY_MEMBERS, Members, Rule
 from .terms import FALSE, TRUE, AllOf, Term
 

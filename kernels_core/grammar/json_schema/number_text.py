@@ -27,10 +27,10 @@ from typing import Any
 
 from ..ir import CharSet, Empty, Literal, Never, Node
 from ..nodes import choice, literal, repeat, seq
-from .dfa import Dfa, TooManyStates, live, minimal
-from .graph import Graph
+from ..regular.dfa import Dfa, TooManyStates, live, minimal
+from ..regular.graph import Graph
+from ..rulebook import RuleBook
 from .numbers import EVERY, Numbers, Piece
-from .rulebook import RuleBook
 
 __all__ = ["MAX_NUMBER_STATES", "number_text"]
 

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 
 from ..ir import Node
 from ..nodes import choice, repeat, seq
-from .dfa import TooManyStates, is_empty
-from .graph import Graph
-from .languages import Language, Words, complement, intersection, matches, union
+from ..regular.dfa import TooManyStates, is_empty
+from ..regular.graph import Graph
+from ..regular.languages import Language, Words, complement, intersection, matches, union
 from .members import names_of, value_of
 from .shapes import Members
 from .terms import FALSE, AllOf, Term

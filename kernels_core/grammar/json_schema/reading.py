@@ -19,14 +19,14 @@ from fractions import Fraction
 from typing import Any
 
 from ...errors import GrammarError
+from ..regular.languages import ALL, ANY_CHARACTER, Language, Words, complement, intersection, loop, union
+from ..regular.patterns import search
 from . import items as item_shapes
 from . import members as member_shapes
 from .constants import constant, constants
 from .dialect import to_fraction
 from .formats import format_language
-from .languages import ALL, ANY_CHARACTER, Language, Words, complement, intersection, loop, union
 from .numbers import ALL_NUMBERS, Numbers, Piece, interval, multiples
-from .patterns import search
 from .problems import Problems, child
 from .resolve import Context, Documents
 from .shapes import ANYTHING, VOID, Count, Items, Members, Rule, Shape

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .languages import ALL, NOTHING, Language
+from ..regular.languages import ALL, NOTHING, Language
 from .numbers import ALL_NUMBERS, NO_NUMBERS, Numbers
 from .terms import TRUE, Term
 

@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TypeVar
 
+from ..regular.dfa import is_empty
+from ..regular.languages import NOTHING, Language, Words, complement, intersection, union
 from . import items as item_shapes
 from . import members as member_shapes
-from .dfa import is_empty
-from .languages import NOTHING, Language, Words, complement, intersection, union
 from .numbers import Numbers, points
 from .shapes import ANY_ITEMS, ANY_MEMBERS, ANYTHING, VOID, Items, Members, Shape
 from .terms import FALSE, TRUE, AllOf, AnyOf, Complement, Constant, Exactly, Place, Term

@@ -26,10 +26,9 @@ from .. import charset
 from ..charset import Ranges
 from ..ir import CharSet, Literal, Node
 from ..nodes import MAX_REPEAT, char_set, choice, literal, repeat, seq
-from .counting import MAX_PAIRS, counted_text, reachable_pairs
-from .dfa import determinise
-from .graph import Graph
-from .languages import (
+from ..regular.dfa import determinise
+from ..regular.graph import Graph
+from ..regular.languages import (
     ALL,
     ANY_CHARACTER,
     Alt,
@@ -44,8 +43,9 @@ from .languages import (
     length_bounds,
     loop,
 )
+from ..rulebook import RuleBook
+from .counting import MAX_PAIRS, counted_text, reachable_pairs
 from .lengths import with_length
-from .rulebook import RuleBook
 
 __all__ = ["Speller"]
 

@@ -1,0 +1,301 @@
+"""Deterministic automata over code points, made from a `Language` when its structure alone will not do.
+
+The alphabet of an automaton is the coarsest partition of the code points that the language's own character sets tell
+apart (a dozen classes for most patterns), so tables are dense and small.  States are derivatives of the language;
+an intersection with "any l to h characters" is counted in integers beside them, not derived.
+
+Every construction has a budget of states; `TooManyStates` says that it was not enough.
+
+Read on: `languages.py` (derivatives), `graph.py` (automata as grammar rules).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..charset import Ranges, canonical, normalise
+from .languages import (
+    NOTHING,
+    Alt,
+    And,
+    Cat,
+    Chars,
+    Language,
+    Loop,
+    Not,
+    Words,
+    derivative,
+    intersection,
+    length_bounds,
+)
+
+__all__ = ["MAX_STATES", "Dfa", "TooManyStates", "determinise", "is_empty", "live", "minimal", "shortest"]
+
+MAX_STATES = 10_000
+# Emptiness is asked often, and "perhaps not empty" is a safe answer.
+_EMPTINESS_STATES = 2_000
+_DEAD = -1
+
+
+class TooManyStates(Exception):
+    """An automaton would need more states than its budget."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        super().__init__(f"more than {limit:,} states")
+
+
+@dataclass(slots=True)
+class Dfa:
+    """State 0 is the start.  `table[state][letter]` is a state or -1; `letters[letter]` is a set of code points."""
+
+    letters: tuple[Ranges, ...]
+    table: list[list[int]]
+    accepting: list[bool]
+
+    def edges(self, state: int) -> dict[int, Ranges]:
+        """Target -> code points that lead there from `state`."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for letter, target in enumerate(self.table[state]):
+            if target != _DEAD:
+                found.setdefault(target, []).extend(self.letters[letter])
+        return {target: canonical(normalise(pairs)) for target, pairs in found.items()}
+
+
+def _letters(item: Language) -> tuple[Ranges, ...]:
+    """The coarsest partition of all code points that respects every character set in `item`."""
+    sets: set[Ranges] = set()
+    stack = [item]
+    seen: set[Language] = set()
+    while stack:
+        top = stack.pop()
+        if top in seen:
+            continue
+        seen.add(top)
+        match top:
+            case Words():
+                sets.update(((ord(letter), ord(letter)),) for text in top.words for letter in text)
+            case Chars():
+                sets.add(top.ranges)
+            case Loop() | Not():
+                stack.append(top.item)
+            case Cat() | Alt() | And():
+                stack.extend(top.items)
+    events: dict[int, int] = {0: 0, 0xD800: 0, 0xE000: 0}
+    for number, ranges in enumerate(sorted(sets)):
+        for low, high in ranges:
+            events[low] = events.get(low, 0) ^ (1 << number)
+            events[high + 1] = events.get(high + 1, 0) ^ (1 << number)
+    classes: dict[int, list[tuple[int, int]]] = {}
+    member = 0
+    starts = sorted(events)
+    for i, start in enumerate(starts):
+        member ^= events[start]
+        last = starts[i + 1] - 1 if i + 1 < len(starts) else 0x10FFFF
+        if start <= last and start != 0xD800:  # surrogates are no characters
+            classes.setdefault(member, []).append((start, last))
+    return tuple(normalise(pairs) for pairs in classes.values())
+
+
+def determinise(item: Language, limit: int = MAX_STATES) -> Dfa:
+    """The minimal automaton of `item`, without dead states (but for the start of an empty language)."""
+    if isinstance(item, And):
+        for part in item.items:
+            bounds = length_bounds(part)
+            if bounds is not None:
+                rest = determinise(intersection(*(other for other in item.items if other is not part)), limit)
+                return minimal(live(_counted(rest, bounds, limit)))
+    return minimal(live(_explore(item, limit)))
+
+
+def _explore(item: Language, limit: int) -> Dfa:
+    letters = _letters(item)
+    samples = [ranges[0][0] for ranges in letters]
+    numbers: dict[Language, int] = {item: 0}
+    table: list[list[int]] = []
+    accepting: list[bool] = []
+    queue = deque([item])
+    while queue:
+        state = queue.popleft()
+        accepting.append(state.nullable)
+        row = []
+        for sample in samples:
+            target = derivative(state, sample)
+            if target == NOTHING:
+                row.append(_DEAD)
+                continue
+            number = numbers.get(target)
+            if number is None:
+                number = numbers[target] = len(numbers)
+                if number >= limit:
+                    raise TooManyStates(limit)
+                queue.append(target)
+            row.append(number)
+        table.append(row)
+    return Dfa(letters, table, accepting)
+
+
+def _counted(dfa: Dfa, bounds: tuple[int, int | None], limit: int) -> Dfa:
+    """`dfa` and a count of characters: states are pairs, counts above every bound are one."""
+    least, most = bounds
+    top = least if most is None else most
+    numbers = {(0, 0): 0}
+    queue = deque([(0, 0)])
+    table: list[list[int]] = []
+    accepting: list[bool] = []
+    while queue:
+        state, count = queue.popleft()
+        accepting.append(dfa.accepting[state] and count >= least)
+        after = min(count + 1, top) if most is None else count + 1
+        row = []
+        for target in dfa.table[state]:
+            if target == _DEAD or (most is not None and after > most):
+                row.append(_DEAD)
+                continue
+            key = (target, after)
+            number = numbers.get(key)
+            if number is None:
+                number = numbers[key] = len(numbers)
+                if number >= limit:
+                    raise TooManyStates(limit)
+                queue.append(key)
+            row.append(number)
+        table.append(row)
+    return Dfa(dfa.letters, table, accepting)
+
+
+def live(dfa: Dfa) -> Dfa:
+    """Without states from which nothing is accepted."""
+    before: list[list[int]] = [[] for _ in dfa.table]
+    for state, row in enumerate(dfa.table):
+        for target in set(row):
+            if target != _DEAD:
+                before[target].append(state)
+    live = {state for state, accepts in enumerate(dfa.accepting) if accepts}
+    stack = list(live)
+    while stack:
+        for state in before[stack.pop()]:
+            if state not in live:
+                live.add(state)
+                stack.append(state)
+    if len(live) == len(dfa.table):
+        return dfa
+    kept = [state for state in range(len(dfa.table)) if state in live or state == 0]
+    number = {state: i for i, state in enumerate(kept)}
+    table = [[number[t] if t in live else _DEAD for t in dfa.table[state]] for state in kept]
+    return Dfa(dfa.letters, table, [dfa.accepting[state] for state in kept])
+
+
+def minimal(dfa: Dfa) -> Dfa:
+    """Hopcroft's partition refinement; the missing state -1 is a block of its own that never splits."""
+    size, width = len(dfa.table), len(dfa.letters)
+    if size < 2:
+        return dfa
+    before: list[dict[int, list[int]]] = [{} for _ in range(width)]
+    for state, row in enumerate(dfa.table):
+        for letter, target in enumerate(row):
+            if target != _DEAD:
+                before[letter].setdefault(target, []).append(state)
+    block_of = [0] * size
+    blocks: list[set[int]] = []
+    # States differ at once by acceptance and by which letters they lack; no "dead" splitter is needed after that.
+    first: dict[tuple[bool, tuple[bool, ...]], set[int]] = {}
+    for state, row in enumerate(dfa.table):
+        first.setdefault((dfa.accepting[state], tuple(t == _DEAD for t in row)), set()).add(state)
+    for group in first.values():
+        for state in group:
+            block_of[state] = len(blocks)
+        blocks.append(group)
+    work = deque((number, letter) for number in range(len(blocks)) for letter in range(width))
+    while work:
+        number, letter = work.popleft()
+        touched: dict[int, set[int]] = {}
+        sources = before[letter]
+        for target in blocks[number]:
+            for state in sources.get(target, ()):
+                touched.setdefault(block_of[state], set()).add(state)
+        for split, part in touched.items():
+            block = blocks[split]
+            if len(part) == len(block):
+                continue
+            rest = block - part
+            small, large = (part, rest) if len(part) <= len(rest) else (rest, part)
+            blocks[split] = large
+            fresh = len(blocks)
+            blocks.append(small)
+            for state in small:
+                block_of[state] = fresh
+            # The old number stands for the larger half; where it still waits, it will be looked at as well.
+            work.extend((fresh, other) for other in range(width))
+    if len(blocks) == size:
+        return dfa
+    order: dict[int, int] = {}
+    representatives: list[int] = []
+    for state in range(size):
+        if block_of[state] not in order:
+            order[block_of[state]] = len(order)
+            representatives.append(state)
+    table = [[_DEAD if t == _DEAD else order[block_of[t]] for t in dfa.table[state]] for state in representatives]
+    return Dfa(dfa.letters, table, [dfa.accepting[state] for state in representatives])
+
+
+@lru_cache(maxsize=1 << 14)
+def is_empty(item: Language) -> bool:
+    """Certainly empty?  False also when it takes too many states to tell."""
+    match item:
+        case Words():
+            return not item.words
+        case Chars() | Not(item=Words()):
+            return False
+        case Loop():
+            return item.least > 0 and is_empty(item.item)
+        case Cat():
+            return any(is_empty(part) for part in item.items)
+        case Alt():
+            return all(is_empty(part) for part in item.items)
+    if item.nullable:
+        return False
+    if isinstance(item, And):
+        spans = [part for part in item.items if length_bounds(part) is not None]
+        if spans:
+            try:
+                return not any(determinise(item, _EMPTINESS_STATES).accepting)
+            except TooManyStates:
+                return False
+    samples = [ranges[0][0] for ranges in _letters(item)]
+    seen = {item}
+    queue = deque([item])
+    while queue:
+        state = queue.popleft()
+        for sample in samples:
+            target = derivative(state, sample)
+            if target.nullable:
+                return False
+            if target != NOTHING and target not in seen:
+                if len(seen) >= _EMPTINESS_STATES:
+                    return False
+                seen.add(target)
+                queue.append(target)
+    return True
+
+
+def shortest(item: Language) -> str | None:
+    """A shortest member, or None if there is none (or none was found within the budget)."""
+    try:
+        dfa = determinise(item, _EMPTINESS_STATES)
+    except TooManyStates:
+        return None
+    seen = {0: ""}
+    queue = deque([0])
+    while queue:
+        state = queue.popleft()
+        if dfa.accepting[state]:
+            return seen[state]
+        for target, ranges in dfa.edges(state).items():
+            if target not in seen:
+                printable = next((low for low, high in ranges if 0x21 <= low <= 0x7E), ranges[0][0])
+                seen[target] = seen[state] + chr(printable)
+                queue.append(target)
+    return None

@@ -1,0 +1,65 @@
+"""The rules of a grammar under construction: fresh names, and rules that are shared by everything that needs them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable
+
+from .ir import GrammarIR, Never, Node, Rule, RuleRef
+from .names import RESERVED
+
+__all__ = ["RuleBook"]
+
+_OUTSIDE = re.compile(r"[^A-Za-z0-9_.\-]+")
+_LONGEST = 40
+
+
+class RuleBook:
+    """Rules by name, in order of definition."""
+
+    def __init__(self) -> None:
+        self.rules: dict[str, Node] = {}
+        self._counts: dict[str, int] = {}
+        self._shared: dict[Hashable, RuleRef] = {}
+        self._nodes: dict[Hashable, Node] = {}
+
+    def reserve(self, hint: str) -> str:
+        """A name like `hint` that no other rule has; its body follows by `define`."""
+        base = _OUTSIDE.sub("_", hint)[:_LONGEST].strip("_.-") or "rule"
+        if base[0].isdigit() or base in RESERVED:
+            base = "_" + base
+        name = base
+        while name in self.rules:
+            count = self._counts[base] = self._counts.get(base, 0) + 1
+            name = f"{base}_{count}"
+        self.rules[name] = Never()
+        return name
+
+    def define(self, name: str, body: Node) -> RuleRef:
+        """Give a reserved name its body."""
+        self.rules[name] = body
+        return RuleRef(name)
+
+    def add(self, hint: str, body: Node) -> RuleRef:
+        """A new rule."""
+        return self.define(self.reserve(hint), body)
+
+    def share(self, key: Hashable, hint: str, build: Callable[[], Node]) -> RuleRef:
+        """The rule filed under `key`; made by `build` when it is first asked for."""
+        found = self._shared.get(key)
+        if found is None:
+            name = self.reserve(hint)
+            found = self._shared[key] = RuleRef(name)
+            self.rules[name] = build()
+        return found
+
+    def remember(self, key: Hashable, build: Callable[[], Node]) -> Node:
+        """The node filed under `key`, spelt out where it is used; made by `build` when it is first asked for."""
+        found = self._nodes.get(key)
+        if found is None:
+            found = self._nodes[key] = build()
+        return found
+
+    def grammar(self, root: str, source: str) -> GrammarIR:
+        """Everything defined so far."""
+        return GrammarIR({name: Rule(name, body) for name, body in self.rules.items()}, root, source)
