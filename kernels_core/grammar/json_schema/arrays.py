@@ -41,15 +41,15 @@ class ArrayText:
 
     def __init__(self, emitter: Emitter, items: Items, level: int, name: str) -> None:
         self.emitter = emitter
+        self.layout = emitter.layout
         self.items = items
         self.level = level
         self.inner = emitter.layout.inner(level)
         self.name = name
-        self.comma = emitter.layout.comma(level)
 
     def node(self) -> Node:
         """The whole array, brackets included.  Raises `TooManyStates` and `NotFinite`."""
-        items, layout = self.items, self.emitter.layout
+        items, layout = self.items, self.layout
         if items.counts or items.unique is not None or len(items.prefix) > _NESTED:
             body = self._graph()
         else:
@@ -58,26 +58,27 @@ class ArrayText:
         may_be_empty = items.least == 0 and items.unique is not False and not any(c.least for c in items.counts)
         return choice((filled, layout.empty(b"[]"))) if may_be_empty else filled
 
-    def _text(self, term: Term) -> Node:
+    def item(self, term: Term) -> Node:
+        """One item with a value of `term`."""
         return self.emitter.value(term, self.inner)
 
     def _plain(self) -> Node:
         """One or more items; lengths only."""
-        items, comma = self.items, self.comma
+        items, comma = self.items, self.layout.comma(self.level)
         size = len(items.prefix)
         if items.most == 0:
             return Never()
-        rest: Node = Never() if items.rest is FALSE else self._text(items.rest)
+        rest: Node = Never() if items.rest is FALSE else self.item(items.rest)
         most = None if items.most is None else items.most - max(size, 1)
         tail = repeat(seq((comma, rest)), max(0, items.least - max(size, 1)), most)
         if not size:
             return seq((rest, tail))
         node = tail
         for i in reversed(range(1, size)):
-            node = seq((comma, self._text(items.prefix[i]), node))
+            node = seq((comma, self.item(items.prefix[i]), node))
             if items.least <= i:
                 node = repeat(node, 0, 1)
-        return seq((self._text(items.prefix[0]), node))
+        return seq((self.item(items.prefix[0]), node))
 
     # -- counts and distinct items --------------------------------------------------------------------------------
 
@@ -89,6 +90,7 @@ class ArrayText:
         last = max(bounds)
         values = self._values(last) if items.unique is not None else None
         graph = Graph()
+        comma = self.layout.comma(self.level)
         start: _State = (0, (0,) * len(items.counts), frozenset(), False, False)
         numbers = {start: 0}
         work = [start]
@@ -114,8 +116,8 @@ class ArrayText:
                 if target not in numbers:
                     numbers[target] = graph.state()
                     work.append(target)
-                item = self._text(term)
-                graph.edge(number, seq((self.comma, item)) if written else item, numbers[target])
+                item = self.item(term)
+                graph.edge(number, seq((comma, item)) if written else item, numbers[target])
                 edges += 1
                 if edges > MAX_ITEM_EDGES:
                     raise TooManyStates(MAX_ITEM_EDGES)

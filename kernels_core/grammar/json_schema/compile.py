@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NoReturn, TypedDict
@@ -106,8 +106,14 @@ def schema_text(schema: Any) -> str:
 _NUMBER = re.compile('"\ufdd0([^"]*)\ufdd1"')
 
 
-def compile_schema(schema: Any, text: str, options: SchemaOptions, resources: Mapping[str, Any]) -> CompiledSchema:
-    """Compile a loaded schema; `text` is its JSON text.
+def compile_schema(
+    schema: Any,
+    text: str,
+    options: SchemaOptions,
+    resources: Mapping[str, Any],
+    write: Callable[..., Emitter] = Emitter,
+) -> CompiledSchema:
+    """Compile a loaded schema; `text` is its JSON text.  `write` makes the emitter: another one writes no JSON.
 
     Raises `UnsupportedSchemaError` with all problems unless `options.lenient`; in any case when there is no instance.
     """
@@ -118,7 +124,7 @@ def compile_schema(schema: Any, text: str, options: SchemaOptions, resources: Ma
     reader = Reader(documents, problems, Settings(strict_mode=options.strict_mode, formats=options.formats))
     term = _root(reader, schema, problems)
     book = RuleBook()
-    emitter = Emitter(
+    emitter = write(
         reader.space,
         book,
         Speller(book, any_spelling=options.any_spelling),

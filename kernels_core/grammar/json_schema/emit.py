@@ -29,7 +29,7 @@ from .space import Circular, Space, TooLarge
 from .spelling import Speller
 from .terms import AllOf, AnyOf, Complement, Place, Term, origin
 
-__all__ = ["Emitter"]
+__all__ = ["STRING_WORDS", "Emitter"]
 
 # Values with more alternatives than this, not counting constants, are a rule of their own.
 _INLINE = 3
@@ -61,29 +61,37 @@ class Emitter:
 
     def grammar(self, term: Term, source: str) -> GrammarIR:
         """All rules; the root is called "root" unless it is a rule that others share."""
-        body = self.value(term, self.layout.first_level)
+        body = self.top(term)
         root = body.name if isinstance(body, RuleRef) else self.book.add("root", body).name
         while self._work:
             name, build = self._work.pop()
             self.book.define(name, build())
         return self.book.grammar(root, source)
 
+    def top(self, term: Term) -> Node:
+        """The texts of the whole."""
+        return self.value(term, self.layout.first_level)
+
     def value(self, term: Term, level: int) -> Node:
         """The JSON texts of `term`."""
+        shape, place, name = self.known(term)
+        if shape is ANYTHING:
+            return self.rule(("value", shape, level), "any", lambda: self.alternatives(shape, level, None, "any"))
+        count = len(shape.objects) + len(shape.arrays) + bool(shape.numbers) + (shape.strings != NOTHING)
+        if count > _INLINE:
+            return self.rule(("value", shape, level), name, lambda: self.alternatives(shape, level, place, name))
+        return self.alternatives(shape, level, place, name)
+
+    def known(self, term: Term) -> tuple[Shape, Place | None, str]:
+        """The shape of `term`, where it comes from, and a name for its rules."""
         place = origin(term)
         try:
             shape = self.space.shape(term)
         except (TooLarge, Circular, RecursionError) as error:
             reason = str(error) if isinstance(error, TooLarge) else "its schemas refer to each other without an end"
-            self._report(place, _LOGIC, reason, "only its first condition is kept")
+            self.report(place, _LOGIC, reason, "only its first condition is kept")
             shape = self._first(term)
-        name = place.name if place is not None else "value"
-        if shape is ANYTHING:
-            return self._rule(("value", shape, level), "any", lambda: self._alternatives(shape, level, None, "any"))
-        count = len(shape.objects) + len(shape.arrays) + bool(shape.numbers) + (shape.strings != NOTHING)
-        if count > _INLINE:
-            return self._rule(("value", shape, level), name, lambda: self._alternatives(shape, level, place, name))
-        return self._alternatives(shape, level, place, name)
+        return shape, place, place.name if place is not None else "value"
 
     def _first(self, term: Term) -> Shape:
         """Something wider than a term whose shape cannot be worked out."""
@@ -96,21 +104,25 @@ class Emitter:
         except (TooLarge, Circular, RecursionError):
             return ANYTHING
 
-    def _rule(self, key: object, hint: str, build: Callable[[], Node]) -> RuleRef:
+    def rule(self, key: object, hint: str, build: Callable[[], Node]) -> RuleRef:
+        """The rule filed under `key`; its body is made by `build`, later."""
         found = self._rules.get(key)
         if found is None:
             found = self._rules[key] = RuleRef(self.book.reserve(hint))
             self._work.append((found.name, build))
         return found
 
-    def _alternatives(self, shape: Shape, level: int, place: Place | None, name: str) -> Node:
+    def alternatives(self, shape: Shape, level: int, place: Place | None, name: str) -> Node:
+        """The JSON texts of `shape`, not shared."""
         options: list[Node] = []
         for members in shape.objects:
             options.append(
-                self._rule(("object", members, level), name, partial(self._object, members, level, place, name))
+                self.rule(("object", members, level), name, partial(self.object_text, members, level, place, name))
             )
         for items in shape.arrays:
-            options.append(self._rule(("array", items, level), name, partial(self._array, items, level, place, name)))
+            options.append(
+                self.rule(("array", items, level), name, partial(self.array_text, items, level, place, name))
+            )
         if shape.strings != NOTHING:
             options.append(self._string(shape.strings, place, name))
         if shape.numbers != NO_NUMBERS:
@@ -122,24 +134,30 @@ class Emitter:
 
     # -- one type -------------------------------------------------------------------------------------------------
 
-    def _object(self, members: Members, level: int, place: Place | None, name: str) -> Node:
+    def object_text(
+        self, members: Members, level: int, place: Place | None, name: str, text: type[ObjectText] = ObjectText
+    ) -> Node:
+        """Objects of one kind, written by `text`."""
         try:
-            return ObjectText(self, members, level, name).node()
+            return text(self, members, level, name).node()
         except TooManyStates as error:
             if self.any_order and not members.needs and not members.least and members.most is None:
                 what = f"members in any order take more than {error.limit:,} steps"
             else:
                 what = f"its conditions on members take {error}"
-            self._report(place, _MEMBER_WORDS, what, "bounds on members, and what some member must be, are dropped")
+            self.report(place, _MEMBER_WORDS, what, "bounds on members, and what some member must be, are dropped")
         try:
             wider = replace(members, needs=(), least=0, most=None)
-            return ObjectText(self, wider, level, name, in_order=True).node()
+            return text(self, wider, level, name, in_order=True).node()
         except TooManyStates:
             return self.value(self.space.fixed(replace(VOID, objects=ANYTHING.objects)), level)
 
-    def _array(self, items: Items, level: int, place: Place | None, name: str) -> Node:
+    def array_text(
+        self, items: Items, level: int, place: Place | None, name: str, text: type[ArrayText] = ArrayText
+    ) -> Node:
+        """Arrays of one kind, written by `text`."""
         try:
-            return ArrayText(self, items, level, name).node()
+            return text(self, items, level, name).node()
         except NotFinite:
             if items.unique:
                 reason = "that items differ can only be checked where few constants are allowed"
@@ -148,21 +166,21 @@ class Emitter:
             self.problems.add(items.place, "uniqueItems", reason, "the keyword is ignored")
         except TooManyStates as error:
             reason = f"its conditions on items take {error}"
-            self._report(place, _ITEM_WORDS, reason, "what some items must be, and that they differ, is dropped")
-        return ArrayText(self, replace(items, counts=(), unique=None), level, name).node()
+            self.report(place, _ITEM_WORDS, reason, "what some items must be, and that they differ, is dropped")
+        return text(self, replace(items, counts=(), unique=None), level, name).node()
 
     def _string(self, strings: Language, place: Place | None, name: str) -> Node:
         try:
             return self.speller.string(strings, name)
         except TooManyStates as error:
-            self._report(place, _STRING_WORDS, f"its conditions on strings take {error}", "any string is allowed")
+            self.report(place, STRING_WORDS, f"its conditions on strings take {error}", "any string is allowed")
             return self.speller.string(ALL)
 
     def _number(self, numbers: Numbers, place: Place | None) -> Node:
         try:
             return self._number_rule(numbers)
         except TooManyStates as error:
-            self._report(place, ("multipleOf",), f"its remainders take {error}", "the keyword is ignored")
+            self.report(place, ("multipleOf",), f"its remainders take {error}", "the keyword is ignored")
             wider = tuple(
                 replace(piece, step=Fraction(int(piece.step != 0 and piece.step.denominator == 1)), gaps=frozenset())
                 for piece in numbers.whole
@@ -178,7 +196,8 @@ class Emitter:
         hint = "number" if numbers == ALL_NUMBERS else "integer" if numbers.whole == (_INTEGER,) else "bounded_number"
         return self.book.share(("number", numbers), hint, build)
 
-    def _report(self, place: Place | None, words: tuple[str, ...], reason: str, lenient: str) -> None:
+    def report(self, place: Place | None, words: tuple[str, ...], reason: str, lenient: str) -> None:
+        """Add a problem at `place`, with the first of `words` that its schema has."""
         pointer = place.pointer if place is not None else "#"
         keyword = next((word for word in words if place is not None and word in place.schema), words[0])
         self.problems.add(pointer, keyword, reason, lenient)
@@ -188,4 +207,4 @@ _INTEGER = Piece(step=Fraction(1))
 _LOGIC = ("oneOf", "anyOf", "allOf", "not", "if", "$ref")
 _MEMBER_WORDS = ("minProperties", "maxProperties", "oneOf", "not", "if", "anyOf", "patternProperties", "properties")
 _ITEM_WORDS = ("uniqueItems", "contains", "not", "oneOf", "if", "items")
-_STRING_WORDS = ("pattern", "maxLength", "minLength", "format", "not")
+STRING_WORDS = ("pattern", "maxLength", "minLength", "format", "not")

@@ -59,6 +59,7 @@ class ObjectText:
 
     def __init__(self, emitter: Emitter, members: Members, level: int, name: str, *, in_order: bool = False) -> None:
         self.emitter = emitter
+        self.layout = emitter.layout
         self.members = members
         self.level = level
         self.inner = emitter.layout.inner(level)
@@ -71,12 +72,12 @@ class ObjectText:
 
     def node(self) -> Node:
         """The whole object, braces included.  Raises `TooManyStates`."""
-        members, layout = self.members, self.emitter.layout
+        members, layout = self.members, self.layout
         names = names_of(members)
         for name in names:
             term = value_of(self.emitter.space, members, name)
             if term is not FALSE:
-                key = self.emitter.speller.word(name)
+                key = self.declared_key(name)
                 self.named.append(self._kind(key, term, partial(_holds_name, name)))
                 self.required.append(name in members.required)
         self._find_others(names)
@@ -91,6 +92,20 @@ class ObjectText:
         filled = seq((layout.opening(b"{", self.level), body, layout.closing(b"}", self.level)))
         may_be_empty = not (any(self.required) or members.needs or members.least)
         return choice((filled, layout.empty(b"{}"))) if may_be_empty else filled
+
+    # -- what is written differently where members are not JSON -----------------------------------------------------
+
+    def declared_key(self, name: str) -> Node:
+        """The text of a declared name."""
+        return self.emitter.speller.word(name)
+
+    def other_key(self, keys: Language) -> Node:
+        """The texts of the names in `keys`."""
+        return self.emitter.speller.string(keys, f"{self.name}_key")
+
+    def member(self, key: Node, term: Term) -> Node:
+        """One member with a value of `term`."""
+        return seq((key, self.layout.colon(self.level), self.emitter.value(term, self.inner)))
 
     # -- kinds of members -----------------------------------------------------------------------------------------
 
@@ -156,19 +171,16 @@ class ObjectText:
         for (term, _), found in groups.items():
             keys = everything if len(found) == len(cells) else union(*found)
             inside = next(inside for cell, inside in cells if cell is found[0])
-            node = self.emitter.speller.string(keys, f"{self.name}_key")
+            node = self.other_key(keys)
             self.others.append(self._kind(node, term, inside.__contains__))
 
     # -- text -----------------------------------------------------------------------------------------------------
 
-    def _member(self, kind: _Kind, term: Term) -> Node:
-        return seq((kind.key, self.emitter.layout.colon(self.level), self.emitter.value(term, self.inner)))
-
     def _plain(self) -> Node:
         """No needs, no bounds: declared members in order, then any number of others."""
-        comma = self.emitter.layout.comma(self.level)
-        named = [self._member(kind, kind.term) for kind in self.named]
-        other = choice([self._member(kind, kind.term) for kind in self.others])
+        comma = self.layout.comma(self.level)
+        named = [self.member(kind.key, kind.term) for kind in self.named]
+        other = choice([self.member(kind.key, kind.term) for kind in self.others])
         others = repeat(seq((comma, other)), 0, None)
 
         def after(low: int, high: int) -> Node:
@@ -196,9 +208,9 @@ class ObjectText:
         members = self.members
         if members.needs or not all(self.required):
             return None
-        comma = self.emitter.layout.comma(self.level)
+        comma = self.layout.comma(self.level)
         count = len(self.named)
-        other = choice([self._member(kind, kind.term) for kind in self.others])
+        other = choice([self.member(kind.key, kind.term) for kind in self.others])
         least = max(members.least - count, 0)
         most = None if members.most is None else members.most - count
         if not count:
@@ -206,7 +218,7 @@ class ObjectText:
             if rest is not None and rest < 0:
                 return choice(())
             return seq((other, repeat(seq((comma, other)), max(least - 1, 0), rest)))
-        first, *more = [self._member(kind, kind.term) for kind in self.named]
+        first, *more = [self.member(kind.key, kind.term) for kind in self.named]
         behind = [seq((comma, member)) for member in more]
         return seq((first, *behind, repeat(seq((comma, other)), least, most)))
 
@@ -250,11 +262,11 @@ class ObjectText:
         """A member, behind a comma if it is not the first; a rule of its own where it stands on many edges."""
         found = self._edges.get((id(kind), term, written))
         if found is None:
-            found = self._member(kind, term)
+            found = self.member(kind.key, term)
             if len(self.members.needs) + self.members.least + (self.members.most or 0) > 1 or self.any_order:
                 found = self.emitter.book.add(f"{self.name}_member", found)
             plain = found
-            found = seq((self.emitter.layout.comma(self.level), plain))
+            found = seq((self.layout.comma(self.level), plain))
             self._edges[id(kind), term, True], self._edges[id(kind), term, False] = found, plain
         return self._edges[id(kind), term, written]
 
