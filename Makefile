@@ -42,7 +42,7 @@ tour: build ## run the tour without a browser and write build/tour.html
 
 .PHONY: test
 test: build ## run the whole test suite, notebooks included
-	$(PY) -m pytest --nbmake --nbmake-timeout=300 tests notebooks $(ARGS)
+	MASKSCOPE_PRESET=smoke $(PY) -m pytest --nbmake --nbmake-timeout=300 tests notebooks $(ARGS)
 
 .PHONY: lint
 lint: $(VENV)/.stamp ## check format, style, Cython style and types

@@ -32,8 +32,12 @@ from kernels_core import Options
 
 __all__ = ["STEPS", "Step", "grid", "options_at", "plot", "tables", "trial", "usable_steps"]
 
-QUICK_CASES: Final = 8
-QUICK_TOKENS: Final = 100
+# By preset: schemas, and tokens of each instance.
+EXTENT: Final[Mapping[str, tuple[int | None, int | None]]] = {
+    "smoke": (1, 10),
+    "quick": (8, 100),
+    "full": (None, None),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +99,10 @@ def options_at(name: str) -> dict[str, Any]:
 
 def grid(preset: str) -> list[Params]:
     """Quick: 8 schemas, 100 tokens of each instance.  Full: everything in the data folder."""
-    quick = preset == "quick"
-    cases = datasets.find_cases(datasets.default_schemas(), QUICK_CASES if quick else None)
-    shared = {"vocabulary": datasets.default_vocabulary(), "max_tokens": QUICK_TOKENS if quick else None}
+    count, tokens = EXTENT[preset]
+    schemas, vocabulary = datasets.defaults(preset)
+    cases = datasets.find_cases(schemas, count)
+    shared = {"vocabulary": vocabulary, "max_tokens": tokens}
     names = [BASELINE, *(step.name for step in STEPS)]
     return variants.grid_of("step", names, [BASELINE, *usable_steps()], cases, shared)
 

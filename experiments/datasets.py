@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from experiments import synthetic_schemas
+from experiments.demo_model import WEIGHTS_FOLDER
 from experiments.toolsets import Tool
 from workbench.cli.doctor import data_folder
 from workbench.tokenizers import Tokenizer, load_tokenizer
@@ -33,6 +34,7 @@ __all__ = [
     "Instance",
     "default_schemas",
     "default_vocabulary",
+    "defaults",
     "find_cases",
     "load_calls",
     "load_case",
@@ -41,6 +43,7 @@ __all__ = [
 ]
 
 SYNTHETIC: Final = "synthetic:"
+DEMO: Final = "demo"
 SYNTHETIC_CASES: Final = 400
 LLAMA3: Final = Path("tokenizers", "llama3.tiktoken")
 SCHEMA_FOLDER: Final = Path("maskbench")
@@ -98,9 +101,17 @@ def default_vocabulary() -> str:
     return "llama3" if folder and (folder / LLAMA3).is_file() else "tekken"
 
 
+def defaults(preset: str) -> tuple[list[str], str]:
+    """The schemas and the vocabulary for a preset of `registry.PRESETS`: "smoke" needs no data folder, and is small."""
+    return ([f"{SYNTHETIC}0"], DEMO) if preset == "smoke" else (default_schemas(), default_vocabulary())
+
+
 @lru_cache(maxsize=2)
 def open_tokenizer(vocabulary: str) -> Tokenizer:
-    """`tekken`, `llama3` (from the data folder), or what `load_tokenizer` takes as a path or name."""
+    """`tekken`, `llama3` (from the data folder), `demo` (the demo model's, a few thousand ids), or what
+    `load_tokenizer` takes as a path or name."""
+    if vocabulary == DEMO:
+        return load_tokenizer(str(WEIGHTS_FOLDER))
     if vocabulary != "llama3":
         return load_tokenizer(vocabulary)
     return load_tokenizer(str(resolve(str(LLAMA3))))

@@ -33,16 +33,16 @@ __all__ = ["DEFAULT_ENGINES", "QUICK_CASES", "QUICK_TOKENS", "grid", "grid_of", 
 DEFAULT_ENGINES: Final = ("ours", "xgrammar", "llguidance")
 QUICK_CASES: Final = 20
 QUICK_TOKENS: Final = 200
+EXTENT: Final = {"smoke": (1, 20), "quick": (QUICK_CASES, QUICK_TOKENS), "full": (None, None)}
 CASE: Final = ("file", "index")
 TIMES_SHOWN: Final = ("mask", "mask, seen before", "compile")
 
 
 def grid(preset: str) -> list[Params]:
     """Quick: 20 schemas, 200 tokens of each instance.  Full: everything in the data folder."""
-    names = datasets.default_schemas()
-    if preset == "quick":
-        return grid_of(find_cases(names, QUICK_CASES), max_tokens=QUICK_TOKENS)
-    return grid_of(find_cases(names))
+    names, vocabulary = datasets.defaults(preset)
+    cases, tokens = EXTENT[preset]
+    return grid_of(find_cases(names, cases), vocabulary=vocabulary, max_tokens=tokens)
 
 
 def grid_of(

@@ -32,14 +32,19 @@ __all__ = ["grid", "plot", "resident_bytes", "tables", "trial"]
 SAMPLES: Final = 50
 TOKENS_OF_A_SCHEMA: Final = 40
 WAYS: Final = ("schemas", "steps")
+# By preset: bytes of the pool, schemas, steps.
+EXTENT: Final = {
+    "smoke": (1 << 16, 20, 500),
+    "quick": (1 << 20, 100, 5_000),
+    "full": (1 << 26, 10_000, 1_000_000),
+}
 LONG_TEXT: Final = '["the quick river", {"under": [1, 2.5e3, null]}, true, "near an old harbour"], '
 
 
 def grid(preset: str) -> list[Params]:
     """Quick: 100 schemas, 5,000 steps.  Full: 10,000 schemas, 1,000,000 steps.  The pool is small, so that it fills."""
-    quick = preset == "quick"
-    shared = {"pool_bytes": (1 << 20) if quick else (1 << 26), "vocabulary": datasets.default_vocabulary()}
-    counts = (100, 5_000) if quick else (10_000, 1_000_000)
+    pool_bytes, *counts = EXTENT[preset]
+    shared = {"pool_bytes": pool_bytes, "vocabulary": datasets.defaults(preset)[1]}
     return [{"way": way, "count": count, **shared} for way, count in zip(WAYS, counts, strict=True)]
 
 

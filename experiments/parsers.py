@@ -35,15 +35,20 @@ PARSERS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 FIRST: Final = "earley"
 BUDGETS: Final = {"max_compile_ms": 60_000, "max_fill_ms": 10_000}
-QUICK_CASES: Final = 8
-QUICK_TOKENS: Final = 60
+# By preset: schemas, and tokens of each instance.
+EXTENT: Final[Mapping[str, tuple[int | None, int | None]]] = {
+    "smoke": (1, 10),
+    "quick": (8, 60),
+    "full": (None, None),
+}
 
 
 def grid(preset: str) -> list[Params]:
     """Quick: 8 schemas, 60 tokens of each instance.  Full: everything in the data folder."""
-    quick = preset == "quick"
-    cases = datasets.find_cases(datasets.default_schemas(), QUICK_CASES if quick else None)
-    shared = {"vocabulary": datasets.default_vocabulary(), "max_tokens": QUICK_TOKENS if quick else None}
+    count, tokens = EXTENT[preset]
+    schemas, vocabulary = datasets.defaults(preset)
+    cases = datasets.find_cases(schemas, count)
+    shared = {"vocabulary": vocabulary, "max_tokens": tokens}
     return variants.grid_of("parser", list(PARSERS), [name for name in PARSERS if _is_built(name)], cases, shared)
 
 

@@ -2,7 +2,8 @@
 
 An experiment is a module with
 - a docstring: a first line that says what it is, and the lines `Source:` (table and paper), `Claim:`, `Refuted by:`;
-- `grid(preset) -> list[Params]` for the presets "quick" and "full": the trials, as JSON values by name;
+- `grid(preset) -> list[Params]` for each of `PRESETS`: the trials, as JSON values by name.  "smoke" is seconds, to see
+  that it runs; "quick" is minutes, to see what comes out; "full" is everything;
 - `trial(params) -> dict`: one trial's metrics, JSON values by name; raises `NotRunError` where something is missing;
 - `tables(frame) -> dict[str, DataFrame]`: the result by caption, the paper's table first;
 - `plot(frame) -> plotly.graph_objects.Figure`.
@@ -27,9 +28,10 @@ from experiments.trial import Params
 
 __all__ = ["CATALOGUE", "PRESETS", "Experiment", "ExperimentModule", "find_experiment", "list_experiments"]
 
-PRESETS: Final = ("quick", "full")
+PRESETS: Final = ("smoke", "quick", "full")
 CATALOGUE: Final[Mapping[str, str]] = {
     "ablation": "experiments.ablation",
+    "generation": "experiments.generation",
     "masks": "experiments.masks",
     "memory": "experiments.memory",
     "parsers": "experiments.parsers",

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from experiments.ledger import Ledger
 
-__all__ = ["RESULTS_FILE", "print_tables", "provenance", "reasons", "to_markdown", "write_section"]
+__all__ = ["RESULTS_FILE", "print_tables", "provenance", "reasons", "show", "to_markdown", "write_section"]
 
 RESULTS_FILE: Final = Path(__file__).resolve().parent / "RESULTS.md"
 HEADING: Final = (

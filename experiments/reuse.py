@@ -35,6 +35,7 @@ __all__ = ["grid", "plot", "requests_of", "structures", "tables", "trial"]
 
 POOL: Final = 100
 SIZES: Final = (5, 20, 50)
+REQUESTS: Final = {"smoke": 3, "quick": 10, "full": 100}
 SETTINGS: Final = ("static", "dynamic")
 FORMS: Final = ("tag", "schema")
 IDENTITY_KEY: Final = bytes(16)  # any will do: identities are compared within a trial only
@@ -42,15 +43,15 @@ KINDS: Final = ("grammars", "rules", "states")
 
 
 def grid(preset: str) -> list[Params]:
-    """Quick: 10 requests with 5 tools.  Full: 100 requests with 5, 20 and 50 tools, three seeds."""
-    quick = preset == "quick"
-    shared = {"requests": 10 if quick else 100, "vocabulary": datasets.default_vocabulary()}
+    """Quick: 10 requests with 5 and with 20 tools.  Full: 100 requests with 5, 20 and 50 tools, three seeds."""
+    sizes, seeds = {"smoke": (SIZES[:1], 1), "quick": (SIZES[:2], 1), "full": (SIZES, 3)}[preset]
+    shared = {"requests": REQUESTS[preset], "vocabulary": datasets.defaults(preset)[1]}
     return [
         {"form": form, "setting": setting, "tools": size, "seed": seed, **shared}
         for form in FORMS
-        for size in (SIZES[:1] if quick else SIZES)
+        for size in sizes
         for setting in SETTINGS
-        for seed in range(1 if quick else 3)
+        for seed in range(seeds)
     ]
 
 
@@ -156,10 +157,10 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def plot(frame: pd.DataFrame) -> go.Figure:
-    """Reuse rates by number of tools."""
+    """Reuse rates by number of tools: a colour for each kind, dashes for drawn tools, crosses for schemas."""
     figure = go.Figure()
     done = frame[frame["status"] == "ok"]
-    for kind in KINDS:
+    for kind, colour in zip(KINDS, ("#b5402f", "#2f6db5", "#2f8f5b"), strict=True):
         for (form, setting), group in done.groupby(["form", "setting"], sort=False):
             sums = group.groupby("tools")[[kind, f"reused {kind}"]].sum()
             figure.add_scatter(
@@ -167,6 +168,8 @@ def plot(frame: pd.DataFrame) -> go.Figure:
                 y=100 * sums[f"reused {kind}"] / sums[kind],
                 name=f"{kind}, {setting}, {form}",
                 mode="lines+markers",
+                line={"color": colour, "dash": "solid" if setting == "static" else "dash"},
+                marker={"symbol": "circle" if form == "tag" else "x", "size": 9},
             )
     figure.update_xaxes(title="tools in a request")
     figure.update_yaxes(title="seen before, %", range=[0, 100])

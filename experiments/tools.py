@@ -38,7 +38,8 @@ METRICS: Final = ("compile", "time to first mask", "mask", "accept")
 
 def grid(preset: str) -> list[Params]:
     """Quick: one set of 5 and one of 20 tools.  Full: five sets of each size up to 500."""
-    return grid_of(QUICK_SIZES, sets=1) if preset == "quick" else grid_of(SIZES, sets=SETS)
+    sizes, sets = {"smoke": (QUICK_SIZES[:1], 1), "quick": (QUICK_SIZES, 1), "full": (SIZES, SETS)}[preset]
+    return grid_of(sizes, sets=sets, vocabulary=datasets.defaults(preset)[1])
 
 
 def grid_of(

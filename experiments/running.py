@@ -1,0 +1,88 @@
+"""Experiments in the cells of a notebook, or of any Python: `run("ablation")`, then its tables and its figure.
+
+The command line (`workbench/cli/experiment.py`) does the same for a terminal.  Read on: `registry.py`, `sweep.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import pandas as pd
+
+from experiments.ledger import Ledger
+from experiments.registry import PRESETS, Experiment, find_experiment
+from experiments.report import provenance, reasons
+from experiments.sweep import run_sweep
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from experiments.trial import Params
+
+__all__ = ["PRESET", "Result", "run"]
+
+PRESET: Final = "MASKSCOPE_PRESET"
+"""The environment variable that names the preset of runs that name none; without it they are "quick"."""
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """What came of an experiment: one row a trial in `frame`, and where the rows come from in `origin` (Markdown)."""
+
+    experiment: Experiment
+    frame: pd.DataFrame
+    origin: str = field(default="")
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The experiment's tables by caption; a last one says why trials were not run or failed, if any."""
+        ran = bool((self.frame["status"] == "ok").any())
+        found = dict(self.experiment.module.tables(self.frame)) if ran else {}
+        trouble = reasons(self.frame)
+        return found | ({"Not run, or failed": trouble} if len(trouble) else {})
+
+    def table(self, number: int = 0) -> pd.DataFrame:
+        """One of `tables()`, by its place."""
+        return list(self.tables().values())[number]
+
+    def plot(self) -> go.Figure:
+        """The experiment's figure, with its name and the number of trials over it."""
+        figure = self.experiment.module.plot(self.frame)
+        done = int((self.frame["status"] == "ok").sum())
+        figure.update_layout(title={"text": f"{self.experiment.title} (n = {done} trials)", "font": {"size": 14}})
+        return figure
+
+    def __repr__(self) -> str:
+        counts = self.frame["status"].value_counts()
+        shown = ", ".join(f"{number} {status}" for status, number in counts.items())
+        return f"<Result of {self.experiment.name}: {shown}>"
+
+
+def run(
+    name: str,
+    preset: str | None = None,
+    *,
+    ledger: Ledger | None = None,
+    executor: Executor | None = None,
+    grid: Sequence[Params] | None = None,
+) -> Result:
+    """Run what the ledger does not hold yet of the experiment `name`, and return all of it.
+
+    preset: one of `registry.PRESETS`; None takes that of the environment (`MASKSCOPE_PRESET`), else "quick".
+    ledger: None keeps nothing beyond the result.  executor: None runs in this process.  grid: instead of a preset's.
+    `KeyError` names the known experiments, `ValueError` the presets.
+    """
+    experiment = find_experiment(name)
+    if grid is None:
+        chosen = preset or os.environ.get(PRESET) or "quick"
+        if chosen not in PRESETS:
+            raise ValueError(f"no preset {chosen!r}; known: {', '.join(PRESETS)}")
+        grid = experiment.module.grid(chosen)
+    if ledger is None:
+        with Ledger(":memory:") as passing:
+            return run(name, preset, ledger=passing, executor=executor, grid=grid)
+    frame = run_sweep(experiment.module.trial, grid, ledger=ledger, sweep=name, executor=executor)
+    return Result(experiment, frame, provenance(frame, ledger, f"experiments.running.run({name!r})"))

@@ -1,0 +1,77 @@
+"""Experiments from a notebook: `running.run`, the presets, and the ablation with a model in the loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from experiments import ablation, generation
+from experiments.ledger import Ledger
+from experiments.registry import CATALOGUE, find_experiment
+from experiments.running import PRESET, run
+from experiments.sweep import run_sweep
+
+
+def test_smoke_is_small_and_needs_no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever data folder there is: synthetic schemas and the demo model's vocabulary."""
+    for name in CATALOGUE:
+        module: Any = find_experiment(name).module
+        smoke, full = module.grid("smoke"), module.grid("full")
+        assert len(smoke) <= len(full)
+        assert {params.get("vocabulary", "demo") for params in smoke} == {"demo"}
+        assert {params.get("file", "")[:10] for params in smoke} <= {"", "synthetic:"}
+        with pytest.raises(KeyError):
+            module.grid("quck")
+
+
+def test_run_takes_its_preset_from_the_environment(monkeypatch: pytest.MonkeyPatch, ledger: Ledger) -> None:
+    monkeypatch.setenv(PRESET, "smoke")
+    result = run("reuse", ledger=ledger)
+    assert len(result.frame) == len(find_experiment("reuse").module.grid("smoke"))
+    assert set(result.frame["status"]) == {"ok"}
+    assert result.table() is not None
+    assert "n = 4 trials" in result.plot().layout.title.text
+    assert "Machine:" in result.origin
+    seconds = result.frame["seconds"].tolist()
+    assert run("reuse", ledger=ledger).frame["seconds"].tolist() == seconds  # nothing was measured again
+    assert repr(result) == "<Result of reuse: 4 ok>"
+    monkeypatch.setenv(PRESET, "enormous")
+    with pytest.raises(ValueError, match="known: smoke, quick, full"):
+        run("reuse")
+    with pytest.raises(KeyError, match="known: ablation"):
+        run("nonesuch")
+
+
+def test_a_run_without_a_ledger_leaves_no_file(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    grid = find_experiment("parsers").module.grid("smoke")
+    result = run("parsers", grid=[params for params in grid if params["parser"] in ("earley", "naive")])
+    assert set(result.frame["status"]) == {"ok"}
+    assert list(result.tables()) == ["Earley beside each other parser, us", "Verdicts"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_not_run_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    step = ablation.Step("+ magic", {"magic": False}, {"magic": True})
+    monkeypatch.setattr(ablation, "STEPS", (*ablation.STEPS, step))
+    params = {"step": "+ magic", "file": "", "index": 0, "vocabulary": "demo", "max_tokens": 10}
+    tables = run("ablation", grid=[params]).tables()
+    assert list(tables) == ["Not run, or failed"]
+    assert "Options.magic" in tables["Not run, or failed"]["reason"][0]
+
+
+def test_generation_writes_the_same_at_every_step(ledger: Ledger) -> None:
+    pytest.importorskip("torch")
+    grid = [params for params in generation.grid("smoke") if params["step"] in ("baseline", "+ interned sets")]
+    frame = run_sweep(generation.trial, grid, ledger=ledger, sweep="generation")
+    assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
+    assert frame["options"][0]["memoize_sets"] is False
+    assert frame["options"][1]["memoize_sets"] is True
+    assert frame["texts"].nunique() == 1
+    assert frame["correct"].tolist() == frame["prompts"].tolist()
+    assert all(len(row["mask_ns"]) == len(row["mask_ns again"]) == row["tokens"] for _, row in frame.iterrows())
+    (table,) = generation.tables(frame).values()
+    assert table["texts"].tolist() == ["as at first"] * 2
+    assert all(0 < share < 100 for share in table["masks, % of the time"])
+    assert [bar.name for bar in generation.plot(frame).data] == ["model", "mask", "drawing and recording"]
