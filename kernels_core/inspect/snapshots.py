@@ -303,7 +303,9 @@ class CacheStats(_Table):
 
     `sets`, `frames`, `masks`: interned objects alive.  `step_hits` / `step_misses`: byte transitions found / made.
     `mask_hits` / `mask_misses`: masks found by pointer / computed.  `token_set_hits` / `token_set_misses`:
-    accepted-rejected-uncertain entries found in this grammar / computed; `pool_hits`: found in the cross-grammar cache.
+    accepted-rejected-uncertain entries found in this grammar / computed.  Found in the cross-grammar cache:
+    `pool_hits` as they were wanted (perfect), `partial_hits` for an equal state with another lookahead, which are
+    filtered again.
     `lookahead_dropped`: uncertain tokens' rests that no caller can take, dropped by the lookahead filter.
     `*_bytes` are bytes held.
     """
@@ -325,6 +327,7 @@ class CacheStats(_Table):
     mask_bytes: int
     token_set_bytes: int
     lookahead_dropped: int = 0
+    partial_hits: int = 0
 
     def rows(self) -> list[dict[str, Any]]:
         return [{"counter": name, "value": value} for name, value in asdict(self).items()]

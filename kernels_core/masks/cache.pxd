@@ -7,7 +7,7 @@ from libcpp.vector cimport vector
 from kernels_core.automata.identity cimport Identities
 from kernels_core.earley.machine cimport Arena, Machine, SetRec
 from kernels_core.masks.lookahead cimport Lookahead
-from kernels_core.masks.pool cimport TokenSetPool
+from kernels_core.masks.pool cimport PoolKey, TokenSetPool
 from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport TokenTrie
 
@@ -33,18 +33,20 @@ cdef class MaskCache:
     cdef bint in_base                      # a base is being computed
     cdef Identities identities
     cdef unordered_map[uint64_t, shared_ptr[TokenSet]] states    # (state, clipped counter) -> verdicts
-    cdef vector[unordered_map[size_t, shared_ptr[TokenSet]]] settled   # by rule: token set -> after the lookahead
+    cdef unordered_map[uint64_t, shared_ptr[TokenSet]] settled   # the same after the lookahead
     cdef Arena arena
     cdef vector[MaskRec*] table, masks
     cdef vector[uint32_t] scratch
     cdef vector[void*] stack
-    cdef int64_t mask_misses, mask_hits, state_misses, state_hits, pool_hits, sets_with_mask
+    cdef int64_t mask_misses, mask_hits, state_misses, state_hits, pool_hits, partial_hits, sets_with_mask
 
     cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil
     cdef int64_t _estimate(self, int32_t state) noexcept nogil
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil
     cdef MaskRec* compute(self, SetRec* record) except NULL nogil
-    cdef int token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil
+    cdef uint64_t _pool_key(self, int32_t state, int32_t counter, PoolKey& key) noexcept nogil
+    cdef int token_set(self, int32_t state, int32_t counter, bint to_filter,
+                       shared_ptr[TokenSet]& result) except -1 nogil
     cdef int settled_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _compute_token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil
     cdef int32_t _usual_target(self, int32_t state, int32_t* live) noexcept nogil

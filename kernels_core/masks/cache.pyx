@@ -48,7 +48,6 @@ cdef class MaskCache:
         self.trie = trie
         self.memoize = memoize
         self.lookahead = lookahead
-        self.settled.resize(machine.tables.rule_count)
         self.machine = machine
         self.pool = pool
         self.differential = differential
@@ -135,14 +134,12 @@ cdef class MaskCache:
                     token = self.machine.tables.token_ids[chosen][i]
                     self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
 
-    cdef int token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
-        """The verdicts at `state`; with the machine's lock held.  A counter counts up to the longest token only."""
+    cdef uint64_t _pool_key(self, int32_t state, int32_t counter, PoolKey& key) noexcept nogil:
+        """Fills the laps of `key`, and returns a key within this grammar.  Laps count up to the longest token only."""
         cdef int32_t rule = self.machine.tables.rule_of[state]
         cdef int32_t horizon = self.trie.max_depth + 1
-        cdef PoolKey key
-        cdef uint64_t local
-        cdef int64_t started
         key.to_minimum, key.to_maximum = 0, horizon
+        key.lookahead.high = key.lookahead.low = 0
         if self.machine.tables.flags[state] & COUNTED:
             if counter < 0:
                 key.to_minimum = key.to_maximum = counter
@@ -150,16 +147,26 @@ cdef class MaskCache:
                 key.to_minimum = min(max(self.machine.tables.lap_min[rule] - counter, 0), horizon)
                 if self.machine.tables.lap_max[rule] >= 0:
                     key.to_maximum = min(self.machine.tables.lap_max[rule] - counter, horizon)
-        local = (<uint64_t>state << 36) ^ (<uint64_t>(key.to_minimum + 2) << 18) ^ <uint64_t>(key.to_maximum + 2)
+        return (<uint64_t>state << 36) ^ (<uint64_t>(key.to_minimum + 2) << 18) ^ <uint64_t>(key.to_maximum + 2)
+
+    cdef int token_set(self, int32_t state, int32_t counter, bint to_filter,
+                       shared_ptr[TokenSet]& result) except -1 nogil:
+        """The verdicts at `state`; with the machine's lock held.  `to_filter`: what is found is only half of it."""
+        cdef PoolKey key
+        cdef uint64_t local = self._pool_key(state, counter, key)
+        cdef int64_t started
         if self.states.count(local):
             self.state_hits += 1
             result = self.states[local]
             return 0
         if self.pool is not None:
             key.state = self.identities.identity(state)
-            result = self.pool.find(key)
+            result = self.pool.find(key, to_filter)
             if result.get() != NULL:
-                self.pool_hits += 1
+                if to_filter:
+                    self.partial_hits += 1
+                else:
+                    self.pool_hits += 1
                 self.states[local] = result
                 return 0
         started = ms_clock()
@@ -173,18 +180,30 @@ cdef class MaskCache:
 
     cdef int settled_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
         """`token_set` without the uncertain tokens that no caller of the state's rule can take, if `lookahead`."""
-        cdef int32_t rule
-        cdef size_t whole
+        cdef PoolKey key
+        cdef uint64_t local
+        cdef int32_t rule = self.machine.tables.rule_of[state]
         cdef shared_ptr[TokenSet] tokens
-        self.token_set(state, counter, result)
-        if self.lookahead is not None:
-            rule = self.machine.tables.rule_of[state]
-            whole = <size_t>result.get()          # may be shared by rules of one shape that others call
-            if not self.settled[rule].count(whole):
-                tokens = result
-                self.lookahead.filter(tokens, rule, self.stack, result)
-                self.settled[rule][whole] = result
-            result = self.settled[rule][whole]
+        if self.lookahead is None:
+            return self.token_set(state, counter, False, result)
+        local = self._pool_key(state, counter, key)
+        if self.settled.count(local):
+            self.state_hits += 1
+            result = self.settled[local]
+            return 0
+        if self.pool is not None:
+            key.state = self.identities.identity(state)
+            key.lookahead = self.lookahead.identity(rule, self.identities, self.pool.key)
+            result = self.pool.find(key, False)
+            if result.get() != NULL:
+                self.pool_hits += 1
+                self.settled[local] = result
+                return 0
+        self.token_set(state, counter, True, tokens)
+        self.lookahead.filter(tokens, rule, self.stack, result)
+        self.settled[local] = result
+        if self.pool is not None:
+            self.pool.keep(key, result)
         return 0
 
     cdef int _compute_token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
@@ -204,7 +223,7 @@ cdef class MaskCache:
             if other >= 0:
                 self.in_base = True
                 try:
-                    self.token_set(other, other_counter, base)
+                    self.token_set(other, other_counter, False, base)
                 finally:
                     self.in_base = False
                 return compute_token_set(self.trie, self.machine, state, counter, base,
@@ -405,6 +424,9 @@ cdef class MaskCache:
         cdef pair[uint64_t, shared_ptr[TokenSet]] entry
         for entry in self.states:
             nbytes += token_set_bytes(entry.second.get())
+        for entry in self.settled:
+            if not self.states.count(entry.first) or self.states[entry.first].get() != entry.second.get():
+                nbytes += token_set_bytes(entry.second.get())
         return {
             "masks": self.sets_with_mask,
             "distinct_masks": self.masks.size(),
@@ -414,6 +436,7 @@ cdef class MaskCache:
             "token_set_hits": self.state_hits,
             "token_set_misses": self.state_misses,
             "pool_hits": self.pool_hits,
+            "partial_hits": self.partial_hits,
             "lookahead_dropped": 0 if self.lookahead is None else self.lookahead.dropped,
             "mask_bytes": self.arena.held,
             "token_set_bytes": nbytes,

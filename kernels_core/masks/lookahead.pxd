@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, int64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
+from kernels_core.automata.identity cimport Identities, Identity
 from kernels_core.earley.machine cimport Machine, SetRec
 from kernels_core.masks.token_sets cimport TokenSet
 
@@ -11,7 +12,9 @@ cdef class Lookahead:
     cdef vector[vector[int32_t]] targets     # by rule: states in which its callers may go on
     cdef vector[SetRec*] follow              # by rule: their closure, NULL until asked for
     cdef readonly int64_t dropped
+    cdef vector[Identity] identities         # by rule: of what follows, 0 until asked for
 
     cdef int filter(self, shared_ptr[TokenSet]& tokens, int32_t rule, vector[void*]& stack,
                     shared_ptr[TokenSet]& result) except -1 nogil
+    cdef Identity identity(self, int32_t rule, Identities states, bytes key) except * nogil
     cdef SetRec* _after(self, int32_t rule) except NULL nogil

@@ -6,6 +6,8 @@ can go on with is known from the grammar alone, as far as their own rules reach:
 dropped once and for all, instead of at every step.  A rest that leaves a caller's rule too stays uncertain.
 """
 
+import hashlib
+
 from libcpp.memory cimport shared_ptr
 
 from kernels_core.automata.tables cimport ACCEPTING, COUNTED
@@ -22,6 +24,7 @@ cdef class Lookahead:
         self.machine = machine
         self.targets.resize(machine.tables.rule_count)
         self.follow.assign(machine.tables.rule_count, NULL)
+        self.identities.resize(machine.tables.rule_count)
         found = [set() for _ in range(machine.tables.rule_count)]
         for state in range(machine.tables.state_count):
             for k in range(machine.tables.call_first[state], machine.tables.call_first[state + 1]):
@@ -53,6 +56,24 @@ cdef class Lookahead:
                          FREE if self.machine.tables.flags[state] & COUNTED else 0)
             self.follow[rule] = self.machine.close()
         return self.follow[rule]
+
+    cdef Identity identity(self, int32_t rule, Identities states, bytes key) except * nogil:
+        """The identity of what may follow `rule`: equal across grammars where the states in `targets` are equal."""
+        cdef size_t i
+        cdef int32_t state
+        cdef Identity found
+        if self.identities[rule].low == 0:
+            with gil:
+                parts = set()
+                for i in range(self.targets[rule].size()):
+                    state = self.targets[rule][i]
+                    found = states.identity(state)
+                    counted = b"+" if self.machine.tables.flags[state] & COUNTED else b"-"
+                    parts.add(found.high.to_bytes(8, "little") + found.low.to_bytes(8, "little") + counted)
+                digest = hashlib.blake2b(b"".join(sorted(parts)), key=key, digest_size=16).digest()
+                self.identities[rule].high = int.from_bytes(digest[:8], "little")
+                self.identities[rule].low = int.from_bytes(digest[8:], "little") | 1        # 0 is no lookahead
+        return self.identities[rule]
 
     cdef int filter(self, shared_ptr[TokenSet]& tokens, int32_t rule, vector[void*]& stack,
                     shared_ptr[TokenSet]& result) except -1 nogil:

@@ -11,6 +11,7 @@ from kernels_core.masks.trie cimport TokenTrie
 
 cdef struct PoolKey:
     Identity state
+    Identity lookahead      # what may follow the state's rule (`lookahead.Lookahead.identity`); 0: not looked at
     int32_t to_minimum      # laps that are still missing, clipped
     int32_t to_maximum      # laps that are still allowed, clipped; FREE and LOCKED for counters that do not count
 
@@ -29,8 +30,8 @@ cdef class TokenSetPool:
     cdef unordered_map[string, PoolEntry] entries
     cdef uint64_t clock
     cdef size_t held
-    cdef int64_t hits_, misses_, evictions_
+    cdef int64_t hits_, partial_hits_, misses_, evictions_
 
-    cdef shared_ptr[TokenSet] find(self, const PoolKey& key) noexcept nogil
+    cdef shared_ptr[TokenSet] find(self, const PoolKey& key, bint partial) noexcept nogil
     cdef void keep(self, const PoolKey& key, const shared_ptr[TokenSet]& tokens) noexcept nogil
     cdef void _evict(self) noexcept nogil

@@ -2,8 +2,10 @@
 """The cross-grammar cache (XGrammar-2, section 3.3): token sets shared by all grammars on one vocabulary.
 
 An entry is keyed by the structural identity of the automaton state, so whatever grammar a JSON string comes from, its
-verdicts are computed once.  Entries are dropped least recently used first when their bytes pass the budget; machines
-that hold one go on using it.
+verdicts are computed once.  With lookahead an entry may also be keyed by what can follow the state's rule: it is then
+filtered already, a *perfect hit*.  Where only the state is equal, its verdicts are filtered again, a *partial hit*.
+
+Entries are dropped least recently used first when their bytes pass the budget; machines that hold one go on using it.
 """
 
 import os
@@ -34,8 +36,8 @@ cdef class TokenSetPool:
         self.max_bytes = max_bytes
         self.key = os.urandom(16)
 
-    cdef shared_ptr[TokenSet] find(self, const PoolKey& key) noexcept nogil:
-        """The entry, or an empty pointer."""
+    cdef shared_ptr[TokenSet] find(self, const PoolKey& key, bint partial) noexcept nogil:
+        """The entry, or an empty pointer; `partial`: it will be filtered for a lookahead that was not found itself."""
         cdef shared_ptr[TokenSet] found
         cdef string name = _spelt(key)
         self.lock.lock()
@@ -43,8 +45,11 @@ cdef class TokenSetPool:
         if self.entries.count(name):
             self.entries[name].used = self.clock
             found = self.entries[name].tokens
-            self.hits_ += 1
-        else:
+            if partial:
+                self.partial_hits_ += 1
+            else:
+                self.hits_ += 1
+        elif key.lookahead.low == 0:            # else the state alone is asked for next
             self.misses_ += 1
         self.lock.unlock()
         return found
@@ -58,7 +63,9 @@ cdef class TokenSetPool:
             self.clock += 1
             entry.tokens = tokens
             entry.used = self.clock
-            entry.nbytes = token_set_bytes(tokens.get()) + sizeof(PoolEntry) + 2 * sizeof(PoolKey)
+            entry.nbytes = sizeof(PoolEntry) + 2 * sizeof(PoolKey)
+            if not (key.lookahead.low and tokens.get().ids.empty() and tokens.get().base.get() == NULL):
+                entry.nbytes += token_set_bytes(tokens.get())       # else it is the entry of the state alone
             self.held += entry.nbytes
             self.entries[name] = entry
             if self.held > self.max_bytes:
@@ -95,7 +102,13 @@ cdef class TokenSetPool:
 
     @property
     def hits(self):
+        """Perfect hits: found as it was wanted."""
         return self.hits_
+
+    @property
+    def partial_hits(self):
+        """Token sets found for the state, but not yet filtered for the lookahead."""
+        return self.partial_hits_
 
     @property
     def misses(self):
@@ -110,4 +123,4 @@ cdef class TokenSetPool:
 
     def __repr__(self):
         return (f"<TokenSetPool: {len(self):,} token sets, {self.held / 1e6:.1f} of {self.max_bytes / 1e6:.0f} MB, "
-                f"{self.hits_:,} hits, {self.misses_:,} misses>")
+                f"{self.hits_:,} hits, {self.partial_hits_:,} partial, {self.misses_:,} misses>")

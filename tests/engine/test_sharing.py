@@ -18,6 +18,8 @@ POOLS = {
     "default": Options(differential_from=0),
     "a pool that keeps next to nothing": Options(differential_from=0, pool_bytes=1),
     "a small pool": Options(inline_limit=0, differential_from=0, pool_bytes=2000),
+    "lookahead in a pool": Options(lookahead=True, inline_limit=0, differential_from=0),
+    "lookahead in a small pool": Options(lookahead=True, inline_limit=0, differential_from=0, pool_bytes=3000),
     "no pool": Options(cross_grammar_cache=False),
 }
 
@@ -93,6 +95,40 @@ def test_matchers_in_many_threads(options: Options) -> None:
         together = list(threads.map(lambda seed: walk(seed, GrammarMatcher(shared)), range(64)))
     alone = [walk(seed, GrammarMatcher(compiled(grammar, vocab, options))) for seed in range(64)]
     assert together == alone
+
+
+def test_perfect_and_partial_hits() -> None:
+    """With lookahead, what may follow a rule is part of its token sets' identity."""
+
+    def counts(source: str, text: str) -> tuple[int, int, int]:
+        grammar = compiler.compile_grammar(source)
+        matcher = GrammarMatcher(grammar)
+        assert matcher.accept_string(text)
+        assert mask(matcher) == Oracle(grammar.grammar.ir, vocab).mask(text.encode())
+        stats = grammar.cache_stats()
+        return stats.pool_hits, stats.partial_hits, stats.token_set_misses
+
+    vocab = [word.encode() for word in [*WORDS, "a]", "a;", "a]x", "a;]"]]
+    options = Options(lookahead=True, inline_limit=0)
+    compiler = GrammarCompiler(tokenizer(vocab), options=options)
+    name = "name ::= [a-c]+"
+    assert counts(f'root ::= "[" name "]"\n{name}', "[a") == (0, 0, 2)  # inside the name, and after it
+    assert counts(f'root ::= "+" name "]"\n{name}', "+a") == (2, 0, 0)  # the same rule, and the same after it
+    assert counts(f'root ::= "[" name ";"\n{name}', "[a") == (0, 1, 1)  # the same rule, something else after it
+    assert counts(f'root ::= "-" name ";"\n{name}', "-a") == (2, 0, 0)
+    assert counts(f'root ::= "-" (name ";" | name "]")\n{name}', "-a") == (0, 1, 1)
+    pool = compiler.pool
+    assert pool is not None
+    assert (pool.hits, pool.partial_hits, pool.misses) == (4, 2, 4)
+    held = pool.nbytes
+    plain = GrammarCompiler(tokenizer(vocab), options=Options(inline_limit=0))
+    plain_grammar = plain.compile_grammar(f'root ::= "[" name "]"\n{name}')
+    matcher = GrammarMatcher(plain_grammar)
+    assert matcher.accept_string("[a")
+    mask(matcher)
+    assert plain.pool is not None
+    assert 0 < plain.pool.nbytes < held
+    assert plain_grammar.cache_stats().partial_hits == 0
 
 
 @pytest.mark.parametrize("name", ["text", "stop"])
