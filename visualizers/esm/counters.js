@@ -44,7 +44,7 @@ function render({ model, el }) {
       card("Interned", line("states", "automaton states"), line("sets", "Earley sets"), line("frames", "frames"),
         line("masks", "masks"), line("distinct_masks", "distinct masks"), line("token_sets", "token sets")),
       card("Memoised", rate("step", "steps"), rate("mask", "masks"), rate("token_set", "token sets"),
-        line("pool_hits", "from other grammars")),
+        line("pool_hits", "from other grammars"), line("partial_hits", "… to be filtered")),
       card("Memory", line("arena_bytes", "arenas", bytes), line("mask_bytes", "masks", bytes), line("token_set_bytes", "token sets", bytes)));
     // Counters that have no place of their own yet are shown all the same.
     const rest = Object.keys(model.get("stats") || {}).filter((name) => !known.has(name));
