@@ -5,8 +5,10 @@ accepted: text as `json.dumps` writes it, end of text checked.  So a valid insta
 ordered it, and an invalid one must be refused in every order.
 
 How an order is found: first the instance's own, then names in the order in which the schema lists them, then a search
-that takes one member after the other and gives it back where that leads nowhere.  Parser states are interned, so what
-has failed once behind a state is not tried again there; `steps` bounds the rest.
+that takes one member after the other and gives it back where that leads nowhere.  It goes three times: likely orders;
+only members after which all others that could have come here can still come (a name that is passed over is lost);
+every order.  Parser states are interned, so what has failed once behind a state is not tried again there; `steps`
+bounds each time.
 
 Read on: `json_suite.py` (the official test suite), `judge_schemas.py` (schemas with instances), `kernels_core.matcher`.
 """
@@ -24,9 +26,12 @@ __all__ = ["Judge", "byte_vocabulary"]
 
 # Orders of blocks of names that are tried before every order is.
 _MAX_ORDERS = 6
+# Which orders are searched.
+_LIKELY, _CAREFUL, _ALL = range(3)
 
 # What is still to come behind a value: (id of the list or object around it, what is left of it, what follows that).
-# Of a list the position is left; of an object (number of the order, position), or the set of names.
+# Of a list the position is left; of an object (number of the order, position), or the names and those among them that
+# must be possible.
 _Rest = tuple[int, Any, Any] | None
 
 
@@ -47,7 +52,7 @@ class Judge:
         self._matcher = GrammarMatcher(compiled)
         self._steps = steps
         self._left = 0
-        self._free = False
+        self._mode = _LIKELY
         self._inside: dict[int, Any] = {}
         self._failed: set[tuple[int, _Rest]] = set()
         self._rank: dict[str, int] = {}
@@ -81,17 +86,16 @@ class Judge:
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(200_000)
         try:
-            return self._search(instance, free=False) or self._search(instance, free=True)
+            return any(self._search(instance, mode) for mode in (_LIKELY, _CAREFUL, _ALL))
         finally:
             sys.setrecursionlimit(limit)
 
-    def _search(self, instance: Any, *, free: bool) -> bool:
-        """Try likely orders of each object, or (`free`) all of them."""
+    def _search(self, instance: Any, mode: int) -> bool:
         self._matcher.reset()
-        self._left, self._free = self._steps, free
+        self._left, self._mode = self._steps, mode
         self._inside, self._failed = {}, set()
         found = self._value(instance, None)
-        self.cut_short += free and not found and self._left <= 0
+        self.cut_short += mode == _ALL and not found and self._left < 0
         return found
 
     # -- likely orders --------------------------------------------------------------------------------------------
@@ -148,8 +152,8 @@ class Judge:
     def _value(self, value: Any, rest: _Rest) -> bool:
         if isinstance(value, dict) and value:
             self._inside[id(value)] = value
-            if self._free:
-                return self._take("{", (id(value), frozenset(value), rest))
+            if self._mode != _LIKELY:
+                return self._take("{", (id(value), (frozenset(value), frozenset()), rest))
             for order in range(len(self._likely_orders(frozenset(value)))):
                 if self._take("{", (id(value), (order, 0), rest)):
                     return True
@@ -161,7 +165,7 @@ class Judge:
 
     def _resume(self, rest: _Rest) -> bool:
         if rest is None:
-            return self._matcher.is_completed()
+            return bool(self._matcher.is_completed())
         key = (self._matcher.set_number, rest)
         if key in self._failed:
             return False
@@ -177,18 +181,34 @@ class Judge:
             if left == len(inside):
                 return self._take("]", outer)
             return self._take_value(", " if left else "", inside[left], (number, left + 1, outer))
-        if isinstance(left, tuple):
+        likely = self._likely_orders(frozenset(inside))
+        if self._mode == _LIKELY:
             order, at = left
-            names = self._likely_orders(frozenset(inside))[order]
-            if at == len(names):
+            if at == len(likely[order]):
                 return self._take("}", outer)
-            return self._member(inside, names[at], at > 0, (number, (order, at + 1), outer))
-        if not left:
+            return self._member(inside, likely[order][at], at > 0, (number, (order, at + 1), outer))
+        names, wanted = left
+        if not names:
             return self._take("}", outer)
-        for name in self._likely_orders(frozenset(inside))[0]:
-            if name in left and self._member(inside, name, len(left) < len(inside), (number, left - {name}, outer)):
+        comma = len(names) < len(inside)
+        possible = [name for name in likely[0] if name in names and self._is_possible(name, comma)]
+        if not wanted.issubset(possible):
+            return False
+        for name in possible:
+            wanted = frozenset(possible) - {name} if self._mode == _CAREFUL else wanted
+            if self._member(inside, name, comma, (number, (names - {name}, wanted), outer)):
                 return True
         return False
 
+    def _is_possible(self, name: str, comma: bool) -> bool:
+        if not self._matcher.accept_string(_key(name, comma)):
+            return False
+        self._matcher.rollback(1)
+        return True
+
     def _member(self, inside: dict[str, Any], name: str, comma: bool, rest: _Rest) -> bool:
-        return self._take_value(f"{', ' if comma else ''}{json.dumps(name)}: ", inside[name], rest)
+        return self._take_value(_key(name, comma), inside[name], rest)
+
+
+def _key(name: str, comma: bool) -> str:
+    return f"{', ' if comma else ''}{json.dumps(name)}: "

@@ -1,0 +1,179 @@
+r"""A second opinion on JSON texts: the `jsonschema` library, taught what it leaves to Python.
+
+The library reads numbers as floats and patterns as Python's `re`.  Here numbers are exact decimals, and patterns are
+rewritten so that `re` reads them as ECMA-262 does (`$` is the end of the text, `\d` an ASCII digit, `.` no line end).
+What it still cannot judge raises `Unjudged`: an object with a repeated name (JSON leaves open which one counts), a
+number whose exact value is astronomically long, a pattern or a reference that the library refuses.
+
+Read on: `json_walks.py` (where the texts come from).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any
+
+import jsonschema
+from jsonschema.exceptions import SchemaError, ValidationError
+
+__all__ = ["Referee", "Unjudged", "python_pattern", "read_text"]
+
+# Digits of an exact value.
+_MAX_DIGITS = 2_000
+_SPACE = r"\t\n\v\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+_CLASSES = {"d": "0-9", "w": "A-Za-z0-9_", "s": _SPACE}
+# Keywords whose values are a map of schemas, and those whose values are no schemas.
+_MAPS = frozenset(
+    ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"),
+)
+_VALUES = frozenset(("enum", "const", "default", "examples", "required", "dependentRequired"))
+
+
+class Unjudged(Exception):
+    """The library cannot say whether a text is valid; the message says why."""
+
+
+class Referee:
+    """Judges texts by one schema.  Raises `Unjudged` where the library takes no such schema."""
+
+    def __init__(self, schema: Any) -> None:
+        exact = json.loads(json.dumps(schema), parse_float=Decimal)
+        chosen = _draft(schema)
+        checker = chosen.TYPE_CHECKER
+        if chosen is not jsonschema.Draft4Validator:
+            checker = checker.redefine("integer", lambda _, value: _is_integer(value))
+        kind = jsonschema.validators.extend(chosen, {"multipleOf": _multiple_of}, type_checker=checker)
+        self._validator = kind(_rewritten(exact), format_checker=chosen.FORMAT_CHECKER)
+
+    def complaint(self, text: str) -> str | None:
+        """None for a valid text, else what is wrong with it."""
+        try:
+            value = read_text(text)
+        except json.JSONDecodeError as error:
+            return f"not JSON: {error}"
+        try:
+            worst = jsonschema.exceptions.best_match(self._validator.iter_errors(value))
+        except Unjudged:
+            raise
+        except Exception as error:  # the library's own troubles: references, patterns, recursion
+            raise Unjudged(f"{type(error).__name__}: {error}") from None
+        return None if worst is None else f"{worst.json_path}: {worst.message}"
+
+
+def read_text(text: str) -> Any:
+    """The value of a JSON text, numbers exactly; `Unjudged` for a repeated name or a number too long to tell."""
+    return json.loads(text, object_pairs_hook=_no_repeats, parse_float=_decimal, parse_int=_integer)
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise Unjudged("a name is repeated")
+    return found
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        value = Decimal(text)
+    except InvalidOperation:  # an exponent beyond the library's own bounds
+        raise Unjudged("a number is too long") from None
+    if not value.is_finite() or abs(value.adjusted()) > _MAX_DIGITS or len(text) > _MAX_DIGITS:
+        raise Unjudged("a number is too long")
+    return value
+
+
+def _integer(text: str) -> int:
+    if len(text) > _MAX_DIGITS:
+        raise Unjudged("a number is too long")
+    return int(text)
+
+
+def _is_integer(value: object) -> bool:
+    if isinstance(value, Decimal):
+        return value == value.to_integral_value()
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _multiple_of(_: Any, step: Any, value: Any, __: Any) -> Iterator[ValidationError]:
+    if isinstance(value, int | Decimal) and not isinstance(value, bool) and Fraction(value) % Fraction(step):
+        yield ValidationError(f"{value} is no multiple of {step}")
+
+
+def _draft(schema: Any) -> Any:
+    """The validator of the draft that a schema names; without a name, of the newest draft that it is valid under."""
+    named = jsonschema.validators.validator_for(schema, default=None)
+    if named is not None:
+        return named
+    for kind in (jsonschema.Draft202012Validator, jsonschema.Draft7Validator, jsonschema.Draft4Validator):
+        try:
+            kind.check_schema(schema)
+        except SchemaError:
+            continue
+        return kind
+    raise Unjudged("the schema is valid under no draft")
+
+
+def _rewritten(schema: Any) -> Any:
+    """A schema with patterns as Python reads them."""
+    if isinstance(schema, list):
+        return [_rewritten(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made: dict[str, Any] = {}
+    for word, value in schema.items():
+        if word == "pattern" and isinstance(value, str):
+            made[word] = python_pattern(value)
+        elif word in _MAPS and isinstance(value, dict):
+            patterns = word == "patternProperties"
+            made[word] = {python_pattern(key) if patterns else key: _rewritten(one) for key, one in value.items()}
+        else:
+            made[word] = value if word in _VALUES else _rewritten(value)
+    return made
+
+
+def python_pattern(pattern: str) -> str:
+    """An ECMA-262 pattern for Python's `re.search`; `Unjudged` where that has no such thing."""
+    made: list[str] = []
+    at, inside = 0, False
+    while at < len(pattern):
+        piece = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
+        at += len(piece)
+        if len(piece) == 2:
+            made.append(_escape(piece[1], inside))
+        elif inside:
+            inside = piece != "]"
+            made.append("\\[" if piece == "[" else piece)
+        elif piece == "[":
+            inside = True
+            made.append(piece)
+        elif piece == "(" and pattern.startswith("?<", at) and pattern[at + 2 : at + 3] not in ("=", "!"):
+            made.append("(?P<")
+            at += 2
+        else:
+            made.append({"$": r"\Z", ".": r"[^\n\r\u2028\u2029]"}.get(piece, piece))
+    found = "".join(made)
+    try:
+        re.compile(found)
+    except (re.error, OverflowError) as error:
+        raise Unjudged(f"Python has no pattern {pattern!r}: {error}") from None
+    return found
+
+
+def _escape(letter: str, inside: bool) -> str:
+    if letter.lower() in _CLASSES:
+        characters = _CLASSES[letter.lower()]
+        if letter.islower():
+            return characters if inside else f"[{characters}]"
+        if inside:
+            # The complement of a class within a class: by its ranges.
+            return {"D": r"\x00-/:-\U0010ffff", "W": r"\x00-/:-@\[-\^`{-\U0010ffff"}.get(letter, r"\S")
+        return f"[^{characters}]"
+    if letter in "bB" and not inside:
+        return {"b": r"(?a:\b)", "B": r"(?a:\B)"}[letter]
+    if letter.isalnum() and letter not in "bBfnrtvxu0123456789":
+        raise Unjudged(f"Python has no escape \\{letter}")
+    return f"\\{letter}"
