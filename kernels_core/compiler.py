@@ -220,9 +220,11 @@ class GrammarCompiler:
                 self._cache[grammar] = found
             return found
 
-    def compile_regex(self, regex: str) -> CompiledGrammar:
-        """Compile a regular expression, matched as a whole."""
-        return self.compile_grammar(Grammar.from_regex(regex))
+    def compile_regex(
+        self, regex: str, *, flags: str = "", match: Literal["full", "search"] = "full"
+    ) -> CompiledGrammar:
+        """Compile a regular expression; arguments and errors are those of `Grammar.from_regex`."""
+        return self.compile_grammar(Grammar.from_regex(regex, flags=flags, match=match))
 
     def compile_structural_tag(self, tag: Any, triggers: Sequence[str] | None = None) -> CompiledGrammar:
         """Compile a structural tag: a dict or JSON text, or a list of older items with their `triggers`."""

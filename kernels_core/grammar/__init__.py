@@ -1,7 +1,7 @@
 """What may be said: every input language becomes one `Grammar`, whose rules are the plain data of `ir.py`.
 
 In reading order: `ir` (the nodes), `charset` and `nodes` (their normal form), `ebnf` with `lexer`, `escapes`, `macros`,
-`substring` and `names`, `regex` with `regex_classes`, `analysis`, `printer`, `rulebook`, `grammar`; then the packages
+`substring` and `names`, `regex`, `analysis`, `printer`, `rulebook`, `grammar`; then the packages
 `regular`, `json_schema`, `structural_tag` and `templates`.
 """
 

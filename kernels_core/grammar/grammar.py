@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from ..errors import GrammarError, InvalidStructuralTagError, SchemaProblem
+from ..errors import GrammarError, InvalidStructuralTagError, SchemaProblem, UnsupportedFeatureError
 from . import analysis, nodes
 from .ebnf import parse_ebnf
 from .ir import GrammarIR, Node, Rule, RuleRef
@@ -17,6 +17,11 @@ from .json_text import JSON_TEXT
 from .names import fresh
 from .printer import print_grammar
 from .regex import parse_regex
+from .regular import languages
+from .regular.from_rules import grammar_language
+from .regular.languages import Language
+from .regular.to_rules import language_node
+from .rulebook import RuleBook
 
 if TYPE_CHECKING:
     from .json_schema import SchemaOptions
@@ -61,13 +66,18 @@ class Grammar:
         return cls._made(parse_ebnf(ebnf_string, root_rule_name), "EBNF", (_from_ebnf, (ebnf_string, root_rule_name)))
 
     @classmethod
-    def from_regex(cls, regex_string: str, *, flags: str = "") -> Grammar:
-        """A grammar of all texts that `regex_string` matches as a whole (the dialect: `kernels_core.grammar.regex`).
+    def from_regex(cls, regex_string: str, *, flags: str = "", match: Literal["full", "search"] = "full") -> Grammar:
+        """A grammar of all texts that `regex_string` matches as a whole, or with `match="search"` somewhere.
 
-        `flags` holds any of `i` (ignore case), `s` (`.` takes line ends too), `u` (strict escapes).
+        The dialect is that of `kernels_core.grammar.regular.reader`.  `flags` holds any of `i` (ignore case), `m` (`^`
+        and `$` at line ends), `s` (`.` takes line ends too), `u` (strict escapes).
+
+        `GrammarSyntaxError` and `UnsupportedFeatureError` say at which character; the latter also where assertions
+        would need too large an automaton.
         """
         _require_text(regex_string, "from_regex")
-        return cls._made(parse_regex(regex_string, flags), "regex", (_from_regex, (regex_string, flags)))
+        ir = parse_regex(regex_string, flags, match=match)
+        return cls._made(ir, "regex", (_from_regex, (regex_string, flags, match)))
 
     @classmethod
     def builtin_json_grammar(cls) -> Grammar:
@@ -154,6 +164,29 @@ class Grammar:
         """Texts of any of the grammars."""
         return _combined(grammars, "union", nodes.choice)
 
+    @staticmethod
+    def intersect(*grammars: Grammar) -> Grammar:
+        """Texts of all the grammars, which must be regular (see `complement`)."""
+        return _regular(grammars, "intersect", languages.intersection)
+
+    @staticmethod
+    def difference(grammar: Grammar, *others: Grammar) -> Grammar:
+        """Texts of `grammar` that are texts of none of `others`; all of them must be regular (see `complement`)."""
+        return _regular(
+            (grammar, *others),
+            "difference",
+            lambda first, *rest: languages.intersection(first, *map(languages.complement, rest)),
+        )
+
+    def complement(self) -> Grammar:
+        """All texts of characters that are not texts of this grammar, which must be regular.
+
+        Regular are grammars without rules that call themselves, and with such calls at the very end of a rule.
+        `UnsupportedFeatureError` for what is not, or not seen to be, or needs more than 5,000 states, and for raw
+        bytes, tokens and free text with tags; `GrammarError` where nothing is left.
+        """
+        return _regular((self,), "complement", languages.complement)
+
     @property
     def ir(self) -> GrammarIR:
         """The rules, in normal form, root first.  Shared, not copied: do not change it."""
@@ -200,8 +233,8 @@ def _from_ebnf(text: str, root: str) -> Grammar:
     return Grammar.from_ebnf(text, root_rule_name=root)
 
 
-def _from_regex(pattern: str, flags: str) -> Grammar:
-    return Grammar.from_regex(pattern, flags=flags)
+def _from_regex(pattern: str, flags: str, match: Literal["full", "search"]) -> Grammar:
+    return Grammar.from_regex(pattern, flags=flags, match=match)
 
 
 def _from_json_schema(text: str, options: SchemaOptions, resources: dict[str, Any], loaded: Any = None) -> Grammar:
@@ -257,3 +290,20 @@ def _combined(grammars: tuple[Grammar, ...], name: str, join: Callable[[list[Nod
     rules["root"] = Rule("root", join([RuleRef(roots[grammar]) for grammar in grammars]))
     # Through text, so that the combination has a source of its own and spans that point into it.
     return Grammar.from_ebnf(print_grammar(GrammarIR(rules, "root")))
+
+
+def _regular(grammars: tuple[Grammar, ...], name: str, operation: Callable[..., Language]) -> Grammar:
+    """The grammar of a regular operation on the languages of `grammars`."""
+    if not grammars:
+        raise GrammarError(f"Grammar.{name} needs at least one grammar")
+    for grammar in grammars:
+        if not isinstance(grammar, Grammar):
+            raise TypeError(f"Grammar.{name} takes Grammar objects, not {type(grammar).__name__}")
+    book = RuleBook()
+    book.reserve("root")
+    try:
+        found = operation(*(grammar_language(grammar.ir) for grammar in grammars))
+        book.define("root", language_node(found, book, "text"))
+    except languages.TooManyStates as error:
+        raise UnsupportedFeatureError(f"Grammar.{name}: not regular, or it needs {error}") from None
+    return Grammar.from_ebnf(print_grammar(book.grammar("root", "")))

@@ -5,8 +5,8 @@ r"""Macros of EBNF: `name(arguments)`, where `name` is not the name of a rule.
 - `Token(id, ...)`, `ExcludeToken(id, ...)`: one token out of the list, or one that is not in it.
 - `TokenTagDispatch((id, content), ..., loop_after_dispatch=true, excludes=(id, ...))`: free tokens, none of those
   listed; a tag's token switches to its content.
-- `Regex("pattern", flags="")`: what the pattern matches as a whole; the dialect of `regex.py`.  The pattern stands in
-  a string, so a backslash is written twice.
+- `Regex("pattern", flags="")`: what the pattern matches as a whole; the dialect of `regular/reader.py`.  The
+  pattern stands in a string, so a backslash is written twice.
 - `Substring("c1", "c2", ...)`: any run of neighbouring chunks, the empty one too.
 
 Arguments in parentheses may end with a comma, calls may not; named arguments come last.
@@ -22,21 +22,13 @@ from ..errors import GrammarError, UnsupportedFeatureError
 from . import nodes
 from .ir import Node, RuleRef, Span
 from .lexer import Tokens
+from .names import fresh
 from .regex import parse_regex
 from .substring import substring_rules
 
-__all__ = ["Dispatch", "call", "without_spans"]
+__all__ = ["Dispatch", "call"]
 
 _MAX_TOKEN = 2**31 - 1
-
-
-def without_spans(node: Node) -> Node:
-    """`node` without its places in a source that is not the one at hand."""
-
-    def combine(node: Node, below: list[Node]) -> Node:
-        return nodes.rebuild(replace(node, span=None), below)
-
-    return nodes.fold(node, combine)
 
 
 class Dispatch:
@@ -198,7 +190,7 @@ def call(tokens: Tokens, i: int, taken: set[str]) -> tuple[Node, int, list[tuple
                 tokens.fail("Token needs at least one id", tokens.ends[at - 1])
             node: Node = nodes.token_set(ids, name == "ExcludeToken", span)
         case "Regex":
-            node = _regex(tokens, positional, named, span)
+            node, rules = _regex(tokens, positional, named, span, taken)
         case _:
             prefix, number = f"Substring.{len(taken)}", 0
             while any(other == prefix or other.startswith(prefix + ".") for other in taken):
@@ -210,7 +202,10 @@ def call(tokens: Tokens, i: int, taken: set[str]) -> tuple[Node, int, list[tuple
     return node, at + 1, rules
 
 
-def _regex(tokens: Tokens, positional: list[int], named: dict[str, int], span: Span) -> Node:
+def _regex(
+    tokens: Tokens, positional: list[int], named: dict[str, int], span: Span, taken: set[str]
+) -> tuple[Node, list[tuple[str, Node]]]:
+    """The pattern's node, and the rules of its automaton where it has assertions."""
     if len(positional) != 1:
         tokens.fail("Regex takes one pattern", span.start)
     if "json_string" in named and tokens.text(named["json_string"]) != "false":
@@ -219,13 +214,26 @@ def _regex(tokens: Tokens, positional: list[int], named: dict[str, int], span: S
     pattern, offset = _string(tokens, positional[0]), tokens.starts[positional[0]]
     flags = _string(tokens, named["flags"]) if "flags" in named else b""
     try:
-        body = parse_regex(pattern.decode(), flags.decode()).rules["root"].body
+        ir = parse_regex(pattern.decode(), flags.decode())
     except UnicodeDecodeError:
         tokens.fail("a pattern is text, not raw bytes", offset)
     except GrammarError as error:
         where = f" (column {error.column} of the pattern)" if error.column is not None else ""
         raise type(error)(error.reason + where, tokens.source, offset) from None
-    return replace(without_spans(body), span=span)
+    names: dict[str, str] = {}
+    for name in ir.rules:
+        if name != ir.root:
+            names[name] = fresh(f"Regex.{name}", taken)
+            taken.add(names[name])
+
+    def moved(node: Node, below: list[Node]) -> Node:
+        if isinstance(node, RuleRef):
+            return RuleRef(names[node.name])
+        return nodes.rebuild(replace(node, span=None), below)
+
+    bodies = {name: nodes.fold(rule.body, moved) for name, rule in ir.rules.items()}
+    root = replace(bodies.pop(ir.root), span=span)
+    return root, [(names[name], body) for name, body in bodies.items()]
 
 
 def _string(tokens: Tokens, i: int) -> bytes:

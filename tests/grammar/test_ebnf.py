@@ -241,3 +241,15 @@ def test_two_substrings_do_not_share_rules() -> None:
     assert Grammar.from_ebnf(str(grammar)) == grammar
     assert Recogniser(grammar.ir).accepts(b"abcd")
     assert not Recogniser(grammar.ir).accepts(b"dd")
+
+
+def test_a_regex_with_assertions_brings_its_automaton() -> None:
+    grammar = Grammar.from_ebnf("""
+    root ::= Regex("(?:(?!ab)[a-c]){2,}") "-" Regex("(?:(?!ab)[a-c]){2,}(?<=c)") Regex.text
+    Regex.text ::= "!"
+    """)
+    recogniser = Recogniser(grammar.ir)
+    assert recogniser.accepts(b"ba-acc!")
+    assert recogniser.accepts(b"cab-cc!") is False
+    assert recogniser.accepts(b"caa-ca!") is False
+    assert Grammar.from_ebnf(str(grammar)) == grammar

@@ -47,12 +47,13 @@ def test_agrees_with_re(pattern: str, texts: list[str]) -> None:
     python = re.compile(once)
     try:
         recogniser = Recogniser(Grammar.from_regex(pattern).ir)
-    except UnsupportedFeatureError:
-        # An anchor where it says something; the only thing refused here.
-        assert "^" in pattern or "$" in pattern
+    except GrammarError as error:
+        # An anchor in the middle, which no text can pass.
+        assert "matches no text" in str(error)  # noqa: PT017
+        assert not any(python.fullmatch(text) for text in texts)
         return
     for text in texts:
-        if "$" in pattern and text.endswith("\n"):
+        if "$" in pattern and "\n" in text:
             continue  # Python's $ also matches before a last line end
         assert recogniser.accepts(text.encode()) == (python.fullmatch(text) is not None), text
 
@@ -133,7 +134,7 @@ def test_flags() -> None:
     assert accepts("aB", "Ab", "i")
     assert accepts(".B", "\nb", "is")
     assert accepts(r"\u{41}\/", "A/", "u")
-    for flag in "mgyvx":
+    for flag in "gyvx":
         with pytest.raises(UnsupportedFeatureError, match=f"flag '{flag}'"):
             Grammar.from_regex("a", flags=flag)
 
@@ -194,28 +195,19 @@ def test_malformed(marked: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("marked", "message"),
     [
-        ("a»(?=b)", "look-around"),
-        ("»(?!a)b", "look-around"),
-        ("»(?<=a)b", "look-around"),
-        ("»(?<!a)b", "look-around"),
+        ("»(?<=ab)b", "look-behind is supported for one character"),
+        ("a»(?<!a|bc)b", "look-behind is supported for one character"),
+        ("a»(?<!)b", "look-behind is supported for one character"),
+        ("a»(?<!(?=a))b", "look-behind is supported for one character"),
+        ("(" * 70 + "»^" + ")" * 70, "inside more than 60 groups"),
+        (r"\b" * 100 + "»$a", "more than 100 assertions"),
         ("»(?>a)", "atomic"),
         ("a*»+", "possessive"),
         (r"(a)»\1", "back-references"),
         (r"(?<n>a)»\k<n>", "back-references"),
-        (r"»\bfoo", "word boundary"),
-        (r"foo»\B", "word boundary"),
-        ("a»^", "start of the text only"),
-        ("(?:a|b»^)", "start of the text only"),
-        ("a(»^b)", "start of the text only"),
-        ("(»^a)*", "inside a repeated group"),
-        ("((a|b»$)){2}", "inside a repeated group"),
-        ("»$a", "end of the text only"),
-        ("(a»$|b)c", "end of the text only"),
-        ("((a»$)|b)(?:)", "end of the text only"),
         ("[»[:alpha:]]", "POSIX"),
         (r"»\p{Script=Greek}", "Script=Greek"),
         (r"[a»\p{Emoji}]", "Emoji"),
-        (r"(?»m)a", "flag 'm'"),
         ("(?»b)", "flag 'b'"),
         (r"a»(?i)b", "only stand at its front"),
         (r"(?i»x:a)", "flag 'x'"),

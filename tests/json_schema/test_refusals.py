@@ -25,7 +25,7 @@ def test_all_problems_are_listed() -> None:
     schema = {
         "properties": {
             "a": {"type": "array", "uniqueItems": True},
-            "b": {"pattern": "(?<=x)y"},
+            "b": {"pattern": "(?<=xx)y"},
             "c": {"$ref": "#/nowhere"},
             "d/e": {"type": "strin"},
             "f": {"multipleOf": 0},

@@ -6,7 +6,7 @@ an intersection with "any l to h characters" is counted in integers beside them,
 
 Every construction has a budget of states; `TooManyStates` says that it was not enough.
 
-Read on: `languages.py` (derivatives), `graph.py` (automata as grammar rules).
+Read on: `languages.py` (derivatives), `graph.py` and `to_rules.py` (automata as grammar rules).
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from .languages import (
     Language,
     Loop,
     Not,
+    TooManyStates,
+    Unfolding,
     Words,
     derivative,
     intersection,
@@ -37,14 +39,6 @@ MAX_STATES = 10_000
 # Emptiness is asked often, and "perhaps not empty" is a safe answer.
 _EMPTINESS_STATES = 2_000
 _DEAD = -1
-
-
-class TooManyStates(Exception):
-    """An automaton would need more states than its budget."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        super().__init__(f"more than {limit:,} states")
 
 
 @dataclass(slots=True)
@@ -83,6 +77,10 @@ def _letters(item: Language) -> tuple[Ranges, ...]:
                 stack.append(top.item)
             case Cat() | Alt() | And():
                 stack.extend(top.items)
+            case Unfolding():
+                below, more = top.ingredients()
+                stack.extend(below)
+                sets.update(more)
     events: dict[int, int] = {0: 0, 0xD800: 0, 0xE000: 0}
     for number, ranges in enumerate(sorted(sets)):
         for low, high in ranges:
@@ -264,6 +262,13 @@ def is_empty(item: Language) -> bool:
                 return not any(determinise(item, _EMPTINESS_STATES).accepting)
             except TooManyStates:
                 return False
+    try:
+        return _leads_nowhere(item)
+    except TooManyStates:
+        return False
+
+
+def _leads_nowhere(item: Language) -> bool:
     samples = [ranges[0][0] for ranges in _letters(item)]
     seen = {item}
     queue = deque([item])

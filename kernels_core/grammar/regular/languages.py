@@ -10,7 +10,7 @@ states) until an automaton is asked for; the constructors below keep it small:
 Membership and automata come from Brzozowski derivatives (J. ACM 11, 1964): `derivative(L, c)` is the set of all w
 with `cw` in L.  Derivatives know intersection and complement as well as union, so no product construction is needed.
 
-Read on: `dfa.py` (automata), `patterns.py` and `formats.py` (who builds languages), `spelling.py` (their JSON text).
+Read on: `dfa.py` (automata), `assertions.py`, `patterns.py` and `from_rules.py` (who builds languages).
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ __all__ = [
     "Language",
     "Loop",
     "Not",
+    "TooManyStates",
+    "Unfolding",
     "Words",
     "character",
     "complement",
@@ -45,6 +47,14 @@ __all__ = [
     "union",
     "words",
 ]
+
+
+class TooManyStates(Exception):
+    """An automaton would need more states than its budget."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        super().__init__(f"more than {limit:,} states")
 
 
 class Language:
@@ -141,6 +151,20 @@ class Not(Language):
     def __init__(self, item: Language) -> None:
         self.item = item
         super().__init__(item, not item.nullable)
+
+
+class Unfolding(Language):
+    """A language that says by itself what its derivatives are, for what the algebra has no name for."""
+
+    __slots__ = ()
+
+    def derive(self, code_point: int) -> Language:
+        """See `derivative`.  Raises `TooManyStates`."""
+        raise NotImplementedError
+
+    def ingredients(self) -> tuple[tuple[Language, ...], tuple[Ranges, ...]]:
+        """Languages and sets of characters that decide which code points its derivatives tell apart."""
+        raise NotImplementedError
 
 
 NOTHING = Words(frozenset())
@@ -372,6 +396,8 @@ def derivative(item: Language, code_point: int) -> Language:
             return intersection(*(derivative(part, code_point) for part in item.items))
         case Not():
             return complement(derivative(item.item, code_point))
+        case Unfolding():
+            return item.derive(code_point)
         case _:
             raise TypeError(f"not a language: {item!r}")
 

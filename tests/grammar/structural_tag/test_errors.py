@@ -107,7 +107,7 @@ def test_at_fault(form: Any, path: str, message: str) -> None:
         ({"type": "any_tokens", "max_tokens": 3}, "/max_tokens"),
         ({"type": "json_schema", "json_schema": {}, "style": "qwen_xml"}, "/style"),
         ({"type": "json_schema", "json_schema": {}, "excludes": ["<"]}, "/excludes"),
-        ({"type": "regex", "pattern": "(?=a)b"}, "/pattern"),
+        ({"type": "regex", "pattern": "(a)\\1"}, "/pattern"),
         ({"type": "grammar", "grammar": 'root[lazy] ::= "a"'}, "/grammar"),
     ],
 )

@@ -3,7 +3,7 @@
 Each function takes the pattern and an offset, and returns what is written there and the offset after it.  A set that
 is to ignore case is closed here, because the order matters: `[^k]` is the complement of what `k` matches.
 
-Read on: `regex.py` (who calls this), `charset.py` (the named sets).
+Read on: `reader.py` (who calls this), `charset.py` (the named sets).
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-from ..errors import GrammarSyntaxError, UnsupportedFeatureError
-from . import charset
-from .charset import Ranges
-from .ir import MAX_CODE_POINT
+from ...errors import GrammarSyntaxError, UnsupportedFeatureError
+from .. import charset
+from ..charset import Ranges
+from ..ir import MAX_CODE_POINT
 
 __all__ = ["LANGUAGE", "escape", "fail", "refuse", "set_at", "single"]
 
@@ -77,8 +77,6 @@ def escape(source: str, slash: int, *, ignore_case: bool, strict: bool, in_class
         return 0, i
     if letter == "b" and in_class:
         return 0x08, i
-    if letter in "bB":
-        refuse(f"the word boundary \\{letter} is not supported", source, slash)
     if letter in "123456789" or letter == "k":
         refuse("back-references are not regular and cannot be supported", source, slash)
     if letter in _SYNTAX or (in_class and letter == "-"):

@@ -1,0 +1,289 @@
+"""Trees with assertions as languages: exactly, and without a matching engine.
+
+`rest(nodes, after, before)` is the language of the texts that match `nodes` one after the other, and then `after`.
+Because `after` describes the text up to its end, assertions are algebra: where a `Look` stands, what follows is
+intersected with "begins with this" or with its complement.  A `Behind` needs the one character before; of that, only
+which of the sets that are asked for it is in, so a language in front of it is split by its last character.
+
+Inside a repetition this would never end.  There the language stays as it is written, `Rest`, and its derivatives are
+taken when they are asked for: they are unions, over the ways to reach a character, of intersections of what the
+assertions on that way demand.  Rules that call themselves are treated likewise, so a grammar's rules are a language
+too wherever that is regular; where it is not, a budget ends the search.
+
+Read on: `tree.py`, `languages.py` (derivatives), `patterns.py` and `from_rules.py` (who calls this).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .. import charset
+from ..charset import Ranges
+from .languages import (
+    ALL,
+    ANY_CHARACTER,
+    NOTHING,
+    Language,
+    TooManyStates,
+    Unfolding,
+    character,
+    complement,
+    concat,
+    derivative,
+    intersection,
+    loop,
+    union,
+)
+from .tree import Alternatives, Behind, Call, Counted, InOrder, Look, Tree
+
+__all__ = ["START", "rest"]
+
+# What `before` says at the start of the text; elsewhere it is one code point that stands for its class.
+START = -1
+# Ways from one character to the next through nested repetitions, and parts that wait behind a rule's call.
+_MAX_WAYS = 5_000
+_MAX_WAITING = 200
+
+_SOMETHING = loop(ANY_CHARACTER, 1, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """A round of a repetition ends here, and must have read something."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Still:
+    """A round of a repetition ends here, and must not have read anything."""
+
+
+_Part = Tree | _Moved | _Still
+_Parts = tuple[_Part, ...]
+
+
+@lru_cache(maxsize=1 << 14)
+def rest(nodes: _Parts, after: Language, before: int | None) -> Language:
+    """The texts that match `nodes`, whose leaves are languages, one after the other, and then `after`.
+
+    `before` is the character in front of them, `START`, or None where that does not matter.
+    """
+    if not nodes:
+        return after
+    head, tail = nodes[0], nodes[1:]
+    before = _class_of(before, nodes)
+    match head:
+        case Language():
+            return _behind(head, tail, after, before)
+        case Look(item, negative):
+            follows = rest(tail, after, before)
+            # "Some character follows" is a length, which stays symbolic.
+            ahead = _SOMETHING if item == ANY_CHARACTER else rest((item,), ALL, before)
+            return intersection(follows, complement(ahead) if negative else ahead)
+        case Behind():
+            return rest(tail, after, before) if _holds(head, before) else NOTHING
+        case InOrder(items):
+            return rest((*items, *tail), after, before)
+        case Alternatives(items):
+            return union(*(rest((item, *tail), after, before) for item in items))
+        case Counted(item, 0, 1):
+            return union(rest(tail, after, before), rest((item, *tail), after, before))
+        case Counted() | Call():
+            return Rest(nodes, after, before)
+    raise TypeError(f"not a tree of languages: {head!r}")
+
+
+def _behind(head: Language, tail: _Parts, after: Language, before: int | None) -> Language:
+    """`head`, then the rest, which may ask what `head` ended with."""
+    sets = _asked_behind(tail)
+    if not sets:
+        return concat(head, rest(tail, after, None))
+    options = [rest(tail, after, before)] if head.nullable else []
+    for atom in _atoms(sets):
+        follows = rest(tail, after, atom[0][0])
+        if follows == NOTHING:
+            continue
+        last = _SOMETHING if atom == charset.ALL else concat(ALL, character(atom))
+        options.append(concat(intersection(head, last), follows))
+    return union(*options)
+
+
+class Rest(Unfolding):
+    """What begins with a repetition that has assertions inside, or with a call; see `rest`."""
+
+    __slots__ = ("after", "before", "nodes")
+
+    def __init__(self, nodes: _Parts, after: Language, before: int | None) -> None:
+        self.nodes, self.after, self.before = nodes, after, before
+        super().__init__((nodes, after, before), _takes_nothing(nodes, after, before))
+
+    def derive(self, code_point: int) -> Language:
+        options: list[Language] = []
+        for parts, demand in self._ways(code_point):
+            if not parts:
+                options.append(intersection(demand, derivative(self.after, code_point)))
+                continue
+            head = parts[0]
+            assert isinstance(head, Language)
+            left = derivative(head, code_point)
+            if left != NOTHING and not any(isinstance(part, _Still) for part in parts):
+                behind = tuple(part for part in parts[1:] if not isinstance(part, _Moved))
+                options.append(intersection(demand, rest((left, *behind), self.after, code_point)))
+        return union(*options)
+
+    def _ways(self, code_point: int) -> Iterator[tuple[_Parts, Language]]:
+        """All ways to a language that may read `code_point` (or to the end of the parts), and what assertions on the
+        way demand of the text behind it."""
+        stack: list[tuple[_Parts, Language]] = [(self.nodes, ALL)]
+        seen: set[tuple[_Parts, Language]] = set()
+        while stack:
+            way = stack.pop()
+            if way in seen:
+                continue
+            seen.add(way)
+            if len(seen) > _MAX_WAYS:
+                raise TooManyStates(_MAX_WAYS)
+            parts, demand = way
+            if not parts:
+                yield way
+                continue
+            head, tail = parts[0], parts[1:]
+            match head:
+                case Language():
+                    yield way
+                    if head.nullable:
+                        stack.append((tail, demand))
+                case Look(item, negative):
+                    ahead = derivative(rest((item,), ALL, _class_of(self.before, (item,))), code_point)
+                    demand = intersection(demand, complement(ahead) if negative else ahead)
+                    if demand != NOTHING:
+                        stack.append((tail, demand))
+                case Behind():
+                    if _holds(head, self.before):
+                        stack.append((tail, demand))
+                case Counted(item, least, most):
+                    if least == 0:
+                        stack.append((tail, demand))
+                    else:
+                        # A round that reads nothing asserts something, and once asserted it holds for all rounds.
+                        stack.append(((item, _Still(), Counted(item, 0, most), *tail), demand))
+                    again = Counted(item, max(0, least - 1), None if most is None else most - 1)
+                    more: _Parts = () if again.most == 0 else (again,)
+                    stack.append(((item, _Moved(), *more, *tail), demand))
+                case Call(name, rules):
+                    if len(parts) > _MAX_WAITING:
+                        raise TooManyStates(_MAX_WAITING)
+                    stack.append(((rules[name], *tail), demand))
+                case _Still():
+                    stack.append((tail, demand))
+                case _:
+                    stack += [(opened, demand) for opened in _opened(head, tail)]
+
+    def ingredients(self) -> tuple[tuple[Language, ...], tuple[Ranges, ...]]:
+        languages: list[Language] = [self.after]
+        sets: list[Ranges] = []
+        for part in _all_parts(self.nodes):
+            if isinstance(part, Language):
+                languages.append(part)
+            elif isinstance(part, Behind):
+                sets.append(part.ranges)
+        return tuple(languages), tuple(sets)
+
+
+def _opened(head: _Part, tail: _Parts) -> list[_Parts]:
+    """The ways into a sequence or a choice."""
+    match head:
+        case InOrder(items):
+            return [(*items, *tail)]
+        case Alternatives(items):
+            return [(item, *tail) for item in items]
+        case _:
+            return []
+
+
+def _takes_nothing(nodes: _Parts, after: Language, before: int | None) -> bool:
+    """Does the empty text match, here at the end of the text?"""
+    stack: list[_Parts] = [nodes]
+    seen: set[_Parts] = set()
+    while stack:
+        parts = stack.pop()
+        if parts in seen:
+            continue
+        seen.add(parts)
+        if len(seen) > _MAX_WAYS or len(parts) > _MAX_WAITING + len(nodes):
+            raise TooManyStates(_MAX_WAYS)
+        if not parts:
+            if after.nullable:
+                return True
+            continue
+        head, tail = parts[0], parts[1:]
+        match head:
+            case Language():
+                holds = head.nullable
+            case Look(item, negative):
+                holds = rest((item,), ALL, _class_of(before, (item,))).nullable != negative
+            case Behind():
+                holds = _holds(head, before)
+            case Counted(item, least):
+                holds = least == 0
+                if not holds:
+                    stack.append((item, *tail))
+            case Call(name, rules):
+                holds = False
+                stack.append((rules[name], *tail))
+            case _:
+                holds = False
+                stack += _opened(head, tail)
+        if holds:
+            stack.append(tail)
+    return False
+
+
+def _holds(assertion: Behind, before: int | None) -> bool:
+    assert before is not None
+    return (before != START and charset.contains(assertion.ranges, before)) != assertion.negative
+
+
+@lru_cache(maxsize=1 << 12)
+def _asked_behind(nodes: _Parts) -> frozenset[Ranges]:
+    """The sets of characters that assertions anywhere in `nodes` ask for."""
+    return frozenset(part.ranges for part in _all_parts(nodes) if isinstance(part, Behind))
+
+
+def _all_parts(nodes: _Parts) -> Iterator[_Part]:
+    stack = list(nodes)
+    called: set[str] = set()
+    while stack:
+        part = stack.pop()
+        yield part
+        match part:
+            case InOrder(items) | Alternatives(items):
+                stack.extend(items)
+            case Counted(item) | Look(item):
+                stack.append(item)
+            case Call(name, rules) if name not in called:
+                called.add(name)
+                stack.append(rules[name])
+
+
+@lru_cache(maxsize=1 << 10)
+def _atoms(sets: frozenset[Ranges]) -> tuple[Ranges, ...]:
+    """The coarsest partition of the code points that tells `sets` apart."""
+    atoms: list[Ranges] = [charset.ALL]
+    for ranges in sorted(sets):
+        parts = [
+            part for atom in atoms for part in (charset.intersection(atom, ranges), charset.difference(atom, ranges))
+        ]
+        atoms = [canonical for part in parts if (canonical := charset.canonical(part))]
+    return tuple(atoms)
+
+
+def _class_of(before: int | None, nodes: _Parts) -> int | None:
+    """One code point for all that `nodes` do not tell from `before`, so that equal states are equal."""
+    sets = _asked_behind(nodes)
+    if not sets:
+        return None
+    if before is None or before == START:
+        return before
+    return next(atom[0][0] for atom in _atoms(sets) if charset.contains(atom, before))

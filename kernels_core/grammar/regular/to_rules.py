@@ -1,0 +1,49 @@
+"""Languages as grammar nodes: as they are written, and by their automaton where intersections or assertions are left.
+
+Read on: `dfa.py`, `graph.py` (automata as rules).
+"""
+
+from __future__ import annotations
+
+from ..ir import Node
+from ..nodes import MAX_REPEAT, char_set, choice, literal, repeat, seq
+from ..rulebook import RuleBook
+from .dfa import determinise
+from .graph import Graph
+from .languages import Alt, Cat, Chars, Language, Loop, Words
+
+__all__ = ["MAX_REGEX_STATES", "language_node"]
+
+# Of one automaton; determinising so many takes about a second.
+MAX_REGEX_STATES = 5_000
+
+
+def language_node(language: Language, book: RuleBook, hint: str) -> Node:
+    """The strings of `language` in UTF-8; rules that are needed go to `book`.  Raises `TooManyStates`."""
+    match language:
+        case Words():
+            return choice([literal(text.encode()) for text in sorted(language.words)])
+        case Chars():
+            return char_set(language.ranges)
+        case Cat():
+            return seq([language_node(item, book, hint) for item in language.items])
+        case Alt():
+            return choice([language_node(item, book, hint) for item in language.items])
+        case Loop():
+            most = language.most if language.most is None or language.most <= MAX_REPEAT else None
+            return repeat(language_node(language.item, book, hint), min(language.least, MAX_REPEAT), most)
+        case _:
+            return _automaton(language, book, hint)
+
+
+def _automaton(language: Language, book: RuleBook, hint: str) -> Node:
+    dfa = determinise(language, MAX_REGEX_STATES)
+    graph = Graph()
+    for _ in dfa.table[1:]:
+        graph.state()
+    for state in range(len(dfa.table)):
+        if dfa.accepting[state]:
+            graph.finish(state)
+        for target, ranges in dfa.edges(state).items():
+            graph.edge(state, char_set(ranges), target)
+    return graph.node(book, hint)

@@ -1,0 +1,163 @@
+"""Assertions, searching and regular operations: against Python's `re`, and languages against their automata."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels_core.errors import GrammarError, UnsupportedFeatureError
+from kernels_core.grammar import Grammar
+from kernels_core.grammar.regular.dfa import Dfa, determinise
+from kernels_core.grammar.regular.languages import matches
+from kernels_core.grammar.regular.patterns import full_match, search
+from tests.reference import Recogniser
+from tests.strategies import EXAMPLES
+
+# Python reads these as ECMA-262 does, with re.ASCII and texts without line ends; but for \\B, see `comparable`.
+LEAVES = [
+    "a",
+    "b",
+    "-",
+    ".",
+    "[ab]",
+    "[^a]",
+    r"\w",
+    r"\W",
+    "ab",
+    "",
+    "a*",
+    "[ab]+",
+    "b?",
+    "^",
+    "$",
+    r"\b",
+    r"\B",
+    "(?<=a)",
+]
+LEAVES += ["(?<!a)", r"(?<!\w)", "(?<=a|-)"]
+
+
+def compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    look = st.sampled_from(["(?:", "(?:", "(?=", "(?!"])
+    times = st.sampled_from(["", "", "", "*", "+", "?", "{2}", "{0,2}", "{1,2}", "*?"])
+    return st.one_of(
+        st.tuples(inner, inner).map("".join),
+        st.tuples(inner, inner, inner).map("".join),
+        st.tuples(inner, inner).map(lambda pair: f"(?:{pair[0]}|{pair[1]})"),
+        st.tuples(look, inner, st.just(")"), times).map("".join),
+    )
+
+
+PATTERNS = st.recursive(st.sampled_from(LEAVES), compound, max_leaves=8)
+TEXTS = st.lists(st.text(alphabet="ab-", max_size=6), min_size=1, max_size=8)
+
+
+def comparable(pattern: str, texts: list[str]) -> list[str]:
+    """Before Python 3.14 `\\B` did not match the empty text."""
+    return [text for text in texts if text or r"\B" not in pattern]
+
+
+def run(dfa: Dfa, text: str) -> bool:
+    state = 0
+    for letter in text:
+        found = [t for t, ranges in dfa.edges(state).items() if any(a <= ord(letter) <= b for a, b in ranges)]
+        if not found:
+            return False
+        (state,) = found
+    return dfa.accepting[state]
+
+
+@settings(max_examples=4 * EXAMPLES, deadline=None)
+@given(PATTERNS, TEXTS)
+def test_assertions_mean_what_python_means(pattern: str, texts: list[str]) -> None:
+    python = re.compile(pattern, re.ASCII)
+    try:
+        whole, somewhere = full_match(pattern), search(pattern)
+        automaton, wide = determinise(whole, 3000), determinise(somewhere, 3000)
+    except UnsupportedFeatureError as error:
+        assert "states" in str(error)  # noqa: PT017
+        return
+    for text in comparable(pattern, texts):
+        assert run(automaton, text) == matches(whole, text) == (python.fullmatch(text) is not None), text
+        assert run(wide, text) == matches(somewhere, text) == (python.search(text) is not None), text
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(PATTERNS, TEXTS, st.booleans())
+def test_grammars_of_assertions(pattern: str, texts: list[str], anywhere: bool) -> None:
+    python = re.compile(pattern, re.ASCII)
+    find = python.search if anywhere else python.fullmatch
+    try:
+        recogniser = Recogniser(Grammar.from_regex(pattern, match="search" if anywhere else "full").ir)
+    except GrammarError as error:
+        assert "matches no text" in str(error)  # noqa: PT017
+        assert not any(find(text) for text in comparable(pattern, texts))
+        return
+    for text in comparable(pattern, texts):
+        assert recogniser.accepts(text.encode()) == (find(text) is not None), text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "flags", "good", "bad"),
+    [
+        (r"(?=.*\d)(?=.*[a-z])(?=.*[A-Z]).{4,8}", "", ["aB3x", "1234567aB"[1:]], ["abcd", "aB3", "aB3aB3aB3"]),
+        ("(?!foo|bar)[a-z]+", "", ["fo", "baz", "xfoo"], ["foo", "foox", "bar", ""]),
+        ("(?:(?!-->).)*", "", ["a-b--", "->"], ["x-->y", "-->"]),
+        (r"(?:(?!\*/)[^])*", "", ["a\n*"], ["*/", "a*/b"]),
+        (r"\bfoo\b.*", "", ["foo", "foo bar", "foo-"], ["foox", "foo_"]),
+        (r".*\B-\B.*", "", [" - ", "-", "--"], ["a-b", "a- "]),
+        ("(?:(?!ab)(?!ba)[ab])*", "", ["aaa", "b", ""], ["ab", "aba"]),
+        ("(?:a(?=b)|b(?=a|$))*", "", ["abab", "", "b"], ["aa", "aba"]),
+        ("(?:^a|(?<=a)b)+", "", ["a", "ab"], ["aa", "b", "abb"]),
+        ("^a$\n^b$", "m", ["a\nb"], ["ab"]),
+        (r"(?m:^\d.*$|^$|[^])*", "", ["1a\n2b\n", ""], []),
+        (r"(?:\d+(?=\n|$)\n?)*", "", ["1\n23"], ["1 2"]),
+        (r"(?i)(?!select\b)\w+", "", ["selects", "x"], ["select", "SELECT", "Select"]),
+        ("(?<![ab])c|d(?<!d)", "", ["c"], ["d"]),
+        ("(?=(?=(?=a)[ab])[ac])[a-z]", "", ["a"], ["b", "c"]),
+        ("(?!(?!a))[ab]", "", ["a"], ["b"]),
+        ("x(?:(?=a)){3}a", "", ["xa"], ["x", "xb"]),
+        ("(?:(?=a)|b){2}a*", "", ["a", "ba", "bb", "bba", "aa"], ["", "b"]),
+    ],
+)
+def test_assertions(pattern: str, flags: str, good: list[str], bad: list[str]) -> None:
+    recogniser = Recogniser(Grammar.from_regex(pattern, flags=flags).ir)
+    assert [text for text in good if not recogniser.accepts(text.encode())] == []
+    assert [text for text in bad if recogniser.accepts(text.encode())] == []
+
+
+def test_searching_leaves_plain_patterns_as_they_are() -> None:
+    for pattern, printed in [
+        ("ab", '[^]* "ab" [^]*'),
+        ("^ab", '"ab" [^]*'),
+        ("ab$", '[^]* "ab"'),
+        ("^a{2,5000}$", '"a"{2,5000}'),
+        ("^a|b$", '"a" [^]* | [^]* "b"'),
+    ]:
+        assert str(Grammar.from_regex(pattern, match="search")) == f"root ::= {printed}\n"
+    with pytest.raises(ValueError, match="full"):
+        Grammar.from_regex("a", match="prefix")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("marked", "seconds"),
+    [
+        (
+            "".join(f"»(?=.*{letter})" if letter == "a" else f"(?=.*{letter})" for letter in "abcdefghijklmnop") + ".*",
+            20,
+        ),
+        ("»(?=(?:a|b)*a(?:a|b){14}c)[abc]*", 20),
+        ("(?:»(?!a{40}b{40}c{40})[abc]){100,900}", 20),
+    ],
+)
+def test_what_needs_too_many_states_is_refused_in_time(marked: str, seconds: int) -> None:
+    pattern = marked.replace("»", "")
+    start = time.monotonic()
+    with pytest.raises(UnsupportedFeatureError, match="states") as caught:
+        Grammar.from_regex(pattern)
+    assert caught.value.offset == marked.index("»")
+    assert time.monotonic() - start < seconds
