@@ -135,7 +135,7 @@ class Emitter:
     # -- one type -------------------------------------------------------------------------------------------------
 
     def object_text(
-        self, members: Members, level: int, place: Place | None, name: str, text: type[ObjectText] = ObjectText
+        self, members: Members, level: int, place: Place | None, name: str, text: Callable[..., ObjectText] = ObjectText
     ) -> Node:
         """Objects of one kind, written by `text`."""
         try:
@@ -153,7 +153,7 @@ class Emitter:
             return self.value(self.space.fixed(replace(VOID, objects=ANYTHING.objects)), level)
 
     def array_text(
-        self, items: Items, level: int, place: Place | None, name: str, text: type[ArrayText] = ArrayText
+        self, items: Items, level: int, place: Place | None, name: str, text: Callable[..., ArrayText] = ArrayText
     ) -> Node:
         """Arrays of one kind, written by `text`."""
         try:

@@ -49,6 +49,11 @@ class Layout:
             self._gap = book.add("ws", repeat(_BLANK, 0, None if most >= MAX_REPEAT else most))
 
     @property
+    def gap(self) -> Node:
+        """Blanks where they may stand freely."""
+        return self._gap
+
+    @property
     def first_level(self) -> int:
         """The level of the whole text."""
         return FLAT if self.indent is None else 0

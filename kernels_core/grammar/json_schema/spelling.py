@@ -68,6 +68,9 @@ _INLINE_WORDS = 4
 class Speller:
     """Makes grammar nodes for sets of strings; rules that are needed go to `book`."""
 
+    # Long strings are counted by halving where an automaton has at most so many pairs of connected states.
+    most_pairs = MAX_PAIRS
+
     def __init__(self, book: RuleBook, *, any_spelling: bool) -> None:
         self.book = book
         self.any_spelling = any_spelling
@@ -137,7 +140,7 @@ class Speller:
         if bounds[1] is not None and bounds[1] > _FEW_CHARACTERS:
             rest = [Not(Words(excluded))] if excluded else []
             dfa = determinise(intersection(*others, *rest))
-            if reachable_pairs(dfa) <= MAX_PAIRS:
+            if reachable_pairs(dfa) <= self.most_pairs:
                 return counted_text(dfa, bounds[0], bounds[1], self.book, self._characters, "counted")
         return self._automaton(language)
 

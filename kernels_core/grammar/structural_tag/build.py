@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ...errors import GrammarError, InvalidStructuralTagError, UnsupportedFeatureError, UnsupportedSchemaError
@@ -20,10 +21,13 @@ from ..analysis import components, productive_rules
 from ..ebnf import parse_ebnf
 from ..ir import GrammarIR, Node, RuleRef, TokenSet
 from ..json_schema import SchemaOptions, compile_schema, schema_text
+from ..json_schema.emit import Emitter
 from ..json_schema.rulebook import RuleBook
 from ..regex import parse_regex
+from .elements import ElementEmitter, careful_emitter
 from .ends import End, FreeText
 from .fields import Fields, pointer
+from .styles import STYLES
 from .tokens import Spellings, Vocabulary, token_id
 
 __all__ = ["Builder"]
@@ -95,12 +99,8 @@ class Builder:
 
     def _json_schema(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
         style = fields.text("style", "json")
-        if style not in _STYLES:
-            fields.fail(f"there is no style {style!r}; there are {', '.join(_STYLES)}", "style")
-        if style != "json":
-            fields.refuse(f"the style {style!r} is not supported yet; json is", "style")
-        if fields.texts("excludes"):
-            fields.refuse("excludes in a JSON schema are not supported; use pattern", "excludes")
+        if style != "json" and style not in STYLES:
+            fields.fail(f"there is no style {style!r}; there are json, {', '.join(STYLES)}", "style")
         schema = fields.any("json_schema")
         if not isinstance(schema, dict | bool):
             fields.fail("a schema is an object or a boolean", "json_schema")
@@ -109,6 +109,10 @@ class Builder:
             strict_mode=fields.flag("strict_mode", False),
             max_whitespace_cnt=fields.number("max_whitespace_cnt") if fields.has("max_whitespace_cnt") else None,
         )
+        excludes = fields.texts("excludes")
+        write: Callable[..., Emitter] = partial(careful_emitter, excludes) if excludes else Emitter
+        if style != "json":
+            write = partial(ElementEmitter, STYLES[style], excludes, self._spellings.node)
         place = fields.at("json_schema")
         try:
             text = schema_text(schema)
@@ -117,12 +121,13 @@ class Builder:
 
         def compiled() -> GrammarIR:
             try:
-                return compile_schema(schema, text, options, {}).ir
+                return compile_schema(schema, text, options, {}, write).ir
             except UnsupportedSchemaError as error:
                 moved = (replace(problem, pointer=place + problem.pointer[1:]) for problem in error.problems)
                 raise UnsupportedSchemaError(tuple(moved)) from None
 
-        return _ended(self._import(("schema", text, options), "arguments", place, compiled), end)
+        key = ("schema", text, options, style, excludes)
+        return _ended(self._import(key, "arguments", place, compiled), end)
 
     def _grammar(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
         text = fields.text("grammar")
@@ -434,10 +439,6 @@ def _ends_open(value: Mapping[str, Any]) -> bool:
             return kind in _FREE
 
 
-_STYLES = (
-    *("json", "qwen_xml", "minimax_xml", "minimax_m3_xml", "deepseek_xml", "deepseek_v4_1_xml", "glm_xml"),
-    *("cohere_xml", "kimi_k3_xml"),
-)
 _SCHEMA = "json_schema style any_order strict_mode max_whitespace_cnt excludes"
 _Build = Callable[[Builder, Fields, End | None, tuple[int, ...]], Node]
 _FORMATS: dict[str, tuple[str, _Build]] = {

@@ -105,8 +105,6 @@ def test_at_fault(form: Any, path: str, message: str) -> None:
         (ANY | {"max_tokens": 3}, "/max_tokens"),
         (ANY | {"max_chars": 3}, "/max_chars"),
         ({"type": "any_tokens", "max_tokens": 3}, "/max_tokens"),
-        ({"type": "json_schema", "json_schema": {}, "style": "qwen_xml"}, "/style"),
-        ({"type": "json_schema", "json_schema": {}, "excludes": ["<"]}, "/excludes"),
         ({"type": "regex", "pattern": "(a)\\1"}, "/pattern"),
         ({"type": "grammar", "grammar": 'root[lazy] ::= "a"'}, "/grammar"),
     ],

@@ -1,0 +1,266 @@
+"""Arguments as XML-like elements: an object's members, each between markers, strings raw and other values as JSON.
+
+What is between two markers ends at the first closing marker.  So no raw string holds it, and no string inside a JSON
+value does; patterns, lengths, enumerations and formats of strings hold on top of that.  A value that cannot be
+written (a constant with the closing marker in it, a name that would end the marker) is refused with its place.
+
+Where a style does not tell types apart, a text is accepted if one way to read it fits: `12` is a number or a string.
+A style with `lines` leaves open whether a line feed directly inside a marker belongs to the value.
+
+The rest is as in JSON (`../json_schema/objects.py`): members in declared order or in any, then others; required names,
+bounds, and everything else that a schema says of an object.
+
+Read on: `styles.py` (the markers), `../json_schema/raw_spelling.py`, `../json_schema/emit.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from .. import charset, nodes
+from ..ir import Literal, Node
+from ..json_schema.arrays import ArrayText
+from ..json_schema.emit import STRING_WORDS, Emitter
+from ..json_schema.layout import FLAT, Layout
+from ..json_schema.members import value_of
+from ..json_schema.objects import ObjectText
+from ..json_schema.raw_spelling import CarefulSpeller, RawSpeller, without
+from ..json_schema.shapes import ANYTHING, VOID, Items, Members, Shape
+from ..json_schema.spelling import Speller
+from ..json_schema.terms import TRUE, Place, Term, origin
+from ..regular.dfa import TooManyStates, is_empty
+from ..regular.languages import (
+    ALL,
+    ANY_CHARACTER,
+    NOTHING,
+    Language,
+    Words,
+    character,
+    concat,
+    intersection,
+    loop,
+    matches,
+    union,
+)
+from ..rulebook import RuleBook
+from .styles import JSON_TYPES, Style
+
+__all__ = ["ElementEmitter", "careful_emitter"]
+
+_LINE = Literal(b"\n")
+# Names are written as they are: no control characters, nothing that ends a marker, no blanks around them.
+_INNER: charset.Ranges = charset.complement(((0x00, 0x1F), (0x22, 0x22), (0x3C, 0x3C), (0x3E, 0x3E), (0x7F, 0x7F)))
+_OUTER = character(charset.difference(_INNER, ((0x20, 0x20),)))
+_NAMES = union(_OUTER, concat(_OUTER, loop(character(_INNER), 0, None), _OUTER))
+_ESCAPED_NAMES = loop(ANY_CHARACTER, 1, None)
+_LEFT_OUT = "it is left out"
+
+
+def careful_emitter(
+    avoid: tuple[str, ...], space: Any, book: RuleBook, speller: Speller, *rest: Any, **more: Any
+) -> Emitter:
+    """An emitter of JSON in which no string, keys included, holds any of `avoid`."""
+    return Emitter(space, book, CarefulSpeller(book, avoid, any_spelling=speller.any_spelling), *rest, **more)
+
+
+class _Gaps(Layout):
+    """No brackets and no commas: blanks may stand in front of, between and behind elements."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._gap = layout.gap
+
+    def opening(self, bracket: bytes, level: int) -> Node:
+        return self._gap
+
+    def closing(self, bracket: bytes, level: int) -> Node:
+        return self._gap
+
+    def empty(self, brackets: bytes) -> Node:
+        return self._gap
+
+    def comma(self, level: int) -> Node:
+        return self._gap
+
+
+class ElementEmitter(Emitter):
+    """Writes the objects of one term in a `style`.
+
+    `excludes`: what no string may hold, names included.  `spell` makes nodes of markers.
+    """
+
+    def __init__(
+        self,
+        style: Style,
+        excludes: Iterable[str],
+        spell: Callable[[str], Node],
+        space: Any,
+        book: RuleBook,
+        speller: Speller,
+        layout: Layout,
+        *rest: Any,
+        **more: Any,
+    ) -> None:
+        self.style = style
+        self.spell = spell
+        self.avoid = (style.stop, *excludes)
+        self.raw = RawSpeller(book)
+        self.names = RawSpeller(book, style.entities) if style.entities else self.raw
+        self.gaps = _Gaps(layout)
+        careful = CarefulSpeller(book, self.avoid, any_spelling=speller.any_spelling)
+        super().__init__(space, book, careful, layout, *rest, **more)
+
+    def top(self, term: Term) -> Node:
+        """All elements of an object."""
+        objects = self.space.fixed(replace(VOID, objects=ANYTHING.objects))
+        shape, place, name = self.known(self.space.all_of(term, objects))
+        if not shape.objects:
+            self.report(place, ("type",), "arguments between markers are members of an object", "nothing is allowed")
+        return self.objects(shape, place, name)
+
+    def objects(self, shape: Shape, place: Place | None, name: str) -> Node:
+        """The elements of each object of `shape`."""
+        text = partial(_ObjectElements, place=place)
+        return nodes.choice(
+            self.rule(("elements", members), name, partial(self.object_text, members, FLAT, place, name, text))
+            for members in shape.objects
+        )
+
+    def element(self, front: Node, term: Term, back: Node, around: Place | None, *, skip: str = "") -> Node:
+        """`front`, a value of `term` in any of the ways to write it, `back`.
+
+        `around` is the place of the object or array; `skip` is what middles begin with.
+        """
+        shape, place, name = self.known(term)
+        place = place or around
+        middles: dict[tuple[str, ...], list[str]] = {}
+        for kind in JSON_TYPES:
+            middles.setdefault(self.style.middles[kind], []).append(kind)
+        ways = []
+        for (first, *others), kinds in middles.items():
+            value = self._value(_restricted(shape, kinds), place, name)
+            texts = [first.removeprefix(skip), *others]
+            middle = [node for text in texts for node in (self.gaps.comma(FLAT), self.spell(text))][1:]
+            ways.append(nodes.seq((*middle, value)))
+        return nodes.seq((front, nodes.choice(ways), back))
+
+    def _value(self, shape: Shape, place: Place | None, name: str) -> Node:
+        """What stands between the markers."""
+        ways = []
+        if shape.strings != NOTHING:
+            ways.append(self._raw(shape.strings, place, name))
+        as_json = replace(shape, strings=NOTHING)
+        if self.style.nested:
+            as_json = replace(as_json, objects=(), arrays=())
+            ways.append(self.objects(shape, place, name))
+            text = partial(_ArrayElements, place=place)
+            ways += [
+                self.rule(("items", items), name, partial(self.array_text, items, FLAT, place, name, text))
+                for items in shape.arrays
+            ]
+        if not as_json.is_void():
+            gap = self.gaps.comma(FLAT)
+            ways.append(nodes.seq((gap, self.alternatives(as_json, FLAT, place, name), gap)))
+        return nodes.choice(ways)
+
+    def _raw(self, strings: Language, place: Place | None, name: str) -> Node:
+        if strings == ALL:
+            return nodes.tag_dispatch((), (), True, tuple(text.encode() for text in self.avoid))
+        language = without(strings, self.avoid)
+        if isinstance(strings, Words) and language != strings:
+            assert isinstance(language, Words)
+            lost = min(strings.words - language.words)
+            reason = f"{lost!r} cannot be written: it holds what must not stand between the markers"
+            self.report(place, ("const", "enum", "pattern"), reason, _LEFT_OUT)
+        elif is_empty(language):
+            reason = "each of these strings holds what must not stand between the markers"
+            self.report(place, STRING_WORDS, reason, _LEFT_OUT)
+        try:
+            text = self.raw.texts(language, f"{name}_text")
+        except TooManyStates as error:
+            self.report(place, STRING_WORDS, f"its conditions on raw text take {error}", "any text is allowed")
+            return self._raw(ALL, place, name)
+        line = nodes.repeat(_LINE, 0, 1) if self.style.lines else nodes.seq(())
+        return nodes.seq((line, text, line))
+
+
+def _restricted(shape: Shape, kinds: Iterable[str]) -> Shape:
+    """The values of `shape` of some JSON types."""
+    kept = VOID
+    for kind in kinds:
+        match kind:
+            case "string":
+                kept = replace(kept, strings=shape.strings)
+            case "number":
+                kept = replace(kept, numbers=shape.numbers)
+            case "boolean":
+                kept = replace(kept, booleans=shape.booleans)
+            case "null":
+                kept = replace(kept, null=shape.null)
+            case "array":
+                kept = replace(kept, arrays=shape.arrays)
+            case _:
+                kept = replace(kept, objects=shape.objects)
+    return kept
+
+
+class _ObjectElements(ObjectText):
+    """The members of an object as elements."""
+
+    emitter: ElementEmitter
+
+    def __init__(
+        self,
+        emitter: ElementEmitter,
+        members: Members,
+        level: int,
+        name: str,
+        *,
+        place: Place | None,
+        in_order: bool = False,
+    ) -> None:
+        super().__init__(emitter, members, level, name, in_order=in_order)
+        self.layout = emitter.gaps
+        self.place = place
+
+    def declared_key(self, name: str) -> Node:
+        possible = _ESCAPED_NAMES if self.emitter.style.entities else _NAMES
+        if matches(possible, name) and not any(text in name for text in self.emitter.avoid):
+            return self.emitter.names.text(name)
+        place = origin(value_of(self.emitter.space, self.members, name)) or self.place
+        self.emitter.report(place, ("properties",), f"the name {name!r} cannot be written in a marker", _LEFT_OUT)
+        return nodes.choice(())
+
+    def other_key(self, keys: Language) -> Node:
+        style = self.emitter.style
+        if len(style.back) > 1:
+            # The closing marker repeats the name, which a grammar can only do for names that it knows.
+            rules = (*self.members.rules, *(rule for need in self.members.needs for rule in need))
+            if not self.named or any(not isinstance(keys, Words) and term is not TRUE for keys, term in rules):
+                reason = "in this style only declared names can be written"
+                self.emitter.report(self.place, ("additionalProperties", "patternProperties"), reason, _LEFT_OUT)
+            return nodes.choice(())
+        names = intersection(keys, _ESCAPED_NAMES if style.entities else _NAMES)
+        return self.emitter.names.texts(without(names, self.emitter.avoid), f"{self.name}_name")
+
+    def member(self, key: Node, term: Term) -> Node:
+        spell, style = self.emitter.spell, self.emitter.style
+        back = nodes.seq([node for text in style.back for node in (key, spell(text))][1:])
+        return self.emitter.element(nodes.seq((spell(style.front), key)), term, back, self.place)
+
+
+class _ArrayElements(ArrayText):
+    """The items of an array as elements without a name."""
+
+    emitter: ElementEmitter
+
+    def __init__(self, emitter: ElementEmitter, items: Items, level: int, name: str, *, place: Place | None) -> None:
+        super().__init__(emitter, items, level, name)
+        self.layout = emitter.gaps
+        self.place = place
+
+    def item(self, term: Term) -> Node:
+        spell, style = self.emitter.spell, self.emitter.style
+        return self.emitter.element(spell(style.item), term, spell(style.item_back), self.place, skip='"')
