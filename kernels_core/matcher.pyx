@@ -57,7 +57,7 @@ cdef class GrammarMatcher:
     cdef readonly list stop_token_ids
     cdef readonly bint terminate_without_stop_token
     cdef object _chart
-    cdef object _events                 # a list while tracing, else None
+    cdef object _tracing                # an inspect.trace.Tracing while somebody traces, else None
     cdef public CancelToken cancel_token
     cdef object __weakref__
 
@@ -89,6 +89,8 @@ cdef class GrammarMatcher:
         unless the grammar named it in the middle of something.  Ids without text (control tokens, padding) are taken
         only where the grammar names them.  An id outside the vocabulary is a `ValueError`.
         """
+        if self._tracing is not None:
+            return self._traced_step(token_id, None)
         cdef SetRec* source = self._last.set
         cdef SetRec* target = self._machine.dead
         cdef bint may_stop, has_text
@@ -122,6 +124,8 @@ cdef class GrammarMatcher:
 
     def accept_string(self, text):
         """Take text (str as UTF-8, or bytes) as one step of the history; False, and nothing changed, if refused."""
+        if self._tracing is not None:
+            return self._traced_step(-1, text)
         cdef bytes spelling = text.encode() if isinstance(text, str) else bytes(text)
         if self._terminated():
             return not spelling
@@ -139,10 +143,14 @@ cdef class GrammarMatcher:
         for _ in range(num_tokens):
             at = at.parent
         self._last = at
+        if self._tracing is not None:
+            self._tracing.moved()
 
     def reset(self):
         """Back to the beginning, with an empty history."""
         self._last = _root(self._machine)
+        if self._tracing is not None:
+            self._tracing.moved()
 
     def fork(self):
         """An independent matcher at the same place, sharing the past."""
@@ -254,7 +262,7 @@ cdef class GrammarMatcher:
     cdef MaskRec* _mask(self) except NULL:
         cdef MaskRec* mask
         cdef const int* cancelled = NULL
-        if self._events is not None:
+        if self._tracing is not None:
             return self._traced_mask()
         mask = <MaskRec*>ms_load(&self._last.set.mask)
         if mask != NULL:
@@ -273,36 +281,61 @@ cdef class GrammarMatcher:
 
     cdef MaskRec* _traced_mask(self) except NULL:
         """`_mask`, with an event of how it was found; counters of other threads' fills may be in it."""
-        from kernels_core.inspect.trace import FillEvent
-
         cdef MaskRec* mask
-        cdef list events = self._events
-        cdef int64_t misses = self._masks.state_misses, pool = self._masks.pool_hits
+        cdef object tracing = self._tracing
+        cdef int64_t made = self._masks.state_misses, pool = self._masks.pool_hits, partial = self._masks.partial_hits
         cdef bint known = ms_load(&self._last.set.mask) != NULL
         cdef int64_t started = ms_clock(), spent
-        self._events = None
+        self._tracing = None
         try:
             mask = self._mask()
             spent = ms_clock() - started
         finally:
-            self._events = events
-        misses = self._masks.state_misses - misses
-        pool = self._masks.pool_hits - pool
-        kind = "mask hit" if known else "miss" if misses else "pool hit" if pool else "token-set hit"
-        nbytes = 4 * (mask.population if mask.words == NULL else self._trie.words)
-        events.append(FillEvent(self._last.count, self._last.position, kind, spent, nbytes, misses, pool))
+            self._tracing = tracing
+        tracing.fill(spent, 4 * (mask.population if mask.words == NULL else self._trie.words), known,
+                     self._masks.state_misses - made, self._masks.pool_hits - pool,
+                     self._masks.partial_hits - partial)
         return mask
 
+    cdef bint _traced_step(self, int token_id, text) except -1:
+        """`accept_token`, or `accept_string` if there is a `text`, with an event; refusals make none."""
+        cdef object tracing = self._tracing
+        cdef _Step before = self._last
+        cdef int64_t made = self._machine.step_misses_, started = ms_clock(), spent
+        cdef bint taken
+        self._tracing = None
+        try:
+            taken = self.accept_token(token_id) if text is None else self.accept_string(text)
+            spent = ms_clock() - started
+            if taken and self._last is not before:
+                tracing.step(self._shown(self._last), spent, self._machine.step_misses_ - made)
+        except BaseException:
+            self._last = before
+            raise
+        finally:
+            self._tracing = tracing
+        return taken
+
     def trace(self):
-        """`with matcher.trace() as events:` lists a `inspect.trace.FillEvent` for every mask asked for meanwhile."""
+        """`with matcher.trace() as events:` lists what happens meanwhile (`inspect.trace.Events`).
+
+        A `StepEvent` for every token and string taken, with the parser's operations at each byte, and a `FillEvent`
+        for every mask asked for.  Takes far longer than the engine alone, and nothing while nobody traces.
+        """
         from kernels_core.inspect.trace import Tracing
 
         return Tracing(self)
 
-    def set_trace(self, events):
-        """Append events to this list from now on; None stops.  Returns what was set before."""
-        before, self._events = self._events, events
+    def set_trace(self, tracing):
+        """Tell this `inspect.trace.Tracing` of events from now on; None stops.  Returns what was set before."""
+        before, self._tracing = self._tracing, tracing
         return before
+
+    def parser_events(self):
+        """The parser's operations (`inspect.trace.ParserEvent`) for the whole text read, in order."""
+        from kernels_core.inspect.trace import parser_events
+
+        return parser_events(self)
 
     cdef str _place(self):
         """Where the text is, for errors: bytes read and rules being read."""
@@ -489,22 +522,29 @@ cdef class GrammarMatcher:
 
     def steps(self):
         """The steps taken as `inspect.classic.Step`, without the stop token that ended the text."""
-        from kernels_core.inspect.classic import Step
-
         cdef list taken = []
         cdef _Step at = self._last
-        cdef int token
         while at.parent is not None:
-            token = at.token
-            if token < 0:
-                taken.append(Step(at.spelling))
-            elif not at.stop or at.set != at.parent.set:
-                spelt = bool((self._trie.everything[token >> 5] >> (token & 31)) & 1)
-                has_text = bool((self._trie.spelt[token >> 5] >> (token & 31)) & 1) and not self._is_stop(token)
-                taken.append(Step(self._trie.token_bytes(token), token, spelt and not self._is_stop(token), has_text))
+            step = self._shown(at)
+            if step is not None:
+                taken.append(step)
             at = at.parent
         taken.reverse()
         return taken
+
+    cdef object _shown(self, _Step at):
+        """A step as `inspect.classic.Step`; None for a stop token that ended the text."""
+        from kernels_core.inspect.classic import Step
+
+        cdef int token = at.token
+        cdef bint spelt, has_text
+        if token < 0:
+            return Step(at.spelling)
+        if at.stop and at.set == at.parent.set:
+            return None
+        spelt = (self._trie.everything[token >> 5] >> (token & 31)) & 1 and not self._is_stop(token)
+        has_text = (self._trie.spelt[token >> 5] >> (token & 31)) & 1 and not self._is_stop(token)
+        return Step(self._trie.token_bytes(token), token, bool(spelt), bool(has_text))
 
     def frontier(self):
         """The Earley items here, textbook style (`inspect.snapshots.Frontier`)."""

@@ -3,21 +3,44 @@
 The engine keeps no positions: its frames are canonical.  For people the chart is rebuilt here from the bytes read,
 in plain Python, without frames, tail calls or interning; so it is also an independent check on the engine.
 
-Reading on from a longer text extends the chart; going back keeps the common part.
+Reading on from a longer text extends the chart; going back keeps the common part.  Who asks for it gets the operations
+too, as `ParserEvent`s in the order in which they were done.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
 
 from kernels_core.errors import BudgetExceededError
-from kernels_core.inspect.layout import StateTable
+from kernels_core.inspect.dots import DOT
+from kernels_core.inspect.layout import StateTable, byte_label
 from kernels_core.inspect.snapshots import EarleyItem
 
-__all__ = ["Chart", "Step"]
+__all__ = ["Chart", "Operation", "ParserEvent", "Step"]
 
 MAX_ITEMS = 2_000_000  # in a whole chart; about 200 MB
+
+Operation: TypeAlias = Literal["scan", "token", "predict", "dispatch", "complete", "lap"]
+
+
+@dataclass(frozen=True, slots=True)
+class ParserEvent:
+    """One operation of the parser after `position` bytes, and the `item` that it brings.
+
+    "scan" reads a byte, "token" a whole token by its id; "predict" begins a rule that `cause` calls, "dispatch" does so
+    because a tag was read in free text (contents that were spelt out in place are read without it); "complete" goes on with what waited for the rule `cause`, which has ended;
+    "lap" begins another repetition of the counted rule `cause`.  For "scan" and "token" `cause` shows what was read.
+    """
+
+    kind: Operation
+    position: int
+    item: EarleyItem
+    cause: str
+
+    def __str__(self) -> str:
+        return f"{self.position:5} {self.kind:8} {self.cause:12} {self.item}"
 
 
 class ChartItem(NamedTuple):
@@ -51,16 +74,21 @@ class _Column:
 
 
 class Chart:
-    """The chart of one text under one grammar.  `seek(steps)` makes it the chart of that text."""
+    """The chart of one text under one grammar.  `seek(steps)` makes it the chart of that text; `read` goes on.
 
-    def __init__(self, table: StateTable) -> None:
+    `record`: a list for the operations before the first byte.
+    """
+
+    def __init__(self, table: StateTable, record: list[ParserEvent] | None = None) -> None:
         self._table = table
+        self._record = record  # where operations are written while one is under way, else None
         self._steps: list[Step] = []
         self._ends = [0]  # number of the column after each step
         first = _Column()
         self._columns = [first]
         self._size = 0
         self._close(first, 0, [ChartItem(table.start[0], 0, 0)])
+        self._record = None
 
     def seek(self, steps: Sequence[Step]) -> None:
         """Read on to `steps` or go back to them.  Each must be viable: the matcher has accepted it."""
@@ -75,6 +103,14 @@ class Chart:
         del self._columns[kept:], self._ends[shared + 1 :], self._steps[shared:]
         for step in steps[shared:]:
             self._read(step)
+
+    def read(self, step: Step, record: list[ParserEvent]) -> None:
+        """Read one step on, with its operations into `record`.  If it raises, `seek` before the next `read`."""
+        self._record = record
+        try:
+            self._read(step)
+        finally:
+            self._record = None
 
     def _read(self, step: Step) -> None:
         """Read a step byte by byte and, if it is a token, as a whole; both readings meet in its last column."""
@@ -91,8 +127,12 @@ class Chart:
         spelling = step.text or (b"" if step.token is None else b"\0")
         for i, byte in enumerate(spelling):
             kernel = self._scan(byte) if step.text and step.spelt else []
+            for item in kernel:
+                self._note("scan", len(self._columns), item, byte_label([(byte, byte)]))
             if i == len(spelling) - 1:
                 kernel += whole
+                for item in whole:
+                    self._note("token", len(self._columns), item, str(token))
             column = _Column()
             self._columns.append(column)
             self._close(column, len(self._columns) - 1, kernel)
@@ -131,7 +171,10 @@ class Chart:
             for rule, target in table.call_edges[item.state]:
                 waiting = column.waiting.setdefault(rule, [])
                 if not waiting:
-                    pending.append(ChartItem(table.start[rule], position, 0))
+                    begun = ChartItem(table.start[rule], position, 0)
+                    pending.append(begun)
+                    kind: Operation = "dispatch" if self._dispatches(item.state) else "predict"
+                    self._note(kind, position, begun, table.rule_name(item.state))
                 waiting.append(ChartItem(target, item.origin, item.counter))
             rule = table.rule_of[item.state]
             # A rule that ends where it began was stepped over by an ε-edge at its call.
@@ -140,16 +183,30 @@ class Chart:
                 if bounds is not None:
                     laps = item.counter + 1
                     minimum, maximum = bounds
-                    if maximum is None:
-                        pending.append(ChartItem(table.start[rule], item.origin, min(laps, minimum)))
-                    elif laps < maximum:
-                        pending.append(ChartItem(table.start[rule], item.origin, laps))
+                    if maximum is None or laps < maximum:
+                        counted = min(laps, minimum) if maximum is None else laps
+                        pending.append(ChartItem(table.start[rule], item.origin, counted))
+                        self._note("lap", position, pending[-1], table.rule_name(item.state))
                     if laps < minimum:
                         continue
-                pending += self._columns[item.origin].waiting.get(rule, ())
+                resumed = self._columns[item.origin].waiting.get(rule, ())
+                pending += resumed
+                if self._record is not None:
+                    for other in resumed:
+                        self._note("complete", position, other, table.rule_name(item.state))
         self._size += len(column.items)
         if self._size > MAX_ITEMS:
             raise BudgetExceededError("Earley items", MAX_ITEMS, "chart for inspection")
+
+    def _dispatches(self, state: int) -> bool:
+        """Whether `state` is one of free text with tags: what it calls is what a tag leads to."""
+        if self._record is None:
+            return False
+        return any(f"{DOT} TagDispatch(" in dot for dot in self._table.dots(state))
+
+    def _note(self, kind: Operation, position: int, item: ChartItem, cause: str) -> None:
+        if self._record is not None:
+            self._record.append(ParserEvent(kind, position, self._picture(item), cause))
 
     def _picture(self, item: ChartItem) -> EarleyItem:
         table = self._table

@@ -1,15 +1,29 @@
-"""How masks were found, event by event: `with matcher.trace() as events`.  Costs nothing while nobody traces."""
+"""What happened, event by event: `with matcher.trace() as events`.  Costs nothing while nobody traces.
+
+Two things are worth watching.  *Steps*: what the parser did at each byte, as Earley's operations scan, predict and
+complete (and the laps of counted rules, and the dispatch of a tag).  The engine walks between interned sets and does
+none of this after the first time, so the operations are those of the textbook chart (`classic.py`), which reads the
+same bytes.  *Masks*: how each was found, and how long that took.
+
+Read on: `classic.py` (the chart), `../masks/cache.pyx` (where masks come from).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from kernels_core.inspect.classic import Chart, Operation, ParserEvent, Step
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from kernels_core.matcher import GrammarMatcher
 
-__all__ = ["FillEvent", "Tracing"]
+__all__ = ["Events", "FillEvent", "FillKind", "Operation", "ParserEvent", "StepEvent", "Tracing", "parser_events"]
+
+FillKind: TypeAlias = Literal["mask hit", "token-set hit", "pool hit", "partial hit", "miss"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,32 +31,144 @@ class FillEvent:
     """One mask that was asked for, after `step` steps and `position` bytes.
 
     `kind`: "mask hit" (found by pointer), "token-set hit" (put together from token sets known in this grammar),
-    "pool hit" (from the cross-grammar cache), "miss" (`token_sets_made` were computed).  `nanoseconds` is the time to
-    find or make it, copying it out not included; `nbytes` what the mask holds.
+    "pool hit" (from the cross-grammar cache), "partial hit" (from there, but filtered anew for what can follow),
+    "miss" (`token_sets_made` were computed); what cost most names it.  `nanoseconds` is the time to find or make it,
+    copying it out not included; `nbytes` what the mask holds.
     """
 
     step: int
     position: int
-    kind: str
+    kind: FillKind
     nanoseconds: int
     nbytes: int
     token_sets_made: int
     pool_hits: int
+    partial_hits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StepEvent:
+    """A token or a string that was taken, and was the text's `step`-th; `position` bytes are read now.
+
+    `token`: its id, None for a string.  `nanoseconds`: what the engine took for it; `transitions_made`: bytes whose
+    transition between interned sets was not known before (another thread's may be counted in).  `parser`: what the
+    textbook parser does for it, byte by byte, in order.
+    """
+
+    step: int
+    position: int
+    token: int | None
+    text: bytes
+    nanoseconds: int
+    transitions_made: int
+    parser: tuple[ParserEvent, ...]
+
+
+class Events(list[FillEvent | StepEvent]):
+    """A matcher's events in order of time; a list, with a table on demand."""
+
+    def fills(self) -> list[FillEvent]:
+        """The masks."""
+        return [event for event in self if isinstance(event, FillEvent)]
+
+    def steps(self) -> list[StepEvent]:
+        """The tokens and strings."""
+        return [event for event in self if isinstance(event, StepEvent)]
+
+    def parser(self) -> list[ParserEvent]:
+        """What the textbook parser did in all steps."""
+        return [event for step in self.steps() for event in step.parser]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each event of a mask or a step; a step says how often the parser did what."""
+        rows: list[dict[str, Any]] = []
+        for event in self:
+            if isinstance(event, FillEvent):
+                rows.append({"event": "mask", **asdict(event)})
+                continue
+            row = {"event": "step", "kind": "token" if event.token is not None else "string", "text": event.text}
+            for name in ("step", "position", "token", "nanoseconds", "transitions_made"):
+                row[name] = getattr(event, name)
+            for done in event.parser:
+                row[done.kind] = row.get(done.kind, 0) + 1
+            rows.append(row)
+        return rows
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows as a `pandas.DataFrame`."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
 
 
 class Tracing:
-    """A context that lists a matcher's events.  Contexts nest: the inner one takes the events."""
+    """A context that lists a matcher's events.  Contexts nest: the inner one takes the events.
+
+    The matcher calls `fill`, `step` and `moved`.
+    """
 
     def __init__(self, matcher: GrammarMatcher) -> None:
         self._matcher = matcher
-        self._before: list[FillEvent] | None = None
+        self._before: Tracing | None = None
+        self._chart: Chart | None = None
+        self._behind = True  # the chart is not where the matcher is
+        self.events = Events()
 
-    def __enter__(self) -> list[FillEvent]:
-        events: list[FillEvent] = []
-        self._before = self._matcher.set_trace(events)
-        return events
+    def __enter__(self) -> Events:
+        self._before = self._matcher.set_trace(self)
+        return self.events
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None
     ) -> None:
         self._matcher.set_trace(self._before)
+
+    def fill(self, nanoseconds: int, nbytes: int, known: bool, made: int, pool: int, partial: int) -> None:
+        """A mask was found (`known`: by pointer), or `made` token sets were, or taken from the pool."""
+        kind: FillKind = "token-set hit"
+        if known:
+            kind = "mask hit"
+        elif made:
+            kind = "miss"
+        elif partial:
+            kind = "partial hit"
+        elif pool:
+            kind = "pool hit"
+        at = self._matcher
+        self.events.append(FillEvent(at.num_steps, at.position, kind, nanoseconds, nbytes, made, pool, partial))
+
+    def step(self, taken: Step | None, nanoseconds: int, transitions_made: int) -> None:
+        """The matcher took a step: `taken`, or None for a stop token that ended the text.
+
+        Raises `BudgetExceededError` for a text whose chart is too large; the events are then as they were.
+        """
+        at = self._matcher
+        token: int | None = at.history[-1] if taken is None else taken.token
+        done: list[ParserEvent] = []
+        if taken is not None:
+            if self._chart is None:
+                self._chart = Chart(at.compiled.state_table)
+            if self._behind:
+                self._chart.seek(at.steps()[:-1])
+            self._behind = True
+            self._chart.read(taken, done)
+            self._behind = False
+        text = b"" if taken is None else taken.text
+        event = StepEvent(at.num_steps, at.position, token, text, nanoseconds, transitions_made, tuple(done))
+        self.events.append(event)
+
+    def moved(self) -> None:
+        """The matcher went back."""
+        self._behind = True
+
+
+def parser_events(matcher: GrammarMatcher) -> tuple[ParserEvent, ...]:
+    """What the textbook parser does for the whole text read by `matcher`, predictions before its first byte included.
+
+    `BudgetExceededError` for a text whose chart is too large.
+    """
+    done: list[ParserEvent] = []
+    chart = Chart(matcher.compiled.state_table, done)
+    for step in matcher.steps():
+        chart.read(step, done)
+    return tuple(done)
