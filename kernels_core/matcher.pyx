@@ -331,6 +331,12 @@ cdef class GrammarMatcher:
         before, self._tracing = self._tracing, tracing
         return before
 
+    def operations(self):
+        """What the textbook parser did in the last step (`inspect.trace.Operations`)."""
+        from kernels_core.inspect.trace import operations
+
+        return operations(self, self._kept_chart())
+
     def parser_events(self):
         """The parser's operations (`inspect.trace.ParserEvent`) for the whole text read, in order."""
         from kernels_core.inspect.trace import parser_events
@@ -548,12 +554,17 @@ cdef class GrammarMatcher:
 
     def frontier(self):
         """The Earley items here, textbook style (`inspect.snapshots.Frontier`)."""
-        from kernels_core.inspect.classic import Chart
         from kernels_core.inspect.look import frontier
+
+        return frontier(self, self._kept_chart())
+
+    cdef object _kept_chart(self):
+        """The chart that `frontier` and `operations` read on from call to call."""
+        from kernels_core.inspect.classic import Chart
 
         if self._chart is None:
             self._chart = Chart(self.compiled.state_table)
-        return frontier(self, self._chart)
+        return self._chart
 
     def explain(self, what):
         """Why a token id or a text is accepted or refused here (`inspect.snapshots.Explanation`)."""

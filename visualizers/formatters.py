@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
+from kernels_core.inspect.trace import Events, Operations
 from visualizers import html
 
 __all__ = ["register"]
@@ -18,6 +19,8 @@ _TYPES: Final[dict[type, Callable[[Any], str]]] = {
     TokenSets: html.token_sets,
     CacheStats: html.cache_stats,
     Automaton: html.automaton,
+    Operations: html.operations,
+    Events: html.events,
 }
 # By name, because the views know the engine's snapshots only; IPython finds the class when it first meets one.
 _NAMED: Final[dict[tuple[str, str], Callable[[Any], str]]] = {

@@ -14,16 +14,26 @@ from dataclasses import asdict
 from typing import Final, Protocol
 
 from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
+from kernels_core.inspect.trace import Events, FillEvent, Operations
 from visualizers.dot import repeat_label
-from visualizers.glyphs import clip, html_escape, split_dot, split_rules
+from visualizers.glyphs import clip, glyph, html_escape, split_dot, split_rules
 from visualizers.layout import DEFAULT_MAX_STATES, plan
 from visualizers.png import data_uri, mask_png
 from visualizers.svg import render
 from visualizers.tokens import Tab, TokenIndex, token_index
 
-__all__ = ["automaton", "cache_stats", "compiled_grammar", "frontier", "grammar", "token_sets"]
+__all__ = ["automaton", "cache_stats", "compiled_grammar", "events", "frontier", "grammar", "operations", "token_sets"]
 
 MAX_ITEMS: Final = 100
+OPERATION_KINDS: Final = {
+    "scan": "active",
+    "token": "active",
+    "predict": "rejected",
+    "dispatch": "uncertain",
+    "complete": "accepted",
+    "lap": "uncertain",
+}
+"""The colour of each operation: what is read, what begins, what ends."""
 MAX_RULES: Final = 200
 MAX_DOTS: Final = 6
 MAX_CHIPS: Final = 60
@@ -145,6 +155,46 @@ def _chips(index: TokenIndex, tab: Tab, count: int, limit: int) -> str:
     return _details(
         summary, f'<div style="padding:4px 0 6px;line-height:22px">{" ".join(chips)}</div>', tab != "rejected"
     )
+
+
+def operations(snapshot: Operations, *, limit: int = MAX_ITEMS) -> str:
+    """What the parser did in one step, an operation a row, at most `limit` of them."""
+    span = f"bytes {snapshot.begin:,} to {snapshot.position:,}" if snapshot.position else "before the first byte"
+    rows = [
+        [
+            f"{event.position:,}",
+            _badge(event.kind, OPERATION_KINDS[event.kind]),
+            html_escape(clip(event.cause, MAX_GLYPH)),
+            "<br>".join(map(_dotted, split_rules(event.item.dot)[:MAX_DOTS])),
+            f"{event.item.origin:,}",
+        ]
+        for event in snapshot.events[:limit]
+    ]
+    table = _table(["byte", "operation", "by", "brings", "origin"], rows, align="rlllr", mono=(0, 2, 3, 4))
+    facts = [span, _many(len(snapshot), "operation")]
+    return _card("Operations", facts, table + _more(len(snapshot) - limit, "operations"))
+
+
+def events(snapshot: Events, *, limit: int = MAX_ITEMS) -> str:
+    """A matcher's events in order of time: steps with the parser's operations, masks with how they were found."""
+    rows = []
+    for event in snapshot[:limit]:
+        micros = f"{event.nanoseconds / 1000:,.2f}"
+        if isinstance(event, FillEvent):
+            made = f"{_many(event.token_sets_made, 'token set')} made" if event.token_sets_made else ""
+            badge = _badge(event.kind, "uncertain" if event.kind == "miss" else "accepted")
+            rows.append([f"{event.position:,}", "mask", badge, micros, _bytes(event.nbytes), made])
+            continue
+        text = _chip(clip(glyph(event.text), MAX_GLYPH) or "∅", "active", f"token {event.token}", struck=False)
+        counts: dict[str, int] = {}
+        for done in event.parser:
+            counts[done.kind] = counts.get(done.kind, 0) + 1
+        made = f"{_many(event.transitions_made, 'transition')} made" if event.transitions_made else "known"
+        told = ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
+        rows.append([f"{event.position:,}", "step", text, micros, made, told])
+    table = _table(["after", "event", "", "µs", "", "operations"], rows, align="rllrll", mono=(0, 3))
+    facts = [_many(len(snapshot.steps()), "step"), _many(len(snapshot.fills()), "mask")]
+    return _card("Events", facts, table + _more(len(snapshot) - limit, "events"))
 
 
 def cache_stats(snapshot: CacheStats) -> str:

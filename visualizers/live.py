@@ -18,6 +18,7 @@ from typing import Final
 import traitlets as t
 
 from kernels_core.inspect.snapshots import Automaton, CacheStats, EarleyItem, Frontier
+from kernels_core.inspect.trace import Operations
 from visualizers import html
 from visualizers.assets import module, stylesheet
 from visualizers.glyphs import clip, split_dot, split_rules
@@ -26,7 +27,17 @@ from visualizers.live_base import LiveView, StepBar, Traits, synced, to_page
 from visualizers.live_tokens import MaskMap, TokenTable
 from visualizers.svg import render
 
-__all__ = ["AutomatonView", "CounterView", "FrontierView", "LiveView", "MaskMap", "StepBar", "TokenTable", "to_page"]
+__all__ = [
+    "AutomatonView",
+    "CounterView",
+    "FrontierView",
+    "LiveView",
+    "MaskMap",
+    "OperationView",
+    "StepBar",
+    "TokenTable",
+    "to_page",
+]
 
 MAX_ITEMS: Final = 500
 MAX_DOTS: Final = 12
@@ -203,6 +214,48 @@ def _item(item: EarleyItem) -> Traits:
         "scannable": item.scannable,
         "accepting": item.accepting,
     }
+
+
+class OperationView(LiveView[Operations]):
+    """What the parser did in the last step: scans, predictions and completions, byte by byte."""
+
+    _module = "operations"
+    _styles = ("operations",)
+    _height = 260
+    _esm = module("operations")
+    _css = stylesheet("theme", "base", "operations")
+
+    about = synced(t.Dict())
+    rows = synced(t.List())
+
+    def __init__(self, operations: Operations | None = None) -> None:
+        super().__init__()
+        if operations is not None:
+            self.show(operations)
+
+    def traits_of(self, snapshot: Operations) -> Traits:
+        rows = []
+        for event in snapshot.events[:MAX_ITEMS]:
+            item = _item(event.item)
+            rows.append(
+                {
+                    "kind": event.kind,
+                    "tint": html.OPERATION_KINDS[event.kind],
+                    "position": event.position,
+                    "cause": clip(event.cause, DOT_WIDTH),
+                    "dots": item["dots"][:1],
+                    "more": len(split_rules(event.item.dot)) - 1,
+                    "origin": event.item.origin,
+                }
+            )
+        about = {"begin": snapshot.begin, "position": snapshot.position, "total": len(snapshot)}
+        return {"about": about, "rows": rows}
+
+    def static_html(self) -> str:
+        return html.operations(self._shown) if self._shown is not None else "<i>no operations shown yet</i>"
+
+    def __repr__(self) -> str:
+        return f"OperationView({len(self._shown)} operations)" if self._shown is not None else "OperationView(empty)"
 
 
 _GROWING: Final = ("step_hits", "step_misses", "mask_hits", "mask_misses", "token_set_hits", "token_set_misses")

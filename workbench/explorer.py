@@ -22,7 +22,16 @@ import ipywidgets
 from kernels_core.errors import MaskscopeError
 from visualizers import html
 from visualizers.glyphs import glyph
-from visualizers.live import AutomatonView, CounterView, FrontierView, MaskMap, TokenTable, to_page
+from visualizers.live import (
+    AutomatonView,
+    CounterView,
+    FrontierView,
+    LiveView,
+    MaskMap,
+    OperationView,
+    TokenTable,
+    to_page,
+)
 from visualizers.mode import get_mode
 from workbench.desk import GrammarEditor, State, Stepper, box_bytes, box_text, editor_state, stepper_state
 from workbench.history import Unit
@@ -85,6 +94,7 @@ class Explorer:
         self.stepper = Stepper()
         self.automaton = AutomatonView(session.automaton())
         self.frontier = FrontierView()
+        self.operations = OperationView()
         self.tokens = TokenTable()
         self.mask = MaskMap()
         self.counters = CounterView()
@@ -123,6 +133,7 @@ class Explorer:
             self.stepper.state = {**stepper, **self._answers["stepper"]}
             self.automaton.show(session.frontier())
             self.frontier.show(session.frontier())
+            self.operations.show(session.operations())
             self.tokens.show(session.token_sets())
             self.mask.show(session.token_sets())
             stats = session.cache_stats()
@@ -250,7 +261,10 @@ class Explorer:
         self.editor.add_class("mx-side")
         self.stepper.add_class("mx-wide")
         self.counters.add_class("mx-last")
-        left, right = ipywidgets.Box((self.frontier, self.counters)), ipywidgets.Box((self.tokens, self.mask))
+        left, right = (
+            ipywidgets.Box((self.frontier, self.operations, self.counters)),
+            ipywidgets.Box((self.tokens, self.mask)),
+        )
         left.add_class("mx-column")
         right.add_class("mx-column")
         grid = ipywidgets.Box((self.editor, self.automaton, self.stepper, left, right))
@@ -268,6 +282,7 @@ class Explorer:
                 ribbon_html(session, self._reading),
                 html.automaton(session.automaton(), active=session.frontier().active_states()),
                 html.frontier(session.frontier()),
+                html.operations(session.operations()),
                 html.token_sets(session.token_sets()),
                 html.cache_stats(session.cache_stats()),
             ]
@@ -275,7 +290,8 @@ class Explorer:
 
     def to_html(self, *, title: str = "Maskscope explorer") -> str:
         """The pictures at the session's place as one HTML document that opens anywhere, without Python."""
-        return to_page([self.automaton, self.frontier, self.tokens, self.mask, self.counters], title=title)
+        views: list[LiveView[Any]] = [self.automaton, self.frontier, self.tokens, self.mask]
+        return to_page([*views, self.operations, self.counters], title=title)
 
     def save(self, path: str | Path, *, title: str = "Maskscope explorer") -> Path:
         """Write `to_html()` to `path`, which must end in `.html`; returns the path."""

@@ -52,6 +52,7 @@ from workbench.tokenizers import Tokenizer, load_tokenizer
 
 if TYPE_CHECKING:
     from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
+    from kernels_core.inspect.trace import Operations
     from workbench.generation import LanguageModel
     from workbench.trace import Trace
 
@@ -478,6 +479,10 @@ class Session:
     def frontier(self) -> Frontier:
         """The Earley items after the bytes read so far."""
         return self._once("frontier", cast("Callable[[], Frontier]", self._matcher.frontier))
+
+    def operations(self) -> Operations:
+        """What the textbook parser did in the last step: scan, predict, complete, byte by byte."""
+        return self._once("operations", cast("Callable[[], Operations]", self._matcher.operations))
 
     def token_sets(self) -> TokenSets:
         """The mask of this step grouped by reason: accepted, rejected, uncertain."""

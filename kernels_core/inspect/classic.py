@@ -30,8 +30,9 @@ class ParserEvent:
     """One operation of the parser after `position` bytes, and the `item` that it brings.
 
     "scan" reads a byte, "token" a whole token by its id; "predict" begins a rule that `cause` calls, "dispatch" does so
-    because a tag was read in free text (contents that were spelt out in place are read without it); "complete" goes on with what waited for the rule `cause`, which has ended;
-    "lap" begins another repetition of the counted rule `cause`.  For "scan" and "token" `cause` shows what was read.
+    because a tag was read in free text (contents that were spelt out in place are read without it); "complete" goes
+    on with what waited for the rule `cause`, which has ended; "lap" begins another repetition of the counted rule
+    `cause`.  For "scan" and "token" `cause` shows what was read.
     """
 
     kind: Operation
@@ -111,6 +112,15 @@ class Chart:
             self._read(step)
         finally:
             self._record = None
+
+    def repeat(self, record: list[ParserEvent]) -> None:
+        """The operations of the last step, or those before the first byte, into `record`; the chart is as it was."""
+        if not self._steps:
+            Chart(self._table, record)
+            return
+        step = self._steps[-1]
+        self.seek(self._steps[:-1])
+        self.read(step, record)
 
     def _read(self, step: Step) -> None:
         """Read a step byte by byte and, if it is a token, as a whole; both readings meet in its last column."""

@@ -23,6 +23,7 @@ __all__ = [
     "Frontier",
     "StateCost",
     "StateTokens",
+    "Table",
     "TokenSets",
     "TokenVerdict",
 ]
@@ -112,7 +113,7 @@ class EarleyItem:
         return f"[{self.origin}, {self.dot}{counter}]"
 
 
-class _Table:
+class Table:
     """Shared by the snapshots that are lists of rows: a pandas view on demand."""
 
     def rows(self) -> list[dict[str, Any]]:
@@ -126,7 +127,7 @@ class _Table:
 
 
 @dataclass(frozen=True, repr=False)
-class Frontier(_Table):
+class Frontier(Table):
     """The Earley set after `position` bytes.
 
     `set_id` is the interned set's number: equal numbers are the same parser state.  `completed` says whether the
@@ -194,7 +195,7 @@ class StateTokens:
 
 
 @dataclass(frozen=True, repr=False)
-class TokenSets(_Table):
+class TokenSets(Table):
     """The mask of the current step, grouped by reason: one `StateTokens` for each scannable state of the frontier.
 
     `allowed` are the ids the mask finally allows (stop tokens included), ascending; `vocab` maps an id to its bytes.
@@ -281,7 +282,7 @@ class StateCost:
 
 
 @dataclass(frozen=True, repr=False)
-class CostTable(_Table):
+class CostTable(Table):
     """All scannable states of a compiled grammar by estimated cost, costliest first (`Options.jit` goes by it)."""
 
     states: tuple[StateCost, ...]
@@ -298,7 +299,7 @@ class CostTable(_Table):
 
 
 @dataclass(frozen=True)
-class CacheStats(_Table):
+class CacheStats(Table):
     """Counters of one compiled grammar's machine, all since it was compiled.
 
     `sets`, `frames`, `masks`: interned objects alive.  `step_hits` / `step_misses`: byte transitions found / made.

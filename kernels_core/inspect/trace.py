@@ -15,13 +15,25 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kernels_core.inspect.classic import Chart, Operation, ParserEvent, Step
+from kernels_core.inspect.snapshots import Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from kernels_core.matcher import GrammarMatcher
 
-__all__ = ["Events", "FillEvent", "FillKind", "Operation", "ParserEvent", "StepEvent", "Tracing", "parser_events"]
+__all__ = [
+    "Events",
+    "FillEvent",
+    "FillKind",
+    "Operation",
+    "Operations",
+    "ParserEvent",
+    "StepEvent",
+    "Tracing",
+    "operations",
+    "parser_events",
+]
 
 FillKind: TypeAlias = Literal["mask hit", "token-set hit", "pool hit", "partial hit", "miss"]
 
@@ -64,6 +76,31 @@ class StepEvent:
     parser: tuple[ParserEvent, ...]
 
 
+@dataclass(frozen=True, repr=False)
+class Operations(Table):
+    """What the textbook parser did in one step: from `begin` to `position` bytes (at the start: its predictions)."""
+
+    begin: int
+    position: int
+    events: tuple[ParserEvent, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each operation, with the item that it brought."""
+        return [
+            {"kind": event.kind, "position": event.position, "cause": event.cause, **asdict(event.item)}
+            for event in self.events
+        ]
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def __repr__(self) -> str:
+        return f"Operations(bytes {self.begin} to {self.position}, {len(self.events)} operations)"
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *map(str, self.events)])
+
+
 class Events(list[FillEvent | StepEvent]):
     """A matcher's events in order of time; a list, with a table on demand."""
 
@@ -86,7 +123,8 @@ class Events(list[FillEvent | StepEvent]):
             if isinstance(event, FillEvent):
                 rows.append({"event": "mask", **asdict(event)})
                 continue
-            row = {"event": "step", "kind": "token" if event.token is not None else "string", "text": event.text}
+            row: dict[str, Any] = {"event": "step", "kind": "string" if event.token is None else "token"}
+            row["text"] = event.text
             for name in ("step", "position", "token", "nanoseconds", "transitions_made"):
                 row[name] = getattr(event, name)
             for done in event.parser:
@@ -160,6 +198,18 @@ class Tracing:
     def moved(self) -> None:
         """The matcher went back."""
         self._behind = True
+
+
+def operations(matcher: GrammarMatcher, chart: Chart) -> Operations:
+    """The parser's operations in the matcher's last step; `chart` is kept by the matcher between calls.
+
+    A stop token that ended the text is no step of the parser.
+    """
+    steps = matcher.steps()
+    chart.seek(steps)
+    done: list[ParserEvent] = []
+    chart.repeat(done)
+    return Operations(matcher.position - (len(steps[-1].text) if steps else 0), matcher.position, tuple(done))
 
 
 def parser_events(matcher: GrammarMatcher) -> tuple[ParserEvent, ...]:

@@ -29,7 +29,8 @@ def test_operations_bring_exactly_the_frontier(world: World, options: Options, d
         for byte in data.draw(texts(Recogniser(ir))):
             if not matcher.accept_string(bytes((byte,))):
                 break
-            here = [event for event in events[-1].parser]  # type: ignore[union-attr]
+            here = list(events.steps()[-1].parser)
+            assert tuple(here) == matcher.operations().events
             assert {event.item for event in here} == set(matcher.frontier().items)
             assert {event.position for event in here} == {matcher.position}
             check_causes(here, matcher)
@@ -95,6 +96,10 @@ def test_the_operations_of_a_short_text() -> None:
     assert all(event.nanoseconds > 0 for event in events.steps())
     assert [event.transitions_made for event in events.steps()] == [2, 3, 0]
     assert "complete" in str(events.parser()[4])
+    assert str(matcher.operations()).startswith("Operations(bytes 2 to 5, 6 operations)")
+    assert matcher.operations().to_frame()["cause"].tolist() == [":", "pair", "b", "name", "pair", "]"]
+    matcher.reset()
+    assert len(matcher.operations()) == 0  # the root's start reads "[" and calls nothing
 
 
 def test_tags_dispatch_and_laps_count() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from kernels_core.inspect.snapshots import (
     Automaton,
     AutomatonEdge,
@@ -14,6 +16,7 @@ from kernels_core.inspect.snapshots import (
     TokenSets,
     TokenVerdict,
 )
+from kernels_core.inspect.trace import Operation, Operations, ParserEvent
 
 SOURCE = """root ::= list
 list ::= "[" (item ("," item)*)? "]"
@@ -211,6 +214,14 @@ def token_sets(position: int = 3, *, vocab: tuple[bytes, ...] = VOCAB, padding: 
     )
     allowed = {quote, *accepted, *(verdict.token_id for verdict in uncertain if verdict.allowed)}
     return TokenSets(position, (entry, close), tuple(sorted(allowed)), False, len(vocab) + padding, vocab)
+
+
+def operations(step: int = 1) -> Operations:
+    """One operation of each kind, over the items of a frontier."""
+    items = frontiers()[step].items
+    kinds = get_args(Operation)
+    done = [ParserEvent(kind, step, items[k % len(items)], f"cause <{kind}>") for k, kind in enumerate(kinds)]
+    return Operations(max(0, step - 1), step, tuple(done))
 
 
 def stop_sets() -> TokenSets:

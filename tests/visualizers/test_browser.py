@@ -11,7 +11,18 @@ from playwright.sync_api import expect
 
 from tests.visualizers import fixtures
 from tests.visualizers.bridge import Bridge
-from visualizers.live import AutomatonView, CounterView, FrontierView, LiveView, MaskMap, StepBar, TokenTable, to_page
+from visualizers import html
+from visualizers.live import (
+    AutomatonView,
+    CounterView,
+    FrontierView,
+    LiveView,
+    MaskMap,
+    OperationView,
+    StepBar,
+    TokenTable,
+    to_page,
+)
 from visualizers.standalone import iframe
 from visualizers.svg import to_svg
 
@@ -261,6 +272,22 @@ class TestFrontier:
         assert page.get_by_test_id("frontier-position").inner_text() == "after 3 bytes"
 
 
+class TestOperations:
+    """What the parser did in a step."""
+
+    def test_rows_follow_the_step(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(OperationView(fixtures.operations(1)))
+        page = bridge.page
+        rows = page.get_by_test_id("operation")
+        assert [row.get_attribute("data-kind") for row in rows.all()] == list(html.OPERATION_KINDS)
+        assert page.get_by_test_id("operation-span").inner_text() == "bytes 0 to 1"
+        assert rows.first.locator(".dot").inner_text() == "•"
+        assert rows.nth(1).inner_text().split("\t")[:3] == ["", "token", "cause <token>"]  # the byte is told once
+        bridge.widget.show(fixtures.operations(0))
+        bridge.push()
+        expect(page.get_by_test_id("operation-span")).to_have_text("before the first byte")
+
+
 class TestTokens:
     """The table of the whole vocabulary."""
 
@@ -381,6 +408,7 @@ class TestMask:
     [
         lambda: AutomatonView(fixtures.automaton()),
         lambda: FrontierView(fixtures.frontiers()[1]),
+        lambda: OperationView(fixtures.operations()),
         lambda: TokenTable(fixtures.token_sets()),
         lambda: MaskMap(fixtures.token_sets()),
         lambda: CounterView(fixtures.stats(2)),

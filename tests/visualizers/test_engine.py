@@ -11,6 +11,7 @@ import pytest
 
 from kernels_core import GrammarCompiler, GrammarMatcher, allocate_token_bitmask
 from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
+from kernels_core.inspect.trace import Operations
 from tests.visualizers.test_browser import active
 from tests.visualizers.test_static import survives
 from visualizers import html
@@ -35,6 +36,7 @@ class Run:
     frontiers: tuple[Frontier, ...]
     token_sets: tuple[TokenSets, ...]
     stats: tuple[CacheStats, ...]
+    operations: tuple[Operations, ...]
     masks: tuple[np.ndarray, ...]
 
 
@@ -45,17 +47,19 @@ def run() -> Run:
 
     compiled = GrammarCompiler(load_tokenizer("tekken").info).compile_builtin_json_grammar()
     matcher = GrammarMatcher(compiled)
-    frontiers, token_sets, stats, masks = [], [], [], []
+    frontiers, token_sets, stats, operations, masks = [], [], [], [], []
     for piece in ("", *PIECES):
         if piece:
             assert matcher.accept_string(piece)
         frontiers.append(matcher.frontier())
         token_sets.append(matcher.token_sets())
         stats.append(compiled.cache_stats())
+        operations.append(matcher.operations())
         mask = allocate_token_bitmask(1, compiled.tokenizer_info.vocab_size)
         matcher.fill_next_token_bitmask(mask)
         masks.append(mask)
-    return Run(compiled.automaton(), tuple(frontiers), tuple(token_sets), tuple(stats), tuple(masks))
+    shown = (tuple(part) for part in (frontiers, token_sets, stats, operations, masks))
+    return Run(compiled.automaton(), *shown)  # type: ignore[arg-type]
 
 
 def test_the_index_shows_exactly_the_mask(run: Run) -> None:
@@ -80,6 +84,8 @@ def test_every_dotted_rule_has_its_dot(run: Run) -> None:
 def test_static_displays(run: Run) -> None:
     for frontier in run.frontiers:
         survives(html.frontier(frontier))
+    for operations in run.operations:
+        survives(html.operations(operations))
     for sets in run.token_sets:
         page = html.token_sets(sets)
         survives(page)

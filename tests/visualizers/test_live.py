@@ -21,6 +21,7 @@ from visualizers.live import (
     FrontierView,
     LiveView,
     MaskMap,
+    OperationView,
     StepBar,
     TokenTable,
     to_page,
@@ -34,6 +35,7 @@ def everything() -> list[LiveView[Any]]:
     return [
         AutomatonView(fixtures.automaton(), engine="built-in"),
         FrontierView(fixtures.frontiers()[1]),
+        OperationView(fixtures.operations()),
         TokenTable(fixtures.token_sets()),
         MaskMap(fixtures.token_sets()),
         CounterView(fixtures.stats(1)),
@@ -260,12 +262,13 @@ class TestExports:
         assert carried["offline"] is True
 
     def test_a_recorded_run_is_one_small_page(self) -> None:
-        views = everything()[:5]
+        views = everything()[:6]
         for view, run in zip(
             views,
             (
                 fixtures.frontiers(),
                 fixtures.frontiers(),
+                [fixtures.operations(i) for i in range(4)],
                 [fixtures.token_sets(i) for i in range(4)],
                 [fixtures.token_sets(i) for i in range(4)],
                 [fixtures.stats(i) for i in range(4)],
@@ -275,7 +278,8 @@ class TestExports:
             view.play(run)
         page = to_page(views, labels=["(start)", "[", '"a', '"]'])
         parts = packed(page)["parts"]
-        assert [part["module"] for part in parts] == ["steps", "automaton", "frontier", "tokens", "mask", "counters"]
+        names = ["steps", "automaton", "frontier", "operations", "tokens", "mask", "counters"]
+        assert [part["module"] for part in parts] == names
         assert all(len(part["state"]["steps"]) == 4 for part in parts[1:])
         assert len(page) < 60_000
         with pytest.raises(ValueError, match="2 labels for 4 steps"):

@@ -6,6 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from types import SimpleNamespace
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +21,7 @@ from kernels_core.inspect.snapshots import (
     RuleAutomaton,
     TokenSets,
 )
+from kernels_core.inspect.trace import Events, FillEvent, Operation, StepEvent
 from tests.visualizers import fixtures
 from visualizers import formatters, html
 from visualizers.svg import to_svg
@@ -98,6 +100,27 @@ def test_long_frontiers_are_cut_and_say_so() -> None:
     text = survives(html.frontier(Frontier(0, 1, False, items), limit=20))
     assert "380 more items" in text
     assert text.count("item ::=") == 5
+
+
+def test_operations_are_told_one_a_row() -> None:
+    text = survives(html.operations(fixtures.operations(1)))
+    assert "bytes 0 to 1 · 6 operations" in text
+    assert all(f"cause <{kind}>" in text for kind in html.OPERATION_KINDS)
+    assert set(html.OPERATION_KINDS) == set(get_args(Operation))
+    assert "4 more operations" in survives(html.operations(fixtures.operations(1), limit=2))
+    assert "before the first byte" in survives(html.operations(fixtures.operations(0)))
+
+
+def test_events_are_told_in_order() -> None:
+    events = Events([FillEvent(0, 0, "miss", 1_500, 2048, 3, 0), FillEvent(1, 1, "partial hit", 900, 20, 0, 0, 1)])
+    events.append(StepEvent(1, 1, None, b"<[", 700, 2, fixtures.operations(1).events))
+    text = survives(html.events(events))
+    assert "1 step · 2 masks" in text
+    assert text.index("miss") < text.index("partial hit") < text.index("<[")
+    assert "3 token sets made" in text
+    assert "2 transitions made" in text
+    assert "1 scan, 1 token, 1 predict" in text
+    assert "2 more events" in survives(html.events(events, limit=1))
 
 
 def test_token_sets_show_counts_chips_and_the_mask() -> None:

@@ -49,6 +49,8 @@ def test_typing_moves_every_view(explorer: Explorer) -> None:
     assert set(explorer.automaton.active) == set(explorer.session.frontier().active_states())
     assert {c["id"] for c in state["candidates"]} <= set(explorer.session.allowed_ids())
     assert explorer.counters.stats["sets"] > 1
+    assert explorer.operations.about == {"begin": 6, "position": 7, "total": len(explorer.operations.rows)}
+    assert {row["kind"] for row in explorer.operations.rows} >= {"scan", "complete"}
 
 
 def test_a_text_that_dies_stays_in_the_box_with_the_reason(explorer: Explorer) -> None:
