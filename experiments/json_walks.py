@@ -9,15 +9,17 @@ Read on: `json_referee.py` (who judges the texts), `judge_schemas.py` (the comma
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from functools import cache
 from random import Random
 from string import ascii_lowercase
+from typing import Any
 
 from kernels_core import CompiledGrammar, GrammarMatcher, TokenizerInfo
 
-__all__ = ["piece_vocabulary", "write_text"]
+__all__ = ["mentioned", "piece_vocabulary", "write_text"]
 
 _PIECES = (
     *('{"', '"}', '":', '": ', '": "', '",', '", "', '"},', "{}", "[]", '["', '"]', "},", "}}", "]}", "}]", ', "'),
@@ -27,6 +29,8 @@ _PIECES = (
 )
 # Where a walk is to end: the first of these that the mask allows; within a string only the quote.
 _CLOSING = (b"}", b"]", b",", b":", b'"')
+# Words that are tried where a string may begin.
+_TRIED = 8
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
@@ -38,24 +42,52 @@ def piece_vocabulary() -> TokenizerInfo:
     return TokenizerInfo([*dict.fromkeys(spelt), b"<stop>"], stop_token_ids=[len(set(spelt))])
 
 
-def write_text(compiled: CompiledGrammar, random: Random, *, tokens: int = 60) -> str | None:
+def mentioned(schema: Any) -> list[str]:
+    """Strings that a schema names: properties, and constants.  At random they would hardly ever be met."""
+    found: dict[str, None] = {}
+    stack = [schema]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, list):
+            stack.extend(top)
+        elif isinstance(top, dict):
+            for word, value in top.items():
+                if word in ("properties", "dependentSchemas", "dependencies") and isinstance(value, dict):
+                    found.update(dict.fromkeys(value))
+                constants = [value] if word == "const" else value if word in ("enum", "required") else ()
+                if isinstance(constants, list):
+                    found.update(dict.fromkeys(one for one in constants if isinstance(one, str)))
+                stack.append(value)
+    return list(found)
+
+
+def write_text(compiled: CompiledGrammar, random: Random, *, words: Sequence[str] = (), tokens: int = 60) -> str | None:
     """A text of the grammar, which must be compiled for `piece_vocabulary`.
 
-    tokens: after so many it looks for an end.  None if there is none within ten times as many.
+    words: strings to try where a string may begin.  tokens: after so many the walk looks for an end.  None if there is
+    none within ten times as many.
     """
     matcher = GrammarMatcher(compiled)
     spelt = compiled.tokenizer_info.decoded_vocab
     (stop,) = matcher.stop_token_ids
     for count in range(10 * tokens):
+        closing = count > tokens
         allowed = matcher.allowed_token_ids()
-        if stop in allowed and (len(allowed) == 1 or count > tokens or random.random() < 0.2):
+        if stop in allowed and (len(allowed) == 1 or closing or random.random() < 0.2):
             return bytes(matcher.text).decode()
-        if count > tokens and matcher.find_jump_forward_string():
-            matcher.accept_string(matcher.find_jump_forward_string())
+        forced = matcher.find_jump_forward_string() if closing else ""
+        if forced:
+            matcher.accept_string(forced)
             continue
-        allowed = [token for token in allowed if token != stop]
         inside = b'"' in _STRING.sub(b"", matcher.text)
-        chosen = (_closing if count > tokens else _likely)(allowed, spelt, random, inside)
+        if not inside and words and (closing or random.random() < 0.5):
+            end = not {b"}", b"]"}.isdisjoint(spelt[token] for token in allowed)
+            tried = random.sample(words, min(len(words), _TRIED))
+            fresh = [word for word in map(json.dumps, tried) if word.encode() not in matcher.text]
+            if not (closing and end) and any(matcher.accept_string(word) for word in fresh or map(json.dumps, tried)):
+                continue
+        allowed = [token for token in allowed if token != stop]
+        chosen = (_closing if closing else _likely)(allowed, spelt, random, inside)
         if not matcher.accept_token(chosen):
             raise AssertionError(f"the mask allows {spelt[chosen]!r} after {matcher.text!r}, the matcher does not")
     return None

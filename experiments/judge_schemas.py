@@ -37,7 +37,7 @@ from kernels_core import BudgetExceededError, CompiledGrammar, Grammar, Options,
 from .datasets import Case, CaseName, DataError, default_schemas, find_cases, load_case
 from .json_judge import Judge, byte_vocabulary
 from .json_referee import Referee, Unjudged
-from .json_walks import piece_vocabulary, write_text
+from .json_walks import mentioned, piece_vocabulary, write_text
 from .report import print_tables
 from .workers import TrialTimeoutError, WorkerDiedError, WorkerExecutor
 
@@ -145,13 +145,14 @@ def _judge_instances(case: Case, grammar: Grammar, verdict: Verdict) -> None:
 def _judge_walks(case: Case, grammar: Grammar, walks: int, verdict: Verdict) -> None:
     compiled = CompiledGrammar(grammar, piece_vocabulary(), Options())
     said: Counter[str] = Counter()
+    words = mentioned(json.loads(case.schema))
     try:
         referee = Referee(json.loads(case.schema))
     except Unjudged as error:
         referee = None
         verdict.reasons.append(("#", "", f"unjudged: {error}"))
     for number in range(walks):
-        text = write_text(compiled, Random(f"{case.id} {number}"))
+        text = write_text(compiled, Random(f"{case.id} {number}"), words=words)
         if text is None:
             said["unfinished"] += 1
             continue

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from experiments.json_judge import Judge, byte_vocabulary
 from experiments.json_referee import Referee, Unjudged, python_pattern
-from experiments.json_walks import piece_vocabulary, write_text
+from experiments.json_walks import mentioned, piece_vocabulary, write_text
 from experiments.synthetic_schemas import make_case
 from kernels_core import CompiledGrammar, Grammar, Options, TokenizerInfo, UnsupportedSchemaError
 from kernels_core.grammar.json_schema import SchemaArguments
-from tests.json_schema.strategies import documents, instances
+from tests.json_schema.strategies import NAMES, documents, instances
 
 
 def _compiled(schema: Any, vocabulary: TokenizerInfo, **arguments: Unpack[SchemaArguments]) -> CompiledGrammar | None:
@@ -52,7 +52,7 @@ def test_what_is_written_is_valid(schema: dict[str, Any], seed: int, any_order: 
     referee = Referee(schema)
     rng = Random(seed)
     for _ in range(3):
-        text = write_text(compiled, rng)
+        text = write_text(compiled, rng, words=NAMES)
         try:
             assert text is None or referee.complaint(text) is None, text
         except Unjudged:
@@ -139,7 +139,7 @@ def test_realistic_texts_are_valid(name: str) -> None:
     referee = Referee(schema)
     judged = 0
     for seed in range(60):
-        text = write_text(compiled, Random(seed))
+        text = write_text(compiled, Random(seed), words=mentioned(schema))
         assert text is not None
         try:
             assert referee.complaint(text) is None, text
@@ -156,7 +156,7 @@ def test_synthetic_texts_are_valid() -> None:
         schema = make_case(5, number).schema
         compiled = _compiled(schema, piece_vocabulary(), any_order=number % 5 == 0)
         assert compiled is not None
-        text = write_text(compiled, Random(number))
+        text = write_text(compiled, Random(number), words=mentioned(schema))
         try:
             assert text is None or Referee(schema).complaint(text) is None, text
             judged += text is not None
