@@ -3,6 +3,7 @@ written by following the masks."""
 
 from __future__ import annotations
 
+import json
 from random import Random
 from typing import Any, Unpack
 
@@ -15,7 +16,7 @@ from experiments.json_judge import Judge, byte_vocabulary
 from experiments.json_referee import Referee, Unjudged, python_pattern
 from experiments.json_walks import mentioned, piece_vocabulary, write_text
 from experiments.synthetic_schemas import make_case
-from kernels_core import CompiledGrammar, Grammar, Options, TokenizerInfo, UnsupportedSchemaError
+from kernels_core import CompiledGrammar, Grammar, GrammarMatcher, Options, TokenizerInfo, UnsupportedSchemaError
 from kernels_core.grammar.json_schema import SchemaArguments
 from tests.json_schema.strategies import NAMES, documents, instances
 
@@ -27,6 +28,13 @@ def _compiled(schema: Any, vocabulary: TokenizerInfo, **arguments: Unpack[Schema
     except UnsupportedSchemaError as error:
         assume(all("no instance" in problem.lenient for problem in error.problems))
         return None
+
+
+def _shuffled(value: Any) -> st.SearchStrategy[Any]:
+    """The same value, the members of the outer object in any order."""
+    if not isinstance(value, dict):
+        return st.just(value)
+    return st.permutations(list(value.items())).map(dict)
 
 
 @settings(max_examples=300, deadline=None)
@@ -41,6 +49,21 @@ def test_verdicts(schema: dict[str, Any], values: list[Any]) -> None:
     judge = Judge(schema, compiled, steps=20_000)
     for value, valid in zip(values, expected, strict=True):
         assert judge.accepts(value) == valid, value
+
+
+@settings(max_examples=200, deadline=None)
+@given(documents(), st.lists(instances.flatmap(_shuffled), min_size=5, max_size=15))
+def test_any_order_takes_every_order(schema: dict[str, Any], values: list[Any]) -> None:
+    """Each text by itself: with its members in the order in which they stand there."""
+    validator = jsonschema.Draft202012Validator(schema)
+    compiled = _compiled(schema, byte_vocabulary(), any_order=True)
+    if compiled is None:
+        assert not any(validator.is_valid(value) for value in values)
+        return
+    for value in values:
+        matcher = GrammarMatcher(compiled)
+        accepted = matcher.accept_string(json.dumps(value)) and matcher.is_completed()
+        assert accepted == validator.is_valid(value), value
 
 
 @settings(max_examples=200, deadline=None)

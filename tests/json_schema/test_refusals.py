@@ -12,7 +12,7 @@ import pytest
 from kernels_core import Grammar, UnsupportedSchemaError
 from kernels_core.errors import GrammarSyntaxError
 from kernels_core.grammar.json_schema import explain_schema
-from tests.json_schema.driver import judge, texts
+from tests.json_schema.driver import Texts, judge, texts
 
 
 def problems(schema: Any, **arguments: Any) -> list[tuple[str, str]]:
@@ -187,3 +187,19 @@ def test_explanations() -> None:
     assert lenient["#/properties/b", "uniqueItems"] == "approximated"
     hopeless = explain_schema({"type": "string", "const": 1})
     assert [(row.keyword, row.status) for row in hopeless] == [("type", "exact"), ("const", "refused")]
+
+
+def test_any_order_of_many_members() -> None:
+    """Refused by name; lenient keeps the declared order and everything else."""
+    schema = {"properties": {letter: {"type": "integer"} for letter in "abcdefghijkl"}, "minProperties": 2}
+    with pytest.raises(UnsupportedSchemaError) as caught:
+        Grammar.from_json_schema({"items": schema}, any_order=True)
+    (problem,) = caught.value.problems
+    assert (problem.pointer, problem.keyword) == ("#/items", "properties")
+    assert "any order" in problem.reason
+    grammar = Grammar.from_json_schema(schema, any_order=True, lenient=True)
+    assert [warning.lenient for warning in grammar.warnings] == ["members come in declared order"]
+    lenient = Texts(grammar)
+    assert '{"a": 1, "b": 2}' in lenient
+    assert '{"b": 1, "a": 2}' not in lenient
+    assert '{"a": 1}' not in lenient

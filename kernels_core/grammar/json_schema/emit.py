@@ -138,14 +138,16 @@ class Emitter:
         self, members: Members, level: int, place: Place | None, name: str, text: Callable[..., ObjectText] = ObjectText
     ) -> Node:
         """Objects of one kind, written by `text`."""
-        try:
-            return text(self, members, level, name).node()
-        except TooManyStates as error:
-            if self.any_order and not members.needs and not members.least and members.most is None:
-                what = f"members in any order take more than {error.limit:,} steps"
-            else:
-                what = f"its conditions on members take {error}"
-            self.report(place, _MEMBER_WORDS, what, "bounds on members, and what some member must be, are dropped")
+        for in_order in (False, True) if self.any_order else (True,):
+            try:
+                return text(self, members, level, name, in_order=in_order).node()
+            except TooManyStates as error:
+                if in_order:
+                    what, lenient = "its conditions on members", "bounds, and what some member must be, are dropped"
+                    self.report(place, _MEMBER_WORDS, f"{what} take {error}", lenient)
+                else:
+                    what, lenient = "members in any order", "members come in declared order"
+                    self.report(place, _ORDER_WORDS, f"{what} take {error}", lenient)
         try:
             wider = replace(members, needs=(), least=0, most=None)
             return text(self, wider, level, name, in_order=True).node()
@@ -197,14 +199,16 @@ class Emitter:
         return self.book.share(("number", numbers), hint, build)
 
     def report(self, place: Place | None, words: tuple[str, ...], reason: str, lenient: str) -> None:
-        """Add a problem at `place`, with the first of `words` that its schema has."""
+        """Add a problem at `place`, with the first of `words` that its schema has, or what leads on to them."""
         pointer = place.pointer if place is not None else "#"
-        keyword = next((word for word in words if place is not None and word in place.schema), words[0])
+        known = (word for word in (*words, *_LOGIC) if place is not None and word in place.schema)
+        keyword = next(known, words[-1])
         self.problems.add(pointer, keyword, reason, lenient)
 
 
 _INTEGER = Piece(step=Fraction(1))
 _LOGIC = ("oneOf", "anyOf", "allOf", "not", "if", "$ref")
 _MEMBER_WORDS = ("minProperties", "maxProperties", "oneOf", "not", "if", "anyOf", "patternProperties", "properties")
+_ORDER_WORDS = ("properties", "required")
 _ITEM_WORDS = ("uniqueItems", "contains", "not", "oneOf", "if", "items")
 STRING_WORDS = ("pattern", "maxLength", "minLength", "format", "not")
