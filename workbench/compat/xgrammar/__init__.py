@@ -1,0 +1,124 @@
+"""XGrammar's public interface, version 0.2.8, over this engine: `import workbench.compat.xgrammar as xgr`.
+
+    import workbench.compat.xgrammar as xgr
+
+    info = xgr.TokenizerInfo(["a", "b", "ab", "</s>"])
+    compiled = xgr.GrammarCompiler(info).compile_grammar('root ::= "a" "b"*')
+    matcher = xgr.GrammarMatcher(compiled)
+    bitmask = xgr.allocate_token_bitmask(1, info.vocab_size)
+    matcher.fill_next_token_bitmask(bitmask)
+
+Names, defaults and documented behaviour are XGrammar's; where that is known to be wrong, or the engine differs, the
+page docs/compat-xgrammar.md says how.  What is not there raises `UnsupportedFeatureError` with its name.
+torch, transformers and pydantic are imported when a name needs them.
+
+Code map, in reading order: `exception`, `base`, `config`, `serialization`, `tokenizer_info`, `tag_arguments`,
+`grammar`, `compile_cache`, `compiler`, `bitmask`, `matcher`; then `structural_tag`, `openai_tool_call_schema`,
+`builtin_structural_tag`, `testing`, `contrib`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .compiler import CompiledGrammar, GrammarCompiler
+from .config import get_max_recursion_depth, get_serialization_version, max_recursion_depth, set_max_recursion_depth
+from .exception import (
+    DeserializeFormatError,
+    DeserializeVersionError,
+    InvalidJSONError,
+    InvalidStructuralTagError,
+)
+from .grammar import Grammar
+from .matcher import (
+    BatchGrammarMatcher,
+    GrammarMatcher,
+    allocate_token_bitmask,
+    apply_token_bitmask_inplace,
+    get_bitmask_shape,
+    reset_token_bitmask,
+)
+from .tokenizer_info import TokenizerInfo, VocabType
+
+if TYPE_CHECKING:
+    from . import exception, structural_tag, testing
+    from .bitmask import bitmask_dtype
+    from .builtin_structural_tag import (
+        get_builtin_structural_tag,
+        get_model_structural_tag,
+        normalize_tool_choice,
+        register_model_structural_tag,
+    )
+    from .contrib import hf
+    from .structural_tag import StructuralTag, StructuralTagItem
+
+__all__ = [
+    "BatchGrammarMatcher",
+    "CompiledGrammar",
+    "DeserializeFormatError",
+    "DeserializeVersionError",
+    "Grammar",
+    "GrammarCompiler",
+    "GrammarMatcher",
+    "InvalidJSONError",
+    "InvalidStructuralTagError",
+    "StructuralTag",
+    "StructuralTagItem",
+    "TokenizerInfo",
+    "VocabType",
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
+    "bitmask_dtype",
+    "exception",
+    "get_bitmask_shape",
+    "get_builtin_structural_tag",
+    "get_max_recursion_depth",
+    "get_model_structural_tag",
+    "get_serialization_version",
+    "hf",
+    "max_recursion_depth",
+    "normalize_tool_choice",
+    "register_model_structural_tag",
+    "reset_token_bitmask",
+    "set_max_recursion_depth",
+    "structural_tag",
+    "testing",
+]
+
+# Where a name comes from that is loaded when it is asked for; None as the second: it is itself a module.
+_HOMES: dict[str, tuple[str, str | None]] = {
+    **dict.fromkeys(("StructuralTag", "StructuralTagItem"), ("structural_tag", "")),
+    **dict.fromkeys(
+        (
+            "get_builtin_structural_tag",
+            "get_model_structural_tag",
+            "normalize_tool_choice",
+            "register_model_structural_tag",
+        ),
+        ("builtin_structural_tag", ""),
+    ),
+    "bitmask_dtype": ("bitmask", ""),
+    **{name: (name, None) for name in ("builtin_structural_tag", "contrib", "openai_tool_call_schema")},
+    **{name: (name, None) for name in ("structural_tag", "testing")},
+    "hf": ("contrib.hf", None),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home, attribute = _HOMES[name]
+    try:
+        module = importlib.import_module(f"{__name__}.{home}")
+    except ModuleNotFoundError as error:
+        if error.name not in {"torch", "transformers", "pydantic"}:
+            raise
+        raise ImportError(f"{__name__}.{name} needs {error.name}, which is not installed") from error
+    value = module if attribute is None else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,47 @@
+"""What all objects of this module have in common: each holds the engine's object of the same name as `engine`.
+
+So everything else of Maskscope is one attribute away: `wb.Session(compiled.grammar.engine, ...)`,
+`matcher.engine.explain("...")`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+__all__ = ["XGRObject"]
+
+T = TypeVar("T", bound="XGRObject")
+
+
+class XGRObject:
+    """A holder of an engine's object, made by the methods of its class or by `wrap`.
+
+    Two are equal when the engine's objects are, and hash alike.
+    """
+
+    _engine: Any = None
+
+    @classmethod
+    def wrap(cls: type[T], engine: Any) -> T:
+        """The holder of an object made by `kernels_core`."""
+        self = cls.__new__(cls)
+        self._engine = engine
+        return self
+
+    @property
+    def engine(self) -> Any:
+        """The object of `kernels_core`."""
+        if self._engine is None:
+            raise TypeError(f"an empty {type(self).__name__}: make one with the methods of its class")
+        return self._engine
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return bool(self.engine == other.engine)
+
+    def __hash__(self) -> int:
+        return hash(self.engine)
+
+    def __repr__(self) -> str:
+        return f"<compat {self._engine!r}>"

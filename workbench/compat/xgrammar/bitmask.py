@@ -1,0 +1,140 @@
+"""Bitmasks as torch tensors, and applying them to logits.
+
+The layout is `kernels_core.masks.bitmask`'s.  Two things are XGrammar's own: `indices` chooses the same rows of logits
+and bitmask, and logits past the bitmask's last word stay as they are, with a warning.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from kernels_core import apply_token_bitmask_inplace as apply_inplace
+from kernels_core import get_bitmask_shape as engine_shape
+
+from .exception import InvalidArgumentError, UnsupportedFeatureError, runtime_errors
+
+if TYPE_CHECKING:
+    import torch
+
+    bitmask_dtype: torch.dtype
+
+__all__ = [
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
+    "bitmask_dtype",
+    "get_bitmask_shape",
+    "reset_token_bitmask",
+]
+
+Backend = Literal["auto", "cpu", "cuda", "triton", "torch_compile", "torch_native"]
+_BACKENDS = ("auto", "cpu", "cuda", "triton", "torch_compile", "torch_native")
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "this needs torch: pip install 'maskscope[generate]'. Without it use kernels_core.allocate_token_bitmask: "
+            "the matchers take numpy arrays too"
+        ) from error
+    return torch
+
+
+def __getattr__(name: str) -> Any:
+    if name == "bitmask_dtype":  # torch is imported when it is asked for
+        return _torch().int32
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def get_bitmask_shape(batch_size: int, vocab_size: int) -> tuple[int, int]:
+    """`(batch_size, ceil(vocab_size / 32))`."""
+    with runtime_errors():
+        return engine_shape(batch_size, vocab_size)
+
+
+def allocate_token_bitmask(batch_size: int, vocab_size: int) -> torch.Tensor:
+    """An int32 tensor in CPU memory that allows everything (all words -1)."""
+    library = _torch()
+    mask: torch.Tensor = library.full(get_bitmask_shape(batch_size, vocab_size), -1, dtype=library.int32)
+    return mask
+
+
+def reset_token_bitmask(bitmask: torch.Tensor) -> None:
+    """Allow everything again, in place."""
+    bitmask[...] = -1
+
+
+def apply_token_bitmask_inplace(
+    logits: torch.Tensor,
+    bitmask: torch.Tensor,
+    *,
+    vocab_size: int | None = None,
+    indices: Sequence[int] | None = None,
+    backend: Backend = "auto",
+) -> None:
+    """Set the logits of forbidden tokens to -inf, in place.
+
+    logits: floating tensor (or numpy array), shape (batch, width) or (width,).
+    bitmask: int32, shape (batch, words) or (words,), on the same device.
+    vocab_size: how many logits to look at; by default as many as both have, with a warning when that leaves logits out.
+    indices: the rows to mask, of logits and bitmask alike.
+    backend: "auto", "cpu" and "torch_native" are one implementation, in torch operations; "torch_compile" compiles it.
+        "cuda" and "triton" raise `UnsupportedFeatureError`.
+
+    Raises `InvalidArgumentError`, which is a `ValueError` and a `RuntimeError`, on shapes, types or devices that do not
+    fit.
+    """
+    if backend not in _BACKENDS:
+        raise InvalidArgumentError(f"there is no backend {backend!r}; there are {', '.join(_BACKENDS)}")
+    if backend in ("cuda", "triton"):
+        raise UnsupportedFeatureError(
+            f"apply_token_bitmask_inplace: there is no {backend} kernel; 'auto' masks tensors of any device with "
+            "torch operations",
+            language="backend",
+        )
+    _check_devices(logits, bitmask, backend)
+    width, covered = int(logits.shape[-1]), 32 * int(bitmask.shape[-1])
+    if vocab_size is None:
+        vocab_size = min(width, covered)
+        if vocab_size < width:
+            warnings.warn(
+                f"the bitmask has bits for {covered:,} tokens and there are {width:,} logits: the rest stay as they "
+                "are. Allocate it for the model's vocabulary, or say vocab_size",
+                UserWarning,
+                stacklevel=2,
+            )
+    elif not 0 <= vocab_size <= min(width, covered):
+        raise InvalidArgumentError(f"vocab_size {vocab_size:,}: {width:,} logits, bits for {covered:,} tokens")
+    if indices is not None:
+        indices = [int(index) for index in indices]
+        rows = min(1 if tensor.ndim == 1 else int(tensor.shape[0]) for tensor in (logits, bitmask))
+        if any(not 0 <= index < rows for index in indices):
+            raise InvalidArgumentError(f"indices must be within 0..{rows - 1}, got {indices}")
+        bitmask = bitmask[None] if bitmask.ndim == 1 else bitmask
+        bitmask = bitmask[indices]  # the engine's rows correspond to `indices` one by one
+    with runtime_errors():
+        apply = _compiled() if backend == "torch_compile" else apply_inplace
+        apply(logits, bitmask, vocab_size=vocab_size, indices=indices)
+
+
+def _check_devices(logits: Any, bitmask: Any, backend: str) -> None:
+    torch = sys.modules.get("torch")  # whoever passes a tensor has imported it
+    devices = [item.device for item in (logits, bitmask) if torch is not None and isinstance(item, torch.Tensor)]
+    if len({(device.type, device.index) for device in devices}) > 1:
+        raise InvalidArgumentError(f"the logits are on {devices[0]} and the bitmask on {devices[1]}")
+    if backend == "cpu" and any(device.type != "cpu" for device in devices):
+        raise InvalidArgumentError(f"backend 'cpu' takes tensors in CPU memory, not on {devices[0]}")
+
+
+_COMPILED: list[Any] = []
+
+
+def _compiled() -> Any:
+    """The engine's function through `torch.compile`, made once."""
+    if not _COMPILED:
+        _COMPILED.append(_torch().compile(apply_inplace, dynamic=True))
+    return _COMPILED[0]

@@ -1,0 +1,254 @@
+"""Structural tags of models' call formats, by XGrammar's names; the layouts are `kernels_core.grammar.templates`.
+
+A template registered here takes the arguments that XGrammar passes; one registered with the engine takes a `Request`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from kernels_core.grammar import templates
+
+from .exception import InvalidArgumentError, UnsupportedFeatureError, runtime_errors
+from .openai_tool_call_schema import (
+    AllowedToolChoiceParam,
+    AllowedToolRef,
+    BuiltinToolChoiceParam,
+    BuiltinToolParam,
+    FunctionToolParam,
+    NamedToolChoiceParam,
+    ToolChoiceOptionParam,
+    ToolParam,
+)
+from .structural_tag import StructuralTag
+
+__all__ = [
+    "get_builtin_structural_tag",
+    "get_model_structural_tag",
+    "normalize_tool_choice",
+    "register_model_structural_tag",
+]
+
+Mode = Literal["auto", "required", "forced"]
+Reasoning = Literal["enabled", "disabled", "auto"]
+Template = TypeVar("Template", bound=Callable[..., StructuralTag])
+Choice = tuple[list[FunctionToolParam], list[BuiltinToolParam], Mode]
+
+# XGrammar's names, and the engine's where they differ.
+_NAMES = {
+    "cohere": "cohere",
+    "deepseek_r1": "deepseek_r1",
+    "deepseek_v3_1": "deepseek_v3_1",
+    "deepseek_v3_2": "deepseek_v3_2",
+    "deepseek_v4": "deepseek_v4",
+    "deepseek_v4_1": "deepseek_v4_1",
+    "exaone": "exaone",
+    "glm_4_7": "glm_4_7",
+    "harmony": "harmony",
+    "kimi": "kimi_k2",
+    "kimi_k3": "kimi_k3",
+    "llama": "llama",
+    "mimo": "mimo",
+    "minimax": "minimax_m2",
+    "minimax_m3": "minimax_m3",
+    "qwen_3": "qwen_3",
+    "qwen_3_5": "qwen_3_5",
+    "qwen_3_coder": "qwen_3_coder",
+}
+_REGISTERED: dict[str, Callable[..., StructuralTag]] = {}
+
+
+def register_model_structural_tag(name: str) -> Callable[[Template], Template]:
+    """A decorator for a template of one's own; a name that is taken is replaced.
+
+    The function is called as `f(function_tools, builtin_tools, tool_choice, reasoning, any_order=...,
+    exclude_special_tokens=..., max_whitespace_cnt=..., parallel_tool_calls=...)` and returns a `StructuralTag`.
+    """
+
+    def register(template: Template) -> Template:
+        _REGISTERED[name] = template
+        return template
+
+    return register
+
+
+def normalize_tool_choice(
+    tools: Sequence[ToolParam | dict[str, Any]] | None = None,
+    tool_choice: ToolChoiceOptionParam | dict[str, Any] | None = "auto",
+) -> Choice:
+    """`(function_tools, builtin_tools, mode)`: the tools that may be called, and how many calls there must be.
+
+    tool_choice: "auto" or None, "none", "required", `{"type": "function", "function": {"name": ...}}`, `{"type": ...}`
+        of a tool of the model's own, or `{"type": "allowed_tools", "allowed_tools": {"mode": ..., "tools": [...]}}`.
+
+    Raises `ValueError` for anything else, unknown names, and where a call is required and there is no tool.
+    """
+    read = [_read_tool(index, tool) for index, tool in enumerate(tools or ())]
+    functions = [tool for tool in read if isinstance(tool, FunctionToolParam)]
+    builtins = [tool for tool in read if isinstance(tool, BuiltinToolParam)]
+    mode: Mode = "auto"
+    match _read_choice(tool_choice):
+        case None | "auto":
+            return functions, builtins, "auto"
+        case "none":
+            return [], [], "auto"
+        case "required":
+            mode = "required"
+        case NamedToolChoiceParam() as choice:
+            return [_function(functions, choice.function.name)], [], "forced"
+        case AllowedToolChoiceParam(allowed_tools=allowed):
+            mode = allowed.mode
+            functions, builtins = _allowed(functions, builtins, allowed.tools)
+        case BuiltinToolChoiceParam() as choice:
+            return [], [_builtin(builtins, choice.type)], "forced"
+    if mode == "required" and not (functions or builtins):
+        raise InvalidArgumentError("tool_choice: a call is required, but there are no tools")
+    return functions, builtins, mode
+
+
+def get_model_structural_tag(
+    model: str,
+    tools: Sequence[ToolParam | dict[str, Any]] | None = None,
+    tool_choice: ToolChoiceOptionParam | dict[str, Any] | None = "auto",
+    reasoning: bool | Reasoning = "enabled",
+    force_reasoning: bool = False,
+    any_order: bool = False,
+    exclude_special_tokens: bool = True,
+    max_whitespace_cnt: int | None = None,
+    parallel_tool_calls: bool = True,
+) -> StructuralTag:
+    """The structural tag of what `model` may write.
+
+    tools, tool_choice: see `normalize_tool_choice`.
+    reasoning: "enabled", the prompt has opened the reasoning block; "auto", the model may open one; "disabled".  True
+        and False are the older spelling of the first and the last.
+    force_reasoning: without effect.
+    parallel_tool_calls: False allows one call at most.
+    any_order, max_whitespace_cnt: for the arguments; see `Grammar.from_json_schema`.
+
+    Raises `ValueError` for unknown models, choices and tools, `UnsupportedFeatureError` for XGrammar's models without a
+    template here, for tools of a model's own, and for `exclude_special_tokens=False`.
+    """
+    if isinstance(reasoning, bool):
+        reasoning = "enabled" if reasoning else "disabled"
+    if reasoning not in ("enabled", "disabled", "auto"):
+        raise InvalidArgumentError(f"reasoning is enabled, disabled or auto, not {reasoning!r}")
+    known = set(templates.model_templates())
+    if model not in _REGISTERED and model not in _NAMES and model not in known:
+        names = ", ".join(sorted({*_REGISTERED, *known, *(name for name, ours in _NAMES.items() if ours in known)}))
+        raise InvalidArgumentError(f"there is no template for {model!r}; there are {names}")
+    functions, builtins, mode = normalize_tool_choice(tools, tool_choice)
+    options: dict[str, Any] = {
+        "any_order": any_order,
+        "max_whitespace_cnt": max_whitespace_cnt,
+        "parallel_tool_calls": parallel_tool_calls,
+    }
+    if model in _REGISTERED:
+        options["exclude_special_tokens"] = exclude_special_tokens
+        return _REGISTERED[model](functions, builtins, mode, reasoning, **options)
+    name = _NAMES.get(model, model)
+    if name not in known:
+        _refuse(f"the template {model!r} is not supported yet; there are {', '.join(sorted(known))}")
+    if builtins:
+        _refuse(f"{model}: tools of the model's own ({builtins[0].type!r}) are not supported; functions are")
+    if not exclude_special_tokens:
+        _refuse(f"{model}: exclude_special_tokens=False is not supported: markers never stand in free text")
+    definitions = [tool.model_dump(exclude_none=True) for tool in functions]
+    choice: Any = mode
+    if mode == "forced":
+        choice = {"type": "function", "function": {"name": functions[0].function.name}}
+    with runtime_errors():
+        tag = templates.get_model_structural_tag(name, definitions, choice, reasoning, **options)
+    return StructuralTag.model_validate(tag)
+
+
+def get_builtin_structural_tag(
+    model: str,
+    tools: Sequence[ToolParam | dict[str, Any]] | None = None,
+    tool_choice: ToolChoiceOptionParam | dict[str, Any] | None = "auto",
+    reasoning: bool | Reasoning = "enabled",
+    force_reasoning: bool = False,
+    any_order: bool = False,
+    exclude_special_tokens: bool = True,
+    max_whitespace_cnt: int | None = None,
+    parallel_tool_calls: bool = True,
+) -> StructuralTag:
+    """The older name of `get_model_structural_tag`."""
+    warnings.warn("use get_model_structural_tag", DeprecationWarning, stacklevel=2)
+    return get_model_structural_tag(
+        model,
+        tools,
+        tool_choice,
+        reasoning,
+        force_reasoning,
+        any_order,
+        exclude_special_tokens,
+        max_whitespace_cnt,
+        parallel_tool_calls,
+    )
+
+
+_CHOICES: TypeAdapter[Any] = TypeAdapter(ToolChoiceOptionParam)
+
+
+def _read_tool(index: int, tool: Any) -> ToolParam:
+    if isinstance(tool, FunctionToolParam | BuiltinToolParam):
+        return tool
+    try:
+        if isinstance(tool, dict) and tool.get("type") == "function":
+            return FunctionToolParam.model_validate(tool)
+        return BuiltinToolParam.model_validate(tool)
+    except ValidationError as error:
+        raise InvalidArgumentError(f"tools[{index}]: {error}") from None
+
+
+def _read_choice(choice: Any) -> Any:
+    if choice is None:
+        return None
+    kinds: dict[str, type[BaseModel]] = {"function": NamedToolChoiceParam, "allowed_tools": AllowedToolChoiceParam}
+    try:
+        if isinstance(choice, dict):
+            return kinds.get(str(choice.get("type")), BuiltinToolChoiceParam).model_validate(choice)
+        return _CHOICES.validate_python(choice)
+    except ValidationError as error:
+        raise InvalidArgumentError(f"tool_choice: {error}") from None
+
+
+def _function(functions: Sequence[FunctionToolParam], name: str) -> FunctionToolParam:
+    for tool in functions:
+        if tool.function.name == name:
+            return tool
+    names = ", ".join(tool.function.name for tool in functions) or "none"
+    raise InvalidArgumentError(f"tool_choice: there is no function {name!r}; there are {names}")
+
+
+def _builtin(builtins: Sequence[BuiltinToolParam], kind: str) -> BuiltinToolParam:
+    found = [tool for tool in builtins if tool.type == kind]
+    if len(found) != 1:
+        raise InvalidArgumentError(f"tool_choice: there are {len(found)} tools of type {kind!r}, not one")
+    return found[0]
+
+
+def _allowed(
+    functions: Sequence[FunctionToolParam], builtins: Sequence[BuiltinToolParam], chosen: Sequence[AllowedToolRef]
+) -> tuple[list[FunctionToolParam], list[BuiltinToolParam]]:
+    """Those of the tools that `chosen` names, in the order of the tools."""
+    names, kinds = set(), set()
+    for ref in chosen:
+        if ref.type != "function":
+            kinds.add(_builtin(builtins, ref.type).type)
+        elif ref.function is None:
+            raise InvalidArgumentError("tool_choice: an allowed function is named as {'function': {'name': ...}}")
+        else:
+            names.add(_function(functions, ref.function.name).function.name)
+    return [tool for tool in functions if tool.function.name in names], [
+        tool for tool in builtins if tool.type in kinds
+    ]
+
+
+def _refuse(reason: str) -> None:
+    raise UnsupportedFeatureError(reason, language="model template")

@@ -1,0 +1,1 @@
+"""Hooks into libraries that generate text.  `hf`: Hugging Face `transformers`; `mlxlm` is refused."""

@@ -1,0 +1,94 @@
+"""Errors as XGrammar's users catch them: every failure of a grammar, a schema or a tag is a `RuntimeError` there.
+
+The engine's errors are `ValueError`s that say where and why.  `runtime_errors` raises them again as classes that are
+both, so `except RuntimeError`, `except ValueError` and `except kernels_core.GrammarError` all catch the same object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kernels_core import errors
+
+__all__ = [
+    "DeserializeFormatError",
+    "DeserializeVersionError",
+    "GrammarError",
+    "GrammarSyntaxError",
+    "InvalidArgumentError",
+    "InvalidJSONError",
+    "InvalidStructuralTagError",
+    "TokenizerError",
+    "UnsupportedFeatureError",
+    "UnsupportedSchemaError",
+    "runtime_errors",
+]
+
+
+class DeserializeFormatError(RuntimeError):
+    """Serialised text lacks something, or was written for another vocabulary."""
+
+
+class DeserializeVersionError(RuntimeError):
+    """Serialised text of another version, or of another library."""
+
+
+class InvalidArgumentError(ValueError, RuntimeError):
+    """An argument is out of range or of the wrong shape."""
+
+
+class GrammarError(errors.GrammarError, RuntimeError):
+    """`kernels_core.GrammarError` as a `RuntimeError`."""
+
+
+class GrammarSyntaxError(errors.GrammarSyntaxError, GrammarError):
+    """`kernels_core.GrammarSyntaxError` as a `RuntimeError`."""
+
+
+class InvalidJSONError(GrammarSyntaxError):
+    """A text that must be JSON is not; located as any syntax error."""
+
+
+class UnsupportedFeatureError(errors.UnsupportedFeatureError, GrammarError):
+    """`kernels_core.UnsupportedFeatureError` as a `RuntimeError`: the thing has a name, and is not there."""
+
+
+class InvalidStructuralTagError(errors.InvalidStructuralTagError, GrammarError):
+    """A structural tag is malformed; `path` is the JSON pointer of what is at fault."""
+
+
+class UnsupportedSchemaError(errors.UnsupportedSchemaError, RuntimeError):
+    """`kernels_core.UnsupportedSchemaError` as a `RuntimeError`; `problems` lists every reason."""
+
+
+class TokenizerError(errors.TokenizerError, RuntimeError):
+    """`kernels_core.TokenizerError` as a `RuntimeError`."""
+
+
+# By exact type: what is not listed is a RuntimeError already, or means a mistake of ours that nothing should hide.
+_AS_RUNTIME_ERROR: dict[type[Exception], type[Exception]] = {
+    ValueError: InvalidArgumentError,
+    errors.GrammarError: GrammarError,
+    errors.GrammarSyntaxError: GrammarSyntaxError,
+    errors.InvalidStructuralTagError: InvalidStructuralTagError,
+    errors.TokenizerError: TokenizerError,
+    errors.UnsupportedFeatureError: UnsupportedFeatureError,
+    errors.UnsupportedSchemaError: UnsupportedSchemaError,
+}
+
+
+@contextmanager
+def runtime_errors() -> Iterator[None]:
+    """Raise the engine's errors as the classes above; the message, the attributes and the traceback stay."""
+    try:
+        yield
+    except Exception as error:
+        kind = _AS_RUNTIME_ERROR.get(type(error))
+        if kind is None:
+            raise
+        if isinstance(error, errors.GrammarSyntaxError) and error.language == "JSON":
+            kind = InvalidJSONError
+        renamed = kind.__new__(kind, *error.args)
+        renamed.__dict__.update(error.__dict__)
+        raise renamed.with_traceback(error.__traceback__) from error.__cause__

@@ -1,0 +1,128 @@
+"""`Grammar` with XGrammar's arguments and defaults; the languages are those of `kernels_core.grammar`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernels_core import Grammar as EngineGrammar
+
+from .base import XGRObject
+from .exception import DeserializeFormatError, UnsupportedFeatureError, runtime_errors
+from .serialization import dump, load
+from .tag_arguments import engine_tag
+from .tokenizer_info import TokenizerInfo
+
+__all__ = ["Grammar"]
+
+
+class Grammar(XGRObject):
+    """A grammar, free of any vocabulary; `str` writes it as EBNF that can be read again."""
+
+    def __str__(self) -> str:
+        return str(self.engine)
+
+    @staticmethod
+    def from_ebnf(ebnf_string: str, *, root_rule_name: str = "root") -> Grammar:
+        """Of EBNF text."""
+        with runtime_errors():
+            return Grammar.wrap(EngineGrammar.from_ebnf(ebnf_string, root_rule_name=root_rule_name))
+
+    @staticmethod
+    def from_json_schema(
+        schema: Any,
+        *,
+        any_whitespace: bool = True,
+        indent: int | None = None,
+        separators: tuple[str, str] | None = None,
+        strict_mode: bool = True,
+        max_whitespace_cnt: int | None = None,
+        print_converted_ebnf: bool = False,
+        any_order: bool = False,
+    ) -> Grammar:
+        """Of a JSON schema: JSON text, a dict, or a pydantic model.
+
+        strict_mode: what a schema that lists properties or prefix items does not mention is forbidden.
+        print_converted_ebnf: print the grammar.
+        The others are those of `kernels_core.Grammar.from_json_schema`.
+
+        Raises `UnsupportedSchemaError` with every reason: a keyword is respected, or the schema is refused.
+        """
+        with runtime_errors():
+            grammar = Grammar.wrap(
+                EngineGrammar.from_json_schema(
+                    schema,
+                    any_whitespace=any_whitespace,
+                    indent=indent,
+                    separators=separators,
+                    strict_mode=strict_mode,
+                    max_whitespace_cnt=max_whitespace_cnt,
+                    any_order=any_order,
+                )
+            )
+        return _printed(grammar, print_converted_ebnf)
+
+    @staticmethod
+    def from_regex(regex_string: str, *, print_converted_ebnf: bool = False) -> Grammar:
+        """Of a regular expression, matched as a whole."""
+        with runtime_errors():
+            grammar = Grammar.wrap(EngineGrammar.from_regex(regex_string))
+        return _printed(grammar, print_converted_ebnf)
+
+    @staticmethod
+    def from_lark(
+        lark_string: str,
+        *,
+        tokenizer_info: TokenizerInfo | None = None,
+        named_grammars: dict[str, Grammar | str] | None = None,
+    ) -> Grammar:
+        """Of a Lark grammar: not supported yet."""
+        raise UnsupportedFeatureError("Grammar.from_lark: Lark grammars are not supported", language="Lark")
+
+    @staticmethod
+    def from_structural_tag(*args: Any, **kwargs: Any) -> Grammar:
+        """Of a structural tag, or in the older form of tags and triggers.
+
+        Tokens that are given by their text need a vocabulary: `GrammarCompiler.compile_structural_tag`.
+        Raises `InvalidJSONError` or `InvalidStructuralTagError`, which names the place.
+        """
+        with runtime_errors():
+            tag = engine_tag(args, kwargs, "from_structural_tag")
+            return Grammar.wrap(EngineGrammar.from_structural_tag(tag))
+
+    @staticmethod
+    def builtin_json_grammar() -> Grammar:
+        """Any JSON value."""
+        return Grammar.wrap(EngineGrammar.builtin_json_grammar())
+
+    @staticmethod
+    def concat(*grammars: Grammar) -> Grammar:
+        """Texts of each grammar, one after the other; of no grammar, the empty text."""
+        if not grammars:
+            return Grammar.from_ebnf('root ::= ""')
+        with runtime_errors():
+            return Grammar.wrap(EngineGrammar.concat(*(grammar.engine for grammar in grammars)))
+
+    @staticmethod
+    def union(*grammars: Grammar) -> Grammar:
+        """Texts of any of the grammars."""
+        with runtime_errors():
+            return Grammar.wrap(EngineGrammar.union(*(grammar.engine for grammar in grammars)))
+
+    def serialize_json(self) -> str:
+        """As JSON text, which `deserialize_json` reads."""
+        return dump("Grammar", root=self.engine.ir.root, ebnf=str(self))
+
+    @staticmethod
+    def deserialize_json(json_string: str) -> Grammar:
+        """Back from `serialize_json`; `DeserializeVersionError` for what another library wrote."""
+        fields = load(json_string, "Grammar", "root", "ebnf")
+        try:
+            return Grammar.from_ebnf(fields["ebnf"], root_rule_name=fields["root"])
+        except (TypeError, ValueError) as error:
+            raise DeserializeFormatError(f"the serialised Grammar cannot be read: {error}") from None
+
+
+def _printed(grammar: Grammar, wanted: bool) -> Grammar:
+    if wanted:
+        print(grammar)
+    return grammar

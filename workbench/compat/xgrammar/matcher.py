@@ -1,0 +1,286 @@
+"""`GrammarMatcher` and `BatchGrammarMatcher` with XGrammar's arguments; the bitmask functions are here too.
+
+One thing is arranged differently from the engine: with `terminate_without_stop_token` a matcher whose text may end is
+terminated and still takes what the grammar allows, so a number can be read digit by digit.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from kernels_core import BatchGrammarMatcher as EngineBatch
+from kernels_core import GrammarMatcher as EngineMatcher
+from kernels_core.errors import MatcherTerminatedError
+
+from .base import XGRObject
+from .bitmask import (
+    allocate_token_bitmask,
+    apply_token_bitmask_inplace,
+    get_bitmask_shape,
+    reset_token_bitmask,
+)
+from .compiler import CompiledGrammar
+from .exception import InvalidArgumentError, runtime_errors
+
+if TYPE_CHECKING:
+    import torch
+
+    from .bitmask import bitmask_dtype
+
+__all__ = [
+    "BatchGrammarMatcher",
+    "GrammarMatcher",
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
+    "bitmask_dtype",
+    "get_bitmask_shape",
+    "reset_token_bitmask",
+]
+
+_NO_TEMPERATURE = -1.0
+
+
+def __getattr__(name: str) -> Any:
+    if name == "bitmask_dtype":
+        from . import bitmask
+
+        return bitmask.bitmask_dtype
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class GrammarMatcher(XGRObject):
+    """Follows one text under a compiled grammar.
+
+    override_stop_tokens: ids that end the text, instead of the tokenizer's; at least one.
+    terminate_without_stop_token: the matcher counts as terminated whenever the text may end; stop tokens are refused.
+    max_rollback_tokens: taken and not needed: everything can be rolled back.
+    default_temperature: what `temperature` says, for a sampler that asks; at least 0.
+    """
+
+    def __init__(
+        self,
+        compiled_grammar: CompiledGrammar,
+        *,
+        override_stop_tokens: list[int] | int | None = None,
+        terminate_without_stop_token: bool = False,
+        max_rollback_tokens: int = -1,
+        default_temperature: float | None = None,
+    ) -> None:
+        if not isinstance(compiled_grammar, CompiledGrammar):
+            raise InvalidArgumentError(
+                f"GrammarMatcher takes a CompiledGrammar, not {type(compiled_grammar).__name__}: compile it first"
+            )
+        if max_rollback_tokens != -1:
+            warnings.warn("max_rollback_tokens is not needed: rollback is unlimited", DeprecationWarning, stacklevel=2)
+        if default_temperature is not None and not (math.isfinite(default_temperature) and default_temperature >= 0):
+            raise InvalidArgumentError(f"default_temperature is a number from 0, not {default_temperature!r}")
+        if override_stop_tokens is None:
+            stops = compiled_grammar.tokenizer_info.stop_token_ids
+        else:
+            stops = [override_stop_tokens] if isinstance(override_stop_tokens, int) else list(override_stop_tokens)
+            if not stops:
+                raise InvalidArgumentError("override_stop_tokens is empty: None takes the tokenizer's stop tokens")
+        self._stop_token_ids = stops
+        self._ends_by_itself = terminate_without_stop_token
+        self._default_temperature = default_temperature
+        with runtime_errors():
+            self._engine = EngineMatcher(
+                compiled_grammar.engine, override_stop_tokens=[] if terminate_without_stop_token else stops
+            )
+
+    def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool:
+        """Take a token; False, and nothing changed, if it is not allowed here.
+
+        An id outside the vocabulary, and any id after the end, is False with a warning.
+        """
+        self._debug(debug_print, f"token {token_id}")
+        size = self.engine.compiled.tokenizer_info.vocab_size
+        if not 0 <= token_id < size:
+            _warn(f"token id {token_id} is outside the vocabulary of {size:,} ids: refused")
+            return False
+        if self.engine.is_terminated():
+            _warn(f"the text has ended: token id {token_id} is refused")
+            return False
+        return bool(self.engine.accept_token(token_id))
+
+    def accept_string(self, input_str: str | bytes, *, debug_print: bool = False) -> bool:
+        """Take a text as one step; False, and nothing changed, if it is not allowed here."""
+        self._debug(debug_print, f"text {input_str!r}")
+        if not isinstance(input_str, str | bytes):
+            raise TypeError(f"accept_string takes str or bytes, not {type(input_str).__name__}")
+        if self.engine.is_terminated():
+            _warn(f"the text has ended: {input_str!r} is refused")
+            return False
+        return bool(self.engine.accept_string(input_str))
+
+    def fill_next_token_bitmask(self, bitmask: Any, index: int = 0, *, debug_print: bool = False) -> bool:
+        """Write the mask of the next token into row `index`; False if every bit of the row is set.
+
+        bitmask: int32 torch tensor in CPU memory or numpy array, shape (batch, words) or (words,).
+        Raises `RuntimeError`s: after the end, when no token can go on (`DeadEndError`), when the shape does not fit.
+        """
+        self._debug(debug_print, "mask")
+        with runtime_errors():
+            return bool(self.engine.fill_next_token_bitmask(bitmask, index))
+
+    def traverse_draft_tree(
+        self,
+        retrieve_next_token: torch.Tensor,
+        retrieve_next_sibling: torch.Tensor,
+        draft_tokens: torch.Tensor,
+        token_bitmask: torch.Tensor,
+        time_threshold: float = -1.0,
+        temperatures: torch.Tensor | None = None,
+    ) -> bool:
+        """Masks for a tree of draft tokens; False if `time_threshold` seconds ran out before the end.
+
+        Node i proposes `draft_tokens[i]`; -1 is no child, no sibling; node 0's token is taken already.  Row i gets the
+        mask after the path to node i, all zeros where the path is refused or has ended.
+        temperatures: gets each node's temperature, -1 where there is none or the row is all zeros; left alone when the
+            time runs out.
+        """
+        with runtime_errors():
+            finished = self.engine.traverse_draft_tree(
+                retrieve_next_token, retrieve_next_sibling, draft_tokens, token_bitmask, time_threshold
+            )
+        if finished and temperatures is not None:
+            chosen = _NO_TEMPERATURE if self.temperature is None else self.temperature
+            for node in range(len(draft_tokens)):
+                temperatures[node] = chosen if bool((token_bitmask[node] != 0).any()) else _NO_TEMPERATURE
+        return bool(finished)
+
+    def find_jump_forward_string(self) -> str:
+        """The longest text that must come next; "" where there is a choice, or the text may end."""
+        if self.engine.is_terminated():
+            raise MatcherTerminatedError("the text has ended: nothing comes next")
+        return str(self.engine.find_jump_forward_string())
+
+    def rollback(self, num_tokens: int = 1) -> None:
+        """Undo the last `num_tokens` steps; a `RuntimeError` if there are fewer."""
+        with runtime_errors():
+            self.engine.rollback(num_tokens)
+
+    def get_captures(self, *, deduplicate: bool = True) -> list[tuple[str, bytes]]:
+        """Named spans of the text: none, because grammars that name any are refused when they are read."""
+        return []
+
+    def is_terminated(self) -> bool:
+        """Whether the text has ended: a stop token was taken (or it may end, with `terminate_without_stop_token`)."""
+        return bool(self.engine.is_terminated() or (self._ends_by_itself and self.engine.is_completed()))
+
+    def is_completed(self) -> bool:
+        """Whether the text may end here."""
+        return bool(self.engine.is_completed())
+
+    def reset(self) -> None:
+        """Back to the beginning."""
+        self.engine.reset()
+
+    def fork(self) -> GrammarMatcher:
+        """An independent matcher at the same place."""
+        other = GrammarMatcher.wrap(self.engine.fork())
+        other._stop_token_ids = self._stop_token_ids
+        other._ends_by_itself = self._ends_by_itself
+        other._default_temperature = self._default_temperature
+        return other
+
+    @property
+    def max_rollback_tokens(self) -> int:
+        """-1: everything can be rolled back."""
+        warnings.warn("max_rollback_tokens is not needed: rollback is unlimited", DeprecationWarning, stacklevel=2)
+        return -1
+
+    @property
+    def temperature(self) -> float | None:
+        """`default_temperature`: grammars that set a temperature of their own are refused when they are read."""
+        return self._default_temperature
+
+    @property
+    def stop_token_ids(self) -> list[int]:
+        """Ids that end the text."""
+        return list(self._stop_token_ids)
+
+    def _debug_print_internal_state(self) -> str:
+        """The Earley items here, and the text before."""
+        return f"{self.engine!r}\n" + "\n".join(str(item) for item in self.engine.frontier().items)
+
+    def _debug(self, wanted: bool, what: str) -> None:
+        if wanted:
+            print(f"{what} at {self._debug_print_internal_state()}", file=sys.stderr)
+
+    # A matcher moves: only the same object is equal.
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+class BatchGrammarMatcher(XGRObject):
+    """Operations on lists of matchers; `max_threads`: how many masks may be computed at once ("auto": one a core)."""
+
+    def __init__(self, max_threads: int | Literal["auto"] = "auto") -> None:
+        with runtime_errors():
+            if isinstance(max_threads, str) and max_threads != "auto":
+                raise ValueError(f'max_threads must be "auto" or at least 1, got {max_threads!r}')
+            self._engine = EngineBatch(max_threads)
+
+    def batch_fill_next_token_bitmask(
+        self,
+        matchers: list[GrammarMatcher],
+        bitmask: Any,
+        indices: list[int] | None = None,
+        debug_print: bool = False,
+    ) -> None:
+        """Fill row `indices[i]` (default i) of `bitmask` with the mask of `matchers[i]`."""
+        for matcher in matchers:
+            matcher._debug(debug_print, "mask")
+        with runtime_errors():
+            self.engine.batch_fill_next_token_bitmask([matcher.engine for matcher in matchers], bitmask, indices)
+
+    @staticmethod
+    def batch_fill_temperature(
+        matchers: list[GrammarMatcher], temperatures: torch.Tensor, indices: list[int] | None = None
+    ) -> None:
+        """Write each matcher's temperature, -1 for none, to entry `indices[i]` (default i)."""
+        places: Sequence[int] = range(len(matchers)) if indices is None else indices
+        _same_length(matchers, places, "indices")
+        if any(not 0 <= place < len(temperatures) for place in places):
+            raise InvalidArgumentError(f"indices must be within 0..{len(temperatures) - 1}, got {list(places)}")
+        for matcher, place in zip(matchers, places, strict=True):
+            temperatures[place] = _NO_TEMPERATURE if matcher.temperature is None else matcher.temperature
+
+    @staticmethod
+    def batch_accept_token(matchers: list[GrammarMatcher], tokens: list[int], debug_print: bool = False) -> list[bool]:
+        """`accept_token` of each matcher with its token."""
+        _same_length(matchers, tokens, "tokens")
+        pairs = zip(matchers, tokens, strict=True)
+        return [matcher.accept_token(int(token), debug_print=debug_print) for matcher, token in pairs]
+
+    @staticmethod
+    def batch_accept_string(
+        matchers: list[GrammarMatcher], strings: list[bytes | str], debug_print: bool = False
+    ) -> list[bool]:
+        """`accept_string` of each matcher with its text."""
+        _same_length(matchers, strings, "strings")
+        pairs = zip(matchers, strings, strict=True)
+        return [matcher.accept_string(text, debug_print=debug_print) for matcher, text in pairs]
+
+    @staticmethod
+    def batch_rollback(matchers: list[GrammarMatcher], num_tokens: list[int] | int = 1) -> None:
+        """Roll each matcher back; if one cannot, none is."""
+        with runtime_errors():
+            EngineBatch.batch_rollback([matcher.engine for matcher in matchers], num_tokens)
+
+
+def _same_length(matchers: Sequence[object], values: Sequence[object], name: str) -> None:
+    if len(matchers) != len(values):
+        raise InvalidArgumentError(f"{len(values)} {name} for {len(matchers)} matchers")
+
+
+def _warn(reason: str) -> None:
+    warnings.warn(reason, RuntimeWarning, stacklevel=3)

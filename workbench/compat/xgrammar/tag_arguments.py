@@ -1,0 +1,87 @@
+"""What callers pass as a structural tag, as the engine takes it, with XGrammar's defaults filled in.
+
+A tag comes as a `StructuralTag`, a dict or JSON text, or in the older form as a list of items with their triggers.
+Inside tags XGrammar reads schemas strictly: what a schema does not mention is forbidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kernels_core.grammar.structural_tag import load_structural_tag
+
+from .config import get_max_recursion_depth
+from .exception import InvalidStructuralTagError
+
+__all__ = ["engine_tag"]
+
+_DEEPEST = 200  # containers inside each other that are looked into; the engine refuses formats long before
+
+
+def engine_tag(args: Sequence[Any], kwargs: Mapping[str, Any], caller: str) -> dict[str, Any]:
+    """The one tag that `caller(*args, **kwargs)` is about.
+
+    `(structural_tag)` or `(tags, triggers)`, by position or by name.  Raises `TypeError` for other arguments, and the
+    engine's errors.
+    """
+    values = list(args)
+    names = (
+        ("tags", "triggers") if len(values) == 2 or "tags" in kwargs or "triggers" in kwargs else ("structural_tag",)
+    )
+    for name in names[len(values) :]:
+        if name in kwargs:
+            values.append(kwargs[name])
+    if len(values) != len(names) or len(args) + len(kwargs) != len(names):
+        raise TypeError(f"{caller} takes a structural tag, or a list of tags and a list of triggers")
+    tag = _plain(values[0])
+    triggers = list(values[1]) if len(values) == 2 else None
+    if not isinstance(tag, str | Mapping | list):
+        raise TypeError(f"{caller} takes a StructuralTag, a dict or JSON text, not a {type(tag).__name__}")
+    loaded = load_structural_tag(tag, triggers)
+    _check_depth(loaded)
+    return {**loaded, "format": _with_defaults(loaded["format"], 0)}
+
+
+def _plain(value: Any) -> Any:
+    """pydantic models as dicts, also in lists; their schemas too."""
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "model_dump"):
+        fields = value.model_dump(by_alias=True)
+        schema = fields.get("schema")
+        return {**fields, "schema": schema.model_json_schema()} if hasattr(schema, "model_json_schema") else fields
+    return value
+
+
+def _check_depth(tag: Any) -> None:
+    """Refuse what is nested deeper than the setting."""
+    limit = get_max_recursion_depth()
+    level: list[Any] = [tag]
+    for _ in range(limit):
+        level = [
+            item
+            for container in level
+            for item in (container.values() if isinstance(container, Mapping) else container)
+            if isinstance(item, Mapping | list | tuple)
+        ]
+        if not level:
+            return
+    raise InvalidStructuralTagError(f"nested deeper than {limit}; see set_max_recursion_depth", "#")
+
+
+def _with_defaults(value: Any, depth: int) -> Any:
+    """A format with its schemas marked as strict, and so for all formats in it."""
+    if depth > _DEEPEST:
+        return value
+    if isinstance(value, list | tuple):
+        return [_with_defaults(item, depth + 1) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    match value.get("type"):
+        case "json_schema":
+            return {"strict_mode": True, **value}
+        case "qwen_xml_parameter":
+            return {"strict_mode": True, **value, "type": "json_schema", "style": "qwen_xml"}
+    below = ("content", "elements", "tags", "rules")
+    return {key: _with_defaults(item, depth + 1) if key in below else item for key, item in value.items()}

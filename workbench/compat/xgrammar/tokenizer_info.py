@@ -1,0 +1,140 @@
+"""`TokenizerInfo` with XGrammar's arguments; the reading of vocabularies is `kernels_core.tokens`."""
+
+from __future__ import annotations
+
+import base64
+import warnings
+from typing import Any
+
+from kernels_core import TokenizerInfo as EngineInfo
+from kernels_core import VocabType
+from kernels_core.tokens.spelling import BYTE_LEVEL_ALPHABET
+
+from .base import XGRObject
+from .exception import DeserializeFormatError, runtime_errors
+from .serialization import dump, load
+
+__all__ = ["TokenizerInfo", "VocabType"]
+
+_ALPHABET = frozenset(BYTE_LEVEL_ALPHABET)
+
+
+class TokenizerInfo(XGRObject):
+    """A vocabulary as bytes, with its special tokens and stop tokens.
+
+    encoded_vocab: the spelling of every id.
+    vocab_type: how the spellings are read.  In a byte-level vocabulary a spelling with other characters is plain text.
+    vocab_size: number of ids the model scores; those past `encoded_vocab` are special.
+    stop_token_ids: ids that end a text; None looks for the usual names.
+    add_prefix_space: kept for the caller; masks do not depend on it.
+    """
+
+    def __init__(
+        self,
+        encoded_vocab: list[bytes] | list[str],
+        vocab_type: VocabType = VocabType.RAW,
+        *,
+        vocab_size: int | None = None,
+        stop_token_ids: list[int] | int | None = None,
+        add_prefix_space: bool = False,
+    ) -> None:
+        literal: list[int] = []
+        if vocab_type is VocabType.BYTE_LEVEL:
+            texts = (item.decode() if isinstance(item, bytes) else item for item in encoded_vocab)
+            literal = [number for number, text in enumerate(texts) if not _ALPHABET.issuperset(text)]
+        with runtime_errors():
+            self._engine = EngineInfo(
+                encoded_vocab,
+                vocab_type,
+                vocab_size=vocab_size,
+                stop_token_ids=stop_token_ids,
+                add_prefix_space=add_prefix_space,
+                literal_token_ids=literal,
+            )
+
+    @staticmethod
+    def from_huggingface(
+        tokenizer: Any, *, vocab_size: int | None = None, stop_token_ids: list[int] | int | None = None
+    ) -> TokenizerInfo:
+        """Of a tokenizer of `transformers`, or any other that `kernels_core.TokenizerInfo` reads.
+
+        What the tokenizer calls special is a control token here: never ordinary text.
+        """
+        with runtime_errors():
+            return TokenizerInfo.wrap(
+                EngineInfo.from_huggingface(tokenizer, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
+            )
+
+    @property
+    def vocab_type(self) -> VocabType:
+        """How the vocabulary was spelt."""
+        found: VocabType = self.engine.vocab_type
+        return found
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of ids, padding included."""
+        return int(self.engine.vocab_size)
+
+    @property
+    def add_prefix_space(self) -> bool:
+        """Whether the tokenizer puts a blank before a text's first word."""
+        return bool(self.engine.add_prefix_space)
+
+    @property
+    def prepend_space_in_tokenization(self) -> bool:
+        """The older name of `add_prefix_space`."""
+        warnings.warn("use add_prefix_space", DeprecationWarning, stacklevel=2)
+        return self.add_prefix_space
+
+    @property
+    def decoded_vocab(self) -> list[bytes]:
+        """The bytes of every id."""
+        return list(self.engine.decoded_vocab)
+
+    @property
+    def stop_token_ids(self) -> list[int]:
+        """Ids that end a text, ascending."""
+        return list(self.engine.stop_token_ids)
+
+    @property
+    def special_token_ids(self) -> list[int]:
+        """Ids that are never ordinary text, ascending."""
+        return list(self.engine.special_token_ids)
+
+    def dump_metadata(self) -> str:
+        """All but the vocabulary, as JSON."""
+        return str(self.engine.dump_metadata())
+
+    @staticmethod
+    def from_vocab_and_metadata(encoded_vocab: list[bytes | str], metadata: str) -> TokenizerInfo:
+        """Of the spellings and what `dump_metadata` wrote."""
+        with runtime_errors():
+            return TokenizerInfo.wrap(EngineInfo.from_vocab_and_metadata(encoded_vocab, metadata))
+
+    def serialize_json(self) -> str:
+        """All of it, as JSON; the bytes of the tokens in base 64."""
+        tokens = [base64.b64encode(token).decode() for token in self.engine.decoded_vocab]
+        return dump("TokenizerInfo", tokens=tokens, metadata=self.dump_metadata())
+
+    @staticmethod
+    def deserialize_json(json_string: str) -> TokenizerInfo:
+        """Back from `serialize_json`."""
+        fields = load(json_string, "TokenizerInfo", "tokens", "metadata")
+        try:
+            tokens = [base64.b64decode(token, validate=True) for token in fields["tokens"]]
+            info = _restored(tokens, fields["metadata"])
+        except (TypeError, ValueError) as error:
+            raise DeserializeFormatError(f"the serialised TokenizerInfo cannot be read: {error}") from None
+        return TokenizerInfo.wrap(info)
+
+
+def _restored(tokens: list[bytes], metadata: str) -> EngineInfo:
+    """The engine's object of tokens that are decoded already: all of them are plain text, whatever the type."""
+    import json
+
+    fields = json.loads(metadata)
+    if not isinstance(fields, dict):
+        raise ValueError("the metadata are not an object")
+    fields["literal_token_ids"] = list(range(len(tokens)))
+    return EngineInfo.from_vocab_and_metadata(tokens, json.dumps(fields))
