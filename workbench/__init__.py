@@ -10,7 +10,7 @@ Names are loaded on first use, so `import workbench` is quick and needs none of 
 import also makes the engine's snapshots display themselves.
 
 Code map, in reading order: `history` (the tape), `reading` (what became of a text), `session`, `trace` (a recorded
-run), `desk` and `explorer` (the panel), `tokenizers`, `generation`, `cli`.
+run), `desk` and `explorer` (the panel), `tokenizers`, `generation`, `compat` (as other libraries speak), `cli`.
 """
 
 from __future__ import annotations

@@ -97,6 +97,7 @@ class Grammar:
         any_order: bool = False,
         lenient: bool = False,
         canonical_numbers: bool = False,
+        plain_integers: bool = False,
         any_spelling: bool = False,
         formats: bool = True,
         resources: Mapping[str, Any] | None = None,
@@ -110,6 +111,7 @@ class Grammar:
         any_order: members in any order, instead of the declared one (few properties only).
         lenient: drop what cannot be exact, and say so in `warnings`, instead of refusing the schema.
         canonical_numbers: only the shortest spelling of a number, without exponent.
+        plain_integers: integers as digits alone where nothing but integers is allowed: `5`, not `5.0` or `5e0`.
         any_spelling: also needless escapes (`"\\u0061"` for `"a"`) in declared keys and constrained strings.
         formats: enforce the known values of `format`.
         resources: other documents that `$ref` may lead to, by URI; nothing is fetched.
@@ -127,6 +129,7 @@ class Grammar:
             any_order=any_order,
             lenient=lenient,
             canonical_numbers=canonical_numbers,
+            plain_integers=plain_integers,
             any_spelling=any_spelling,
             formats=formats,
         )

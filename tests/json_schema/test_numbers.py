@@ -121,6 +121,14 @@ def test_spellings() -> None:
     assert {"1.0" in integer, "1e2" in integer, "-0.00" in integer} == {True}
     assert {"1.5" in integer, "1e-2" in integer, "0.1e1" in integer} == {False}
     assert "5.0" not in texts({"type": "integer"}, canonical_numbers=True)
+    plain = texts({"type": "integer"}, plain_integers=True)
+    assert {"0" in plain, "-70" in plain} == {True}
+    assert {"5.0" in plain, "5e0" in plain, "-0" in plain, "05" in plain} == {False}
+    bounded = texts({"type": "integer", "minimum": 3, "multipleOf": 3}, plain_integers=True)
+    assert {"12" in bounded, "12.0" in bounded, "2" in bounded} == {True, False}
+    for schema in ({"type": "number"}, {"type": "number", "minimum": 1}, {"enum": [1, 1.5]}):
+        assert "1.0" in texts(schema, plain_integers=True)
+    assert "1.0" not in texts({"const": 1}, plain_integers=True)
     small = texts({"minimum": -1, "maximum": 1})
     assert {"9.99e-1" in small, "1.0e0" in small, "-1e-5" in small} == {True}
     assert {"1.01e0" in small, "1e1" in small, "-2e0" in small} == {False}

@@ -40,6 +40,7 @@ class SchemaOptions:
     any_order: bool = False
     lenient: bool = False
     canonical_numbers: bool = False
+    plain_integers: bool = False
     any_spelling: bool = False
     formats: bool = True
 
@@ -55,6 +56,7 @@ class SchemaArguments(TypedDict, total=False):
     any_order: bool
     lenient: bool
     canonical_numbers: bool
+    plain_integers: bool
     any_spelling: bool
     formats: bool
     resources: Mapping[str, Any] | None
@@ -138,6 +140,7 @@ def compile_schema(
         problems,
         any_order=options.any_order,
         canonical_numbers=options.canonical_numbers,
+        plain_integers=options.plain_integers,
     )
     ir = emitter.grammar(term, text)
     if len(problems) and not options.lenient:

@@ -48,6 +48,7 @@ class Emitter:
         *,
         any_order: bool,
         canonical_numbers: bool,
+        plain_integers: bool,
     ) -> None:
         self.space = space
         self.book = book
@@ -56,6 +57,7 @@ class Emitter:
         self.problems = problems
         self.any_order = any_order
         self.canonical_numbers = canonical_numbers
+        self.plain_integers = plain_integers
         self._rules: dict[object, RuleRef] = {}
         self._work: list[tuple[str, Callable[[], Node]]] = []
 
@@ -191,6 +193,8 @@ class Emitter:
 
     def _number_rule(self, numbers: Numbers) -> Node:
         def build() -> Node:
+            if self.plain_integers and numbers.integral:
+                return number_text(Numbers(numbers.whole, ()), self.book, canonical=True)
             return number_text(numbers, self.book, canonical=self.canonical_numbers)
 
         if numbers.finite(4) is not None:

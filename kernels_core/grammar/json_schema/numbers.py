@@ -210,6 +210,14 @@ class Numbers:
         whole = _complement(self.whole)
         return Numbers(whole, whole if self.whole is self.pointed else _complement(self.pointed))
 
+    @property
+    def integral(self) -> bool:
+        """Is each piece a single integer, or multiples of one?"""
+        pieces = (*self.whole, *self.pointed)
+        # A step of 0 is no condition.
+        steps = (piece.step or Fraction(1, 2) if piece.point is None else piece.point for piece in pieces)
+        return all(step.denominator == 1 for step in steps)
+
     def __bool__(self) -> bool:
         """Is there any number?  Texts of digits alone need an integer."""
         return bool(self.pointed) or bool(_intersect(self.whole, (Piece(step=Fraction(1)),)))

@@ -107,6 +107,7 @@ class Builder:
         options = SchemaOptions(
             any_order=fields.flag("any_order", False),
             strict_mode=fields.flag("strict_mode", False),
+            plain_integers=fields.flag("plain_integers", False),
             max_whitespace_cnt=fields.number("max_whitespace_cnt") if fields.has("max_whitespace_cnt") else None,
         )
         excludes = fields.texts("excludes")
@@ -439,7 +440,7 @@ def _ends_open(value: Mapping[str, Any]) -> bool:
             return kind in _FREE
 
 
-_SCHEMA = "json_schema style any_order strict_mode max_whitespace_cnt excludes"
+_SCHEMA = "json_schema style any_order strict_mode plain_integers max_whitespace_cnt excludes"
 _Build = Callable[[Builder, Fields, End | None, tuple[int, ...]], Node]
 _FORMATS: dict[str, tuple[str, _Build]] = {
     "const_string": ("value", Builder._const_string),

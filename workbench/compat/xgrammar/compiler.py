@@ -15,7 +15,7 @@ from kernels_core.grammar.json_schema import schema_text
 from .base import XGRObject
 from .compile_cache import CompileCache
 from .exception import DeserializeFormatError, InvalidArgumentError, UnsupportedFeatureError, runtime_errors
-from .grammar import Grammar
+from .grammar import Grammar, builtin_json_grammar
 from .serialization import dump, load
 from .tag_arguments import engine_tag
 from .tokenizer_info import TokenizerInfo
@@ -118,14 +118,15 @@ class GrammarCompiler(XGRObject):
             "strict_mode": strict_mode,
             "max_whitespace_cnt": max_whitespace_cnt,
             "any_order": any_order,
+            "plain_integers": True,
         }
         with runtime_errors():
             key = ("schema", schema_text(schema), repr(arguments))
         return self._compiled(key, lambda: EngineGrammar.from_json_schema(schema, **arguments))
 
     def compile_builtin_json_grammar(self) -> CompiledGrammar:
-        """Compile the grammar of any JSON value."""
-        return self._compiled("builtin", EngineGrammar.builtin_json_grammar)
+        """Compile the grammar of any JSON object or array."""
+        return self._compiled("builtin", builtin_json_grammar)
 
     def compile_regex(self, regex: str) -> CompiledGrammar:
         """Compile a regular expression, matched as a whole."""

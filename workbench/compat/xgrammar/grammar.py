@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernels_core import Grammar as EngineGrammar
+from kernels_core.grammar.json_text import JSON_TEXT
 
 from .base import XGRObject
 from .exception import DeserializeFormatError, UnsupportedFeatureError, runtime_errors
@@ -12,14 +13,20 @@ from .serialization import dump, load
 from .tag_arguments import engine_tag
 from .tokenizer_info import TokenizerInfo
 
-__all__ = ["Grammar"]
+__all__ = ["Grammar", "builtin_json_grammar"]
 
 
 class Grammar(XGRObject):
     """A grammar, free of any vocabulary; `str` writes it as EBNF that can be read again."""
 
     def __str__(self) -> str:
-        return str(self.engine)
+        """As EBNF whose start is called root, whatever it is called in `engine`."""
+        text, start = str(self.engine), self.engine.ir.root
+        if start == "root":
+            return text
+        if "root" in self.engine.ir.rules:
+            return str(EngineGrammar.concat(self.engine, EngineGrammar.from_ebnf('root ::= ""')))
+        return f"root ::= {start}\n{text}"
 
     @staticmethod
     def from_ebnf(ebnf_string: str, *, root_rule_name: str = "root") -> Grammar:
@@ -42,6 +49,7 @@ class Grammar(XGRObject):
         """Of a JSON schema: JSON text, a dict, or a pydantic model.
 
         strict_mode: what a schema that lists properties or prefix items does not mention is forbidden.
+        any_order: members in any order, each at most once and none of the required ones missing.
         print_converted_ebnf: print the grammar.
         The others are those of `kernels_core.Grammar.from_json_schema`.
 
@@ -57,6 +65,7 @@ class Grammar(XGRObject):
                     strict_mode=strict_mode,
                     max_whitespace_cnt=max_whitespace_cnt,
                     any_order=any_order,
+                    plain_integers=True,
                 )
             )
         return _printed(grammar, print_converted_ebnf)
@@ -91,8 +100,8 @@ class Grammar(XGRObject):
 
     @staticmethod
     def builtin_json_grammar() -> Grammar:
-        """Any JSON value."""
-        return Grammar.wrap(EngineGrammar.builtin_json_grammar())
+        """Any JSON object or array; `kernels_core.Grammar.builtin_json_grammar` takes single values too."""
+        return Grammar.wrap(builtin_json_grammar())
 
     @staticmethod
     def concat(*grammars: Grammar) -> Grammar:
@@ -110,7 +119,7 @@ class Grammar(XGRObject):
 
     def serialize_json(self) -> str:
         """As JSON text, which `deserialize_json` reads."""
-        return dump("Grammar", root=self.engine.ir.root, ebnf=str(self))
+        return dump("Grammar", root=self.engine.ir.root, ebnf=str(self.engine))
 
     @staticmethod
     def deserialize_json(json_string: str) -> Grammar:
@@ -120,6 +129,11 @@ class Grammar(XGRObject):
             return Grammar.from_ebnf(fields["ebnf"], root_rule_name=fields["root"])
         except (TypeError, ValueError) as error:
             raise DeserializeFormatError(f"the serialised Grammar cannot be read: {error}") from None
+
+
+def builtin_json_grammar() -> EngineGrammar:
+    """The engine's grammar of JSON, whose whole text is an object or an array."""
+    return EngineGrammar.from_ebnf(JSON_TEXT.replace("::= value\n", "::= object | array\n", 1))
 
 
 def _printed(grammar: Grammar, wanted: bool) -> Grammar:

@@ -1,7 +1,7 @@
 """What callers pass as a structural tag, as the engine takes it, with XGrammar's defaults filled in.
 
 A tag comes as a `StructuralTag`, a dict or JSON text, or in the older form as a list of items with their triggers.
-Inside tags XGrammar reads schemas strictly: what a schema does not mention is forbidden.
+Inside tags XGrammar reads schemas strictly, what a schema does not mention is forbidden, and writes integers as digits.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from .exception import InvalidStructuralTagError
 
 __all__ = ["engine_tag"]
 
+_SCHEMA_DEFAULTS = {"strict_mode": True, "plain_integers": True}
 _DEEPEST = 200  # containers inside each other that are looked into; the engine refuses formats long before
 
 
@@ -80,8 +81,8 @@ def _with_defaults(value: Any, depth: int) -> Any:
         return value
     match value.get("type"):
         case "json_schema":
-            return {"strict_mode": True, **value}
+            return {**_SCHEMA_DEFAULTS, **value}
         case "qwen_xml_parameter":
-            return {"strict_mode": True, **value, "type": "json_schema", "style": "qwen_xml"}
+            return {**_SCHEMA_DEFAULTS, **value, "type": "json_schema", "style": "qwen_xml"}
     below = ("content", "elements", "tags", "rules")
     return {key: _with_defaults(item, depth + 1) if key in below else item for key, item in value.items()}

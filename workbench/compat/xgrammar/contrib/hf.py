@@ -30,6 +30,7 @@ class LogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
             self._processor = GrammarLogitsProcessor([grammar.engine for grammar in grammars])
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
-        """`input_ids` int64 (rows, length), `scores` (rows, vocab); returns new scores."""
+        """`input_ids` int64 (rows, length), `scores` (rows, vocab); the scores are changed in place and returned."""
         with runtime_errors():
-            return self._processor(input_ids, scores)  # type: ignore[return-value]
+            scores.copy_(self._processor(input_ids, scores))
+        return scores

@@ -1,0 +1,311 @@
+"""What the objects of this module add to the engine's: the cache and its limit, errors of both kinds, settings."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import warnings
+from typing import Any
+
+import pytest
+
+import kernels_core
+import workbench.compat.xgrammar as xgr
+from kernels_core import CompiledGrammar as EngineCompiled
+from kernels_core import Grammar as EngineGrammar
+from kernels_core import GrammarCompiler as EngineCompiler
+from workbench.compat.xgrammar.compile_cache import CompileCache
+from workbench.compat.xgrammar.exception import UnsupportedFeatureError, UnsupportedSchemaError
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("pydantic")
+
+INFO = xgr.TokenizerInfo(["a", "b", "ab", "</s>"])
+
+
+def engine_compiled(text: str) -> EngineCompiled:
+    return EngineCompiler(INFO.engine).compile_grammar(EngineGrammar.from_ebnf(text))
+
+
+# -- errors -------------------------------------------------------------------------------------------------------
+
+
+def test_an_error_is_of_both_families_and_keeps_its_place() -> None:
+    with pytest.raises(kernels_core.GrammarSyntaxError) as caught:
+        xgr.Grammar.from_ebnf('root ::= "a"\nx ::= "b')
+    error = caught.value
+    assert isinstance(error, RuntimeError)
+    assert isinstance(error, ValueError)
+    assert (error.line, error.column) == (2, 7)
+    assert "^" in str(error)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_a_schema_error_lists_every_reason() -> None:
+    with pytest.raises(UnsupportedSchemaError) as caught:
+        xgr.Grammar.from_json_schema({"type": "objekt", "properties": {"a": {"minimum": "x"}}})
+    assert isinstance(caught.value, RuntimeError)
+    assert len(caught.value.problems) == 2
+
+
+def test_features_are_refused_by_name() -> None:
+    limited = {"format": {"type": "any_text", "max_tokens": 3}}
+    tools = [{"type": "search"}]
+    compiler = xgr.GrammarCompiler(INFO)
+    logits, mask = torch.zeros(1, 4), xgr.allocate_token_bitmask(1, 4)
+    for call, name in (
+        (lambda: xgr.Grammar.from_structural_tag(limited), "#/format/max_tokens"),
+        (lambda: compiler.compile_grammar('root[capture="x"] ::= "a"'), "capture"),
+        (lambda: xgr.get_model_structural_tag("llama", tools), "search"),
+        (lambda: xgr.get_model_structural_tag("llama", exclude_special_tokens=False), "exclude_special_tokens"),
+        (lambda: xgr.get_model_structural_tag("kimi_k3"), "kimi_k3"),
+        (lambda: xgr.apply_token_bitmask_inplace(logits, mask, backend="triton"), "triton"),
+        (lambda: xgr.apply_token_bitmask_inplace(logits, mask, backend="cuda"), "cuda"),
+    ):
+        with pytest.raises(UnsupportedFeatureError, match=name):
+            call()
+    assert logits.eq(0).all()
+
+
+def test_empty_objects_and_wrong_types_say_so() -> None:
+    for call in (lambda: str(xgr.Grammar()), lambda: xgr.CompiledGrammar().grammar):
+        with pytest.raises(TypeError, match="empty"):
+            call()
+    with pytest.raises(TypeError, match="accept_string"):
+        xgr.GrammarMatcher(xgr.GrammarCompiler(INFO).compile_regex("a")).accept_string(5)
+
+
+# -- compiling ----------------------------------------------------------------------------------------------------
+
+
+def test_the_cache_drops_what_was_not_used_for_longest() -> None:
+    size = engine_compiled('root ::= "a"').memory_size_bytes
+    cache = CompileCache(3 * size)
+    made: list[str] = []
+
+    def get(name: str) -> EngineCompiled:
+        def make() -> EngineCompiled:
+            made.append(name)
+            return engine_compiled(f'root ::= "a" # {name}')
+
+        return cache.get(name, make)
+
+    for name in ("1", "2", "3", "1", "4", "1", "3"):
+        get(name)
+        assert cache.nbytes <= cache.limit_bytes
+    assert made == ["1", "2", "3", "4"]
+    get("2")
+    assert made[4:] == ["2"]
+    assert len(cache) == 3
+
+
+def test_a_grammar_larger_than_the_limit_is_compiled_and_not_kept() -> None:
+    for limit in (0, 1, 10):
+        compiler = xgr.GrammarCompiler(INFO, cache_limit_bytes=limit)
+        assert compiler.compile_regex("a+") != compiler.compile_regex("a+")
+        assert compiler.get_cache_size_bytes() == 0
+        assert compiler.cache_limit_bytes == limit
+
+
+def test_clearing_leaves_nothing() -> None:
+    compiler = xgr.GrammarCompiler(INFO)
+    compiled = compiler.compile_json_schema({"enum": ["a", 7]})
+    assert compiler.engine.pool is not None
+    matcher = xgr.GrammarMatcher(compiled)
+    assert matcher.accept_string('"')
+    matcher.fill_next_token_bitmask(xgr.allocate_token_bitmask(1, 4))
+    assert compiler.get_cache_size_bytes() >= compiled.memory_size_bytes
+    compiler.clear_cache()
+    assert compiler.get_cache_size_bytes() == 0
+    assert xgr.GrammarMatcher(compiled).accept_string('"a"')
+
+
+def test_without_a_cache_every_request_compiles() -> None:
+    compiler = xgr.GrammarCompiler(INFO, cache_enabled=False)
+    assert compiler.compile_regex("a") != compiler.compile_regex("a")
+    assert compiler.get_cache_size_bytes() == 0
+
+
+def test_equal_requests_at_one_time_share_one_compilation() -> None:
+    cache = CompileCache(-1)
+    running, release = threading.Event(), threading.Event()
+    made: list[int] = []
+    found: list[Any] = []
+
+    def make() -> EngineCompiled:
+        made.append(1)
+        running.set()
+        assert release.wait(30)
+        return engine_compiled('root ::= "a"')
+
+    threads = [threading.Thread(target=lambda: found.append(cache.get("key", make))) for _ in range(4)]
+    threads[0].start()
+    assert running.wait(30)
+    for thread in threads[1:]:
+        thread.start()
+    release.set()
+    for thread in threads:
+        thread.join(30)
+    assert len(made) == 1
+    assert len(found) == 4
+    assert len({id(item) for item in found}) == 1
+
+
+def test_a_failure_is_not_kept() -> None:
+    cache = CompileCache(-1)
+    with pytest.raises(ValueError, match="first"):
+        cache.get("key", lambda: (_ for _ in ()).throw(ValueError("first")))
+    assert len(cache) == 0
+    assert cache.get("key", lambda: engine_compiled('root ::= "a"')) is not None
+
+
+def test_requests_that_differ_are_kept_apart() -> None:
+    compiler = xgr.GrammarCompiler(INFO)
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    strict, open_ = compiler.compile_json_schema(schema), compiler.compile_json_schema(schema, strict_mode=False)
+    text = '{"b": 1}'
+    assert [xgr.GrammarMatcher(item).accept_string(text) for item in (strict, open_)] == [False, True]
+    rules = 'root ::= "a"\nother ::= "b"'
+    first, second = compiler.compile_grammar(rules), compiler.compile_grammar(rules, root_rule_name="other")
+    assert [xgr.GrammarMatcher(item).accept_string("b") for item in (first, second)] == [False, True]
+    assert compiler.compile_grammar(rules) == first
+
+
+# -- grammars -----------------------------------------------------------------------------------------------------
+
+
+def test_printed_grammars_start_at_root() -> None:
+    for text, start in (('number ::= [0-9]+ root?\nroot ::= "x"', "number"), ('value ::= "x"', "value")):
+        grammar = xgr.Grammar.from_ebnf(text, root_rule_name=start)
+        again = xgr.Grammar.from_ebnf(str(grammar))
+        for word in ("7x", "x", "77", ""):
+            verdicts = [xgr.testing._is_grammar_accept_string(item, word) for item in (grammar, again)]
+            assert verdicts[0] == verdicts[1]
+
+
+def test_converted_grammars_are_printed_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    grammar = xgr.Grammar.from_regex("a+", print_converted_ebnf=True)
+    assert capsys.readouterr().out.strip() == str(grammar).strip()
+    xgr.Grammar.from_json_schema({"type": "null"}, print_converted_ebnf=True)
+    assert "null" in capsys.readouterr().out
+
+
+def test_schemas_in_tags_are_strict_and_their_integers_plain() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    forms = [{"type": "json_schema", "json_schema": schema}]
+    forms.append({"type": "tag", "begin": "", "content": forms[0], "end": ""})
+    forms.append({"type": "sequence", "elements": [forms[1], {"type": "const_string", "value": ""}]})
+    for form in forms:
+        grammar = xgr.Grammar.from_structural_tag({"type": "structural_tag", "format": form})
+        texts = ('{"a": 1}', '{"a": 1, "b": 2}', '{"a": 1.0}')
+        assert [xgr.testing._is_grammar_accept_string(grammar, text) for text in texts] == [True, False, False]
+
+
+def test_tags_nest_as_deeply_as_is_set() -> None:
+    form: dict[str, Any] = {"type": "const_string", "value": "x"}
+    for _ in range(3):
+        form = {"type": "optional", "content": form}
+    with xgr.max_recursion_depth(5):
+        assert xgr.Grammar.from_structural_tag({"format": form})
+        with pytest.raises(xgr.InvalidStructuralTagError, match="deeper than 5"):
+            xgr.Grammar.from_structural_tag({"format": {"type": "optional", "content": form}})
+    assert xgr.get_max_recursion_depth() == 10_000
+    for _ in range(500):
+        form = {"type": "optional", "content": form}
+    with pytest.raises(xgr.InvalidStructuralTagError, match="nested"):
+        xgr.Grammar.from_structural_tag({"format": form})
+
+
+# -- matchers -----------------------------------------------------------------------------------------------------
+
+
+def test_forks_keep_what_the_matcher_was_told() -> None:
+    compiled = xgr.GrammarCompiler(INFO).compile_grammar('root ::= "a" "b"*')
+    matcher = xgr.GrammarMatcher(compiled, terminate_without_stop_token=True, default_temperature=0.5)
+    matcher.accept_token(0)
+    fork = matcher.fork()
+    assert fork.accept_token(1)
+    assert (fork.is_terminated(), fork.temperature, fork.stop_token_ids) == (True, 0.5, [3])
+    matcher.rollback(1)
+    assert not matcher.is_terminated()
+    assert fork.engine.text == b"ab"
+    assert fork != matcher
+    assert matcher.get_captures() == []
+
+
+def test_refusals_that_are_mistakes_warn() -> None:
+    matcher = xgr.GrammarMatcher(xgr.GrammarCompiler(INFO).compile_regex("a"))
+    with pytest.warns(RuntimeWarning, match="outside"):
+        assert not matcher.accept_token(4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not matcher.accept_token(1)
+        assert matcher.accept_token(0)
+        assert matcher.accept_token(3)
+    with pytest.warns(RuntimeWarning, match="ended"):
+        assert not matcher.accept_string("")
+    with pytest.warns(DeprecationWarning, match="unlimited"):
+        assert xgr.GrammarMatcher(xgr.GrammarCompiler(INFO).compile_regex("a"), max_rollback_tokens=2)
+
+
+def test_debug_print_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    matcher = xgr.GrammarMatcher(xgr.GrammarCompiler(INFO).compile_grammar('root ::= "a" "b"'))
+    matcher.accept_token(0, debug_print=True)
+    matcher.fill_next_token_bitmask(xgr.allocate_token_bitmask(1, 4), debug_print=True)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "token 0" in printed.err
+    assert matcher._debug_print_internal_state() in printed.err
+
+
+def test_a_tree_that_takes_too_long_leaves_the_temperatures() -> None:
+    compiled = xgr.GrammarCompiler(INFO).compile_grammar('root ::= "a" "b"')
+    matcher = xgr.GrammarMatcher(compiled, default_temperature=0.5)
+    nothing, tokens = torch.tensor([-1]), torch.tensor([0])
+    mask, temperatures = xgr.allocate_token_bitmask(1, 4), torch.full((1,), -7.0)
+    assert not matcher.traverse_draft_tree(nothing, nothing, tokens, mask, 0.0, temperatures)
+    assert temperatures.tolist() == [-7.0]
+    assert mask.tolist() == [[-1]]
+    assert matcher.traverse_draft_tree(nothing, nothing, tokens, mask, 60.0, temperatures)
+    assert temperatures.tolist() == [0.5]
+
+
+# -- bitmasks -----------------------------------------------------------------------------------------------------
+
+
+def test_logits_past_the_bitmask_stay_with_a_warning() -> None:
+    logits, mask = torch.zeros(1, 40), torch.zeros(1, 1, dtype=torch.int32)
+    with pytest.warns(UserWarning, match="32 tokens"):
+        xgr.apply_token_bitmask_inplace(logits, mask)
+    assert torch.isfinite(logits[0]).tolist() == [False] * 32 + [True] * 8
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        xgr.apply_token_bitmask_inplace(logits, mask, vocab_size=32)
+
+
+@pytest.mark.parametrize("backend", ["auto", "cpu", "torch_native"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_backends_agree(backend: Any, dtype: Any) -> None:
+    torch.manual_seed(0)
+    allowed = torch.rand(3, 70) < 0.5
+    mask = xgr.testing.bool_mask_to_bitmask(allowed)
+    assert xgr.testing.bitmask_to_bool_mask(mask, 70).equal(allowed)
+    logits = torch.zeros(3, 70, dtype=dtype)
+    xgr.apply_token_bitmask_inplace(logits, mask, indices=[0, 2], backend=backend)
+    allowed[1] = True
+    assert torch.isfinite(logits).equal(allowed)
+
+
+@pytest.mark.slow
+def test_the_compiled_backend_agrees() -> None:
+    mask, logits = torch.tensor([[0b101], [0b010]], dtype=torch.int32), torch.zeros(2, 3)
+    xgr.apply_token_bitmask_inplace(logits, mask, backend="torch_compile")
+    assert torch.isfinite(logits).tolist() == [[True, False, True], [False, True, False]]
+
+
+def test_tensors_on_different_devices_are_refused() -> None:
+    logits, mask = torch.zeros(1, 4, device="meta"), xgr.allocate_token_bitmask(1, 4)
+    with pytest.raises(ValueError, match="meta"):
+        xgr.apply_token_bitmask_inplace(logits, mask)
+    with pytest.raises(ValueError, match="CPU memory"):
+        xgr.apply_token_bitmask_inplace(logits, mask.to("meta"), backend="cpu")
