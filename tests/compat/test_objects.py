@@ -58,13 +58,25 @@ def test_features_are_refused_by_name() -> None:
         (lambda: compiler.compile_grammar('root[capture="x"] ::= "a"'), "capture"),
         (lambda: xgr.get_model_structural_tag("llama", tools), "search"),
         (lambda: xgr.get_model_structural_tag("llama", exclude_special_tokens=False), "exclude_special_tokens"),
-        (lambda: xgr.get_model_structural_tag("kimi_k3"), "kimi_k3"),
         (lambda: xgr.apply_token_bitmask_inplace(logits, mask, backend="triton"), "triton"),
         (lambda: xgr.apply_token_bitmask_inplace(logits, mask, backend="cuda"), "cuda"),
     ):
         with pytest.raises(UnsupportedFeatureError, match=name):
             call()
     assert logits.eq(0).all()
+
+
+def test_every_model_of_xgrammar_has_a_template_or_is_refused_by_name() -> None:
+    from kernels_core.grammar.templates import model_templates
+    from workbench.compat.xgrammar.builtin_structural_tag import _NAMES
+
+    assert len(_NAMES) == 18
+    for name, ours in _NAMES.items():
+        if ours in model_templates():
+            assert isinstance(xgr.get_model_structural_tag(name), xgr.StructuralTag)
+        else:
+            with pytest.raises(UnsupportedFeatureError, match=name):
+                xgr.get_model_structural_tag(name)
 
 
 def test_empty_objects_and_wrong_types_say_so() -> None:
