@@ -126,7 +126,7 @@ class Emitter:
                 self.rule(("array", items, level), name, partial(self.array_text, items, level, place, name))
             )
         if shape.strings != NOTHING:
-            options.append(self._string(shape.strings, place, name))
+            options.append(self.string_text(shape.strings, place, name))
         if shape.numbers != NO_NUMBERS:
             options.append(self._number(shape.numbers, place))
         options += [Literal(b"true" if value else b"false") for value in sorted(shape.booleans, reverse=True)]
@@ -137,9 +137,15 @@ class Emitter:
     # -- one type -------------------------------------------------------------------------------------------------
 
     def object_text(
-        self, members: Members, level: int, place: Place | None, name: str, text: Callable[..., ObjectText] = ObjectText
+        self,
+        members: Members,
+        level: int,
+        place: Place | None,
+        name: str,
+        text: Callable[..., ObjectText] | None = None,
     ) -> Node:
         """Objects of one kind, written by `text`."""
+        text = text or ObjectText
         for in_order in (False, True) if self.any_order else (True,):
             try:
                 return text(self, members, level, name, in_order=in_order).node()
@@ -173,7 +179,8 @@ class Emitter:
             self.report(place, _ITEM_WORDS, reason, "what some items must be, and that they differ, is dropped")
         return text(self, replace(items, counts=(), unique=None), level, name).node()
 
-    def _string(self, strings: Language, place: Place | None, name: str) -> Node:
+    def string_text(self, strings: Language, place: Place | None, name: str) -> Node:
+        """Strings, quotes included."""
         try:
             return self.speller.string(strings, name)
         except TooManyStates as error:

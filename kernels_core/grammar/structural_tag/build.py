@@ -24,7 +24,9 @@ from ..json_schema import SchemaOptions, compile_schema, schema_text
 from ..json_schema.emit import Emitter
 from ..json_schema.rulebook import RuleBook
 from ..regex import parse_regex
-from .elements import ElementEmitter, careful_emitter
+from .bare import BareEmitter
+from .careful import CarefulEmitter
+from .elements import ElementEmitter
 from .ends import End, FreeText
 from .fields import Fields, pointer
 from .styles import STYLES
@@ -99,8 +101,8 @@ class Builder:
 
     def _json_schema(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
         style = fields.text("style", "json")
-        if style != "json" and style not in STYLES:
-            fields.fail(f"there is no style {style!r}; there are json, {', '.join(STYLES)}", "style")
+        if style not in ("json", "gemma", *STYLES):
+            fields.fail(f"there is no style {style!r}; there are json, {', '.join(STYLES)}, gemma", "style")
         schema = fields.any("json_schema")
         if not isinstance(schema, dict | bool):
             fields.fail("a schema is an object or a boolean", "json_schema")
@@ -111,8 +113,10 @@ class Builder:
             max_whitespace_cnt=fields.number("max_whitespace_cnt") if fields.has("max_whitespace_cnt") else None,
         )
         excludes = fields.texts("excludes")
-        write: Callable[..., Emitter] = partial(careful_emitter, excludes) if excludes else Emitter
-        if style != "json":
+        write: Callable[..., Emitter] = partial(CarefulEmitter, excludes) if excludes else Emitter
+        if style == "gemma":
+            write = partial(BareEmitter, excludes, self._spellings.node)
+        elif style != "json":
             write = partial(ElementEmitter, STYLES[style], excludes, self._spellings.node)
         place = fields.at("json_schema")
         try:

@@ -23,15 +23,13 @@ from typing import Any
 from .. import charset, nodes
 from ..ir import Literal, Node
 from ..json_schema.arrays import ArrayText
-from ..json_schema.emit import STRING_WORDS, Emitter
+from ..json_schema.emit import STRING_WORDS
 from ..json_schema.layout import FLAT, Layout
-from ..json_schema.members import value_of
-from ..json_schema.objects import ObjectText
-from ..json_schema.raw_spelling import CarefulSpeller, RawSpeller, without
-from ..json_schema.shapes import ANYTHING, VOID, Items, Members, Shape
+from ..json_schema.raw_spelling import RawSpeller, without
+from ..json_schema.shapes import ANYTHING, VOID, Items, Shape
 from ..json_schema.spelling import Speller
-from ..json_schema.terms import TRUE, Place, Term, origin
-from ..regular.dfa import TooManyStates, is_empty
+from ..json_schema.terms import TRUE, Place, Term
+from ..regular.dfa import TooManyStates
 from ..regular.languages import (
     ALL,
     ANY_CHARACTER,
@@ -46,9 +44,10 @@ from ..regular.languages import (
     union,
 )
 from ..rulebook import RuleBook
+from .careful import LEFT_OUT, CarefulEmitter, CarefulObject
 from .styles import JSON_TYPES, Style
 
-__all__ = ["ElementEmitter", "careful_emitter"]
+__all__ = ["ElementEmitter"]
 
 _LINE = Literal(b"\n")
 # Names are written as they are: no control characters, nothing that ends a marker, no blanks around them.
@@ -56,14 +55,6 @@ _INNER: charset.Ranges = charset.complement(((0x00, 0x1F), (0x22, 0x22), (0x3C, 
 _OUTER = character(charset.difference(_INNER, ((0x20, 0x20),)))
 _NAMES = union(_OUTER, concat(_OUTER, loop(character(_INNER), 0, None), _OUTER))
 _ESCAPED_NAMES = loop(ANY_CHARACTER, 1, None)
-_LEFT_OUT = "it is left out"
-
-
-def careful_emitter(
-    avoid: tuple[str, ...], space: Any, book: RuleBook, speller: Speller, *rest: Any, **more: Any
-) -> Emitter:
-    """An emitter of JSON in which no string, keys included, holds any of `avoid`."""
-    return Emitter(space, book, CarefulSpeller(book, avoid, any_spelling=speller.any_spelling), *rest, **more)
 
 
 class _Gaps(Layout):
@@ -85,7 +76,7 @@ class _Gaps(Layout):
         return self._gap
 
 
-class ElementEmitter(Emitter):
+class ElementEmitter(CarefulEmitter):
     """Writes the objects of one term in a `style`.
 
     `excludes`: what no string may hold, names included.  `spell` makes nodes of markers.
@@ -105,12 +96,10 @@ class ElementEmitter(Emitter):
     ) -> None:
         self.style = style
         self.spell = spell
-        self.avoid = (style.stop, *excludes)
         self.raw = RawSpeller(book)
         self.names = RawSpeller(book, style.entities) if style.entities else self.raw
         self.gaps = _Gaps(layout)
-        careful = CarefulSpeller(book, self.avoid, any_spelling=speller.any_spelling)
-        super().__init__(space, book, careful, layout, *rest, **more)
+        super().__init__((style.stop, *excludes), space, book, speller, layout, *rest, **more)
 
     def top(self, term: Term) -> Node:
         """All elements of an object."""
@@ -168,15 +157,7 @@ class ElementEmitter(Emitter):
     def _raw(self, strings: Language, place: Place | None, name: str) -> Node:
         if strings == ALL:
             return nodes.tag_dispatch((), (), True, tuple(text.encode() for text in self.avoid))
-        language = without(strings, self.avoid)
-        if isinstance(strings, Words) and language != strings:
-            assert isinstance(language, Words)
-            lost = min(strings.words - language.words)
-            reason = f"{lost!r} cannot be written: it holds what must not stand between the markers"
-            self.report(place, ("const", "enum", "pattern"), reason, _LEFT_OUT)
-        elif is_empty(language):
-            reason = "each of these strings holds what must not stand between the markers"
-            self.report(place, STRING_WORDS, reason, _LEFT_OUT)
+        language = self.allowed(strings, place)
         try:
             text = self.raw.texts(language, f"{name}_text")
         except TooManyStates as error:
@@ -206,41 +187,29 @@ def _restricted(shape: Shape, kinds: Iterable[str]) -> Shape:
     return kept
 
 
-class _ObjectElements(ObjectText):
+class _ObjectElements(CarefulObject):
     """The members of an object as elements."""
 
     emitter: ElementEmitter
 
-    def __init__(
-        self,
-        emitter: ElementEmitter,
-        members: Members,
-        level: int,
-        name: str,
-        *,
-        place: Place | None,
-        in_order: bool = False,
-    ) -> None:
-        super().__init__(emitter, members, level, name, in_order=in_order)
+    def __init__(self, emitter: ElementEmitter, *rest: Any, **more: Any) -> None:
+        super().__init__(emitter, *rest, **more)
         self.layout = emitter.gaps
-        self.place = place
 
-    def declared_key(self, name: str) -> Node:
-        possible = _ESCAPED_NAMES if self.emitter.style.entities else _NAMES
-        if matches(possible, name) and not any(text in name for text in self.emitter.avoid):
-            return self.emitter.names.text(name)
-        place = origin(value_of(self.emitter.space, self.members, name)) or self.place
-        self.emitter.report(place, ("properties",), f"the name {name!r} cannot be written in a marker", _LEFT_OUT)
-        return nodes.choice(())
+    def can_write(self, name: str) -> bool:
+        return matches(_ESCAPED_NAMES if self.emitter.style.entities else _NAMES, name) and super().can_write(name)
+
+    def name_text(self, name: str) -> Node:
+        return self.emitter.names.text(name)
 
     def other_key(self, keys: Language) -> Node:
         style = self.emitter.style
         if len(style.back) > 1:
             # The closing marker repeats the name, which a grammar can only do for names that it knows.
             rules = (*self.members.rules, *(rule for need in self.members.needs for rule in need))
-            if not self.named or any(not isinstance(keys, Words) and term is not TRUE for keys, term in rules):
+            if any(not isinstance(keys, Words) and term is not TRUE for keys, term in rules):
                 reason = "in this style only declared names can be written"
-                self.emitter.report(self.place, ("additionalProperties", "patternProperties"), reason, _LEFT_OUT)
+                self.emitter.report(self.place, ("additionalProperties", "patternProperties"), reason, LEFT_OUT)
             return nodes.choice(())
         names = intersection(keys, _ESCAPED_NAMES if style.entities else _NAMES)
         return self.emitter.names.texts(without(names, self.emitter.avoid), f"{self.name}_name")

@@ -123,7 +123,7 @@ def test_every_style(style: str) -> None:
 
 def test_styles_are_those_that_are_tested_and_no_stop_overlaps_itself() -> None:
     """Then raw text without the stop, and the stop behind it, end at its first place."""
-    assert set(STYLES) == set(WRITTEN)
+    assert set(STYLES) == set(WRITTEN)  # and gemma, which has no elements
     for style in STYLES.values():
         assert style.back[0].startswith(style.stop)
         assert not [size for size in range(1, len(style.stop)) if style.stop.endswith(style.stop[:size])]
@@ -164,6 +164,29 @@ def test_arguments_of_cohere_nest() -> None:
     one = '<cofl:value name="t" type="dict">{}</cofl:value>'
     check(found, ["", some, one.format(some), one.format(one.format(one.format("")))], [one, one.format(one)])
     check(found, [], [inner.format('<cofl:value name="<a>" type="raw">x</cofl:value>'), some.replace("raw", "json")])
+
+
+def test_only_declared_names_in_minimax_m3() -> None:
+    """Its closing marker repeats the name, which a grammar can only do for names that it knows."""
+    found = texts("minimax_m3_xml", {"properties": {"a": {"type": "object"}, "b": True}})
+    one, two = f"{M3}<a> {M3}</a>", f"{M3}<b>{M3}<item>1{M3}</item>{M3}</b>"
+    check(found, ["", one, one + two, f"{M3}<b>x{M3}</b>"], [f"{M3}<c>1{M3}</c>", f"{M3}<a>1{M3}</a>"])
+
+
+def test_gemma() -> None:
+    found = texts("gemma", CLOSED | {"properties": ARGUMENTS | {"e": {"enum": ["x", 1]}}, "required": ["s"]})
+    check(
+        found,
+        [
+            '{s:<|"|>a "{}" <|<|"|>}',
+            '{s:<|"|><|"|>,n:-3,l:[<|"|>a<|"|>,<|"|>b<|"|>],o:{b:true,z:null}}',
+            '{s:<|"|>s<|"|>,e:<|"|>x<|"|>}',
+            '{s:<|"|>s<|"|>,e:1}',
+        ],
+        ["{}", '{s:"a"}', '{s:<|"|>a<|"|>b<|"|>}', '{"s":<|"|>a<|"|>}', '{s: <|"|>a<|"|>}', '{s:<|"|>a<|"|>,e:x}'],
+    )
+    found = texts("gemma", {"properties": {"a": {"type": "string", "maxLength": 3}}})
+    check(found, ["{}", '{a:<|"|>abc<|"|>}', "{a.b-c_d:[{}]}"], ['{a:<|"|>abcd<|"|>}', "{a b:1}", "{:1}", "{a:1}"])
 
 
 # -- raw text --------------------------------------------------------------------------------------------------------
@@ -294,7 +317,9 @@ def test_what_is_not_an_object() -> None:
             {"properties": {"a": {"type": "string", "pattern": "</parameter>"}}},
             [("/properties/a", "pattern")],
         ),
-        ("minimax_m3_xml", {"properties": {"a": {"type": "object"}}}, [("/properties/a", "additionalProperties")]),
+        ("gemma", {"properties": {"a:b": {"type": "null"}}}, [("/properties/a:b", "properties")]),
+        ("gemma", {"properties": {"a": {"items": {"const": '<|"|>'}}}}, [("/properties/a/items", "const")]),
+        ("qwen_xml", {"properties": {"a": {"items": {"const": "</parameter>"}}}}, [("/properties/a/items", "const")]),
         (
             "minimax_m3_xml",
             {"properties": {"a": True}, "additionalProperties": {"type": "null"}},
