@@ -83,20 +83,22 @@ class Builder:
                 fields.refuse("limits on free text are not supported", key)
         return self._free(fields, (), True, end)
 
-    def _free(self, fields: Fields, tags: Sequence[tuple[bytes | TokenSet, Node]], loop: bool, end: End | None) -> Node:
+    def _free(self, fields: Fields, tags: Sequence[tuple[bytes | Node, Node]], loop: bool, end: End | None) -> Node:
         excludes = fields.texts("excludes")
         if loop and end is not None and end.is_nothing and not excludes:
             fields.fail("free text in a tag whose end is empty never ends; give it an end or excludes")
-        return FreeText(tags, loop, tuple(text.encode() for text in excludes)).node(end)
+        free = FreeText(tags, loop, tuple(text.encode() for text in excludes))
+        clash = free.clash(end)
+        if clash is not None:
+            fields.fail("{1!r} can end inside {0!r}, which a control token follows in a trigger".format(*clash))
+        return free.node(end)
 
-    def _switch(self, text: str, path: str) -> tuple[bytes | TokenSet, Node]:
-        """What free text watches for to find `text`, bytes or a control token, and what of it follows then."""
-        first, *rest = self._spellings.parts(text)
-        if isinstance(first, TokenSet):
-            return first, nodes.seq(rest)
-        if rest:
-            reason = f"{text!r} has a control token behind ordinary text; only one at its front can be waited for"
-            raise InvalidStructuralTagError(reason, path)
+    def _switch(self, text: str) -> tuple[bytes | Node, Node]:
+        """What free text watches for to find `text`, bytes or a node with a control token, and what follows then."""
+        parts = self._spellings.parts(text)
+        for index, part in enumerate(parts):
+            if isinstance(part, TokenSet):
+                return nodes.seq(parts[: index + 1]), nodes.seq(parts[index + 1 :])
         return text.encode(), nodes.seq(())
 
     def _json_schema(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
@@ -299,8 +301,8 @@ class Builder:
             if not by_trigger[trigger]:
                 raise InvalidStructuralTagError(f"no tag begins with {trigger!r}", fields.at("triggers", index))
         switches = []
-        for index, trigger in enumerate(triggers):
-            watched, rest = self._switch(trigger, fields.at("triggers", index))
+        for trigger in triggers:
+            watched, rest = self._switch(trigger)
             found = self._book.add(trigger, nodes.choice(by_trigger[trigger]))
             switches.append((watched, nodes.seq((rest, found))))
         once = fields.flag("stop_after_first", False)
@@ -326,7 +328,7 @@ class Builder:
             path = fields.at("rules", index)
             if not isinstance(key, str) or not key:
                 raise InvalidStructuralTagError("a pattern is a non-empty string", pointer(path, 0))
-            watched, rest = self._switch(key, pointer(path, 0))
+            watched, rest = self._switch(key)
             content = self._book.add(key, self._followed(value, pointer(path, 1), end, avoid))
             switches.append((watched, nodes.seq((rest, content))))
         return self._free(fields, switches, fields.flag("loop", True), end)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .. import nodes
-from ..ir import Literal, Node, TokenSet
+from ..ir import Literal, Node, Seq, TokenSet
 from .tokens import Spellings
 
 __all__ = ["End", "FreeText"]
@@ -73,9 +73,9 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class FreeText:
-    """Free text with tags, each a byte string or a token, and what follows each."""
+    """Free text with tags, and what follows each: a byte string, or a token with or without text in front of it."""
 
-    tags: Sequence[tuple[bytes | TokenSet, Node]]
+    tags: Sequence[tuple[bytes | Node, Node]]
     loop: bool
     excludes: tuple[bytes, ...]
 
@@ -92,10 +92,26 @@ class FreeText:
             found.append(rest.after(shorter._node((), None)))
         return nodes.choice(found)
 
+    def clash(self, end: End | None) -> tuple[str, str] | None:
+        """Text in front of a token, and a string that free text watches for and that could end inside it, if any.
+
+        That text is free text, too, but the token behind it is found first, so nobody would watch for the string.
+        """
+        watched = [*self.excludes, *(tag for tag, _ in self.tags if isinstance(tag, bytes))]
+        watched += end.strings if end is not None else ()
+        for tag, _ in self.tags:
+            if isinstance(tag, Seq) and isinstance(tag.items[0], Literal):
+                front = tag.items[0].value
+                for text in watched:
+                    sizes = range(1, min(len(front), len(text)) + 1)
+                    if text in front or any(text.endswith(front[:size]) for size in sizes):
+                        return front.decode(), text.decode(errors="replace")
+        return None
+
     def _node(self, stops: tuple[bytes, ...], last: Node | None) -> Node:
         """Up to a stop string, if there are any; a tag's content that is the last thing is followed by `last`."""
         by_bytes = [(tag, content) for tag, content in self.tags if isinstance(tag, bytes)]
-        by_token = [nodes.seq((tag, content)) for tag, content in self.tags if isinstance(tag, TokenSet)]
+        by_token = [nodes.seq((tag, content)) for tag, content in self.tags if not isinstance(tag, bytes)]
         tags = tuple(tag for tag, _ in by_bytes)
         contents = tuple(content for _, content in by_bytes)
         if last is not None:

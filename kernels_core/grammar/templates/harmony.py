@@ -6,7 +6,7 @@ stand in front of the channel or behind it.
 
 from __future__ import annotations
 
-from .pieces import any_text, arguments, const, one_of, sequence, tag
+from .pieces import any_text, arguments, call_list, const, one_of, sequence, tag
 from .registry import Format, register_model_structural_tag
 from .request import Request
 
@@ -26,16 +26,14 @@ def harmony(request: Request) -> Format:
         tag(begin, arguments(request, tool), "<|call|>")
         for tool in request.tools
         for begin in (
-            f"<|channel|>commentary to=functions.{tool.name} <|constrain|>json<|message|>",
-            f"<|channel|>commentary to=functions.{tool.name}<|message|>",
-            f" to=functions.{tool.name}<|channel|>commentary <|constrain|>json<|message|>",
+            f"<|channel|>commentary to=functions.{tool.plain_name} <|constrain|>json<|message|>",
+            f"<|channel|>commentary to=functions.{tool.plain_name}<|message|>",
+            f" to=functions.{tool.plain_name}<|channel|>commentary <|constrain|>json<|message|>",
         )
     ]
     ways: list[Format] = []
     if calls:
-        listed: Format = {"type": "tags_with_separator", "tags": calls, "separator": _NEXT, "at_least_one": True}
-        listed["stop_after_first"] = request.at_most_one
-        ways.append(listed)
+        ways.append(call_list(request, calls, _NEXT))
     if not request.at_least_one:
         ways.append(sequence(const("<|channel|>final<|message|>"), any_text()))
     return sequence(messages, one_of(ways))

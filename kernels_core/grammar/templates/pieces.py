@@ -1,6 +1,6 @@
-"""What call formats are made of: constants, tags, arguments, reasoning blocks, calls in free text.
+"""What call formats are made of: constants, tags, arguments, reasoning blocks, calls in free text or in a section.
 
-Read on: `thinking.py`, `sections.py`, `harmony.py`.
+Read on: `thinking.py`, `sections.py`, `marked.py`, `cohere.py`, `harmony.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,21 @@ from collections.abc import Sequence
 from .registry import Format
 from .request import Request, Tool
 
-__all__ = ["any_text", "arguments", "calls_in_text", "const", "name_in_json", "one_of", "reasoned", "sequence", "tag"]
+__all__ = [
+    "any_text",
+    "arguments",
+    "call_list",
+    "call_section",
+    "calls_in_text",
+    "const",
+    "name_in_json",
+    "number",
+    "one_of",
+    "optional",
+    "reasoned",
+    "sequence",
+    "tag",
+]
 
 
 def const(value: str) -> Format:
@@ -39,9 +53,24 @@ def one_of(elements: Sequence[Format]) -> Format:
     return elements[0] if len(elements) == 1 else {"type": "or", "elements": list(elements)}
 
 
-def arguments(request: Request, tool: Tool) -> Format:
-    """A tool's arguments as JSON."""
-    return {"type": "json_schema", "json_schema": tool.schema, **request.schema_options}
+def arguments(request: Request, tool: Tool, style: str = "json", excludes: Sequence[str] = ()) -> Format:
+    """A tool's arguments, as JSON or in another style; no string in them holds any of `excludes`."""
+    found: Format = {"type": "json_schema", "json_schema": tool.schema, **request.schema_options}
+    if style != "json":
+        found["style"] = style
+    if excludes:
+        found["excludes"] = list(excludes)
+    return found
+
+
+def optional(content: Format) -> Format:
+    """It, or nothing."""
+    return {"type": "optional", "content": content}
+
+
+def number() -> Format:
+    """Decimal digits."""
+    return {"type": "regex", "pattern": "[0-9]+"}
 
 
 def name_in_json(tool: Tool) -> str:
@@ -63,13 +92,58 @@ def calls_in_text(request: Request, trigger: str, tags: Sequence[Format], exclud
     }
 
 
-def reasoned(request: Request, answer: Format, opening: str, closing: str, gap: str = "") -> Format:
-    """A reasoning block in front of `answer`, as the request wants it; `gap` stands between them."""
+def call_list(request: Request, tags: Sequence[Format], separator: str = "") -> Format:
+    """One call after the other, as many as the request allows; at least one."""
+    return {
+        "type": "tags_with_separator",
+        "tags": list(tags),
+        "separator": separator,
+        "at_least_one": True,
+        "stop_after_first": request.at_most_one,
+    }
+
+
+def call_section(
+    request: Request,
+    begin: str,
+    tags: Sequence[Format],
+    end: str,
+    *,
+    separator: str = "",
+    lead: str = "",
+    excludes: Sequence[str] = (),
+) -> Format:
+    """Free text, then all calls in one section.
+
+    Where a call is required only the section is left, perhaps with `lead` in front, which models write there.
+    """
+    if not tags:
+        return any_text(begin.rstrip(), *excludes)
+    section = tag(begin, call_list(request, tags, separator), end)
+    if request.at_least_one:
+        return sequence(optional(const(lead)), section) if lead else section
+    return {
+        "type": "triggered_tags",
+        "triggers": [begin.rstrip()],
+        "tags": [section],
+        "excludes": list(excludes),
+        "stop_after_first": True,
+    }
+
+
+def reasoned(
+    request: Request, answer: Format, opening: str, closing: str, gap: str = "", *, opened: bool = True
+) -> Format:
+    """A reasoning block in front of `answer`, as the request wants it; `gap` stands between them.
+
+    `opened`: where reasoning is enabled, the prompt ends with `opening`; otherwise the model writes it.
+    """
     match request.reasoning:
         case "disabled":
             return answer
         case "enabled":
-            return sequence(tag("", any_text(), closing), *([const(gap)] if gap else []), answer)
+            begin = "" if opened else opening
+            return sequence(tag(begin, any_text(), closing), *([const(gap)] if gap else []), answer)
         case "auto":
             block = sequence(tag(opening, any_text(), closing), *([const(gap)] if gap else []))
-            return sequence({"type": "optional", "content": block}, answer)
+            return sequence(optional(block), answer)

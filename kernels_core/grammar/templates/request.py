@@ -5,6 +5,7 @@ Read on: `registry.py`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
@@ -12,6 +13,8 @@ from typing import Any, Literal, NoReturn
 from ...errors import GrammarError
 
 __all__ = ["Mode", "Reasoning", "Request", "Tool", "normalize_tool_choice"]
+
+_PLAIN = re.compile(r"""[^\s\x00-\x1f\x7f<>"'{}\[\]:|=｜]+""")
 
 Mode = Literal["auto", "required", "forced"]
 Reasoning = Literal["enabled", "disabled", "auto"]
@@ -23,6 +26,13 @@ class Tool:
 
     name: str
     schema: Any = field(hash=False)
+
+    @property
+    def plain_name(self) -> str:
+        """The name, for call formats that do not quote it.  Raises `GrammarError` if it would need quotes."""
+        if not _PLAIN.fullmatch(self.name):
+            _fail(f"the tool's name {self.name!r} cannot be written in this model's calls, which do not quote names")
+        return self.name
 
 
 @dataclass(frozen=True, slots=True)

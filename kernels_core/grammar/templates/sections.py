@@ -1,13 +1,11 @@
 """Models that write all calls in one section, the last thing of a turn: DeepSeek R1 and V3.1, Kimi K2.
 
-Read on: `harmony.py`.
+Read on: `marked.py` (sections with arguments between markers).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from .pieces import any_text, arguments, const, reasoned, sequence, tag
+from .pieces import arguments, call_section, const, number, reasoned, sequence, tag
 from .registry import Format, register_model_structural_tag
 from .request import Request
 
@@ -16,39 +14,20 @@ __all__: list[str] = []
 _THINK = ("<think>", "</think>")
 
 
-def _section(request: Request, begin: str, tags: Sequence[Format], separator: str, end: str) -> Format:
-    """Free text, then the section; only the section where a call is required."""
-    if not tags:
-        return any_text(begin, *_THINK)
-    listed: Format = {
-        "type": "tags_with_separator",
-        "tags": list(tags),
-        "separator": separator,
-        "at_least_one": True,
-        "stop_after_first": request.at_most_one,
-    }
-    return {
-        "type": "triggered_tags",
-        "triggers": [begin],
-        "tags": [tag(begin, listed, end)],
-        "excludes": list(_THINK),
-        "at_least_one": request.at_least_one,
-        "stop_after_first": True,
-    }
-
-
 @register_model_structural_tag("deepseek_r1")
 def deepseek_r1(request: Request) -> Format:
     """DeepSeek R1 and V3: each call names its type and function, with the arguments in a fenced block."""
     tags = [
         tag(
-            f"<｜tool▁call▁begin｜>function<｜tool▁sep｜>{tool.name}\n```json\n",
+            f"<｜tool▁call▁begin｜>function<｜tool▁sep｜>{tool.plain_name}\n```json\n",
             arguments(request, tool),
             "\n```<｜tool▁call▁end｜>",
         )
         for tool in request.tools
     ]
-    answer = _section(request, "<｜tool▁calls▁begin｜>", tags, "\n", "<｜tool▁calls▁end｜>")
+    answer = call_section(
+        request, "<｜tool▁calls▁begin｜>", tags, "<｜tool▁calls▁end｜>", separator="\n", excludes=_THINK
+    )
     return reasoned(request, answer, *_THINK)
 
 
@@ -56,10 +35,10 @@ def deepseek_r1(request: Request) -> Format:
 def deepseek_v3_1(request: Request) -> Format:
     """DeepSeek V3.1: name, separator, arguments; calls follow each other directly."""
     tags = [
-        tag(f"<｜tool▁call▁begin｜>{tool.name}<｜tool▁sep｜>", arguments(request, tool), "<｜tool▁call▁end｜>")
+        tag(f"<｜tool▁call▁begin｜>{tool.plain_name}<｜tool▁sep｜>", arguments(request, tool), "<｜tool▁call▁end｜>")
         for tool in request.tools
     ]
-    answer = _section(request, "<｜tool▁calls▁begin｜>", tags, "", "<｜tool▁calls▁end｜>")
+    answer = call_section(request, "<｜tool▁calls▁begin｜>", tags, "<｜tool▁calls▁end｜>", excludes=_THINK)
     return reasoned(request, answer, *_THINK)
 
 
@@ -68,9 +47,9 @@ def kimi_k2(request: Request) -> Format:
     """Kimi K2: each call has an id, `functions.f:` and a number."""
     tags = [
         tag(
-            f"<|tool_call_begin|>functions.{tool.name}:",
+            f"<|tool_call_begin|>functions.{tool.plain_name}:",
             sequence(
-                {"type": "regex", "pattern": "[0-9]+"},
+                number(),
                 const("<|tool_call_argument_begin|>"),
                 arguments(request, tool),
             ),
@@ -78,5 +57,5 @@ def kimi_k2(request: Request) -> Format:
         )
         for tool in request.tools
     ]
-    answer = _section(request, "<|tool_calls_section_begin|>", tags, "", "<|tool_calls_section_end|>")
+    answer = call_section(request, "<|tool_calls_section_begin|>", tags, "<|tool_calls_section_end|>", excludes=_THINK)
     return reasoned(request, answer, *_THINK)

@@ -1,11 +1,11 @@
-"""Models that write each call as a tag in free text: Llama 3, Qwen 3, Hermes, Mistral.
+"""Models that write each call as a tag in free text, with JSON in it: Llama 3, Qwen 3, Hermes, EXAONE, Mistral.
 
-Read on: `sections.py` (calls in one section), `harmony.py` (messages).
+Read on: `sections.py` (calls in one section), `marked.py` (arguments between markers), `harmony.py` (messages).
 """
 
 from __future__ import annotations
 
-from .pieces import any_text, arguments, calls_in_text, name_in_json, reasoned, tag
+from .pieces import any_text, arguments, call_list, calls_in_text, name_in_json, optional, reasoned, sequence, tag
 from .registry import Format, register_model_structural_tag
 from .request import Request
 
@@ -48,17 +48,25 @@ def qwen_3(request: Request) -> Format:
     return reasoned(request, answer, *_THINK, gap="\n\n")
 
 
+@register_model_structural_tag("exaone")
+def exaone(request: Request) -> Format:
+    """EXAONE 4: as Qwen 3, each call on one line."""
+    tags = [
+        tag(f'<tool_call>{{"name": {name_in_json(tool)}, "arguments": ', arguments(request, tool), "}</tool_call>")
+        for tool in request.tools
+    ]
+    return reasoned(request, calls_in_text(request, "<tool_call>", tags, _THINK), *_THINK, gap="\n\n")
+
+
 @register_model_structural_tag("mistral")
 def mistral(request: Request) -> Format:
     """Mistral with the Tekken tokenizer: `[TOOL_CALLS]f[ARGS]{...}` for each call, and nothing behind the calls."""
     marker = "[TOOL_CALLS]"
-    tags = [tag(f"{marker}{tool.name}[ARGS]", arguments(request, tool), "") for tool in request.tools]
+    tags = [tag(f"{marker}{tool.plain_name}[ARGS]", arguments(request, tool), "") for tool in request.tools]
     text = any_text(marker, "[THINK]", "[/THINK]")
     if not tags:
         answer = text
     else:
-        calls: Format = {"type": "tags_with_separator", "tags": tags, "separator": "", "at_least_one": True}
-        calls["stop_after_first"] = request.at_most_one
-        spoken: Format = {"type": "sequence", "elements": [text, {"type": "optional", "content": calls}]}
-        answer = calls if request.at_least_one else spoken
+        calls = call_list(request, tags)
+        answer = calls if request.at_least_one else sequence(text, optional(calls))
     return reasoned(request, answer, "[THINK]", "[/THINK]")

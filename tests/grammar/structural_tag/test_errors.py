@@ -63,7 +63,7 @@ def listed(**more: Any) -> Format:
         (listed(triggers=["<a", "<b"]), "/triggers/1", "no tag begins with '<b'"),
         (listed(triggers=[]), "/triggers", "list is empty"),
         (listed(triggers=["<ca"], tags=[tag("<call>", ANY, "b")]), "/tags/0/begin", "cuts a control token's name"),
-        (listed(triggers=["a<call>"], tags=[tag("a<call>", ANY, "b")]), "/triggers/0", "behind ordinary text"),
+        (listed(triggers=["a<call>"], tags=[tag("a<call>", ANY, "b")], excludes=["xa"]), "", "'xa' can end inside 'a'"),
         (listed(tags=[]), "/tags", "list is empty"),
         (listed(tags=[ANY]), "/tags/0", "type 'tag'"),
         (listed(tags=[tag(token(4), ANY, "a")]), "/tags/0/begin", "begins with a string"),

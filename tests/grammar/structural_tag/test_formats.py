@@ -157,6 +157,14 @@ def test_names_of_control_tokens_mean_the_tokens() -> None:
     check(once, [[0, 1], [0, *one, 1], [0, 2, 2, 0, 1, 1]], [[0, *one], [0, *one, 0, 1], [0, 1, *one, 1]])
 
 
+def test_a_control_token_behind_text_in_a_trigger() -> None:
+    form: Format = {"type": "triggered_tags", "triggers": ["<b<call>"], "tags": [tag("<b<call>a", ANY, "</call>")]}
+    one = [2, 1, 6, 0, 1, 7]
+    check(form, [[], [2], [2, 1], [2, 2, 1], one, [2, *one, 1, *one]], [[6], [1, 6, 0, 7], [2, 1, 6], [2, 6, 0, 7]])
+    check(form | {"stop_after_first": True}, [[2, 1], [0, *one]], [[*one, 0], [*one, *one]])
+    check(tag("a", form, "ba"), [[0, 1, 0], [0, *one, 1, 0], [0, 2, 1, 0]], [[0, 1, 0, *one, 1, 0]])
+
+
 def test_two_tags_with_different_end_tokens() -> None:
     """Each tag's free tokens leave out the end of that tag, and of no other."""
     free: Format = {"type": "any_tokens"}

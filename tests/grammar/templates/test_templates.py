@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kernels_core import GrammarCompiler, GrammarError, GrammarMatcher, TokenizerInfo
 from kernels_core.grammar.templates import (
@@ -33,32 +36,19 @@ TOOLS: list[dict[str, Any]] = [
     },
     {"type": "function", "name": "add_all"},
 ]
-MARKERS = [
-    "[TOOL_CALLS]",
-    "[ARGS]",
-    "[THINK]",
-    "[/THINK]",
-    "<|channel|>",
-    "<|message|>",
-    "<|end|>",
-    "<|start|>",
-    "<|call|>",
-    "<|constrain|>",
-    "<|tool_calls_section_begin|>",
-    "<|tool_calls_section_end|>",
-    "<|tool_call_begin|>",
-    "<|tool_call_end|>",
-    "<|tool_call_argument_begin|>",
-    "<｜tool▁calls▁begin｜>",
-    "<｜tool▁calls▁end｜>",
-    "<｜tool▁call▁begin｜>",
-    "<｜tool▁call▁end｜>",
-    "<｜tool▁sep｜>",
-    "<think>",
-    "</think>",
-    "<tool_call>",
-    "</tool_call>",
-]
+# Control tokens of some tokenizer.
+NAMES = """
+[TOOL_CALLS] [ARGS] [THINK] [/THINK] <think> </think> <mm:think> </mm:think> <tool_call> </tool_call>
+<|channel|> <|message|> <|end|> <|start|> <|call|> <|constrain|> <|open|> <|close|> <|sep|>
+<|tool_calls_section_begin|> <|tool_calls_section_end|> <|tool_call_begin|> <|tool_call_end|>
+<|tool_call_argument_begin|>
+<｜tool▁calls▁begin｜> <｜tool▁calls▁end｜> <｜tool▁call▁begin｜> <｜tool▁call▁end｜> <｜tool▁sep｜> ｜DSML｜
+<arg_key> </arg_key> <arg_value> </arg_value> <minimax:tool_call> </minimax:tool_call> ]<]minimax[>[
+<|START_THINKING|> <|END_THINKING|> <|START_ACTION|> <|END_ACTION|> <|START_RESPONSE|> <|END_RESPONSE|>
+<|START_TEXT|> <|END_TEXT|> <cofl:tool_calls> </cofl:tool_calls>
+<|tool_call> <tool_call|> <|channel> <channel|> <|"|>
+"""
+MARKERS = NAMES.split()
 BYTES = [bytes((value,)) for value in range(256)]
 CALL = '{"x": 1}'
 
@@ -127,24 +117,153 @@ def harmony(name: str, call: str) -> str:
     return f"<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{call}<|call|>"
 
 
-ONE = {
+def exaone(name: str, call: str) -> str:
+    return f'<tool_call>{{"name": "{name}", "arguments": {call}}}</tool_call>'
+
+
+def written(call: str, element: str) -> str:
+    """The arguments in `call`, JSON, each as `element` with its name and value."""
+    return "".join(
+        element.format(name=name, value=value if isinstance(value, str) else json.dumps(value))
+        for name, value in json.loads(call).items()
+    )
+
+
+def qwen_coder(name: str, call: str) -> str:
+    made = written(call, "<parameter={name}>\n{value}\n</parameter>\n")
+    return f"<tool_call>\n<function={name}>\n{made}</function>\n</tool_call>"
+
+
+def mimo(name: str, call: str) -> str:
+    made = written(call, "<parameter={name}>{value}</parameter>")
+    return f"<tool_call><function={name}>{made}</function></tool_call>"
+
+
+def glm(name: str, call: str) -> str:
+    made = written(call, "<arg_key>{name}</arg_key><arg_value>{value}</arg_value>")
+    return f"<tool_call>{name}{made}</tool_call>"
+
+
+def minimax(*calls: tuple[str, str]) -> str:
+    element = '<parameter name="{name}">{value}</parameter>\n'
+    made = (f'<invoke name="{name}">\n{written(call, element)}</invoke>\n' for name, call in calls)
+    return f"<minimax:tool_call>\n{''.join(made)}</minimax:tool_call>"
+
+
+def minimax_m3(*calls: tuple[str, str]) -> str:
+    mark = "]<]minimax[>["
+    element = mark + "<{name}>{value}" + mark + "</{name}>"
+    made = (f'{mark}<invoke name="{name}">{written(call, element)}{mark}</invoke>\n' for name, call in calls)
+    return f"{mark}<tool_call>\n{''.join(made)}{mark}</tool_call>"
+
+
+def dsml(mark: str, section: str, calls: tuple[tuple[str, str], ...]) -> str:
+    element = f'<{mark}parameter name="{{name}}" string="false">{{value}}</{mark}parameter>\n'
+    made = (f'<{mark}invoke name="{name}">\n{written(call, element)}</{mark}invoke>\n' for name, call in calls)
+    return f"<{mark}{section}>\n{''.join(made)}</{mark}{section}>"
+
+
+def v3_2(*calls: tuple[str, str]) -> str:
+    return dsml("｜DSML｜", "function_calls", calls)
+
+
+def v4(*calls: tuple[str, str]) -> str:
+    return dsml("｜DSML｜", "tool_calls", calls)
+
+
+def v4_1(*calls: tuple[str, str]) -> str:
+    return dsml("｜DSML｜ ", "calls", calls)
+
+
+def k3(*calls: tuple[str, str]) -> str:
+    element = '<|open|>argument key="{name}" type="number"<|sep|>{value}<|close|>argument<|sep|>'
+    made = (
+        f'<|open|>call tool="{name}" index="{number}"<|sep|>{written(call, element)}<|close|>call<|sep|>'
+        for number, (name, call) in enumerate(calls, 1)
+    )
+    section = f"<|open|>tools<|sep|>{''.join(made)}<|close|>tools<|sep|>"
+    return f"<|close|>response<|sep|>{section}<|close|>message<|sep|>"
+
+
+def cohere(*calls: tuple[str, str]) -> str:
+    element = '<cofl:value name="{name}" type="json">{value}</cofl:value>'
+    made = (
+        f'<cofl:tool_call id="{number}" name="{name}">{written(call, element)}</cofl:tool_call>'
+        for number, (name, call) in enumerate(calls)
+    )
+    return f"<cofl:tool_calls>{''.join(made)}</cofl:tool_calls>"
+
+
+def command_a(*calls: tuple[str, str]) -> str:
+    made = (
+        f'    {{"tool_call_id": "{number}", "tool_name": "{name}", "parameters": {call}}}'
+        for number, (name, call) in enumerate(calls)
+    )
+    return "<|START_ACTION|>[\n" + ",\n".join(made) + "\n]<|END_ACTION|>"
+
+
+def gemma(name: str, call: str) -> str:
+    made = ",".join(
+        f'{key}:<|"|>{value}<|"|>' if isinstance(value, str) else f"{key}:{json.dumps(value)}"
+        for key, value in json.loads(call).items()
+    )
+    return f"<|tool_call>call:{name}{{{made}}}<tool_call|>"
+
+
+SECTIONS: dict[str, Callable[..., str]] = {
+    "deepseek_r1": r1,
+    "deepseek_v3_1": v3_1,
+    "deepseek_v3_2": v3_2,
+    "deepseek_v4": v4,
+    "deepseek_v4_1": v4_1,
+    "kimi_k2": kimi,
+    "kimi_k3": k3,
+    "minimax": minimax,
+    "minimax_m3": minimax_m3,
+    "cohere": cohere,
+    "command_a": command_a,
+}
+SINGLE: dict[str, Callable[[str, str], str]] = {
     "llama": llama,
     "hermes": qwen,
     "qwen_3": qwen,
+    "exaone": exaone,
+    "qwen_3_5": qwen_coder,
+    "mimo": mimo,
+    "glm_4_7": glm,
     "mistral": mistral,
-    "deepseek_r1": lambda name, call: r1((name, call)),
-    "deepseek_v3_1": lambda name, call: v3_1((name, call)),
-    "kimi_k2": lambda name, call: kimi((name, call)),
+    "gemma": gemma,
     "harmony": harmony,
 }
-TEXT = dict.fromkeys(ONE, "Hello.") | {"harmony": "<|channel|>final<|message|>Hello."}
+BETWEEN = {"mistral": "", "harmony": "<|start|>assistant"}
+SAME = {"kimi": "kimi_k2", "qwen_3_coder": "qwen_3_5", "minimax_m2": "minimax", "gemma_4": "gemma"}
+TEXT = dict.fromkeys((*SECTIONS, *SINGLE), "Hello.") | {
+    "harmony": "<|channel|>final<|message|>Hello.",
+    "kimi_k3": "Hello.<|close|>response<|sep|><|close|>message<|sep|>",
+    "command_a": "<|START_RESPONSE|>Hello.<|END_RESPONSE|>",
+}
 
 
-@pytest.mark.parametrize("model", ONE)
+def calls_of(model: str, *calls: tuple[str, str]) -> str:
+    if model in SECTIONS:
+        return SECTIONS[model](*calls)
+    return BETWEEN.get(model, "\n").join(SINGLE[model](*call) for call in calls)
+
+
+def test_every_template_is_tested() -> None:
+    assert {*SECTIONS, *SINGLE, *SAME} == set(model_templates()) - {"shouting"}
+    for other, model in SAME.items():
+        assert get_model_structural_tag(other, TOOLS) == get_model_structural_tag(model, TOOLS)
+
+
+@pytest.mark.parametrize("model", TEXT)
 def test_one_call(model: str) -> None:
-    call, text = ONE[model], TEXT[model]
-    good = [call("add", CALL), call("add_all", "{}"), call("add_all", CALL)]
-    bad = [call("add", "{}"), call("sub", "{}"), call("add", CALL)[:-1], call("add", '{"x": "1"}')]
+    text = TEXT[model]
+    good = [calls_of(model, call) for call in (("add", CALL), ("add_all", "{}"), ("add_all", CALL))]
+    if model == "minimax_m3":  # there only declared names can be written
+        good.pop()
+    bad = [calls_of(model, call) for call in (("add", "{}"), ("sub", "{}"), ("add", '{"x": "one"}'))]
+    bad.append(good[0][:-1])
     check(model, [text, *good], bad)
     check(model, good, [*bad, text, ""], tool_choice="required")
     check(model, good[:1], [text, *good[1:], *bad], tool_choice={"type": "function", "function": {"name": "add"}})
@@ -153,23 +272,12 @@ def test_one_call(model: str) -> None:
     check(model, [text, good[0]], good[1:], tool_choice=some)
 
 
-TWO = {
-    "llama": llama("add", CALL) + "\n" + llama("add", CALL),
-    "hermes": qwen("add", CALL) + "\n" + qwen("add_all", "{}"),
-    "qwen_3": qwen("add", CALL) + "\n" + qwen("add_all", "{}"),
-    "mistral": mistral("add", CALL) + mistral("add_all", "{}"),
-    "deepseek_r1": r1(("add", CALL), ("add_all", "{}")),
-    "deepseek_v3_1": v3_1(("add", CALL), ("add_all", "{}")),
-    "kimi_k2": kimi(("add", CALL), ("add_all", "{}")),
-    "harmony": harmony("add", CALL) + "<|start|>assistant" + harmony("add_all", "{}"),
-}
-
-
-@pytest.mark.parametrize("model", TWO)
+@pytest.mark.parametrize("model", TEXT)
 def test_two_calls(model: str) -> None:
-    check(model, [TWO[model]], [])
-    check(model, [TWO[model]], [], tool_choice="required")
-    check(model, [], [TWO[model]], parallel_tool_calls=False)
+    two = calls_of(model, ("add", CALL), ("add_all", "{}"))
+    check(model, [two], [])
+    check(model, [two], [], tool_choice="required")
+    check(model, [], [two], parallel_tool_calls=False)
 
 
 @pytest.mark.parametrize(
@@ -180,13 +288,110 @@ def test_two_calls(model: str) -> None:
         ("deepseek_v3_1", "<think>", "</think>"),
         ("kimi_k2", "<think>", "</think>"),
         ("mistral", "[THINK]", "[/THINK]"),
+        ("exaone", "<think>", "</think>\n\n"),
+        ("qwen_3_5", "<think>", "</think>\n\n"),
+        ("glm_4_7", "<think>", "</think>"),
+        ("minimax", "<think>", "</think>\n\n"),
+        ("minimax_m3", "<mm:think>", "</mm:think>"),
+        ("deepseek_v3_2", "<think>", "</think>"),
+        ("deepseek_v4", "<think>", "</think>"),
+        ("deepseek_v4_1", "<think>", "</think>"),
+        ("cohere", "<|START_THINKING|>", "<|END_THINKING|>"),
     ],
 )
 def test_reasoning(model: str, opening: str, closing: str) -> None:
-    call = ONE[model]("add", CALL)
+    call = calls_of(model, ("add", CALL))
     check(model, [f"Hm.{closing}Yes.", closing + call], ["Yes.", call, f"Hm.{closing}{closing}"], reasoning="enabled")
     check(model, ["Yes.", f"{opening}Hm.{closing}{call}"], [f"Hm.{closing}Yes."], reasoning="auto")
     check(model, ["Yes."], [f"{opening}Hm.{closing}Yes."], reasoning="disabled")
+
+
+@pytest.mark.parametrize(
+    ("model", "opening", "closing"),
+    [
+        ("mimo", "<think>", "</think>"),
+        ("gemma", "<|channel>thought\n", "<channel|>"),
+        ("command_a", "<|START_THINKING|>", "<|END_THINKING|>"),
+    ],
+)
+def test_reasoning_that_the_model_opens(model: str, opening: str, closing: str) -> None:
+    call, text = calls_of(model, ("add", CALL)), TEXT[model]
+    thought = f"{opening}Hm.{closing}"
+    check(model, [thought + text, thought + call], [text, call, f"Hm.{closing}{text}"], reasoning="enabled")
+    check(model, [text, call, thought + text, thought + call], [f"{opening}Hm."], reasoning="auto")
+    check(model, [text, call], [thought + text], reasoning="disabled")
+
+
+def test_channels_of_kimi_k3() -> None:
+    call, text = k3(("add", CALL)), TEXT["kimi_k3"]
+    thought, response = "Hm.<|close|>think<|sep|>", "<|open|>response<|sep|>"
+    check("kimi_k3", [thought + response + text, thought + response + call], [response + text], reasoning="enabled")
+    opened = "<|open|>think<|sep|>" + thought + response + text
+    check("kimi_k3", [response + call, opened], [text, thought + response + text], reasoning="auto")
+    strings = [{"name": "f", "parameters": {"properties": {"s": {"type": "string"}}}}]
+    call = k3(("f", '{"s": "a"}')).replace("number", "string")
+    check("kimi_k3", [call], [call.replace(">a<", "><|open|><")], tools=strings)
+
+
+def test_what_surrounds_a_section() -> None:
+    for model, lead in (("minimax", "\n"), ("deepseek_v3_2", "\n\n")):
+        call = calls_of(model, ("add", CALL))
+        check(model, ["Yes." + lead + call, call], [call + "x", call + call])
+        check(model, [call, lead + call], ["Yes." + call, lead], tool_choice="required")
+    text = "<|START_TEXT|>Yes.<|END_TEXT|>"
+    check("cohere", [text, text + cohere(("add", CALL))], [text * 2, text[:-2]])
+
+
+TYPES = [
+    {
+        "name": "f",
+        "parameters": {
+            "properties": {
+                "s": {"type": "string"},
+                "n": {"type": "number"},
+                "l": {"type": "array", "items": {"type": "string"}},
+            },
+            "required": ["s", "n", "l"],
+            "additionalProperties": False,
+        },
+    }
+]
+PLAIN_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=8)
+QWEN = "<tool_call>\n<function=f>\n<parameter=s>\n{s}\n</parameter>\n<parameter=n>\n{n}\n</parameter>\n"
+DSML = '<｜DSML｜parameter name="{}" string="{}">{}</｜DSML｜parameter>\n'
+
+
+@settings(max_examples=40, deadline=None)
+@given(s=PLAIN_TEXT, n=st.floats(allow_nan=False, allow_infinity=False), l=st.lists(PLAIN_TEXT, max_size=3))
+def test_arguments_of_every_kind(s: str, n: float, l: list[str]) -> None:  # noqa: E741
+    """As chat templates write them: strings raw, everything else as `json.dumps` does."""
+    items = json.dumps(l, ensure_ascii=False)
+    qwen_call = f"{QWEN.format(s=s, n=n)}<parameter=l>\n{items}\n</parameter>\n</function>\n</tool_call>"
+    dsml_call = DSML.format("s", "true", s) + DSML.format("n", "false", n) + DSML.format("l", "false", items)
+    marks = ",".join(f'<|"|>{item}<|"|>' for item in l)
+    for model, call in (
+        ("qwen_3_5", qwen_call),
+        (
+            "deepseek_v4",
+            f'<｜DSML｜tool_calls>\n<｜DSML｜invoke name="f">\n{dsml_call}</｜DSML｜invoke>\n</｜DSML｜tool_calls>',
+        ),
+        ("gemma", f'<|tool_call>call:f{{s:<|"|>{s}<|"|>,n:{n},l:[{marks}]}}<tool_call|>'),
+    ):
+        matcher = typed(model)
+        matcher.reset()
+        assert matcher.accept_string(call), (model, call)
+        assert matcher.is_completed()
+
+
+@cache
+def typed(model: str) -> GrammarMatcher:
+    form = get_model_structural_tag(model, TYPES, "required", "disabled")
+    return GrammarMatcher(GrammarCompiler(info(False)).compile_structural_tag(form))
+
+
+def test_names_that_would_need_quotes() -> None:
+    with pytest.raises(GrammarError, match="'a>b' cannot be written"):
+        get_model_structural_tag("qwen_3_5", [{"name": "a>b"}])
 
 
 def test_harmony_messages() -> None:
