@@ -1,6 +1,6 @@
 """Experiments in the cells of a notebook, or of any Python: `run("ablation")`, then its tables and its figure.
 
-The command line (`workbench/cli/experiment.py`) does the same for a terminal.  Read on: `registry.py`, `sweep.py`.
+The command line (`experiments/cli/experiment.py`) does the same for a terminal.  Read on: `registry.py`, `sweep.py`.
 """
 
 from __future__ import annotations

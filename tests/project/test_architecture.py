@@ -31,7 +31,7 @@ OPTIONAL = {"pygraphviz", "distributed", "jsonschema-specifications"}
 NEIGHBOURS = {
     "kernels_core": set(),
     "visualizers": {"kernels_core"},
-    "workbench": {"kernels_core", "visualizers", "experiments"},
+    "workbench": {"kernels_core", "visualizers"},
     "experiments": {"kernels_core", "visualizers", "workbench"},
 }
 

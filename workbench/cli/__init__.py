@@ -1,17 +1,17 @@
 """The command line: `python -m workbench doctor | version | experiment ... | bench ...`.
 
 Each command is a thin shell around a function that can be called from Python.  Read on: `doctor` (what this machine
-lacks), `experiment` and `bench` (measuring).
+lacks).  `experiment` and `bench` are of the package `experiments`, which stands on this one and is found by its name.
 """
 
 from __future__ import annotations
 
-from importlib import metadata
+from importlib import import_module, metadata
+from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
-from workbench.cli import bench, experiment
 from workbench.cli.doctor import examine, print_report
 
 __all__ = ["app"]
@@ -22,8 +22,9 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(experiment.app, name="experiment")
-app.add_typer(bench.app, name="bench")
+if find_spec("experiments") is not None:
+    for name, commands in import_module("experiments.cli").COMMANDS.items():
+        app.add_typer(commands, name=name)
 
 
 @app.callback()

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.experiment import DEFAULT_LEDGER, LedgerOption, OutOption, RecordOption, run
+from experiments.cli.experiment import DEFAULT_LEDGER, LedgerOption, OutOption, RecordOption, run
 
 __all__ = ["app"]
 
