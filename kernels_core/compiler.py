@@ -6,7 +6,7 @@ Compiling lowers the grammar to automata and no more: parser states and masks ar
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 from weakref import WeakValueDictionary
@@ -225,6 +225,14 @@ class GrammarCompiler:
     ) -> CompiledGrammar:
         """Compile a regular expression; arguments and errors are those of `Grammar.from_regex`."""
         return self.compile_grammar(Grammar.from_regex(regex, flags=flags, match=match))
+
+    def compile_lark(
+        self, lark: str, *, start: str = "start", grammars: Mapping[str, Grammar] | None = None
+    ) -> CompiledGrammar:
+        """Compile Lark text, whose tokens are looked up in this compiler's vocabulary; see `Grammar.from_lark`."""
+        return self.compile_grammar(
+            Grammar.from_lark(lark, start=start, tokenizer_info=self.tokenizer_info, grammars=grammars)
+        )
 
     def compile_structural_tag(self, tag: Any, triggers: Sequence[str] | None = None) -> CompiledGrammar:
         """Compile a structural tag: a dict or JSON text, or a list of older items with their `triggers`."""

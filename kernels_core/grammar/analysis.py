@@ -286,7 +286,7 @@ def normal_form(ir: GrammarIR, language: str = "EBNF", *, trusted: bool = False)
     rules = ir.rules
     if not trusted or len(productive) < len(rules):
         rules = {
-            name: Rule(name, fold(rule.body, combine), span=rule.span)
+            name: Rule(name, fold(rule.body, combine), rule.notes, span=rule.span)
             for name, rule in rules.items()
             if name in productive
         }

@@ -17,7 +17,10 @@ The dialect is XGrammar's, with a few additions (marked +):
 - `name(...)`: macros, see `macros.py`.  A rule of that name comes first.
 - + as in llama.cpp's GBNF: an alternative may be empty, and `.` is any code point unless a rule is called so.
 
-Rule attributes `name[...] ::= ...` are refused by name.  Nothing may be nested deeper than `MAX_NESTING` groups.
+- `name[attribute, ...] ::= ...`: `lazy`, `max_chars=N`, `capture`, `capture="name"` and `temperature=x`, as
+  `attributes.py` has them.  `max_tokens` and `stop_capture` are refused by name.
+
+Nothing may be nested deeper than `MAX_NESTING` groups.
 
 Read on: `lexer.py`, `escapes.py` (what stands between quotes and brackets), `macros.py`, `nodes.py` (normal form),
 `analysis.py` (what is checked after parsing), `printer.py` (the way back).
@@ -31,6 +34,7 @@ from typing import NoReturn
 from ..errors import GrammarError, UnsupportedFeatureError
 from . import charset, escapes, nodes
 from .analysis import MAX_NESTING
+from .attributes import Attribute, shaped
 from .ir import GrammarIR, Node, Rule, RuleRef, Span
 from .lexer import Tokens
 from .macros import Dispatch, call
@@ -38,8 +42,9 @@ from .names import MACROS, RESERVED, undefined
 
 __all__ = ["parse_ebnf"]
 
-_ATTRIBUTE = re.compile(r"\s*+([A-Za-z_]\w*+)")
-_ATTRIBUTES = ("capture", "lazy", "max_chars", "max_tokens", "stop_capture", "temperature")
+_ATTRIBUTE = re.compile(r"\s*+([A-Za-z_]\w*+)\s*+(?:=\s*+([0-9]++(?:\.[0-9]++)?|(\"(?:[^\"\\]|\\.)*+\")))?+\s*+")
+_ATTRIBUTES = ("capture", "lazy", "max_chars", "temperature")
+_REFUSED_ATTRIBUTES = ("max_tokens", "stop_capture")
 _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
@@ -90,14 +95,17 @@ class _Parser(Tokens):
 
     def grammar(self, root: str) -> GrammarIR:
         rules: dict[str, Rule] = {}
+        attributes: dict[str, list[Attribute]] = {}
         i = 0
         while self.kinds[i] != "end":
             if not self._is_head(i):
                 self._expected_rule(i)
             name = self.text(i)
             start = self.starts[i]
-            self._check_head(i, name, rules)
-            first = i + 2
+            given = self._check_head(i, name, rules)
+            if given:
+                attributes[name] = given
+            first = i + (3 if self.kinds[i + 1] == "set" else 2)
             body, i = self._body(first, name)
             rules[name] = Rule(name, body, span=Span(start, self.ends[i - 1]))
         for name, body in self.added:
@@ -106,7 +114,8 @@ class _Parser(Tokens):
             self.fail(f'a grammar needs at least one rule, such as: {root} ::= "text"', 0)
         if root not in rules:
             raise GrammarError(undefined(root, rules, role="root rule"), self.source, 0)
-        return GrammarIR(rules, root, self.source)
+        ir = GrammarIR(rules, root, self.source)
+        return shaped(ir, attributes, "EBNF") if attributes else ir
 
     def _expected_rule(self, i: int) -> NoReturn:
         start = self.starts[i]
@@ -114,28 +123,66 @@ class _Parser(Tokens):
             self.fail(f'expected "::=" after the rule name {self.text(i)!r}', self.ends[i])
         self.fail(f"expected a rule, as in: name ::= body; found {self.source[start]!r}", start)
 
-    def _check_head(self, i: int, name: str, rules: dict[str, Rule]) -> None:
+    def _check_head(self, i: int, name: str, rules: dict[str, Rule]) -> list[Attribute]:
+        """The attributes of the rule whose name is token `i`."""
         start = self.starts[i]
         if self.source[self.source.rfind("\n", 0, start) + 1 : start].strip(" \t\r\ufeff"):
             self.fail(f"the rule {name!r} must begin on a line of its own", start)
         if name in RESERVED:
             self.fail(f"{name!r} is reserved and cannot name a rule", start)
-        if self.kinds[i] == "byteset" or self.kinds[i + 1] == "set":
-            self._refuse_attributes(start + 1 if self.kinds[i] == "byteset" else self.starts[i + 1])
+        found: list[Attribute] = []
+        if self.kinds[i] == "byteset":
+            found = self._attributes(start + 1, self.ends[i] - 1)
+        elif self.kinds[i + 1] == "set":
+            found = self._attributes(self.starts[i + 1], self.ends[i + 1] - 1)
         if name in rules:
             first = rules[name].span
             line = self.source.count("\n", 0, first.start) + 1 if first else 0
             raise GrammarError(f"the rule {name!r} is already defined on line {line}", self.source, start)
+        return found
 
-    def _refuse_attributes(self, opening: int) -> NoReturn:
-        """Attributes change what a generation is, not only what a text is: none of them may be ignored."""
-        name = _ATTRIBUTE.match(self.source, opening + 1)
-        if name is None:
-            self.fail("an attribute's name is expected here, as in rule[lazy] ::= ...", opening)
-        if name.group(1) not in _ATTRIBUTES:
-            self.fail(f"there is no attribute {name.group(1)!r}; there are {', '.join(_ATTRIBUTES)}", name.start(1))
-        reason = f"the rule attribute {name.group(1)!r} is not supported"
-        raise UnsupportedFeatureError(reason, self.source, name.start(1))
+    def _attributes(self, opening: int, closing: int) -> list[Attribute]:
+        """What stands between the brackets at `opening` and `closing`."""
+        found: list[Attribute] = []
+        at = opening + 1
+        while True:
+            match = _ATTRIBUTE.match(self.source, at, closing)
+            if match is None:
+                self.fail("an attribute's name is expected here, as in rule[lazy] ::= ...", at)
+            name, offset = match.group(1), match.start(1)
+            if name in _REFUSED_ATTRIBUTES:
+                raise UnsupportedFeatureError(f"the rule attribute {name!r} is not supported", self.source, offset)
+            if name not in _ATTRIBUTES:
+                self.fail(f"there is no attribute {name!r}; there are {', '.join(_ATTRIBUTES)}", offset)
+            if any(name == other.name for other in found):
+                self.fail(f"the attribute {name!r} is given twice", offset)
+            found.append(Attribute(name, self._attribute_value(match), offset))
+            at = match.end()
+            if at == closing:
+                return found
+            if self.source[at] != ",":
+                self.fail('expected "," or "]" here', at)
+            at += 1
+
+    def _attribute_value(self, match: re.Match[str]) -> str | float | None:
+        name, value, offset = match.group(1), match.group(2), match.start(1)
+        match name:
+            case "lazy" if value is not None:
+                self.fail("the attribute 'lazy' takes no value", offset)
+            case "max_chars":
+                digits = (value or "").lstrip("0") or ("0" if value else "")
+                if not digits.isdigit() or len(digits) > 10 or int(digits) > nodes.MAX_REPEAT:
+                    self.fail(f"max_chars takes a number of at most {nodes.MAX_REPEAT:,}", offset)
+                return int(digits)
+            case "temperature":
+                if value is None or match.group(3) or len(value) > 20:
+                    self.fail("temperature takes a number", offset)
+                return float(value)
+            case "capture" if value is not None:
+                if not match.group(3):
+                    self.fail("capture takes a name in quotes", offset)
+                return escapes.text(self.source, match.start(3) + 1, match.end(3) - 1).decode()
+        return None
 
     def _body(self, i: int, rule: str) -> tuple[Node, int]:
         """The body that begins at token `i`; returns it and the index of the first token after it."""

@@ -80,6 +80,29 @@ class Grammar:
         return cls._made(ir, "regex", (_from_regex, (regex_string, flags, match)))
 
     @classmethod
+    def from_lark(
+        cls,
+        lark_string: str,
+        *,
+        start: str = "start",
+        tokenizer_info: Vocabulary | None = None,
+        grammars: Mapping[str, Grammar] | None = None,
+    ) -> Grammar:
+        """A grammar from Lark text (the dialect, and what a terminal means: `kernels_core.grammar.lark`).
+
+        Tokens that are written by their text, as `<name>`, are looked up in `tokenizer_info`, a `TokenizerInfo`;
+        `@name` calls a grammar of `grammars`.
+
+        `GrammarSyntaxError`, `GrammarError` and `UnsupportedFeatureError` say at which character.
+        """
+        from .lark import parse_lark
+
+        _require_text(lark_string, "from_lark")
+        others = dict(grammars or {})
+        ir = parse_lark(lark_string, start, tokenizer_info, {name: other.ir for name, other in others.items()})
+        return cls._made(ir, "Lark", (_from_lark, (lark_string, start, tokenizer_info, others)))
+
+    @classmethod
     def builtin_json_grammar(cls) -> Grammar:
         """Any JSON value (RFC 8259), with white space between tokens but none around the whole."""
         return cls.from_ebnf(JSON_TEXT)
@@ -240,6 +263,10 @@ def _from_regex(pattern: str, flags: str, match: Literal["full", "search"]) -> G
     return Grammar.from_regex(pattern, flags=flags, match=match)
 
 
+def _from_lark(text: str, start: str, tokenizer_info: Vocabulary | None, grammars: dict[str, Grammar]) -> Grammar:
+    return Grammar.from_lark(text, start=start, tokenizer_info=tokenizer_info, grammars=grammars)
+
+
 def _from_json_schema(text: str, options: SchemaOptions, resources: dict[str, Any], loaded: Any = None) -> Grammar:
     from .json_schema import compile_schema, load_schema
 
@@ -288,7 +315,7 @@ def _combined(grammars: tuple[Grammar, ...], name: str, join: Callable[[list[Nod
 
         for old, rule in grammar.ir.rules.items():
             new = renamed[old]
-            rules[new] = Rule(new, nodes.fold(rule.body, rename))
+            rules[new] = Rule(new, nodes.fold(rule.body, rename), rule.notes)
         roots[grammar] = renamed[grammar.ir.root]
     rules["root"] = Rule("root", join([RuleRef(roots[grammar]) for grammar in grammars]))
     # Through text, so that the combination has a source of its own and spans that point into it.

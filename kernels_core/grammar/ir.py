@@ -164,10 +164,15 @@ Node = Empty | Never | Literal | CharSet | ByteSet | Seq | Choice | Repeat | Rul
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A named rule.  `span` covers its definition (name and body) in the source."""
+    """A named rule.  `span` covers its definition (name and body) in the source.
+
+    `notes` are marks for whoever drives a generation, as (name, value): `capture` and `temperature`, see
+    `attributes.py`.  They say nothing about the language.
+    """
 
     name: str
     body: Node
+    notes: tuple[tuple[str, str | float | None], ...] = ()
     span: Span | None = _span()
 
 

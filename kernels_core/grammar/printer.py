@@ -19,6 +19,7 @@ from .ir import (
     Never,
     Node,
     Repeat,
+    Rule,
     RuleRef,
     Seq,
     TagDispatch,
@@ -42,7 +43,15 @@ _Printed = tuple[str, int]
 
 def print_grammar(ir: GrammarIR) -> str:
     """All rules, one per line (or per alternative, where long), root first if the IR has it first."""
-    return "\n".join(print_rule(name, rule.body) for name, rule in ir.rules.items()) + "\n"
+    return "\n".join(print_rule(name + _notes(rule), rule.body) for name, rule in ir.rules.items()) + "\n"
+
+
+def _notes(rule: Rule) -> str:
+    notes = [
+        name if value is None else f"{name}={_literal(value.encode()) if isinstance(value, str) else repr(value)}"
+        for name, value in rule.notes
+    ]
+    return f"[{', '.join(notes)}]" if notes else ""
 
 
 def print_rule(name: str, body: Node) -> str:

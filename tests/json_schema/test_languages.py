@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kernels_core.errors import GrammarSyntaxError, UnsupportedFeatureError
 from kernels_core.grammar.json_schema.formats import format_language
-from kernels_core.grammar.json_schema.lengths import length_range, with_length
+from kernels_core.grammar.regular.lengths import length_range, with_length
 from kernels_core.grammar.json_schema.spelling import Speller
 from kernels_core.grammar.regular.dfa import TooManyStates, determinise, is_empty, shortest
 from kernels_core.grammar.regular.languages import (

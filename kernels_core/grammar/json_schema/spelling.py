@@ -43,9 +43,9 @@ from ..regular.languages import (
     length_bounds,
     loop,
 )
+from ..regular.lengths import with_length
 from ..rulebook import RuleBook
 from .counting import MAX_PAIRS, counted_text, reachable_pairs
-from .lengths import with_length
 
 __all__ = ["Speller"]
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ..regular.languages import NOTHING, Alt, And, Cat, Chars, Language, Loop, Not, Words, concat, loop, union
+from .languages import NOTHING, Alt, And, Cat, Chars, Language, Loop, Not, Unfolding, Words, concat, loop, union
 
 __all__ = ["length_range", "with_length"]
 
@@ -14,7 +14,7 @@ _MAX_CASES = 64
 
 
 def length_range(item: Language) -> tuple[int, int | None]:
-    """Bounds of the lengths of its strings; exact for languages without And and Not, else perhaps too wide.
+    """Bounds of the lengths of its strings; without And, Not and `Unfolding` exact, else perhaps too wide.
 
     An empty language may answer anything.
     """
@@ -40,7 +40,7 @@ def length_range(item: Language) -> tuple[int, int | None]:
             parts = [length_range(part) for part in item.items]
             tops = [high for _, high in parts if high is not None]
             return max(low for low, _ in parts), min(tops) if tops else None
-        case Not():
+        case Not() | Unfolding():
             return 0, None
         case _:
             raise TypeError(f"not a language: {item!r}")

@@ -1,0 +1,99 @@
+"""Attributes of rules: what changes the language is done to it, what does not is kept as a note.
+
+- `lazy`: the rule ends as soon as it can, so it holds the texts of which no proper beginning is one of its texts.
+- `max_chars=N`: its texts of at most N characters.
+- `suffix` (Lark): the rule, then the suffix, and the whole lazy.
+- `capture`, `capture="name"`, `temperature=x`: notes for whoever drives a generation.  They stay on the rule
+  (`ir.Rule.notes`) and are printed; masks do not depend on them.
+
+The first three work on regular rules.
+
+Read on: `ebnf.py` and `lark/lower.py` (how attributes are written), `regular/languages.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..errors import UnsupportedFeatureError
+from .analysis import components
+from .ir import GrammarIR, Rule
+from .regular.from_rules import grammar_language
+from .regular.languages import (
+    ALL,
+    ANY_CHARACTER,
+    EPSILON,
+    Language,
+    TooManyStates,
+    complement,
+    concat,
+    intersection,
+    loop,
+)
+from .regular.lengths import with_length
+from .regular.to_rules import language_node
+from .rulebook import RuleBook
+
+__all__ = ["NOTES", "Attribute", "Note", "at_most", "shaped", "shortest"]
+
+NOTES = ("capture", "temperature")
+
+Note = tuple[str, str | float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """`name` or `name=value`, and the offset of the name in the source."""
+
+    name: str
+    value: str | float | None
+    offset: int
+
+
+def shortest(language: Language) -> Language:
+    """The texts of `language` of which no proper beginning is in it."""
+    if language.nullable:
+        return EPSILON
+    return intersection(language, complement(concat(language, ANY_CHARACTER, ALL)))
+
+
+def at_most(language: Language, count: int) -> Language:
+    """The texts of `language` with at most `count` characters."""
+    solved = with_length(language, 0, count)
+    return solved if solved is not None else intersection(language, loop(ANY_CHARACTER, 0, count))
+
+
+def shaped(ir: GrammarIR, attributes: Mapping[str, list[Attribute]], language: str) -> GrammarIR:
+    """`ir` with `lazy` and `max_chars` done to their rules, called ones first, and with the notes of all.
+
+    `UnsupportedFeatureError`, at the attribute, where a rule is not regular or needs too many states.
+    """
+    rules = dict(ir.rules)
+    book = RuleBook()
+    book.rules = {name: rule.body for name, rule in rules.items()}
+    for name in [name for group in components(ir) for name in group if name in attributes]:
+        rule = rules[name]
+        asked = {attribute.name: attribute for attribute in attributes[name]}
+        body = rule.body
+        if "lazy" in asked or "max_chars" in asked:
+            offset = min(asked[key].offset for key in ("lazy", "max_chars") if key in asked)
+            try:
+                texts = grammar_language(GrammarIR(rules, name, ir.source))
+                if "lazy" in asked:
+                    texts = shortest(texts)
+                if "max_chars" in asked:
+                    texts = at_most(texts, int(asked["max_chars"].value or 0))
+                body = language_node(texts, book, f"{name}.text")
+            except TooManyStates as error:
+                reason = f"the rule {name!r} is not regular, as its attributes need, or it needs {error}"
+                raise UnsupportedFeatureError(reason, ir.source, offset, language=language) from None
+            except UnsupportedFeatureError as error:
+                place = error.offset if error.offset is not None else offset
+                raise UnsupportedFeatureError(error.reason, ir.source, place, language=language) from None
+        notes = tuple((key, attribute.value) for key, attribute in asked.items() if key in NOTES)
+        rules[name] = Rule(name, body, span=rule.span, notes=notes)
+        for added, text in book.rules.items():
+            if added not in rules:
+                rules[added] = Rule(added, text, span=rule.span)
+    return GrammarIR(rules, ir.root, ir.source)

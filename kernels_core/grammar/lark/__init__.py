@@ -1,0 +1,33 @@
+r"""Lark, in the dialect of constrained decoding: rules over terminals, terminals over characters.
+
+What a grammar means here:
+
+- Names in lower case are **rules** (context-free, any recursion), in upper case **terminals**: regular languages, which
+  may be combined with `&` (both) and `~` (all texts but these), and may not call themselves.  A string, a range or a
+  regular expression inside a rule is a terminal without a name.
+- There is no lexer.  A terminal matches every text of its regular language, and the whole is the set of texts that the
+  rules derive; nothing is cut greedily, and no terminal wins over another.  So `/[a-z]+/ "b"` matches `ab`, which a
+  longest-match lexer loses.  Where shortest or longest match is wanted, it is written: `name[lazy]: /.*;/` holds the
+  texts of the pattern of which no proper beginning is one, `name[suffix=";"]: /.*/` is the same, and
+  `WORD: /[a-z]+/ & ~KEYWORD` excludes keywords.
+- `%ignore X` allows texts of X between any two terminals, also of different rules; never in front of the first (unless
+  `%llguidance {"allow_initial_skip": true}` says so) nor behind the last.  It says nothing about the inside of
+  terminals, so two names side by side may touch.
+- Regular expressions are those of `regular/reader.py` (`\d` and `\w` are ASCII), matched as a whole, with flags i, m
+  and s.  `~` is the complement among all texts of characters, line ends included.
+- `<[12]>`, `<[1-5,9]>`, `<[^7]>`, `<[*]>` are tokens by id, `<name>` and `<|name|>` the one token with that text.
+
+Also: `| ( ) [ ] ? * + {m,n} ~n ~m..n`, `-> alias` (which says nothing about texts), `"text"i`, `"a".."z"`,
+`%import common.X`, `%json {schema}`, `%regex {"substring_words": "..."}` (or `_chars`, `_chunks`), `%lark { ... }` with
+rules of its own, `@name` for another grammar, and the notes `name[capture, temperature=0.5]`.
+
+Refused by name: priorities, templates, parametric rules, `%declare`, `%override`, `%extend`, imports from elsewhere
+than `common`, the attributes `max_tokens`, `stop`, `stop_capture`, and other options of `%llguidance`.
+
+In reading order: `syntax` (the tree), `lexer` and `parser` (text to tree), `lower` with `terminals`, `common` and
+`skipping` (tree to IR).
+"""
+
+from .lower import parse_lark
+
+__all__ = ["parse_lark"]

@@ -1,0 +1,46 @@
+"""Other grammars inside a Lark grammar: their rules under fresh names.
+
+Read on: `terminals.py` and `lower.py` (who embeds what).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .. import nodes
+from ..ir import GrammarIR, Node, RuleRef, Span
+from ..rulebook import RuleBook
+
+__all__ = ["embedded"]
+
+
+def embedded(ir: GrammarIR, book: RuleBook, hint: str, span: Span, *, shift: int | None = None) -> Node:
+    """A call of `ir`'s root, or its body where that is all there is; the other rules go to `book`.
+
+    Spans move by `shift`, or without it are dropped, as they belong to another text.
+    """
+    single = len(ir.rules) == 1
+    names = {} if single else {name: book.reserve(hint) for name in ir.rules}
+
+    def moved(node: Node, below: list[Node]) -> Node:
+        place = None
+        if shift is not None and node.span is not None:
+            place = Span(node.span.start + shift, node.span.end + shift)
+        if isinstance(node, RuleRef):
+            return RuleRef(names.get(node.name, node.name), span=place)
+        return nodes.rebuild(replace(node, span=place), below)
+
+    bodies = {name: nodes.fold(rule.body, moved) for name, rule in ir.rules.items()}
+    recursive = single and any(_calls(body, ir.root) for body in bodies.values())
+    if single and not recursive:
+        return replace(bodies[ir.root], span=span)
+    if recursive:
+        names = {ir.root: book.reserve(hint)}
+        bodies = {name: nodes.fold(rule.body, moved) for name, rule in ir.rules.items()}
+    for name, body in bodies.items():
+        book.define(names[name], body)
+    return RuleRef(names[ir.root], span=span)
+
+
+def _calls(body: Node, name: str) -> bool:
+    return nodes.fold(body, lambda node, below: any(below) or (isinstance(node, RuleRef) and node.name == name))

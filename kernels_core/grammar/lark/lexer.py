@@ -1,0 +1,127 @@
+"""Lark text cut into tokens; line ends that cannot end a statement are left out.
+
+Read on: `parser.py` (what tokens mean).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NoReturn
+
+from ...errors import GrammarSyntaxError, UnsupportedFeatureError
+
+__all__ = ["LANGUAGE", "Tokens", "text_value"]
+
+LANGUAGE = "Lark"
+
+_TOKEN = re.compile(
+    r"""
+      (?P<blank>   (?: [ \t\r\f\ufeff]++ | //[^\n]*+ | \#[^\n]*+ )++ )
+    | (?P<nl>      \n )
+    | (?P<name>    [A-Za-z_](?: [A-Za-z0-9_] | -(?![>]) )*+ )
+    | (?P<string>  "[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"i? )
+    | (?P<regex>   /[^/\\\n]++(?:\\.[^/\\\n]*+)*+/[a-z]*+ | /(?:\\.[^/\\\n]*+)++/[a-z]*+ )
+    | (?P<special> <[^<>\s]++> )
+    | (?P<statement> %[a-z_]++ )
+    | (?P<at>      @[A-Za-z0-9_\-]++ )
+    | (?P<number>  [0-9]++ )
+    | (?P<op>      -> | \.\. | :: | [|()\[\]{}*+?!~&,.:=\-] )
+    | (?P<bad>     . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+# These are followed by a JSON object, which is one token with its value.
+_WITH_JSON = ("%json", "%regex", "%llguidance")
+_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u[0-9A-Fa-f]{4}|[\"\\/bfnrt]|(.?))", re.DOTALL)
+
+
+class Tokens:
+    """Token `i` is `source[starts[i]:ends[i]]` and of `kinds[i]`; three "end" tokens follow the last.
+
+    A name's kind is "name", an operator's or statement's its own text; `values` has the JSON behind a statement.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.kinds: list[str] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.values: dict[int, Any] = {}
+        depth = at = 0
+        while at < len(source):
+            match = _TOKEN.match(source, at)
+            assert match is not None
+            kind, start, at = match.lastgroup or "bad", at, match.end()
+            if kind == "blank" or (kind == "nl" and depth > 0):
+                continue
+            if kind in ("op", "statement"):
+                kind = match.group()
+                depth = max(0, depth + (kind in "([") - (kind in ")]"))
+                if kind in ("|", "->", "&"):
+                    self._join()
+            self.kinds.append(kind)
+            self.starts.append(start)
+            if kind in _WITH_JSON:
+                at = self._object(at)
+            self.ends.append(at)
+            if kind == "bad":
+                break
+        self.kinds += ["end"] * 3
+        self.starts += [len(source)] * 3
+        self.ends += [len(source)] * 3
+
+    def _join(self) -> None:
+        """A line that begins with an operator goes on with the statement before."""
+        while self.kinds and self.kinds[-1] == "nl":
+            self.kinds.pop()
+            self.starts.pop()
+            self.ends.pop()
+
+    def _object(self, at: int) -> int:
+        """The JSON object behind a statement, whose tokens are never looked at; the offset after it."""
+        source = self.source
+        while at < len(source) and source[at].isspace():
+            at += 1
+        if not source.startswith("{", at):
+            self.fail(f"a JSON object is expected behind {self.kinds[-1]}", at)
+        try:
+            value, end = json.JSONDecoder().raw_decode(source, at)
+        except json.JSONDecodeError as error:
+            self.fail(f"this is not JSON: {error.msg}", error.pos)
+        except RecursionError:
+            self.fail("this JSON is nested too deeply", at)
+        self.values[len(self.kinds) - 1] = value
+        return int(end)
+
+    def text(self, i: int) -> str:
+        """The token as it is written."""
+        return self.source[self.starts[i] : self.ends[i]]
+
+    def fail(self, reason: str, offset: int) -> NoReturn:
+        """Raise `GrammarSyntaxError` at `offset`."""
+        raise GrammarSyntaxError(reason, self.source, offset, language=LANGUAGE)
+
+    def refuse(self, reason: str, offset: int) -> NoReturn:
+        """Raise `UnsupportedFeatureError` at `offset`."""
+        raise UnsupportedFeatureError(reason, self.source, offset, language=LANGUAGE)
+
+
+def text_value(tokens: Tokens, i: int) -> tuple[str, bool]:
+    """The value of the string at token `i`, and whether it ignores case.
+
+    Escapes are those of JSON, and `\\xHH` for the code point U+00HH.
+    """
+    start, written = tokens.starts[i], tokens.text(i)
+    ignore_case = written.endswith("i")
+    inside = written[1 : -2 if ignore_case else -1]
+
+    def replaced(match: re.Match[str]) -> str:
+        if match.group(2) is not None:
+            tokens.fail(f"unknown escape \\{match.group(2)}", start + 1 + match.start())
+        return f"\\u00{match.group(1)}" if match.group(1) else match.group()
+
+    value = json.loads(f'"{_ESCAPE.sub(replaced, inside)}"', strict=False)
+    if any("\ud800" <= letter <= "\udfff" for letter in value):
+        tokens.fail("a lone surrogate cannot be written in UTF-8", start)
+    return value, ignore_case

@@ -1,0 +1,205 @@
+"""The tree of a Lark grammar to IR: names become rules, what is ignored is put between terminals.
+
+Read on: `terminals.py` (what matches characters), `skipping.py` (`%ignore`), `attributes.py` (notes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NoReturn
+
+from ...errors import GrammarError, InvalidStructuralTagError, UnsupportedFeatureError, UnsupportedSchemaError
+from .. import nodes
+from ..attributes import NOTES, Note
+from ..ir import Empty, GrammarIR, Node, Rule, RuleRef, Span
+from ..names import undefined
+from ..rulebook import RuleBook
+from .embedding import embedded
+from .lexer import LANGUAGE
+from .parser import parse
+from .skipping import with_skips
+from .syntax import (
+    Alternatives,
+    Definition,
+    Expression,
+    External,
+    Name,
+    Nested,
+    Schema,
+    Scope,
+    Sequence,
+    Special,
+    Text,
+    Times,
+    TokenIds,
+)
+from .terminals import Terminals
+
+if TYPE_CHECKING:
+    from ..structural_tag.tokens import Vocabulary
+
+__all__ = ["parse_lark"]
+
+
+def parse_lark(
+    source: str,
+    start: str = "start",
+    vocabulary: Vocabulary | None = None,
+    grammars: Mapping[str, GrammarIR] | None = None,
+) -> GrammarIR:
+    """The rules of `source`.  `vocabulary` finds tokens that are written by their text, `grammars` are those of
+    `@name`.
+
+    Raises `GrammarSyntaxError`, `GrammarError` and `UnsupportedFeatureError`, each with the offset to look at.
+    """
+    lowering = _Lowering(source, vocabulary, grammars or {})
+    scope = parse(source)
+    if not scope.definitions:
+        raise GrammarError('a grammar needs at least one rule, such as: start: "text"', source, 0, language=LANGUAGE)
+    root = lowering.scope(scope, start, Span(0, len(source)))
+    rules = {
+        name: Rule(name, body, lowering.notes.get(name, ()), span=lowering.spans.get(name))
+        for name, body in lowering.book.rules.items()
+    }
+    return GrammarIR(rules, root, source)
+
+
+class _Lowering:
+    """All scopes of one text write into one `book`."""
+
+    def __init__(self, source: str, vocabulary: Vocabulary | None, grammars: Mapping[str, GrammarIR]) -> None:
+        self.source = source
+        self.vocabulary = vocabulary
+        self.grammars = grammars
+        self.book = RuleBook()
+        self.spans: dict[str, Span] = {}
+        self.notes: dict[str, tuple[Note, ...]] = {}
+
+    def scope(self, scope: Scope, start: str, span: Span) -> str:
+        """Write the rules of `scope`; returns the name of the one that stands for `start`."""
+        if start not in scope.definitions:
+            reason = undefined(start, scope.definitions, role="start rule")
+            raise GrammarError(reason, self.source, span.start, language=LANGUAGE)
+        names = {name: self.book.reserve(name) for name in (*scope.definitions, *scope.imports)}
+        terminals = Terminals(scope, names, self.book, self.source)
+        terminals.define_all()
+        rules = _Rules(self, scope, terminals)
+        bodies: dict[str, Node] = {}
+        for name, definition in scope.definitions.items():
+            self.spans[names[name]] = definition.span
+            self.notes[names[name]] = _notes(definition)
+            if name not in terminals:
+                bodies[names[name]] = rules.node(definition.body)
+        root = names[start]
+        if scope.ignored and start not in terminals:
+            bodies, root = self._skipping(scope, terminals, bodies, root)
+        for name, body in bodies.items():
+            self.book.define(name, nodes.fold(body, rules.spelt_out))
+        return root
+
+    def _skipping(
+        self, scope: Scope, terminals: Terminals, bodies: dict[str, Node], root: str
+    ) -> tuple[dict[str, Node], str]:
+        ignored = nodes.choice([terminals.node(expression) for expression in scope.ignored])
+        skip = self.book.add("ignored", nodes.repeat(ignored, 0, None))
+        made, top = with_skips(bodies, root, skip, self.book.reserve, initially=scope.initial_skip)
+        for name in made:
+            origin = name.rpartition(".first")[0] if name not in self.spans else name
+            if origin in self.spans:
+                self.spans[name], self.notes[name] = self.spans[origin], self.notes[origin]
+        return made, top
+
+
+class _Rules:
+    """Expressions in rules.  With `%ignore` every terminal is a call, so that skips can be put between them."""
+
+    def __init__(self, lowering: _Lowering, scope: Scope, terminals: Terminals) -> None:
+        self.lowering = lowering
+        self.scope = scope
+        self.terminals = terminals
+        self.unnamed: dict[str, Node] = {}
+
+    def node(self, expression: Expression) -> Node:
+        span = expression.span
+        match expression:
+            case Text(value="") | Sequence(items=()):
+                return Empty(span=span)
+            case Sequence(items):
+                return nodes.seq([self.node(item) for item in items], span)
+            case Alternatives(items):
+                return nodes.choice([self.node(item) for item in items], span)
+            case Times(item, least, most):
+                return nodes.repeat(self.node(item), least, most, span)
+            case Name(name):
+                if name not in self.terminals.names:
+                    reason = undefined(name, self.terminals.names)
+                    raise GrammarError(reason, self.lowering.source, span.start, language=LANGUAGE)
+                return RuleRef(self.terminals.names[name], span=span)
+            case TokenIds(ids, negated):
+                return self._terminal(nodes.token_set(ids, negated, span))
+            case Special(text):
+                return self._terminal(nodes.token_set((self._token(text, span),), span=span))
+            case Schema():
+                return self._terminal(self._schema(expression))
+            case External(name):
+                return self._terminal(self._external(name, span))
+            case Nested(scope):
+                return self._terminal(RuleRef(self.lowering.scope(scope, "start", span), span=span))
+            case _:
+                return self._terminal(self.terminals.node(expression))
+
+    def _terminal(self, node: Node) -> Node:
+        if not self.scope.ignored:
+            return node
+        # A name that no rule can have.
+        name = f"#{len(self.unnamed)}"
+        self.unnamed[name] = node
+        return RuleRef(name)
+
+    def spelt_out(self, node: Node, below: list[Node]) -> Node:
+        """For `fold`: unnamed terminals in their places."""
+        if isinstance(node, RuleRef):
+            return self.unnamed.get(node.name, node)
+        return nodes.rebuild(node, below)
+
+    def _token(self, text: str, span: Span) -> int:
+        from ..structural_tag.tokens import token_id
+
+        if self.lowering.vocabulary is None:
+            reason = f"the token {text} is given by its text: pass tokenizer_info, use compile_lark, or give its id"
+            self._fail(reason, span)
+        try:
+            return token_id(text, "", self.lowering.vocabulary)
+        except InvalidStructuralTagError as error:
+            self._fail(error.reason, span)
+
+    def _schema(self, expression: Schema) -> Node:
+        from ..json_schema import SchemaOptions, compile_schema, schema_text
+
+        try:
+            text = schema_text(expression.schema)
+            ir = compile_schema(expression.schema, text, SchemaOptions(), {}).ir
+        except (UnsupportedSchemaError, RecursionError) as error:
+            reason = str(error) or "the schema is nested too deeply"
+            raise UnsupportedFeatureError(
+                reason, self.lowering.source, expression.span.start, language=LANGUAGE
+            ) from error
+        return embedded(ir, self.lowering.book, "json", expression.span)
+
+    def _external(self, name: str, span: Span) -> Node:
+        if name not in self.lowering.grammars:
+            self._fail(undefined(name, self.lowering.grammars, role="grammar"), span)
+        return embedded(self.lowering.grammars[name], self.lowering.book, name, span)
+
+    def _fail(self, reason: str, span: Span) -> NoReturn:
+        raise GrammarError(reason, self.lowering.source, span.start, language=LANGUAGE)
+
+
+def _notes(definition: Definition) -> tuple[Note, ...]:
+    """Notes among the attributes of `definition`."""
+    found: list[Note] = []
+    for name, (value, _) in definition.attributes.items():
+        if name in NOTES:
+            text = value.value if isinstance(value, Text) else None
+            found.append((name, value if isinstance(value, float) else text))
+    return tuple(found)

@@ -1,0 +1,435 @@
+"""Lark text to the tree of `syntax.py`, by recursive descent; `lexer.py` cuts the tokens.
+
+How tightly things bind, from the tightest: `~a`, then one quantifier, then sequences, then `&`, then `|`.
+
+Read on: `lower.py` (what the tree means).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NoReturn
+
+from ..ir import Span
+from ..nodes import MAX_REPEAT
+from .common import COMMON
+from .lexer import Tokens, text_value
+from .syntax import (
+    Alternatives,
+    Both,
+    Definition,
+    Expression,
+    External,
+    Name,
+    Nested,
+    Others,
+    Pattern,
+    Range,
+    Schema,
+    Scope,
+    Sequence,
+    Special,
+    Substring,
+    Text,
+    Times,
+    TokenIds,
+)
+
+__all__ = ["parse"]
+
+# Groups and nested grammars in each other: reading and lowering recurse.
+MAX_GROUPS = 60
+_MAX_TOKEN = 2**31 - 1
+_MAX_LISTED = 1_000_000
+_QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_ENDS = ("nl", "end", "|", "&", ")", "]", "}", "->")
+_CHUNKS = re.compile(r"\w+|\s+|[^\w\s]+")
+# Kept as notes, or part of what the rule matches.
+_ATTRIBUTES = ("capture", "lazy", "suffix", "temperature")
+_REFUSED_ATTRIBUTES = ("max_chars", "max_tokens", "stop", "stop_capture")
+_REFUSED_STATEMENTS = {
+    "%declare": "a terminal without a definition matches nothing",
+    "%override": "write the definition in its place",
+    "%extend": "write the definition in its place",
+}
+
+
+def parse(source: str) -> Scope:
+    """The statements of `source`.  Raises `GrammarSyntaxError` and `UnsupportedFeatureError`, with their offsets."""
+    return _Parser(Tokens(source)).scope("end", 0)
+
+
+class _Parser:
+    def __init__(self, tokens: Tokens) -> None:
+        self.tokens = tokens
+        self.i = 0
+
+    # -- small steps ----------------------------------------------------------------------------------------------
+
+    @property
+    def kind(self) -> str:
+        return self.tokens.kinds[self.i]
+
+    @property
+    def start(self) -> int:
+        return self.tokens.starts[self.i]
+
+    def _next_kind(self, ahead: int = 1) -> str:
+        return self.tokens.kinds[min(self.i + ahead, len(self.tokens.kinds) - 1)]
+
+    def _take(self) -> str:
+        self.i += 1
+        return self.tokens.text(self.i - 1)
+
+    def _span(self, start: int) -> Span:
+        return Span(start, self.tokens.ends[self.i - 1])
+
+    def _expect(self, kind: str, what: str) -> str:
+        if self.kind != kind:
+            self._unexpected(f"expected {what}")
+        return self._take()
+
+    def _unexpected(self, reason: str) -> NoReturn:
+        found = self.tokens.text(self.i)
+        if self.kind == "bad":
+            if found == '"':
+                self.tokens.fail('the string is never closed: no " before the end of the line', self.start)
+            if found == "/":
+                self.tokens.fail("the regular expression is never closed: no / before the end of the line", self.start)
+            if found == "'":
+                self.tokens.fail('strings are written with "', self.start)
+            self.tokens.fail(f"unexpected character {found!r}", self.start)
+        seen = {"nl": "the end of the line", "end": "the end"}.get(self.kind, found)
+        self.tokens.fail(f"{reason}; found {seen}", self.start)
+
+    # -- statements -----------------------------------------------------------------------------------------------
+
+    def scope(self, closing: str, depth: int) -> Scope:
+        """Statements up to a token of the kind `closing`."""
+        scope = Scope()
+        while True:
+            while self.kind == "nl":
+                self.i += 1
+            if self.kind == closing:
+                return scope
+            self._statement(scope, depth)
+            if self.kind not in ("nl", closing):
+                self._unexpected("expected the end of the statement")
+
+    def _statement(self, scope: Scope, depth: int) -> None:
+        start = self.start
+        kind = self.kind
+        if kind in _REFUSED_STATEMENTS:
+            self.tokens.refuse(f"{kind} is not supported: {_REFUSED_STATEMENTS[kind]}", start)
+        if kind == "%ignore":
+            self.i += 1
+            scope.ignored.append(self._alternatives(depth))
+        elif kind == "%import":
+            self.i += 1
+            self._import(scope)
+        elif kind == "%llguidance":
+            self._options(scope)
+        elif kind.startswith("%"):
+            self.tokens.fail(f"there is no statement {kind}", start)
+        else:
+            self._definition(scope, depth)
+
+    def _import(self, scope: Scope) -> None:
+        start = self.start
+        package = self._expect("name", "the name of a package: common")
+        if package != "common" or self.kind == "->":
+            self.tokens.refuse("imports are supported from common only, as in %import common.INT", start)
+        names: list[tuple[str, str, Span]] = []
+        if self.kind == "(":
+            self.i += 1
+            while True:
+                names.append(self._imported())
+                if self.kind != ",":
+                    break
+                self.i += 1
+            self._expect(")", '"," or ")"')
+        else:
+            self._expect(".", '"." and a name')
+            name, _, span = self._imported()
+            alias = name
+            if self.kind == "->":
+                self.i += 1
+                alias = self._expect("name", "a new name")
+                if not alias.lstrip("_")[:1].isupper():
+                    self.tokens.fail("a terminal's name is in upper case", self.tokens.starts[self.i - 1])
+            names.append((name, alias, span))
+        for name, alias, span in names:
+            if alias in scope.imports or alias in scope.definitions:
+                self.tokens.fail(f"{alias!r} is already defined", span.start)
+            scope.imports[alias] = (name, span)
+
+    def _imported(self) -> tuple[str, str, Span]:
+        start = self.start
+        name = self._expect("name", "a name")
+        if name not in COMMON:
+            self.tokens.fail(f"common has no {name!r}; it has {', '.join(COMMON)}", start)
+        return name, name, self._span(start)
+
+    def _options(self, scope: Scope) -> None:
+        for name, value in self._object().items():
+            if name != "allow_initial_skip":
+                self.tokens.refuse(f"the option {name!r} is not supported; allow_initial_skip is", self.start)
+            if not isinstance(value, bool):
+                self.tokens.fail(f"{name!r} is true or false", self.start)
+            scope.initial_skip = value
+        self.i += 1
+
+    def _object(self) -> dict[str, Any]:
+        value = self.tokens.values[self.i]
+        assert isinstance(value, dict)
+        return value
+
+    def _definition(self, scope: Scope, depth: int) -> None:
+        start = self.start
+        while self.kind in ("?", "!"):
+            self.i += 1
+        name_at = self.start
+        name = self._expect("name", "a rule, as in: name: body")
+        if self.kind == "." and self._next_kind() in ("number", "-"):
+            self.tokens.refuse("priorities are not supported: every alternative counts", self.start)
+        if self.kind == "::":
+            self.tokens.refuse("parametric rules are not supported", self.start)
+        if self.kind == "{":
+            self.tokens.refuse("templates are not supported", self.start)
+        attributes = self._attributes(depth) if self.kind == "[" else {}
+        self._expect(":", f'":" after {name!r}')
+        if name in scope.definitions:
+            before = scope.definitions[name].span.start
+            line = self.tokens.source.count("\n", 0, before) + 1
+            self.tokens.fail(f"{name!r} is already defined on line {line}", name_at)
+        if name in scope.imports:
+            self.tokens.fail(f"{name!r} is already imported", name_at)
+        body = self._alternatives(depth)
+        scope.definitions[name] = Definition(name, body, attributes, self._span(start))
+
+    def _attributes(self, depth: int) -> dict[str, tuple[float | Expression | None, int]]:
+        found: dict[str, tuple[float | Expression | None, int]] = {}
+        self.i += 1
+        while True:
+            start = self.start
+            name = self._expect("name", "an attribute's name, as in name[lazy]: body")
+            if name in _REFUSED_ATTRIBUTES:
+                self.tokens.refuse(f"the attribute {name!r} is not supported", start)
+            if name not in _ATTRIBUTES:
+                self.tokens.fail(f"there is no attribute {name!r}; there are {', '.join(_ATTRIBUTES)}", start)
+            if name in found:
+                self.tokens.fail(f"the attribute {name!r} is given twice", start)
+            value: float | Expression | None = None
+            if self.kind == "=":
+                self.i += 1
+                value = self._attribute_value(name, depth)
+            elif name in ("suffix", "temperature"):
+                self._unexpected(f"the attribute {name!r} needs a value")
+            found[name] = (value, start)
+            if self.kind != ",":
+                break
+            self.i += 1
+        self._expect("]", '"," or "]"')
+        return found
+
+    def _attribute_value(self, name: str, depth: int) -> float | Expression:
+        start = self.start
+        match name:
+            case "lazy":
+                self.tokens.fail("the attribute 'lazy' takes no value", start)
+            case "temperature":
+                digits = self._expect("number", "a number")
+                if self.kind == ".":
+                    self.i += 1
+                    digits += "." + self._expect("number", "digits")
+                return float(digits)
+            case "capture":
+                if self.kind != "string":
+                    self._unexpected("expected a name in quotes")
+                return self._atom(depth)
+            case _:
+                if self.kind not in ("string", "regex", "name"):
+                    self._unexpected("expected a string, a regular expression or a terminal")
+                return self._atom(depth)
+
+    # -- expressions ----------------------------------------------------------------------------------------------
+
+    def _alternatives(self, depth: int) -> Expression:
+        start = self.start
+        items = [self._both(depth)]
+        while self.kind == "|":
+            self.i += 1
+            items.append(self._both(depth))
+        return items[0] if len(items) == 1 else Alternatives(tuple(items), self._span(start))
+
+    def _both(self, depth: int) -> Expression:
+        start = self.start
+        items = [self._sequence(depth)]
+        while self.kind == "&":
+            self.i += 1
+            items.append(self._sequence(depth))
+        if self.kind == "->":
+            self.i += 1
+            self._expect("name", "an alias")
+        return items[0] if len(items) == 1 else Both(tuple(items), self._span(start))
+
+    def _sequence(self, depth: int) -> Expression:
+        start = self.start
+        items: list[Expression] = []
+        while self.kind not in _ENDS:
+            items.append(self._quantified(depth))
+        if not items:
+            return Sequence((), Span(start, start))
+        return items[0] if len(items) == 1 else Sequence(tuple(items), self._span(start))
+
+    def _quantified(self, depth: int) -> Expression:
+        start = self.start
+        if self.kind == "~":
+            self.i += 1
+            if self.kind == "number":
+                self.tokens.fail("nothing to repeat here", start)
+            item: Expression = Others(self._atom(depth), self._span(start))
+        else:
+            item = self._atom(depth)
+        bounds = self._bounds()
+        if bounds is None:
+            return item
+        again = self.start
+        if self._bounds() is not None:
+            self.tokens.fail("two quantifiers in a row; use a group: (x?)*", again)
+        return Times(item, *bounds, self._span(start))
+
+    def _bounds(self) -> tuple[int, int | None] | None:
+        """The counts of a quantifier, if there is one here."""
+        if self.kind in _QUANTIFIERS:
+            return _QUANTIFIERS[self._take()]
+        if self.kind == "~" and self._next_kind() == "number":
+            self.i += 1
+            low = self._count()
+            if self.kind != "..":
+                return low, low
+            self.i += 1
+            return self._ordered(low, self._count())
+        if self.kind != "{":
+            return None
+        self.i += 1
+        if self.kind not in ("number", ","):
+            self.tokens.refuse("templates are not supported; a count is written {n}, {n,}, {n,m} or {,m}", self.start)
+        low = 0 if self.kind == "," else self._count()
+        most: int | None = low
+        if self.kind == ",":
+            self.i += 1
+            most = self._ordered(low, self._count())[1] if self.kind == "number" else None
+        self._expect("}", '"}"')
+        return low, most
+
+    def _ordered(self, low: int, high: int) -> tuple[int, int]:
+        if high < low:
+            self.tokens.fail(f"the count runs backwards: {low} is more than {high}", self.tokens.starts[self.i - 1])
+        return low, high
+
+    def _count(self) -> int:
+        start = self.start
+        digits = self._expect("number", "a number").lstrip("0") or "0"
+        if len(digits) > 10 or int(digits) > MAX_REPEAT:
+            self.tokens.fail(f"a count may be at most {MAX_REPEAT:,}", start)
+        return int(digits)
+
+    def _atom(self, depth: int) -> Expression:
+        tokens, start, kind = self.tokens, self.start, self.kind
+        if kind in ("(", "[", "%lark") and depth == MAX_GROUPS:
+            tokens.refuse(f"groups are nested deeper than {MAX_GROUPS}", start)
+        match kind:
+            case "string":
+                return self._text()
+            case "regex":
+                written = self._take()
+                end = written.rindex("/")
+                return Pattern(written[1:end], written[end + 1 :], self._span(start))
+            case "name":
+                name = self._take()
+                if self.kind == "::":
+                    tokens.refuse("parametric rules are not supported", self.start)
+                if self.kind == "." and self._next_kind() == "number":
+                    tokens.refuse("priorities are not supported", self.start)
+                return Name(name, self._span(start))
+            case "at":
+                return External(self._take()[1:], self._span(start))
+            case "special":
+                return self._special()
+            case "(" | "[":
+                self.i += 1
+                inside = self._alternatives(depth + 1)
+                closing = ")" if kind == "(" else "]"
+                if self.kind == "end":
+                    tokens.fail(f'"{kind}" is never closed', start)
+                self._expect(closing, f'"{closing}"')
+                return inside if kind == "(" else Times(inside, 0, 1, self._span(start))
+            case "%json":
+                schema = self._object()
+                self.i += 1
+                if "x-guidance" in schema:
+                    tokens.refuse("the options x-guidance of a schema are not supported", start)
+                return Schema(schema, self._span(start))
+            case "%regex":
+                return self._substring()
+            case "%lark":
+                self.i += 1
+                self._expect("{", '"{"')
+                scope = self.scope("}", depth + 1)
+                self.i += 1
+                return Nested(scope, self._span(start))
+        if kind in ("*", "+", "?"):
+            tokens.fail("nothing to repeat here", start)
+        self._unexpected("expected a name, a string, a regular expression or a group")
+
+    def _text(self) -> Text | Range:
+        start = self.start
+        value, ignore_case = text_value(self.tokens, self.i)
+        self.i += 1
+        if self.kind != "..":
+            return Text(value, ignore_case, self._span(start))
+        self.i += 1
+        if self.kind != "string":
+            self._unexpected("expected the last character of the range, in quotes")
+        last, last_case = text_value(self.tokens, self.i)
+        self.i += 1
+        if len(value) != 1 or len(last) != 1 or ignore_case or last_case:
+            self.tokens.fail('a range is written "a".."z", with one character at each end', start)
+        if last < value:
+            self.tokens.fail(f"the range {value}..{last} runs backwards", start)
+        return Range(ord(value), ord(last), self._span(start))
+
+    def _special(self) -> Expression:
+        start, written = self.start, self._take()
+        span = self._span(start)
+        if not (written.startswith("<[") and written.endswith("]>")):
+            return Special(written, span)
+        inside = written[2:-2]
+        if inside == "*":
+            return TokenIds((), True, span)
+        negated = inside.startswith("^")
+        ids: set[int] = set()
+        for part in inside.removeprefix("^").split(","):
+            match = re.fullmatch(r"([0-9]{1,10})(?:-([0-9]{1,10}))?", part)
+            low = int(match.group(1)) if match else 0
+            high = int(match.group(2) or low) if match else 0
+            if match is None or not low <= high <= _MAX_TOKEN or high - low >= _MAX_LISTED:
+                self.tokens.fail("tokens are written <[12]>, <[1-5,9]>, <[^7]> or <[*]>", start)
+            ids.update(range(low, high + 1))
+        return TokenIds(tuple(sorted(ids)), negated, span)
+
+    def _substring(self) -> Substring:
+        start, value = self.start, self._object()
+        self.i += 1
+        if len(value) == 1:
+            ((name, given),) = value.items()
+            if name == "substring_chunks" and isinstance(given, list) and all(isinstance(one, str) for one in given):
+                return Substring(tuple(given), self._span(start))
+            if name in ("substring_chars", "substring_words") and isinstance(given, str):
+                chunks = list(given) if name == "substring_chars" else _CHUNKS.findall(given)
+                return Substring(tuple(chunks), self._span(start))
+        self.tokens.fail(
+            '%regex takes one of {"substring_words": "..."}, {"substring_chars": "..."}, {"substring_chunks": [...]}',
+            start,
+        )

@@ -1,0 +1,97 @@
+"""`%ignore`: what is ignored may stand between any two terminals, but not before the first or after the last.
+
+Every rule is written twice: once as it stands inside a text (a skip in front of every terminal), and once as it stands
+at the beginning (no skip in front of its first terminal).  The second is a derivative in spirit: of `x y` it is the
+beginning of `x` and then `y`, or, where x may have no terminals at all, the beginning of `y`.
+
+Read on: `lower.py` (who calls this).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ..analysis import nullable_rules
+from ..ir import Choice, Empty, GrammarIR, Never, Node, Repeat, Rule, RuleRef, Seq
+from ..nodes import choice, fold, repeat, seq
+
+__all__ = ["with_skips"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Forms:
+    """A node at the beginning of a text (at least one terminal), inside it, and whether it may have no terminal."""
+
+    first: Node
+    inside: Node
+    nullable: bool
+
+
+def with_skips(
+    bodies: Mapping[str, Node], start: str, skip: Node, reserve: Callable[[str], str], *, initially: bool
+) -> tuple[dict[str, Node], str]:
+    """Rules whose calls that are not in `bodies` are terminals, with `skip` between terminals; and their start.
+
+    New rules are named by `reserve`.  `initially`: `skip` may stand at the very beginning, too.
+    """
+    terminals = {node.name for body in bodies.values() for node in _calls(body) if node.name not in bodies}
+    # A terminal counts as one even where it matches the empty text.
+    nullable = nullable_rules(_grammar({**bodies, **{name: Never() for name in terminals}}, start))
+    firsts = {name: reserve(f"{name}.first") for name in bodies}
+
+    def combine(node: Node, below: list[_Forms]) -> _Forms:
+        match node:
+            case RuleRef(name) if name in bodies:
+                return _Forms(RuleRef(firsts[name]), RuleRef(name), name in nullable)
+            case Empty():
+                return _Forms(Never(), node, True)
+            case Never():
+                return _Forms(node, node, False)
+            case Seq():
+                ways: list[Node] = []
+                for i, item in enumerate(below):
+                    ways.append(seq((item.first, *(later.inside for later in below[i + 1 :]))))
+                    if not item.nullable:
+                        break
+                return _Forms(choice(ways), seq([item.inside for item in below]), all(item.nullable for item in below))
+            case Choice():
+                return _Forms(
+                    choice([item.first for item in below]),
+                    choice([item.inside for item in below]),
+                    any(item.nullable for item in below),
+                )
+            case Repeat(_, least, most):
+                (item,) = below
+                more = repeat(item.inside, max(0, least - 1), None if most is None else most - 1)
+                inside = repeat(item.inside, least, most)
+                return _Forms(seq((item.first, more)), inside, least == 0 or item.nullable)
+            case _:
+                return _Forms(node, seq((skip, node)), False)
+
+    made: dict[str, Node] = {}
+    for name, body in bodies.items():
+        forms = fold(body, combine)
+        made[name] = forms.inside
+        made[firsts[name]] = forms.first
+    root: Node = RuleRef(firsts[start])
+    if initially:
+        root = seq((skip, root))
+    top = reserve(f"{start}.text")
+    made[top] = repeat(root, 0, 1) if start in nullable else root
+    return made, top
+
+
+def _calls(body: Node) -> list[RuleRef]:
+    found: list[RuleRef] = []
+
+    def collect(node: Node, below: list[None]) -> None:
+        if isinstance(node, RuleRef):
+            found.append(node)
+
+    fold(body, collect)
+    return found
+
+
+def _grammar(rules: Mapping[str, Node], start: str) -> GrammarIR:
+    return GrammarIR({name: Rule(name, body) for name, body in rules.items()}, start)

@@ -1,0 +1,257 @@
+"""Terminals: as grammar nodes where they are plain, as languages where `&`, `~` or an attribute works on them.
+
+Read on: `lower.py` (who asks), `..regular.languages`.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from ...errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
+from .. import charset, nodes
+from ..attributes import shortest
+from ..ir import GrammarIR, Node, Rule, RuleRef, Span
+from ..names import undefined
+from ..regex import parse_regex
+from ..regular.from_rules import grammar_language
+from ..regular.languages import (
+    Language,
+    TooManyStates,
+    character,
+    complement,
+    concat,
+    intersection,
+    loop,
+    union,
+    words,
+)
+from ..regular.patterns import full_match
+from ..regular.to_rules import language_node
+from ..rulebook import RuleBook
+from ..substring import substring_rules
+from .common import COMMON
+from .embedding import embedded
+from .lexer import LANGUAGE
+from .syntax import (
+    Alternatives,
+    Both,
+    Definition,
+    Expression,
+    Name,
+    Others,
+    Pattern,
+    Range,
+    Scope,
+    Sequence,
+    Substring,
+    Text,
+    Times,
+    parts,
+)
+
+__all__ = ["Terminals", "is_shaped"]
+
+_FLAGS = frozenset("imsu")
+
+
+def is_shaped(definition: Definition) -> bool:
+    """Has it an attribute that works on a regular language?  Then it is a terminal, whatever its name."""
+    return "lazy" in definition.attributes or "suffix" in definition.attributes
+
+
+class Terminals:
+    """The terminals of one scope.  `names` maps what is written to the names of rules in `book`."""
+
+    def __init__(self, scope: Scope, names: dict[str, str], book: RuleBook, source: str) -> None:
+        self.scope = scope
+        self.names = names
+        self.book = book
+        self.source = source
+        self.defined = {name: d for name, d in scope.definitions.items() if d.is_terminal or is_shaped(d)}
+        self._order = self._called_first()
+        self._languages: dict[str, Language] = {}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.defined or name in self.scope.imports
+
+    def define_all(self) -> None:
+        """Give every terminal's rule its body."""
+        for name, (common, _) in self.scope.imports.items():
+            self.book.define(self.names[name], parse_regex(COMMON[common]).rules["root"].body)
+        for name in self._order:
+            definition = self.defined[name]
+            if is_shaped(definition):
+                body = self._node_of(self._language_of(name), definition.span, self.names[name])
+            else:
+                body = self.node(definition.body)
+            self.book.define(self.names[name], body)
+
+    # -- as nodes -------------------------------------------------------------------------------------------------
+
+    def node(self, expression: Expression) -> Node:
+        """A terminal expression as it is written."""
+        span = expression.span
+        match expression:
+            case Text(value, ignore_case):
+                if not ignore_case:
+                    return nodes.literal(value.encode(), span)
+                return nodes.seq([nodes.char_set(_any_case(letter)) for letter in value], span)
+            case Range(first, last):
+                return nodes.char_set(((first, last),), span)
+            case Pattern(pattern, flags):
+                return self._pattern(pattern, flags, span)
+            case Name(name):
+                return RuleRef(self._resolved(name, span), span=span)
+            case Sequence(items):
+                return nodes.seq([self.node(item) for item in items], span)
+            case Alternatives(items):
+                return nodes.choice([self.node(item) for item in items], span)
+            case Times(item, least, most):
+                return nodes.repeat(self.node(item), least, most, span)
+            case Both() | Others():
+                return self._node_of(self.language(expression), span, "text")
+            case Substring(chunks):
+                return embedded(_substring_grammar(chunks), self.book, "substring", span)
+        self._not_in_terminals(span)
+
+    def _pattern(self, pattern: str, flags: str, span: Span) -> Node:
+        letters = self._flags(flags, span)
+        try:
+            ir = parse_regex(pattern, letters)
+        except GrammarError as error:
+            raise self._moved(error, span) from None
+        return embedded(ir, self.book, "regex", span, shift=span.start + 1)
+
+    def _flags(self, flags: str, span: Span) -> str:
+        for i, flag in enumerate(flags):
+            if flag not in _FLAGS:
+                offset = span.end - len(flags) + i
+                self._refuse(f"the flag {flag!r} is not supported; the flags are i, m and s", offset)
+        return flags.replace("u", "")  # everything is Unicode
+
+    def _moved(self, error: GrammarError, span: Span) -> GrammarError:
+        """An error in a pattern, at its place in the whole."""
+        offset = span.start + 1 + (error.offset or 0)
+        return type(error)(error.reason, self.source, offset, language=LANGUAGE)
+
+    def _node_of(self, language: Language, span: Span, hint: str) -> Node:
+        try:
+            return language_node(language, self.book, hint)
+        except TooManyStates as error:
+            self._refuse(f"this terminal needs {error}", span.start)
+
+    # -- as languages ---------------------------------------------------------------------------------------------
+
+    def language(self, expression: Expression) -> Language:
+        """The texts of a terminal expression."""
+        match expression:
+            case Text(value, ignore_case):
+                if not ignore_case:
+                    return words([value])
+                return concat(*(character(_any_case(letter)) for letter in value))
+            case Range(first, last):
+                return character(((first, last),))
+            case Pattern(pattern, flags, span):
+                letters = self._flags(flags, span)
+                try:
+                    return full_match(pattern, letters)
+                except GrammarError as error:
+                    raise self._moved(error, span) from None
+            case Name(name, span):
+                self._resolved(name, span)
+                return self._language_of(name)
+            case Sequence(items):
+                return concat(*(self.language(item) for item in items))
+            case Alternatives(items):
+                return union(*(self.language(item) for item in items))
+            case Times(item, least, most):
+                return loop(self.language(item), least, most)
+            case Both(items):
+                return intersection(*(self.language(item) for item in items))
+            case Others(item):
+                return complement(self.language(item))
+            case Substring(chunks):
+                return grammar_language(_substring_grammar(chunks))
+        self._not_in_terminals(expression.span)
+
+    def _language_of(self, name: str) -> Language:
+        if name in self.scope.imports:
+            return full_match(COMMON[self.scope.imports[name][0]])
+        # In the order of definition by use, so that this never goes deeper than one terminal.
+        for earlier in self._order:
+            if earlier not in self._languages:
+                self._languages[earlier] = self._shaped(self.defined[earlier])
+            if earlier == name:
+                break
+        return self._languages[name]
+
+    def _shaped(self, definition: Definition) -> Language:
+        language = self.language(definition.body)
+        if "suffix" in definition.attributes:
+            suffix, offset = definition.attributes["suffix"]
+            if suffix is None or isinstance(suffix, float):
+                self._fail("the suffix is missing", offset)
+            language = concat(language, self.language(suffix))
+        return shortest(language) if is_shaped(definition) else language
+
+    # -- names ----------------------------------------------------------------------------------------------------
+
+    def _resolved(self, name: str, span: Span) -> str:
+        if name in self:
+            return self.names[name]
+        if name in self.scope.definitions:
+            self._fail(f"{name!r} is a rule; terminals are made of terminals, and so are & and ~", span.start)
+        raise GrammarError(undefined(name, self.names), self.source, span.start, language=LANGUAGE)
+
+    def _called_first(self) -> list[str]:
+        """Terminals, each behind those it is made of.  An error where that leads in a circle."""
+        order: list[str] = []
+        state: dict[str, bool] = {}  # open, or done
+        for root in self.defined:
+            work = [] if root in state else [(root, iter(self._calls(root)))]
+            if work:
+                state[root] = False
+            while work:
+                name, calls = work[-1]
+                for call in calls:
+                    if state.get(call.name) is False:
+                        self._fail(
+                            f"the terminal {call.name!r} calls itself; use a rule (in lower case)", call.span.start
+                        )
+                    if call.name not in state:
+                        state[call.name] = False
+                        work.append((call.name, iter(self._calls(call.name))))
+                        break
+                else:
+                    state[name] = True
+                    order.append(name)
+                    work.pop()
+        return order
+
+    def _calls(self, name: str) -> list[Name]:
+        definition = self.defined[name]
+        inside = list(parts(definition.body))
+        suffix = definition.attributes.get("suffix", (None, 0))[0]
+        if suffix is not None and not isinstance(suffix, float):
+            inside += parts(suffix)
+        return [part for part in inside if isinstance(part, Name) and part.name in self.defined]
+
+    # -- errors ---------------------------------------------------------------------------------------------------
+
+    def _not_in_terminals(self, span: Span) -> NoReturn:
+        self._fail("tokens, schemas and grammars cannot stand in a terminal; use a rule (in lower case)", span.start)
+
+    def _fail(self, reason: str, offset: int) -> NoReturn:
+        raise GrammarSyntaxError(reason, self.source, offset, language=LANGUAGE)
+
+    def _refuse(self, reason: str, offset: int) -> NoReturn:
+        raise UnsupportedFeatureError(reason, self.source, offset, language=LANGUAGE)
+
+
+def _any_case(letter: str) -> charset.Ranges:
+    return charset.close_case(((ord(letter), ord(letter)),))
+
+
+def _substring_grammar(chunks: tuple[str, ...]) -> GrammarIR:
+    rules = substring_rules([chunk.encode() for chunk in chunks], "substring")
+    return GrammarIR({name: Rule(name, body) for name, body in rules}, "substring")

@@ -1,0 +1,160 @@
+"""Lark that cannot be read: every message at its place, and nothing hangs or crashes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels_core.errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
+from kernels_core.grammar import Grammar
+from tests.strategies import EXAMPLES
+
+MARK = "»"
+
+
+def located(marked: str, kind: type[GrammarError], message: str) -> None:
+    offset = marked.index(MARK)
+    source = marked.replace(MARK, "")
+    with pytest.raises(GrammarError, match=message) as caught:
+        Grammar.from_lark(source)
+    assert type(caught.value) is kind
+    assert caught.value.offset == offset
+    assert caught.value.language == "Lark"
+    assert caught.value.line == source.count("\n", 0, offset) + 1
+
+
+@pytest.mark.parametrize(
+    ("marked", "message"),
+    [
+        ("»", "at least one rule"),
+        ("»x: /a/", "no start rule called 'start'"),
+        ("start: »y", "no rule called 'y'"),
+        ("start: »wrd\nword: /a/", "did you mean word"),
+        ("start: »@tree", "no grammar called 'tree'"),
+        ("start: »<x>", "given by its text"),
+        ("start: A\nA: »B", "no rule called 'B'"),
+    ],
+)
+def test_unusable(marked: str, message: str) -> None:
+    located(marked, GrammarError, message)
+
+
+@pytest.mark.parametrize(
+    ("marked", "message"),
+    [
+        ('start »"a"', 'expected ":" after'),
+        ('start: »("a"', "never closed"),
+        ('start: ("a"\nx»: "b"', "found :"),
+        ('start: "a"»)', "end of the statement"),
+        ('start: »"a', "never closed"),
+        ("start: »'a'", "strings are written with"),
+        ("start: »/a", "never closed"),
+        (r'start: "a»\q"', r"unknown escape \\q"),
+        (r'start: »"\ud800"', "lone surrogate"),
+        ('start: »"ab".."c"', "one character at each end"),
+        ('start: »"c".."a"', "runs backwards"),
+        ('start: "a".. »x', "last character of the range"),
+        ("start: »*", "nothing to repeat"),
+        ('start: "a"*»?', "two quantifiers"),
+        ('start: "a"~2»~3', "two quantifiers"),
+        ('start: "a"~3..»2', "runs backwards"),
+        ('start: "a"{3,»2}', "runs backwards"),
+        ('start: "a"~»2147483648', "at most 2,147,483,647"),
+        ('start: "a"{1»', 'expected "}"'),
+        ("start: »~2", "nothing to repeat"),
+        ("start: ~»", "expected a name"),
+        ('start: "a"\n»start: "b"', "already defined on line 1"),
+        ('%import common.INT\n»INT: "1"\nstart: INT', "already imported"),
+        ('INT: "1"\n%import common.»INT\nstart: INT', "already defined"),
+        ("%import common.»FOO\nstart: FOO", "common has no 'FOO'"),
+        ("%import common.INT -> »int\nstart: int", "upper case"),
+        ("»%skip /a/\nstart: /a/", "no statement %skip"),
+        ("start: A\nA: »A /b/ | /c/", "calls itself"),
+        ("start: A\nA: B\nB: /x/ C\nC: »A", "calls itself"),
+        ("start: A\nA: »x\nx: /a/", "'x' is a rule"),
+        ("start: ~»x\nx: /a/", "'x' is a rule"),
+        ("start: A\nA: »<[1]>", "cannot stand in a terminal"),
+        ('start: A\nA: »%json {"type": "null"}', "cannot stand in a terminal"),
+        ("start: x\nx[lazy]: /a/ »y\ny: /b/", "'y' is a rule"),
+        ("start: /a»(b/", "never closed"),
+        (r"start: /a/ /x»\q/", "unknown escape"),
+        ("start: »<[1-]>", "tokens are written"),
+        ("start: »<[9-1]>", "tokens are written"),
+        ("start: »<[0-99999999]>", "tokens are written"),
+        ("start[»foo]: /a/", "no attribute 'foo'"),
+        ("start[lazy, »lazy]: /a/", "given twice"),
+        ("start[suffix»]: /a/", "needs a value"),
+        ("start[lazy=»2]: /a/", "takes no value"),
+        ("start[temperature=»x]: /a/", "expected a number"),
+        ("start[capture=»3]: /a/", "name in quotes"),
+        ("start: %json »x", "JSON object is expected"),
+        ('start: %json {"a": »}', "not JSON"),
+        ('start: »%regex {"words": "a"}', "takes one of"),
+        ('start: %lark {\n start: "a"»', "expected the end of the statement|expected a rule"),
+        ("start: »^", "unexpected character"),
+        ('»%llguidance {"allow_initial_skip": 1}\nstart: /a/', "true or false"),
+    ],
+)
+def test_malformed(marked: str, message: str) -> None:
+    located(marked, GrammarSyntaxError, message)
+
+
+@pytest.mark.parametrize(
+    ("marked", "message"),
+    [
+        ("start».2: /a/", "priorities"),
+        ("start: A».2\nA: /a/", "priorities"),
+        ("_sep»{x, y}: x (y x)*\nstart: /a/", "templates"),
+        ("start: _sep{»/a/, /b/}", "templates"),
+        ("start: x»::1\nx: /a/", "parametric"),
+        ("start»::_ : /a/", "parametric"),
+        ("»%declare X\nstart: /a/", "%declare"),
+        ("»%override X: /a/\nstart: /a/", "%override"),
+        ("»%extend X: /a/\nstart: /a/", "%extend"),
+        ("%import »python.name\nstart: /a/", "from common only"),
+        ('»%llguidance {"no_forcing": true}\nstart: /a/', "option 'no_forcing'"),
+        ('start: »%json {"x-guidance": {}}', "x-guidance"),
+        ('start: »%json {"uniqueItems": true, "type": "array"}', "uniqueItems"),
+        ("start[»max_tokens=3]: /a/", "'max_tokens'"),
+        ("start[»stop=/a/]: /a/", "'stop'"),
+        ("start: /a/»x", "flag 'x'"),
+        ("start: /a/i»l", "flag 'l'"),
+        (r"start: /(a)»\1/", "back-references"),
+        ("start: " + "(" * 60 + "»(" + '"a"' + ")" * 61, "nested deeper than 60"),
+        ("start: A\nA: »~/.*a.{20}/", "more than 5,000 states"),
+    ],
+)
+def test_known_and_not_built(marked: str, message: str) -> None:
+    located(marked, UnsupportedFeatureError, message)
+
+
+def test_long_chains_of_terminals() -> None:
+    chain = "\n".join(f"T{i}: T{i + 1} | {'~' if i == 0 else ''}/x/" for i in range(3000))
+    Grammar.from_lark(f"start: T0\n{chain}\nT3000: /y/")
+
+
+SOUP = [
+    *'ab:|()[]{}?*+~&,.=-<>%@"/#\n 12',
+    "start: ",
+    "A: ",
+    '"a"',
+    "/b+/",
+    "%ignore ",
+    "%import common.WS",
+    '%json {"const": 1}',
+]
+SOUP += ["%lark {\n", "<[1]>", "lazy", "..", "->", "::", "\\", "é", "start", "A", '%regex {"substring_chars": "ab"}']
+
+
+@settings(max_examples=4 * EXAMPLES, deadline=None)
+@given(st.lists(st.sampled_from(SOUP), max_size=14).map("".join))
+def test_anything_is_a_grammar_or_a_located_error(soup: str) -> None:
+    for source in (soup, f"start: {soup}"):
+        try:
+            grammar = Grammar.from_lark(source)
+        except GrammarError as error:
+            assert error.offset is not None  # noqa: PT017
+            assert 0 <= error.offset <= len(source)  # noqa: PT017
+        else:
+            assert Grammar.from_ebnf(str(grammar), root_rule_name=grammar.ir.root) == grammar
