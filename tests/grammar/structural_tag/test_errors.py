@@ -106,7 +106,7 @@ def test_at_fault(form: Any, path: str, message: str) -> None:
         (ANY | {"max_chars": 3}, "/max_chars"),
         ({"type": "any_tokens", "max_tokens": 3}, "/max_tokens"),
         ({"type": "regex", "pattern": "(a)\\1"}, "/pattern"),
-        ({"type": "grammar", "grammar": 'root[lazy] ::= "a"'}, "/grammar"),
+        ({"type": "grammar", "grammar": 'root[max_tokens=1] ::= "a"'}, "/grammar"),
     ],
 )
 def test_known_and_not_built(form: Format, path: str) -> None:
