@@ -66,17 +66,19 @@ def test_features_are_refused_by_name() -> None:
     assert logits.eq(0).all()
 
 
-def test_every_model_of_xgrammar_has_a_template_or_is_refused_by_name() -> None:
-    from kernels_core.grammar.templates import model_templates
-    from workbench.compat.xgrammar.builtin_structural_tag import _NAMES
+MODELS = (
+    *("llama", "kimi", "kimi_k3", "deepseek_r1", "deepseek_v3_1", "deepseek_v3_2", "deepseek_v4", "deepseek_v4_1"),
+    *("qwen_3", "qwen_3_5", "qwen_3_coder", "mimo", "harmony", "minimax", "minimax_m3", "glm_4_7", "cohere", "exaone"),
+)
+TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"properties": {"a": {"type": "integer"}}}}}]
 
-    assert len(_NAMES) == 18
-    for name, ours in _NAMES.items():
-        if ours in model_templates():
-            assert isinstance(xgr.get_model_structural_tag(name), xgr.StructuralTag)
-        else:
-            with pytest.raises(UnsupportedFeatureError, match=name):
-                xgr.get_model_structural_tag(name)
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_model_of_xgrammar_has_a_template(model: str) -> None:
+    for choice in ("auto", "required"):
+        tag = xgr.get_model_structural_tag(model, TOOLS, choice, any_order=True, max_whitespace_cnt=2)
+        assert isinstance(tag, xgr.StructuralTag)
+        assert xgr.Grammar.from_structural_tag(tag.model_dump_json()) == xgr.Grammar.from_structural_tag(tag)
 
 
 def test_empty_objects_and_wrong_types_say_so() -> None:

@@ -28,6 +28,26 @@ ANSWERS = {
         + ARGUMENTS
         + "<|tool_call_end|><|tool_calls_section_end|>",
     ],
+    "qwen_3_5": [
+        "hm</think>\n\nHello",
+        "hm</think>\n\n<tool_call>\n<function=weather>\n<parameter=city>\nLund\n</parameter>\n</function>\n</tool_call>",
+    ],
+    "glm_4_7": [
+        "hm</think>Hello",
+        "hm</think><tool_call>weather<arg_key>city</arg_key><arg_value>Lund</arg_value></tool_call>",
+        "hm</think><tool_call>weather<arg_key>town</arg_key><arg_value>Lund</arg_value></tool_call>",
+    ],
+    "deepseek_v3_2": [
+        "hm</think>Hello",
+        'hm</think>\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name="weather">\n'
+        '<｜DSML｜parameter name="city" string="true">Lund</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>',
+    ],
+    "mimo": [
+        "Hello",
+        "<tool_call><function=weather><parameter=city>Lund</parameter></function></tool_call>",
+        "<tool_call><function=weather><parameter=city>Lund</function></tool_call>",
+    ],
+    "exaone": ["Hello", '<tool_call>{"name": "weather", "arguments": ' + ARGUMENTS + "}</tool_call>"],
 }
 CHOICES = ["auto", "none", "required", {"type": "function", "function": {"name": "now"}}]
 
@@ -38,7 +58,7 @@ for model, answers in ANSWERS.items():
         assert isinstance(tag, xgr.StructuralTag)
         grammar = xgr.Grammar.from_structural_tag(tag)
         # Without tools a call is mere text to one library and no answer to the other.
-        texts = [text for text in answers if choice != "none" or "tool" not in text]
+        texts = [text for text in answers if choice != "none" or "weather" not in text]
         RESULT.append((model, str(choice), [_is_grammar_accept_string(grammar, text) for text in texts]))
 
 functions, builtin, mode = xgr.normalize_tool_choice(

@@ -38,27 +38,6 @@ Reasoning = Literal["enabled", "disabled", "auto"]
 Template = TypeVar("Template", bound=Callable[..., StructuralTag])
 Choice = tuple[list[FunctionToolParam], list[BuiltinToolParam], Mode]
 
-# XGrammar's names, and the engine's where they differ.
-_NAMES = {
-    "cohere": "cohere",
-    "deepseek_r1": "deepseek_r1",
-    "deepseek_v3_1": "deepseek_v3_1",
-    "deepseek_v3_2": "deepseek_v3_2",
-    "deepseek_v4": "deepseek_v4",
-    "deepseek_v4_1": "deepseek_v4_1",
-    "exaone": "exaone",
-    "glm_4_7": "glm_4_7",
-    "harmony": "harmony",
-    "kimi": "kimi_k2",
-    "kimi_k3": "kimi_k3",
-    "llama": "llama",
-    "mimo": "mimo",
-    "minimax": "minimax_m2",
-    "minimax_m3": "minimax_m3",
-    "qwen_3": "qwen_3",
-    "qwen_3_5": "qwen_3_5",
-    "qwen_3_coder": "qwen_3_coder",
-}
 _REGISTERED: dict[str, Callable[..., StructuralTag]] = {}
 
 
@@ -130,17 +109,16 @@ def get_model_structural_tag(
     parallel_tool_calls: False allows one call at most.
     any_order, max_whitespace_cnt: for the arguments; see `Grammar.from_json_schema`.
 
-    Raises `ValueError` for unknown models, choices and tools, `UnsupportedFeatureError` for XGrammar's models without a
-    template here, for tools of a model's own, and for `exclude_special_tokens=False`.
+    Raises `ValueError` for unknown models, choices and tools, `UnsupportedFeatureError` for tools of a model's own and
+    for `exclude_special_tokens=False`.
     """
     if isinstance(reasoning, bool):
         reasoning = "enabled" if reasoning else "disabled"
     if reasoning not in ("enabled", "disabled", "auto"):
         raise InvalidArgumentError(f"reasoning is enabled, disabled or auto, not {reasoning!r}")
-    known = set(templates.model_templates())
-    if model not in _REGISTERED and model not in _NAMES and model not in known:
-        names = ", ".join(sorted({*_REGISTERED, *known, *(name for name, ours in _NAMES.items() if ours in known)}))
-        raise InvalidArgumentError(f"there is no template for {model!r}; there are {names}")
+    known = sorted({*_REGISTERED, *templates.model_templates()})
+    if model not in known:
+        raise InvalidArgumentError(f"there is no template for {model!r}; there are {', '.join(known)}")
     functions, builtins, mode = normalize_tool_choice(tools, tool_choice)
     options: dict[str, Any] = {
         "any_order": any_order,
@@ -150,9 +128,6 @@ def get_model_structural_tag(
     if model in _REGISTERED:
         options["exclude_special_tokens"] = exclude_special_tokens
         return _REGISTERED[model](functions, builtins, mode, reasoning, **options)
-    name = _NAMES.get(model, model)
-    if name not in known:
-        _refuse(f"the template {model!r} is not supported yet; there are {', '.join(sorted(known))}")
     if builtins:
         _refuse(f"{model}: tools of the model's own ({builtins[0].type!r}) are not supported; functions are")
     if not exclude_special_tokens:
@@ -162,7 +137,7 @@ def get_model_structural_tag(
     if mode == "forced":
         choice = {"type": "function", "function": {"name": functions[0].function.name}}
     with runtime_errors():
-        tag = templates.get_model_structural_tag(name, definitions, choice, reasoning, **options)
+        tag = templates.get_model_structural_tag(model, definitions, choice, reasoning, **options)
     return StructuralTag.model_validate(tag)
 
 
