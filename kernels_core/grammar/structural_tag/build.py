@@ -32,7 +32,7 @@ from .fields import Fields, pointer
 from .styles import STYLES
 from .tokens import Spellings, Vocabulary, token_id
 
-__all__ = ["Builder"]
+__all__ = ["Builder", "format_types"]
 
 _MAX_DEPTH = 100  # formats in formats
 _FREE = frozenset({"any_text", "triggered_tags", "dispatch"})
@@ -473,3 +473,8 @@ _FORMATS: dict[str, tuple[str, _Build]] = {
     ),
     "token_dispatch": ("rules loop exclude_tokens", Builder._token_dispatch),
 }
+
+
+def format_types() -> tuple[str, ...]:
+    """The types of formats."""
+    return tuple(_FORMATS)
