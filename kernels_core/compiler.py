@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 from weakref import WeakValueDictionary
 
@@ -195,7 +196,9 @@ class GrammarCompiler:
         self.options = options or Options()
         self.cache_enabled = cache_enabled
         self.pool = (
-            TokenSetPool(_trie(tokenizer_info), max_bytes=self.options.pool_bytes)
+            TokenSetPool(
+                _trie(tokenizer_info), max_bytes=self.options.pool_bytes, fingerprint=tokenizer_info.fingerprint
+            )
             if self.options.cross_grammar_cache
             else None
         )
@@ -258,6 +261,26 @@ class GrammarCompiler:
     def compile_builtin_json_grammar(self) -> CompiledGrammar:
         """Compile the grammar of any JSON value."""
         return self.compile_grammar(Grammar.builtin_json_grammar())
+
+    def save_pool(self, path: str | Path) -> int:
+        """Write the cross-grammar cache to a file for `load_pool`; returns how many token sets there are in it.
+
+        The file is private to its owner (`masks/pool_file.pyx` says why).  `ValueError` without a cache.
+        """
+        return int(self._shared_pool().save(path))
+
+    def load_pool(self, path: str | Path) -> int:
+        """Start with a cross-grammar cache that another process saved; returns how many token sets were taken.
+
+        Must come before the first compile.  `PoolFileError` for a file that is damaged, for another vocabulary or
+        another version; nothing is changed then.  Load only what you trust: masks come from it.
+        """
+        return int(self._shared_pool().load(path))
+
+    def _shared_pool(self) -> TokenSetPool:
+        if self.pool is None:
+            raise ValueError("this compiler has no cross-grammar cache (Options.cross_grammar_cache)")
+        return self.pool
 
     def clear_cache(self) -> None:
         """Forget compiled grammars; those still in use live on."""

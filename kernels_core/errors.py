@@ -16,6 +16,7 @@ __all__ = [
     "MaskscopeError",
     "MatcherTerminatedError",
     "OperationCancelledError",
+    "PoolFileError",
     "SchemaProblem",
     "TokenizerError",
     "UnsupportedFeatureError",
@@ -156,3 +157,15 @@ def _window(text: str, column: int, width: int = 100) -> tuple[str, int]:
     left = "..." if start else ""
     right = "..." if start + width < len(text) else ""
     return f"{left}{cut}{right}", column - start + len(left)
+
+
+class PoolFileError(MaskscopeError, ValueError):
+    """A file of token sets (`GrammarCompiler.load_pool`) cannot be used: `path`, and the `reason` in words."""
+
+    def __init__(self, path: object, reason: str) -> None:
+        self.path = str(path)
+        self.reason = reason
+        super().__init__(f"{path} {reason}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return PoolFileError, (self.path, self.reason)

@@ -52,7 +52,7 @@ cdef class MaskCache:
         self.pool = pool
         self.differential = differential
         self.differential_from = differential_from
-        self.identities = Identities(machine.tables, pool.key) if pool is not None else None
+        self.identities = Identities(machine.tables, pool.secret()) if pool is not None else None
         self.arena = Arena()
         self.table.assign(256, NULL)
         self.stack.resize(trie.max_depth + 1)
@@ -193,7 +193,7 @@ cdef class MaskCache:
             return 0
         if self.pool is not None:
             key.state = self.identities.identity(state)
-            key.lookahead = self.lookahead.identity(rule, self.identities, self.pool.key)
+            self.lookahead.identity(rule, self.identities, self.pool.key, key.lookahead)
             result = self.pool.find(key, False)
             if result.get() != NULL:
                 self.pool_hits += 1

@@ -16,5 +16,5 @@ cdef class Lookahead:
 
     cdef int filter(self, shared_ptr[TokenSet]& tokens, int32_t rule, vector[void*]& stack,
                     shared_ptr[TokenSet]& result) except -1 nogil
-    cdef Identity identity(self, int32_t rule, Identities states, bytes key) except * nogil
+    cdef int identity(self, int32_t rule, Identities states, bytes key, Identity& result) except -1 nogil
     cdef SetRec* _after(self, int32_t rule) except NULL nogil

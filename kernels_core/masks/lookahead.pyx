@@ -57,8 +57,8 @@ cdef class Lookahead:
             self.follow[rule] = self.machine.close()
         return self.follow[rule]
 
-    cdef Identity identity(self, int32_t rule, Identities states, bytes key) except * nogil:
-        """The identity of what may follow `rule`: equal across grammars where the states in `targets` are equal."""
+    cdef int identity(self, int32_t rule, Identities states, bytes key, Identity& result) except -1 nogil:
+        """`result` gets the identity of what may follow `rule`: equal across grammars where the states in `targets` are equal."""
         cdef size_t i
         cdef int32_t state
         cdef Identity found
@@ -73,7 +73,8 @@ cdef class Lookahead:
                 digest = hashlib.blake2b(b"".join(sorted(parts)), key=key, digest_size=16).digest()
                 self.identities[rule].high = int.from_bytes(digest[:8], "little")
                 self.identities[rule].low = int.from_bytes(digest[8:], "little") | 1        # 0 is no lookahead
-        return self.identities[rule]
+        result = self.identities[rule]
+        return 0
 
     cdef int filter(self, shared_ptr[TokenSet]& tokens, int32_t rule, vector[void*]& stack,
                     shared_ptr[TokenSet]& result) except -1 nogil:

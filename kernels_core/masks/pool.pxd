@@ -25,13 +25,17 @@ cdef cppclass PoolEntry:
 cdef class TokenSetPool:
     cdef readonly TokenTrie trie
     cdef readonly size_t max_bytes
+    cdef readonly str fingerprint
     cdef readonly bytes key
+    cdef bint key_in_use
     cdef mutex lock
     cdef unordered_map[string, PoolEntry] entries
     cdef uint64_t clock
     cdef size_t held
     cdef int64_t hits_, partial_hits_, misses_, evictions_
 
+    cdef bytes secret(self)
+    cdef bint _add(self, const PoolKey& key, const shared_ptr[TokenSet]& tokens) noexcept nogil
     cdef shared_ptr[TokenSet] find(self, const PoolKey& key, bint partial) noexcept nogil
     cdef void keep(self, const PoolKey& key, const shared_ptr[TokenSet]& tokens) noexcept nogil
     cdef void _evict(self) noexcept nogil

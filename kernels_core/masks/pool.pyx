@@ -6,16 +6,22 @@ verdicts are computed once.  With lookahead an entry may also be keyed by what c
 filtered already, a *perfect hit*.  Where only the state is equal, its verdicts are filtered again, a *partial hit*.
 
 Entries are dropped least recently used first when their bytes pass the budget; machines that hold one go on using it.
+`save` and `load` keep them between processes.  Read on: `pool_file.pyx`.
 """
 
 import os
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
 from libcpp.algorithm cimport sort
 from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
+from kernels_core.masks.pool_file cimport FileEntry, pack, unpack
 from kernels_core.masks.token_sets cimport token_set_bytes
+
+from kernels_core.errors import PoolFileError
+from kernels_core.masks.pool_file import read_file, write_file
 
 __all__ = ["TokenSetPool"]
 
@@ -28,13 +34,23 @@ cdef class TokenSetPool:
     """Token sets by state identity, for the vocabulary of `trie`.  Safe to share between threads.
 
     `max_bytes` bounds what is held (the newest entry is always kept).  `key` is the secret under which identities are
-    hashed; identities under different keys have nothing to do with each other.
+    hashed; identities under different keys have nothing to do with each other.  `fingerprint` names the vocabulary in
+    files.
     """
 
-    def __init__(self, TokenTrie trie, *, size_t max_bytes=1 << 28):
+    def __init__(self, TokenTrie trie, *, size_t max_bytes=1 << 28, str fingerprint=""):
         self.trie = trie
+        self.fingerprint = fingerprint
         self.max_bytes = max_bytes
         self.key = os.urandom(16)
+
+    cdef bytes secret(self):
+        """The key, for somebody who makes identities with it: from now on it cannot change."""
+        with nogil:
+            self.lock.lock()
+        self.key_in_use = True
+        self.lock.unlock()
+        return self.key
 
     cdef shared_ptr[TokenSet] find(self, const PoolKey& key, bint partial) noexcept nogil:
         """The entry, or an empty pointer; `partial`: it will be filtered for a lookahead that was not found itself."""
@@ -56,21 +72,26 @@ cdef class TokenSetPool:
 
     cdef void keep(self, const PoolKey& key, const shared_ptr[TokenSet]& tokens) noexcept nogil:
         """Add an entry; if another thread added it meanwhile, the first stays."""
+        self.lock.lock()
+        if self._add(key, tokens) and self.held > self.max_bytes:
+            self._evict()
+        self.lock.unlock()
+
+    cdef bint _add(self, const PoolKey& key, const shared_ptr[TokenSet]& tokens) noexcept nogil:
+        """Whether it was new; with the lock held, and without looking at the budget."""
         cdef string name = _spelt(key)
         cdef PoolEntry entry
-        self.lock.lock()
-        if not self.entries.count(name):
-            self.clock += 1
-            entry.tokens = tokens
-            entry.used = self.clock
-            entry.nbytes = sizeof(PoolEntry) + 2 * sizeof(PoolKey)
-            if not (key.lookahead.low and tokens.get().ids.empty() and tokens.get().base.get() == NULL):
-                entry.nbytes += token_set_bytes(tokens.get())       # else it is the entry of the state alone
-            self.held += entry.nbytes
-            self.entries[name] = entry
-            if self.held > self.max_bytes:
-                self._evict()
-        self.lock.unlock()
+        if self.entries.count(name):
+            return False
+        self.clock += 1
+        entry.tokens = tokens
+        entry.used = self.clock
+        entry.nbytes = sizeof(PoolEntry) + 2 * sizeof(PoolKey)
+        if not (key.lookahead.low and tokens.get().ids.empty() and tokens.get().base.get() == NULL):
+            entry.nbytes += token_set_bytes(tokens.get())       # else it is the entry of the state alone
+        self.held += entry.nbytes
+        self.entries[name] = entry
+        return True
 
     cdef void _evict(self) noexcept nogil:
         """Drop the least recently used until three quarters of the budget are left: rare, so sorting is cheap."""
@@ -86,6 +107,71 @@ cdef class TokenSetPool:
             self.held -= self.entries[order[i].second].nbytes
             self.entries.erase(order[i].second)
             self.evictions_ += 1
+
+    def save(self, path):
+        """Write all entries to `path`, whole or not at all, readable by its owner alone; how many they were.
+
+        The file holds the key of identities: keep it to yourself.  Raises `OSError` where it cannot be written.
+        """
+        cdef vector[pair[uint64_t, string]] order
+        cdef vector[FileEntry] entries
+        cdef FileEntry entry
+        cdef pair[string, PoolEntry] item
+        cdef string body
+        cdef size_t i
+        cdef bytes written
+        with nogil:
+            self.lock.lock()
+            for item in self.entries:
+                order.push_back(pair[uint64_t, string](item.second.used, item.first))
+            sort(order.begin(), order.end())
+            for i in range(order.size()):
+                entry.key = order[i].second
+                entry.tokens = self.entries[order[i].second].tokens
+                entries.push_back(entry)
+            self.key_in_use = True
+            self.lock.unlock()
+            pack(entries, body)      # token sets never change, so this needs no lock
+        written = body.data()[:body.size()]
+        write_file(path, self.fingerprint, self.key, entries.size(), written)
+        return entries.size()
+
+    def load(self, path):
+        """Add the entries of a file that `save` wrote; how many were new and fitted into the budget.
+
+        The file's key becomes this pool's, so load before the first grammar is compiled; a file of this pool's own
+        key can be loaded at any time.  `PoolFileError` for a file that is damaged, for another vocabulary, of another
+        version, or too late; `OSError` for one that cannot be read.  The pool is then as it was.
+        """
+        cdef vector[FileEntry] entries
+        cdef bytes body
+        cdef const char* data
+        cdef PoolKey pool_key
+        cdef size_t size, i, before
+        cdef bint good
+        key, body = read_file(path, self.fingerprint)
+        data, size = body, len(body)
+        with nogil:
+            good = unpack(data, size, sizeof(PoolKey), self.trie, entries)
+        if not good:
+            raise PoolFileError(path, "is damaged: its token sets are not those of a vocabulary")
+        with nogil:
+            self.lock.lock()
+        try:
+            if key != self.key:
+                if self.key_in_use:
+                    raise PoolFileError(path, "comes too late: load it before the first grammar is compiled")
+                self.key = key
+            before = self.entries.size()
+            for i in range(entries.size()):
+                memcpy(&pool_key, entries[i].key.data(), sizeof(PoolKey))
+                self._add(pool_key, entries[i].tokens)
+            if self.held > self.max_bytes:
+                self._evict()
+            self.key_in_use = True
+            return <int64_t>self.entries.size() - <int64_t>before
+        finally:
+            self.lock.unlock()
 
     def clear(self):
         """Forget everything; machines keep what they hold."""
