@@ -24,11 +24,13 @@ from ..json_schema import SchemaOptions, compile_schema, schema_text
 from ..json_schema.emit import Emitter
 from ..json_schema.rulebook import RuleBook
 from ..regex import parse_regex
+from ..regular.dfa import TooManyStates
 from .bare import BareEmitter
 from .careful import CarefulEmitter
 from .elements import ElementEmitter
 from .ends import End, FreeText
 from .fields import Fields, pointer
+from .limited import limited_text
 from .styles import STYLES
 from .tokens import Spellings, Vocabulary, token_id
 
@@ -78,10 +80,20 @@ class Builder:
         return _ended(self._spellings.node(fields.text("value")), end)
 
     def _any_text(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
-        for key in ("max_tokens", "max_chars"):
-            if fields.has(key):
-                fields.refuse("limits on free text are not supported", key)
-        return self._free(fields, (), True, end)
+        if fields.has("max_tokens"):
+            fields.refuse("limits in tokens are for any_tokens; text can be limited by max_chars", "max_tokens")
+        if not fields.has("max_chars"):
+            return self._free(fields, (), True, end)
+        try:
+            return limited_text(self._book, self._limit(fields, "max_chars"), fields.texts("excludes"), end)
+        except TooManyStates as error:
+            fields.refuse(f"to count so many characters while watching for strings takes {error}", "max_chars")
+
+    def _limit(self, fields: Fields, key: str) -> int:
+        most = fields.number(key)
+        if not 0 <= most <= nodes.MAX_REPEAT:
+            fields.fail(f"{most} is not within 0..{nodes.MAX_REPEAT:,}", key)
+        return most
 
     def _free(self, fields: Fields, tags: Sequence[tuple[bytes | Node, Node]], loop: bool, end: End | None) -> Node:
         excludes = fields.texts("excludes")
@@ -377,11 +389,10 @@ class Builder:
         return _ended(nodes.token_set((*self._token_ids(fields, "exclude_tokens"), *_avoided(end, avoid)), True), end)
 
     def _any_tokens(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
-        if fields.has("max_tokens"):
-            fields.refuse("limits on free tokens are not supported; repeat an exclude_token instead", "max_tokens")
         self._needs_token_end(fields, end)
-        excluded = (*self._token_ids(fields, "exclude_tokens"), *_avoided(end, avoid))
-        return _ended(nodes.token_dispatch((), excluded, True), end)
+        free = nodes.token_set((*self._token_ids(fields, "exclude_tokens"), *_avoided(end, avoid)), negated=True)
+        most = self._limit(fields, "max_tokens") if fields.has("max_tokens") else None
+        return _ended(nodes.repeat(free, 0, most), end)
 
     def _token_triggered_tags(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
         triggers = self._token_ids(fields, "trigger_tokens", required=True)

@@ -38,6 +38,8 @@ def listed(**more: Any) -> Format:
         (ANY | {"excludes": "a"}, "/excludes", "a list is expected"),
         (ANY | {"excludes": ["a", ""]}, "/excludes/1", "empty"),
         (ANY | {"excludes": [1]}, "/excludes/0", "a string is expected"),
+        (ANY | {"max_chars": -1}, "/max_chars", "not within"),
+        ({"type": "any_tokens", "max_tokens": 2**31}, "/max_tokens", "not within"),
         (seq(), "/elements", "list is empty"),
         (seq(ANY, {"type": "x"}), "/elements/1", "no format of type 'x'"),
         ({"type": "repeat", "min": 2, "max": 1, "content": ANY}, "/max", "neither -1"),
@@ -103,8 +105,7 @@ def test_at_fault(form: Any, path: str, message: str) -> None:
     ("form", "path"),
     [
         (ANY | {"max_tokens": 3}, "/max_tokens"),
-        (ANY | {"max_chars": 3}, "/max_chars"),
-        ({"type": "any_tokens", "max_tokens": 3}, "/max_tokens"),
+        (ANY | {"max_chars": 100_000, "excludes": ["a" * 20, "b" * 20]}, "/max_chars"),
         ({"type": "regex", "pattern": "(a)\\1"}, "/pattern"),
         ({"type": "grammar", "grammar": 'root[max_tokens=1] ::= "a"'}, "/grammar"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import pickle
 from typing import Any
@@ -139,6 +140,39 @@ def test_format(form: Format, accepts: list[Any], rejects: list[Any]) -> None:
 )
 def test_a_tag_ends_at_its_first_end(form: Format, accepts: list[Any], rejects: list[Any]) -> None:
     check(form, accepts, rejects)
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 3])
+@pytest.mark.parametrize("ends", [["</"], ["aa"], ["aba", "ab"], ["a", "ba"], ["</", ""]])
+@pytest.mark.parametrize("excludes", [[], ["ab"], ["bb", "a<"]])
+def test_limited_text(most: int, ends: list[str], excludes: list[str]) -> None:
+    """All texts of few letters, against what limits, ends and excludes mean."""
+    judge = Judge(tag("", ANY | {"max_chars": most, "excludes": excludes}, ends))
+    stops = [text for text in ends if text]
+
+    def ended(text: str, strings: list[str]) -> bool:
+        return any(text.endswith(string) for string in strings)
+
+    def expected(text: str) -> bool:
+        early = any(ended(text[:size], stops + excludes) for size in range(len(text)))
+        if "" in ends and len(text) <= most and not early and not ended(text, stops + excludes):
+            return True
+        return not early and any(text.endswith(stop) and len(text) <= most + len(stop) for stop in stops)
+
+    texts = ["".join(letters) for size in range(7) for letters in itertools.product("ab</", repeat=size)]
+    assert [text for text in texts if judge.accepts(text) != expected(text)] == []
+
+
+def test_limits() -> None:
+    check(ANY | {"max_chars": 2}, ["", "é€", "<a"], ["abc"])
+    check(seq(ANY | {"max_chars": 3, "excludes": ["ab"]}, const("ab")), ["ab", "bbaab"], ["abab", "bbbbab"])
+    check(tag("a", ANY | {"max_chars": 1}, "</call>"), [[0, 7], [0, 1, 7]], [[0, 1, 1, 7], [0]])
+    check({"type": "any_tokens", "max_tokens": 2}, [[], [0], [0, 4]], [[0, 0, 0]])
+    limited: Format = {"type": "any_tokens", "max_tokens": 1, "exclude_tokens": [1]}
+    check(tag("a", limited, token(5)), [[0, 5], [0, 0, 5]], [[0, 0, 0, 5], [0, 1, 5], [0, 5, 5]])
+    judge = Judge(tag("(", ANY | {"max_chars": 1000}, ")"))
+    assert judge.accepts(f"({'a' * 1000})")
+    assert not judge.reaches(f"({'a' * 1001}")
 
 
 def test_names_of_control_tokens_mean_the_tokens() -> None:

@@ -1,0 +1,44 @@
+"""Free text of at most so many characters, with the end of the tag around it.
+
+Free text without a limit is watched byte by byte (`ends.FreeText`).  With one, the texts are a regular language of
+characters, end string included: those that end in an end string, in which no end string and no excluded one has ended
+before.  It becomes an automaton that counts, so a limit of some thousand characters is refused where strings have to
+be watched for.
+
+Read on: `ends.py`, `../json_schema/raw_spelling.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .. import nodes
+from ..ir import Node
+from ..json_schema.raw_spelling import RawSpeller, without
+from ..regular.languages import ALL, ANY_CHARACTER, Language, complement, concat, intersection, loop, words
+from ..rulebook import RuleBook
+from .ends import End
+
+__all__ = ["limited_text"]
+
+
+def limited_text(book: RuleBook, most: int, excludes: tuple[str, ...], end: End | None) -> Node:
+    """At most `most` characters without `excludes`, and the end.  Raises `TooManyStates`."""
+    speller = RawSpeller(book)
+    stops = tuple(text.decode() for text in end.strings) if end is not None else ()
+    plain = without(loop(ANY_CHARACTER, 0, most), (*excludes, *stops))
+    if end is None:
+        return speller.texts(plain, "free")
+    ways = [speller.texts(_first(stop, most, (*stops, *excludes)), "free") for stop in stops]
+    if end.others or end.may_be_empty:
+        rest = End(may_be_empty=end.may_be_empty, others=end.others)
+        ways.append(rest.after(speller.texts(plain, "free")))
+    return nodes.choice(ways)
+
+
+def _first(stop: str, most: int, watched: Iterable[str]) -> Language:
+    """At most `most` characters and then `stop`; nothing that is `watched` ends before the end of that."""
+    found = intersection(concat(ALL, words((stop,))), loop(ANY_CHARACTER, len(stop), most + len(stop)))
+    for text in watched:
+        found = intersection(found, complement(concat(ALL, words((text,)), ANY_CHARACTER, ALL)))
+    return found
