@@ -40,7 +40,8 @@ ANSWERS = {
     "deepseek_v3_2": [
         "hm</think>Hello",
         'hm</think>\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name="weather">\n'
-        '<｜DSML｜parameter name="city" string="true">Lund</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>',
+        '<｜DSML｜parameter name="city" string="true">Lund</｜DSML｜parameter>\n'
+        "</｜DSML｜invoke>\n</｜DSML｜function_calls>",
     ],
     "mimo": [
         "Hello",

@@ -14,8 +14,8 @@ from kernels_core.grammar.json_schema import schema_text
 
 from .base import XGRObject
 from .compile_cache import CompileCache
-from .exception import DeserializeFormatError, InvalidArgumentError, UnsupportedFeatureError, runtime_errors
-from .grammar import Grammar, builtin_json_grammar
+from .exception import DeserializeFormatError, InvalidArgumentError, runtime_errors
+from .grammar import Grammar, builtin_json_grammar, lark_grammar
 from .serialization import dump, load
 from .tag_arguments import engine_tag
 from .tokenizer_info import TokenizerInfo
@@ -135,8 +135,9 @@ class GrammarCompiler(XGRObject):
     def compile_lark(
         self, lark_string: str, *, named_grammars: dict[str, Grammar | str] | None = None
     ) -> CompiledGrammar:
-        """Compile a Lark grammar: not supported yet."""
-        raise UnsupportedFeatureError("compile_lark: Lark grammars are not supported", language="Lark")
+        """Compile Lark text; tokens that are named are looked up here.  See `Grammar.from_lark`."""
+        key = ("lark", lark_string, tuple(sorted((named_grammars or {}).items(), key=lambda item: item[0])))
+        return self._compiled(key, lambda: lark_grammar(lark_string, self._info, named_grammars))
 
     def compile_structural_tag(self, *args: Any, **kwargs: Any) -> CompiledGrammar:
         """Compile a structural tag, or in the older form tags and triggers; tokens may be given by their text."""

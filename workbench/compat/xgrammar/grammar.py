@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from kernels_core import Grammar as EngineGrammar
 from kernels_core.grammar.json_text import JSON_TEXT
 
 from .base import XGRObject
-from .exception import DeserializeFormatError, UnsupportedFeatureError, runtime_errors
+from .exception import DeserializeFormatError, runtime_errors
 from .serialization import dump, load
 from .tag_arguments import engine_tag
 from .tokenizer_info import TokenizerInfo
 
-__all__ = ["Grammar", "builtin_json_grammar"]
+__all__ = ["Grammar", "builtin_json_grammar", "lark_grammar"]
 
 
 class Grammar(XGRObject):
@@ -84,8 +85,13 @@ class Grammar(XGRObject):
         tokenizer_info: TokenizerInfo | None = None,
         named_grammars: dict[str, Grammar | str] | None = None,
     ) -> Grammar:
-        """Of a Lark grammar: not supported yet."""
-        raise UnsupportedFeatureError("Grammar.from_lark: Lark grammars are not supported", language="Lark")
+        """Of Lark text whose start is `start` (the dialect: `kernels_core.grammar.lark`).
+
+        tokenizer_info: where tokens that are named are looked up.
+        named_grammars: what `@name` calls, each a `Grammar` or Lark text.
+        """
+        with runtime_errors():
+            return Grammar.wrap(lark_grammar(lark_string, tokenizer_info, named_grammars))
 
     @staticmethod
     def from_structural_tag(*args: Any, **kwargs: Any) -> Grammar:
@@ -134,6 +140,18 @@ class Grammar(XGRObject):
 def builtin_json_grammar() -> EngineGrammar:
     """The engine's grammar of JSON, whose whole text is an object or an array."""
     return EngineGrammar.from_ebnf(JSON_TEXT.replace("::= value\n", "::= object | array\n", 1))
+
+
+def lark_grammar(text: str, info: TokenizerInfo | None, named: Mapping[str, Grammar | str] | None) -> EngineGrammar:
+    """The engine's grammar of Lark text."""
+    vocabulary = None if info is None else info.engine
+    grammars = {}
+    for name, value in (named or {}).items():
+        if not isinstance(value, str | Grammar):
+            raise TypeError(f"named_grammars: {name!r} is a Grammar or Lark text, not a {type(value).__name__}")
+        read = EngineGrammar.from_lark(value, tokenizer_info=vocabulary) if isinstance(value, str) else value.engine
+        grammars[name] = read
+    return EngineGrammar.from_lark(text, tokenizer_info=vocabulary, grammars=grammars)
 
 
 def _printed(grammar: Grammar, wanted: bool) -> Grammar:

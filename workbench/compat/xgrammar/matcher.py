@@ -10,6 +10,7 @@ import math
 import sys
 import warnings
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from kernels_core import BatchGrammarMatcher as EngineBatch
@@ -24,7 +25,7 @@ from .bitmask import (
     reset_token_bitmask,
 )
 from .compiler import CompiledGrammar
-from .exception import InvalidArgumentError, runtime_errors
+from .exception import InvalidArgumentError, UnsupportedFeatureError, runtime_errors
 
 if TYPE_CHECKING:
     import torch
@@ -165,7 +166,8 @@ class GrammarMatcher(XGRObject):
             self.engine.rollback(num_tokens)
 
     def get_captures(self, *, deduplicate: bool = True) -> list[tuple[str, bytes]]:
-        """Named spans of the text: none, because grammars that name any are refused when they are read."""
+        """Named spans of the text: none, unless the grammar names any, which is an `UnsupportedFeatureError`."""
+        self._refuse_notes("capture")
         return []
 
     def is_terminated(self) -> bool:
@@ -196,7 +198,8 @@ class GrammarMatcher(XGRObject):
 
     @property
     def temperature(self) -> float | None:
-        """`default_temperature`: grammars that set a temperature of their own are refused when they are read."""
+        """`default_temperature`; `UnsupportedFeatureError` where the grammar sets temperatures of its own."""
+        self._refuse_notes("temperature")
         return self._default_temperature
 
     @property
@@ -211,6 +214,16 @@ class GrammarMatcher(XGRObject):
     def _debug(self, wanted: bool, what: str) -> None:
         if wanted:
             print(f"{what} at {self._debug_print_internal_state()}", file=sys.stderr)
+
+    @cached_property
+    def _notes(self) -> dict[str, str]:
+        """Which notes the grammar's rules carry, each with a rule that does."""
+        rules = self.engine.compiled.grammar.ir.rules.values()
+        return {name: rule.name for rule in rules for name, _ in rule.notes}
+
+    def _refuse_notes(self, name: str) -> None:
+        if name in self._notes:
+            raise UnsupportedFeatureError(f"the attribute {name!r} of the rule {self._notes[name]!r} is not followed")
 
     # A matcher moves: only the same object is equal.
     def __eq__(self, other: object) -> bool:
