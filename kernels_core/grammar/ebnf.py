@@ -15,7 +15,8 @@ The dialect is XGrammar's, with a few additions (marked +):
 - `(= ...)` at the end of a rule: a lookahead, which is read and then forgotten.  Elsewhere it is a hint for faster
   masks that nothing checks; here masks are exact without it, and what it says is no part of the language.
 - `name(...)`: macros, see `macros.py`.  A rule of that name comes first.
-- + as in llama.cpp's GBNF: an alternative may be empty, and `.` is any code point unless a rule is called so.
+- + as in llama.cpp's GBNF: an alternative may be empty, `.` is any code point unless a rule is called so, `<[12]>` is
+  the token 12 and `!<[12]>` any other.  Tokens by their text, `<name>`, are refused.
 
 - `name[attribute, ...] ::= ...`: `lazy`, `max_chars=N`, `capture`, `capture="name"` and `temperature=x`, as
   `attributes.py` has them.  `max_tokens` and `stop_capture` are refused by name.
@@ -45,6 +46,7 @@ __all__ = ["parse_ebnf"]
 _ATTRIBUTE = re.compile(r"\s*+([A-Za-z_]\w*+)\s*+(?:=\s*+([0-9]++(?:\.[0-9]++)?|(\"(?:[^\"\\]|\\.)*+\")))?+\s*+")
 _ATTRIBUTES = ("capture", "lazy", "max_chars", "temperature")
 _REFUSED_ATTRIBUTES = ("max_tokens", "stop_capture")
+_TOKEN_ID = re.compile(r"!?<\[(0|[1-9][0-9]{0,8})\]>")
 _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
@@ -235,6 +237,8 @@ class _Parser(Tokens):
                     group.items.append(nodes.choice(closed.alternatives, Span(closed.start, ends[i])))
                 else:
                     group.items.append(nodes.seq((), Span(closed.start, ends[i])))
+            elif kind == "token":
+                group.items.append(self._token(i))
             elif kind == "ahead":
                 if outer:
                     self.fail("a lookahead (= ...) is the last thing of its rule, in no group", start)
@@ -311,6 +315,15 @@ class _Parser(Tokens):
     def _string(self, i: int) -> Node:
         start, end = self.starts[i], self.ends[i]
         return nodes.literal(escapes.text(self.source, start + 1, end - 1), Span(start, end))
+
+    def _token(self, i: int) -> Node:
+        """`<[12]>` or `!<[12]>`."""
+        start, written = self.starts[i], self.text(i)
+        match = _TOKEN_ID.fullmatch(written)
+        if match is None:
+            reason = f"a token by its text, {written}, is not supported here; give its id, as in <[12]> or Token(12)"
+            raise UnsupportedFeatureError(reason, self.source, start)
+        return nodes.token_set((int(match.group(1)),), written[0] == "!", Span(start, self.ends[i]))
 
     def _raw(self, i: int) -> Node:
         start, end = self.starts[i], self.ends[i]

@@ -18,14 +18,17 @@ CASE_KEYS = {
     "builtin",
     "dead",
     "grammar",
+    "lark",
     "name",
     "refused",
     "regex",
     "rejects",
     "root",
+    "search",
     "vocabulary",
     "why",
 }
+SOURCES = ("grammar", "regex", "search", "lark", "builtin")
 AFTER_KEYS = {"allowed", "forbidden", "prefix", "stop"}
 
 
@@ -60,6 +63,10 @@ class Case:
                 return Grammar.from_ebnf(text, root_rule_name=self.root)
             case "regex":
                 return Grammar.from_regex(text)
+            case "search":
+                return Grammar.from_regex(text, match="search")
+            case "lark":
+                return Grammar.from_lark(text)
             case _:
                 return Grammar.builtin_json_grammar()
 
@@ -79,13 +86,9 @@ def load_cases() -> list[Case]:
 def _case(topic: str, entry: dict[str, Any]) -> Case:
     name = f"{topic}: {entry['name']}"
     _only(entry, CASE_KEYS, name)
-    sources = [(key, entry[key]) for key in ("grammar", "regex", "builtin") if key in entry]
-    if len(sources) != 1 or sources[0] not in (
-        ("grammar", sources[0][1]),
-        ("regex", sources[0][1]),
-        ("builtin", "json"),
-    ):
-        raise ValueError(f'{name}: needs one of grammar, regex and builtin = "json"')
+    sources = [(key, entry[key]) for key in SOURCES if key in entry]
+    if len(sources) != 1 or (sources[0][0] == "builtin" and sources[0][1] != "json"):
+        raise ValueError(f'{name}: needs one of grammar, regex, search, lark and builtin = "json"')
     vocabulary = [_bytes(token) for token in entry.get("vocabulary", [])]
     steps = []
     for step in entry.get("after", []):

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from kernels_core.errors import GrammarSyntaxError, UnsupportedFeatureError
 from kernels_core.grammar.json_schema.formats import format_language
-from kernels_core.grammar.regular.lengths import length_range, with_length
 from kernels_core.grammar.json_schema.spelling import Speller
 from kernels_core.grammar.regular.dfa import TooManyStates, determinise, is_empty, shortest
 from kernels_core.grammar.regular.languages import (
@@ -27,6 +26,7 @@ from kernels_core.grammar.regular.languages import (
     union,
     words,
 )
+from kernels_core.grammar.regular.lengths import length_range, with_length
 from kernels_core.grammar.regular.patterns import full_match, search
 from kernels_core.grammar.rulebook import RuleBook
 from tests.json_schema.driver import Texts, texts_of_node

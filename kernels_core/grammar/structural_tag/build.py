@@ -22,9 +22,9 @@ from ..ebnf import parse_ebnf
 from ..ir import GrammarIR, Node, RuleRef, TokenSet
 from ..json_schema import SchemaOptions, compile_schema, schema_text
 from ..json_schema.emit import Emitter
-from ..json_schema.rulebook import RuleBook
 from ..regex import parse_regex
 from ..regular.dfa import TooManyStates
+from ..rulebook import RuleBook
 from .bare import BareEmitter
 from .careful import CarefulEmitter
 from .elements import ElementEmitter
