@@ -350,6 +350,36 @@ def test_blanks_are_bounded() -> None:
     assert '{"b":' + " " * 129 + '""}' not in default
 
 
+def test_assertions_with_a_length() -> None:
+    schema = judge({"type": "string", "pattern": "^(?!ab)[abc]*$", "minLength": 1, "maxLength": 3})
+    assert all(schema.accepts(text) for text in ("a", "acb", "bab"))
+    assert not any(schema.accepts(text) for text in ("", "ab", "abc", "acba", "d"))
+
+
+def test_many_dependencies_on_one_tag() -> None:
+    """As many alternatives as values of the tag, not one for each set of names."""
+    names = [f"x{i}" for i in range(24)]
+    rule = {"properties": {"type": {"enum": ["p", "q"]}}}
+    other = {"properties": {"type": {"enum": ["q", "r"]}}}
+    schema = judge({"type": "object", "dependencies": {name: (rule, other)[i % 2] for i, name in enumerate(names)}})
+    assert schema.accepts({"type": "q", **dict.fromkeys(names, 0)})
+    assert schema.accepts({"type": "p", "x0": 1, "x2": 1})
+    assert schema.accepts({"type": "s", "y": 1})
+    assert schema.accepts({"x0": 1, "x1": 1})
+    assert not schema.accepts({"type": "p", "x0": 1, "x1": 1})
+    assert not schema.accepts({"type": "s", "x2": 1})
+
+
+def test_one_of_many_whose_tag_is_required_beside_it() -> None:
+    kinds = [f"k{i}" for i in range(12)]
+    options = [{"properties": {"type": {"enum": [kind]}, kind: {"type": "integer"}}} for kind in kinds]
+    schema = judge({"type": "object", "required": ["type"], "properties": {"type": {"enum": kinds}}, "oneOf": options})
+    assert schema.accepts({"type": "k3", "k3": 1, "k4": "free"})
+    assert not schema.accepts({"type": "k3", "k3": "free"})
+    assert not schema.accepts({"k3": 1})
+    assert judge({"oneOf": [True]}).accepts({"a": [1]})
+
+
 def test_strict_mode() -> None:
     strict = judge(OPEN, strict_mode=True)
     assert strict.accepts({"b": ""})

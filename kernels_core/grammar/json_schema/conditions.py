@@ -94,8 +94,7 @@ class Conditions:
         return self.meet(shape, self._reader.space.any_of(*self._reader.terms(place, "anyOf")))
 
     def _one_of(self, place: Place, shape: Shape) -> Applied:
-        found, exact = self._reader.space.one_of(self._reader.terms(place, "oneOf"))
-        return self._reader.space.meet(shape, found), exact
+        return self._reader.space.one_of(self._reader.terms(place, "oneOf"), shape)
 
     def _not(self, place: Place, shape: Shape) -> Applied:
         term = self._reader.term(place.schema["not"], place.context, child(place.pointer, "not"), place.name)
@@ -136,8 +135,13 @@ class Conditions:
             if shape.objects and consequence is not ANYTHING:
                 space = self._reader.space
                 absent = Members(rules=((Words(frozenset((name,))), FALSE),))
-                present = space.meet_objects((Members(required=(name,)),), consequence.objects)
-                shape = replace(shape, objects=space.meet_objects(shape.objects, (absent, *present)))
+                otherwise = space.complement_objects(consequence.objects) if _is_one_value(consequence.objects) else ()
+                if len(otherwise) == 1:
+                    # By the value of the tag rather than by presence: that keeps many dependencies on one tag apart.
+                    options = (*consequence.objects, *space.meet_objects(otherwise, (absent,)))
+                else:
+                    options = (absent, *space.meet_objects((Members(required=(name,)),), consequence.objects))
+                shape = replace(shape, objects=space.meet_objects(shape.objects, options))
         return shape, exact
 
     def _consequence(self, place: Place, keyword: str, name: str, value: Any) -> Applied:
@@ -153,3 +157,13 @@ class Conditions:
             names(value, keyword)
         term = self._reader.term(value, place.context, child(place.pointer, keyword, name), place.name)
         return self.meet(ANYTHING, term)
+
+
+def _is_one_value(objects: tuple[Members, ...]) -> bool:
+    """Is it all about the value of one member?"""
+    if len(objects) != 1 or len(objects[0].rules) != 1:
+        return False
+    (alternative,) = objects
+    ((keys, _),) = alternative.rules
+    bare = not (alternative.required or alternative.needs or alternative.least) and alternative.most is None
+    return bare and isinstance(keys, Words) and len(keys.words) == 1

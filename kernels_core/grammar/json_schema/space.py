@@ -241,16 +241,19 @@ class Space:
             ~shape.numbers,
             complement(shape.strings),
             self._complement_arrays(shape.arrays),
-            self._complement_objects(shape.objects),
+            self.complement_objects(shape.objects),
         )
 
-    def one_of(self, terms: Iterable[Term]) -> tuple[Shape, bool]:
-        """Values in exactly one of `terms`, and whether that is exact."""
+    def one_of(self, terms: Iterable[Term], within: Shape) -> tuple[Shape, bool]:
+        """Values of `within` in exactly one of `terms`, and whether that is exact.
+
+        What `within` requires (a tag, mostly) often keeps the terms apart, so it comes first.
+        """
         terms = tuple(terms)
         shapes = [self.shape(term) for term in terms]
         exact = self._inexact.isdisjoint(terms)
         if not exact:
-            return self.join(*shapes), False
+            return self.meet(within, self.join(*shapes)), False
         booleans = frozenset(value for value in (True, False) if sum(value in shape.booleans for shape in shapes) == 1)
         numbers, any_number = VOID.numbers, VOID.numbers
         strings: Language = NOTHING
@@ -259,33 +262,42 @@ class Space:
             numbers, any_number = _once(numbers, any_number, shape.numbers), any_number | shape.numbers
             strings = _once_language(strings, any_string, shape.strings)
             any_string = union(any_string, shape.strings)
-        return Shape(
+        once = Shape(
             sum(shape.null for shape in shapes) == 1,
             booleans,
             numbers,
             NOTHING if is_empty(strings) else strings,
-            self._united(
-                self._once_each([shape.arrays for shape in shapes], self.meet_arrays, self._complement_arrays),
+            (),
+            (),
+        )
+        arrays = [self.meet_arrays(within.arrays, shape.arrays) for shape in shapes]
+        objects = [self.meet_objects(within.objects, shape.objects) for shape in shapes]
+        found = replace(
+            self.meet(replace(within, arrays=(), objects=()), once),
+            arrays=self._united(
+                self._once_each(arrays, [s.arrays for s in shapes], self.meet_arrays, self._complement_arrays),
                 item_shapes.covers,
             ),
-            self._united(
-                self._once_each([shape.objects for shape in shapes], self.meet_objects, self._complement_objects),
+            objects=self._united(
+                self._once_each(objects, [s.objects for s in shapes], self.meet_objects, self.complement_objects),
                 member_shapes.covers,
             ),
-        ), True
+        )
+        return (ANYTHING if found == ANYTHING else found), True
 
     def _once_each(
         self,
         groups: list[tuple[T, ...]],
+        whole: list[tuple[T, ...]],
         meet: Callable[[tuple[T, ...], tuple[T, ...]], tuple[T, ...]],
         complement_of: Callable[[tuple[T, ...]], tuple[T, ...]],
     ) -> tuple[T, ...]:
-        """Alternatives of each group without what they share with the other groups."""
+        """Alternatives of each group without what they share with the others, which `whole` has in full."""
         result: list[T] = []
         for i, group in enumerate(groups):
             for alternative in group:
                 left: tuple[T, ...] = (alternative,)
-                for j, others in enumerate(groups):
+                for j, others in enumerate(whole):
                     if i == j:
                         continue
                     for other in others:
@@ -332,7 +344,8 @@ class Space:
             result = self.meet_arrays(result, item_shapes.complement(self, alternative))
         return result
 
-    def _complement_objects(self, alternatives: tuple[Members, ...]) -> tuple[Members, ...]:
+    def complement_objects(self, alternatives: tuple[Members, ...]) -> tuple[Members, ...]:
+        """All other objects."""
         result: tuple[Members, ...] = (ANY_MEMBERS,)
         for alternative in alternatives:
             result = self.meet_objects(result, member_shapes.complement(self, alternative))
