@@ -2,8 +2,8 @@
 
 In reading order: `dialect` (drafts), `resolve` (references); `languages`, `dfa`, `patterns`, `formats` (strings);
 `numbers`; `terms`, `shapes`, `space`, `members`, `items` (the algebra); `reading`, `conditions`, `evaluated`,
-`constants` (keywords); `graph`, `rulebook`, `layout`, `lengths`, `spelling`, `number_text`, `objects`, `arrays`,
-`emit` (text); `compile`, `conflicts`, `explain`, `problems` (the front door).
+`constants` (keywords); `graph`, `rulebook`, `layout`, `lengths`, `spelling`, `raw_spelling`, `number_text`, `objects`,
+`arrays`, `emit` (text); `compile`, `conflicts`, `explain`, `problems` (the front door).
 """
 
 from .compile import CompiledSchema, SchemaArguments, SchemaOptions, compile_schema, load_schema, schema_text

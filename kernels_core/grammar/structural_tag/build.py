@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import GrammarError, InvalidStructuralTagError, UnsupportedFeatureError, UnsupportedSchemaError
 from .. import nodes
@@ -38,6 +38,15 @@ __all__ = ["Builder", "format_types"]
 
 _MAX_DEPTH = 100  # formats in formats
 _FREE = frozenset({"any_text", "triggered_tags", "dispatch"})
+
+
+class _Schema(NamedTuple):
+    """What an imported schema is known by; it always has an instance."""
+
+    text: str
+    options: SchemaOptions
+    style: str
+    excludes: tuple[str, ...]
 
 
 class Builder:
@@ -145,7 +154,7 @@ class Builder:
                 moved = (replace(problem, pointer=place + problem.pointer[1:]) for problem in error.problems)
                 raise UnsupportedSchemaError(tuple(moved)) from None
 
-        key = ("schema", text, options, style, excludes)
+        key = _Schema(text, options, style, excludes)
         return _ended(self._import(key, "arguments", place, compiled), end)
 
     def _grammar(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
@@ -168,7 +177,7 @@ class Builder:
             if isinstance(error, UnsupportedFeatureError):
                 raise UnsupportedFeatureError(f"{path}: {error}", language="structural tag") from error
             raise InvalidStructuralTagError(str(error), path) from error
-        if ir.root not in productive_rules(ir):
+        if not isinstance(key, _Schema) and ir.root not in productive_rules(ir):
             raise InvalidStructuralTagError("this matches no text at all", path)
         names: dict[str, str] = {}
         for group in components(ir):  # callees first, so that what calls equal rules is equal, too

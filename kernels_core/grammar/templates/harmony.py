@@ -27,8 +27,10 @@ def harmony(request: Request) -> Format:
         for tool in request.tools
         for begin in (
             f"<|channel|>commentary to=functions.{tool.plain_name} <|constrain|>json<|message|>",
+            f"<|channel|>commentary to=functions.{tool.plain_name}<|constrain|>json<|message|>",
             f"<|channel|>commentary to=functions.{tool.plain_name}<|message|>",
             f" to=functions.{tool.plain_name}<|channel|>commentary <|constrain|>json<|message|>",
+            f" to=functions.{tool.plain_name}<|channel|>commentary json<|message|>",
         )
     ]
     ways: list[Format] = []

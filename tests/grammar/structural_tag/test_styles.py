@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import random
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -414,3 +415,65 @@ def test_accepted_exactly_where_some_reading_is_valid(data: st.DataObject) -> No
             for chosen in itertools.product(*(tuple(readings(style, values[name])) for name in ordered))
         )
         assert (text in found) == valid, (style, schema, text)
+
+
+# -- walks on masks -------------------------------------------------------------------------------------------------
+
+WALKED = {
+    "type": "object",
+    "properties": {
+        "a": {"type": "string", "pattern": "^[a-c<]+$", "minLength": 1},
+        "b": {"type": ["integer", "null"], "maximum": 10},
+        "c": {"type": "array", "items": {"enum": ["x", "<", 1]}, "minItems": 1, "maxItems": 3},
+        "d": {"type": "string"},
+        "e": {"type": "object", "properties": {"k": {"type": "string", "maxLength": 4}}, "additionalProperties": False},
+    },
+    "required": ["a", "c", "d"],
+    "additionalProperties": {"type": "boolean"},
+    "maxProperties": 6,
+}
+PIECES = ["</parameter>", "</parameter>\n", "<parameter=", "</param", "eter>", '"}', "]</", "true</parameter>", "a</"]
+
+
+def read_qwen(text: str) -> list[tuple[str, str]]:
+    """Names and texts, each up to the first closing marker."""
+    found = []
+    at = 0
+    while text[at:].strip(" \n\r\t"):
+        at = text.index("<parameter=", at)
+        middle = text.index(">", at)
+        end = text.index("</parameter>", middle)
+        found.append((text[at + len("<parameter=") : middle], text[middle + 1 : end]))
+        at = end + len("</parameter>")
+    return found
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_what_masks_lead_to_is_valid(seed: int) -> None:
+    """Tokens that end values in their middle, names that are free, and text that is: read back, all of it is valid."""
+    chance = random.Random(seed)
+    vocab = [*(bytes((value,)) for value in range(256)), *map(str.encode, PIECES), b"<stop>"]
+    info = TokenizerInfo(vocab, stop_token_ids=[len(vocab) - 1])
+    form = styled("qwen_xml", WALKED, max_whitespace_cnt=2)
+    matcher = GrammarMatcher(GrammarCompiler(info).compile_structural_tag(whole(form)))
+    taken: list[int] = []
+    while not matcher.is_terminated() and len(taken) < 5000:
+        allowed = matcher.allowed_token_ids()
+        # Bytes of characters beyond ASCII and blanks make long texts and show nothing here.
+        likely = [token for token in allowed if 0x20 < token < 0x7F or token >= 256] or allowed
+        closing = [token for token in likely if token >= 256 or token in b"<>/"]
+        token = chance.choice(closing if closing and chance.random() < 0.5 else likely)
+        assert matcher.accept_token(token)
+        taken.append(token)
+    assert matcher.is_terminated()
+    text = b"".join(vocab[token] for token in taken[:-1]).decode()
+    arguments = read_qwen(text)
+    ways = [
+        [(name, value) for value in [*readings("qwen_xml", text), *readings("qwen_xml", _trimmed(text))]]
+        for name, text in arguments
+    ]
+    assert any(Draft202012Validator(WALKED).is_valid(dict(chosen)) for chosen in itertools.product(*ways)), text
+
+
+def _trimmed(text: str) -> str:
+    return text.removeprefix("\n").removesuffix("\n")

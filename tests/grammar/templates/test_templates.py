@@ -401,6 +401,9 @@ def test_harmony_messages() -> None:
     final = TEXT["harmony"]
     check("harmony", [analysis + final, analysis + aside + other, final], [analysis], reasoning="enabled")
     check("harmony", [aside + other, final], [analysis + final], reasoning="disabled")
+    plain = other.replace("<|constrain|>", "")
+    tight = harmony("add", CALL).replace(" <|constrain|>", "<|constrain|>")
+    check("harmony", [plain, tight], [plain.replace(" json", "")], tool_choice="required")
 
 
 def test_tools_that_are_not_strict_take_any_object() -> None:
