@@ -289,6 +289,23 @@ def test_a_tree_that_takes_too_long_leaves_the_temperatures() -> None:
     assert temperatures.tolist() == [0.5]
 
 
+def test_masks_go_where_the_tensor_is_now() -> None:
+    matcher = xgr.GrammarMatcher(xgr.GrammarCompiler(INFO).compile_grammar('root ::= "b"'))
+    mask = xgr.allocate_token_bitmask(2, 4)
+    matcher.fill_next_token_bitmask(mask, 1)
+    assert mask.tolist() == [[-1], [2]]
+    mask.set_(torch.zeros(300, 1, dtype=torch.int32))
+    matcher.fill_next_token_bitmask(mask, 299)
+    assert mask.flatten().nonzero().tolist() == [[299]]
+    mask.resize_(1, 1)
+    with pytest.raises(RuntimeError, match="row 1"):
+        matcher.fill_next_token_bitmask(mask, 1)
+    other = mask.clone()
+    matcher.fill_next_token_bitmask(other)
+    xgr.BatchGrammarMatcher(1).batch_fill_next_token_bitmask([matcher], mask.zero_())
+    assert (other.item(), mask.item()) == (2, 2)
+
+
 # -- bitmasks -----------------------------------------------------------------------------------------------------
 
 

@@ -50,6 +50,27 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+_LAST: tuple[Any, int, Any] = (None, 0, None)
+"""The tensor looked at last, where its memory was, and its memory as an array."""
+
+
+def as_array(bitmask: Any) -> Any:
+    """The memory of a torch tensor on the CPU as a numpy array; anything else as it is.
+
+    A decoding loop asks for masks in one tensor over and over, and making the array takes longer than the mask.
+    """
+    global _LAST
+    tensor, place, array = _LAST
+    if bitmask is tensor and bitmask.data_ptr() == place and bitmask.shape == array.shape:
+        return array
+    torch = sys.modules.get("torch")  # whoever passes a tensor has imported it
+    if torch is None or not isinstance(bitmask, torch.Tensor) or bitmask.device.type != "cpu":
+        return bitmask
+    array = bitmask.numpy()
+    _LAST = (bitmask, bitmask.data_ptr(), array)
+    return array
+
+
 def get_bitmask_shape(batch_size: int, vocab_size: int) -> tuple[int, int]:
     """`(batch_size, ceil(vocab_size / 32))`."""
     with runtime_errors():

@@ -22,6 +22,7 @@ __all__ = [
     "TokenizerError",
     "UnsupportedFeatureError",
     "UnsupportedSchemaError",
+    "as_runtime_error",
     "runtime_errors",
 ]
 
@@ -78,17 +79,22 @@ _AS_RUNTIME_ERROR: dict[type[Exception], type[Exception]] = {
 }
 
 
+def as_runtime_error(error: Exception) -> Exception:
+    """The error as one of the classes above; the message, the attributes and the traceback stay."""
+    kind = _AS_RUNTIME_ERROR.get(type(error))
+    if kind is None:
+        return error
+    if isinstance(error, errors.GrammarSyntaxError) and error.language == "JSON":
+        kind = InvalidJSONError
+    renamed = kind.__new__(kind, *error.args)
+    renamed.__dict__.update(error.__dict__)
+    return renamed.with_traceback(error.__traceback__)
+
+
 @contextmanager
 def runtime_errors() -> Iterator[None]:
-    """Raise the engine's errors as the classes above; the message, the attributes and the traceback stay."""
+    """Raise the engine's errors as `as_runtime_error` has them."""
     try:
         yield
     except Exception as error:
-        kind = _AS_RUNTIME_ERROR.get(type(error))
-        if kind is None:
-            raise
-        if isinstance(error, errors.GrammarSyntaxError) and error.language == "JSON":
-            kind = InvalidJSONError
-        renamed = kind.__new__(kind, *error.args)
-        renamed.__dict__.update(error.__dict__)
-        raise renamed.with_traceback(error.__traceback__) from error.__cause__
+        raise as_runtime_error(error) from error.__cause__

@@ -21,11 +21,12 @@ from .base import XGRObject
 from .bitmask import (
     allocate_token_bitmask,
     apply_token_bitmask_inplace,
+    as_array,
     get_bitmask_shape,
     reset_token_bitmask,
 )
 from .compiler import CompiledGrammar
-from .exception import InvalidArgumentError, UnsupportedFeatureError, runtime_errors
+from .exception import InvalidArgumentError, UnsupportedFeatureError, as_runtime_error, runtime_errors
 
 if TYPE_CHECKING:
     import torch
@@ -85,6 +86,7 @@ class GrammarMatcher(XGRObject):
             stops = [override_stop_tokens] if isinstance(override_stop_tokens, int) else list(override_stop_tokens)
             if not stops:
                 raise InvalidArgumentError("override_stop_tokens is empty: None takes the tokenizer's stop tokens")
+        self._vocab_size = compiled_grammar.tokenizer_info.vocab_size
         self._stop_token_ids = stops
         self._ends_by_itself = terminate_without_stop_token
         self._default_temperature = default_temperature
@@ -98,19 +100,20 @@ class GrammarMatcher(XGRObject):
 
         An id outside the vocabulary, and any id after the end, is False with a warning.
         """
-        self._debug(debug_print, f"token {token_id}")
-        size = self.engine.compiled.tokenizer_info.vocab_size
-        if not 0 <= token_id < size:
-            _warn(f"token id {token_id} is outside the vocabulary of {size:,} ids: refused")
+        if debug_print:
+            self._debug(f"token {token_id}")
+        if not 0 <= token_id < self._vocab_size:
+            _warn(f"token id {token_id} is outside the vocabulary of {self._vocab_size:,} ids: refused")
             return False
-        if self.engine.is_terminated():
+        if self._engine.is_terminated():
             _warn(f"the text has ended: token id {token_id} is refused")
             return False
-        return bool(self.engine.accept_token(token_id))
+        return self._engine.accept_token(token_id)  # type: ignore[no-any-return]
 
     def accept_string(self, input_str: str | bytes, *, debug_print: bool = False) -> bool:
         """Take a text as one step; False, and nothing changed, if it is not allowed here."""
-        self._debug(debug_print, f"text {input_str!r}")
+        if debug_print:
+            self._debug(f"text {input_str!r}")
         if not isinstance(input_str, str | bytes):
             raise TypeError(f"accept_string takes str or bytes, not {type(input_str).__name__}")
         if self.engine.is_terminated():
@@ -124,9 +127,12 @@ class GrammarMatcher(XGRObject):
         bitmask: int32 torch tensor in CPU memory or numpy array, shape (batch, words) or (words,).
         Raises `RuntimeError`s: after the end, when no token can go on (`DeadEndError`), when the shape does not fit.
         """
-        self._debug(debug_print, "mask")
-        with runtime_errors():
-            return bool(self.engine.fill_next_token_bitmask(bitmask, index))
+        if debug_print:
+            self._debug("mask")
+        try:  # once a token: a context manager would take longer than a mask that is known
+            return self._engine.fill_next_token_bitmask(as_array(bitmask), index)  # type: ignore[no-any-return]
+        except Exception as error:
+            raise as_runtime_error(error) from error.__cause__
 
     def traverse_draft_tree(
         self,
@@ -172,7 +178,7 @@ class GrammarMatcher(XGRObject):
 
     def is_terminated(self) -> bool:
         """Whether the text has ended: a stop token was taken (or it may end, with `terminate_without_stop_token`)."""
-        return bool(self.engine.is_terminated() or (self._ends_by_itself and self.engine.is_completed()))
+        return bool(self._engine.is_terminated() or (self._ends_by_itself and self._engine.is_completed()))
 
     def is_completed(self) -> bool:
         """Whether the text may end here."""
@@ -185,6 +191,7 @@ class GrammarMatcher(XGRObject):
     def fork(self) -> GrammarMatcher:
         """An independent matcher at the same place."""
         other = GrammarMatcher.wrap(self.engine.fork())
+        other._vocab_size = self._vocab_size
         other._stop_token_ids = self._stop_token_ids
         other._ends_by_itself = self._ends_by_itself
         other._default_temperature = self._default_temperature
@@ -211,9 +218,8 @@ class GrammarMatcher(XGRObject):
         """The Earley items here, and the text before."""
         return f"{self.engine!r}\n" + "\n".join(str(item) for item in self.engine.frontier().items)
 
-    def _debug(self, wanted: bool, what: str) -> None:
-        if wanted:
-            print(f"{what} at {self._debug_print_internal_state()}", file=sys.stderr)
+    def _debug(self, what: str) -> None:
+        print(f"{what} at {self._debug_print_internal_state()}", file=sys.stderr)
 
     @cached_property
     def _notes(self) -> dict[str, str]:
@@ -250,10 +256,11 @@ class BatchGrammarMatcher(XGRObject):
         debug_print: bool = False,
     ) -> None:
         """Fill row `indices[i]` (default i) of `bitmask` with the mask of `matchers[i]`."""
-        for matcher in matchers:
-            matcher._debug(debug_print, "mask")
+        for matcher in matchers if debug_print else ():
+            matcher._debug("mask")
         with runtime_errors():
-            self.engine.batch_fill_next_token_bitmask([matcher.engine for matcher in matchers], bitmask, indices)
+            array = as_array(bitmask)
+            self.engine.batch_fill_next_token_bitmask([matcher._engine for matcher in matchers], array, indices)
 
     @staticmethod
     def batch_fill_temperature(
