@@ -68,7 +68,6 @@ def test_names_without_a_counterpart_say_so() -> None:
         "_get_allow_empty_rule_ids": (None,),
         "_is_rule_fsm_accept_string": (grammar, 0, "a"),
         "_print_grammar_fsms": (grammar,),
-        "_generate_range_regex": (1, 5),
         "_generate_float_regex": (1.0, 5.0),
     }.items():
         with pytest.raises(RuntimeError, match=name):

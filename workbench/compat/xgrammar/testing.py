@@ -15,6 +15,7 @@ from .compiler import CompiledGrammar, GrammarCompiler
 from .exception import InvalidArgumentError, UnsupportedFeatureError
 from .grammar import Grammar
 from .matcher import GrammarMatcher
+from .range_regex import range_regex
 from .tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
@@ -189,8 +190,8 @@ def _print_grammar_fsms(grammar: Grammar) -> str:
 
 
 def _generate_range_regex(start: int | None = None, end: int | None = None) -> str:
-    """Not supported: bounds become automata, not expressions."""
-    _refuse("_generate_range_regex", "bounds become automata, not expressions; see Grammar.from_json_schema")
+    """A regular expression of the integers from `start` to `end`."""
+    return range_regex(start, end)
 
 
 def _generate_float_regex(
