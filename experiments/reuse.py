@@ -27,9 +27,9 @@ from experiments.toolsets import Tool, ToolSet
 from experiments.trial import Params
 from experiments.walk import quiet, walk
 from kernels_core import Grammar, Options
-from kernels_core.automata.identity import Identities
-from kernels_core.automata.lower import lower
-from kernels_core.automata.tables import FIRST_STATE, Tables
+from kernels_core.automata.identity import WholeIdentities
+from kernels_core.automata.lower import Lowering
+from kernels_core.automata.tables import FIRST_STATE, WholeTables
 
 __all__ = ["grid", "plot", "requests_of", "structures", "tables", "trial"]
 
@@ -116,16 +116,16 @@ def requests_of(params: Params) -> Iterator[ToolSet]:
 
 def structures(grammar: Grammar, options: Options) -> tuple[list[bytes], list[bytes]]:
     """The identities of a grammar's rules (of their start states), and of all its scannable states."""
-    lowered = lower(grammar.ir, options)
-    identities = Identities(Tables(lowered), IDENTITY_KEY)
+    lowered = WholeTables(Lowering(grammar.ir, options))
+    identities = WholeIdentities(lowered, IDENTITY_KEY)
     rules, states = [], []
-    base = FIRST_STATE
-    for rule in lowered.rules:
+    for number, rule in enumerate(lowered.lowering.rules):
         # A counted rule's bounds are no part of its states' identities.
         bounds = repr(rule.repeat).encode()
-        rules.append(identities[base] + bounds)
-        states += [identities[base + state] for state in sorted({edge[0] for edge in rule.fsm.byte_edges})]
-        base += rule.fsm.size
+        rules.append(identities[lowered.start_of(number)] + bounds)
+    for state in range(FIRST_STATE, lowered.state_count):
+        if lowered.row(state)[2]:
+            states.append(identities[state])
     return rules, states
 
 

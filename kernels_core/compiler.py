@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 from weakref import WeakValueDictionary
 
-from kernels_core.automata.lower import LoweredGrammar, lower
-from kernels_core.automata.tables import Tables
+from kernels_core.automata.growing import GrowingTables
+from kernels_core.automata.lower import Lowering
+from kernels_core.automata.tables import Tables, WholeTables
 from kernels_core.earley.machine import CancelToken, Machine
 from kernels_core.earley.pushdown import PushdownMachine, refuse_left_recursion
 from kernels_core.errors import GrammarError
 from kernels_core.grammar import Grammar
+from kernels_core.grammar.ir import DeferredRule, TokenSet, walk
 from kernels_core.inspect.layout import StateTable
 from kernels_core.inspect.look import cache_stats
 from kernels_core.inspect.snapshots import Automaton, CacheStats, CostTable, StateCost
@@ -64,19 +66,16 @@ class CompiledGrammar:
         *,
         cancel: CancelToken | None = None,
     ) -> None:
-        budget = CompileBudget(options.max_compile_ms, cancel, f"grammar {grammar.ir.root!r}")
+        budget = CompileBudget(options.max_compile_ms, cancel, f"grammar {grammar.lazy_ir.root!r}")
         self.grammar = grammar
         self.tokenizer_info = tokenizer_info
         self.options = options
-        self.lowered: LoweredGrammar = lower(grammar.ir, options, budget.check)
-        for ids, _ in self.lowered.token_sets:
-            for token in ids:
-                if not 0 <= token < tokenizer_info.vocab_size:
-                    raise GrammarError(
-                        f"the grammar names token {token}; this vocabulary has ids 0..{tokenizer_info.vocab_size - 1}"
-                    )
-        where = f"grammar {grammar.ir.root!r}"
-        self.machine = self._parser(Tables(self.lowered), where)
+        budget.check()
+        _check_tokens(grammar, tokenizer_info)
+        where = f"grammar {grammar.lazy_ir.root!r}"
+        lowering = Lowering(grammar.lazy_ir, options, budget.check)
+        self.machine = self._parser(self._tables(lowering), where)
+        lowering.check = _never_called_off
         self.masks = self._masks(_trie(tokenizer_info), pool)
         with budget:
             if isinstance(self.masks, FsmMasks):
@@ -85,10 +84,16 @@ class CompiledGrammar:
             for state in self._to_warm(jit) if jit else ():
                 self.masks.warm(state, limit_ms=budget.left_ms(), cancel=cancel)
 
+    def _tables(self, lowering: Lowering) -> Tables:
+        options = self.options
+        if options.lazy_lowering and options.parser in ("earley", "naive") and not options.lookahead:
+            return GrowingTables(lowering)
+        return WholeTables(lowering, minimise=options.fsm_minimise or options.parser != "fsm")
+
     def _parser(self, tables: Tables, where: str) -> Machine:
         options = self.options
         if options.parser == "pushdown":
-            refuse_left_recursion(self.lowered)
+            refuse_left_recursion(tables)
             return PushdownMachine(tables, max_bytes=options.max_bytes, where=where, max_stacks=options.max_stacks)
         return Machine(tables, max_bytes=options.max_bytes, where=where, memoize=options.memoize_sets)
 
@@ -146,7 +151,8 @@ class CompiledGrammar:
     @cached_property
     def state_table(self) -> StateTable:
         """Automata by state id, for inspection."""
-        return StateTable(self.lowered)
+        self.machine.complete()
+        return StateTable(self.machine.tables)
 
     @cached_property
     def vocab(self) -> tuple[bytes, ...]:
@@ -168,16 +174,31 @@ class CompiledGrammar:
         return cache_stats(self)
 
     def __repr__(self) -> str:
-        root = self.grammar.ir.root
+        root = self.grammar.lazy_ir.root
         states = self.machine.tables.state_count
         return (
-            f"<CompiledGrammar {root}: {len(self.lowered.rules):,} rules, {states:,} states, "
+            f"<CompiledGrammar {root}: {self.machine.tables.rule_count:,} rules, {states:,} states, "
             f"{self.tokenizer_info.vocab_size:,} tokens, {self.memory_size_bytes / 1e6:.2f} MB>"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What was computed stays behind: it is cheaper to compute again than to move.
         return CompiledGrammar, (self.grammar, self.tokenizer_info, self.options)
+
+
+def _check_tokens(grammar: Grammar, tokenizer_info: TokenizerInfo) -> None:
+    """`GrammarError` if a token that the grammar names is not in the vocabulary.  Deferred rules name none."""
+    for rule in list(grammar.lazy_ir.rules.values()):
+        for node in () if isinstance(rule, DeferredRule) else walk(rule.body):
+            for token in node.ids if isinstance(node, TokenSet) else ():
+                if not 0 <= token < tokenizer_info.vocab_size:
+                    raise GrammarError(
+                        f"the grammar names token {token}; this vocabulary has ids 0..{tokenizer_info.vocab_size - 1}"
+                    )
+
+
+def _never_called_off() -> None:
+    """What a compile's time limit leaves behind: rules that are lowered later have the time of a fill."""
 
 
 class GrammarCompiler:
@@ -202,7 +223,7 @@ class GrammarCompiler:
             if self.options.cross_grammar_cache
             else None
         )
-        self._cache: dict[Grammar, CompiledGrammar] = {}
+        self._cache: dict[tuple[object, ...], CompiledGrammar] = {}
         self._schemas: dict[tuple[str, str], CompiledGrammar] = {}
         self._lock = threading.Lock()
 
@@ -217,10 +238,10 @@ class GrammarCompiler:
         if not self.cache_enabled:
             return CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool, cancel=cancel)
         with self._lock:
-            found = self._cache.get(grammar)
-            if found is None or found.grammar.source != grammar.source:  # spans must fit the text that was given
+            found = self._cache.get(grammar.key)
+            if found is None:
                 found = CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool, cancel=cancel)
-                self._cache[grammar] = found
+                self._cache[grammar.key] = found
             return found
 
     def compile_regex(

@@ -185,16 +185,14 @@ cdef class GrammarMatcher:
         self._last = step
         return 0
 
-    cdef bint _named(self, SetRec* source, int token) noexcept:
-        """Whether a token edge names `token`; a negated set names nothing."""
-        cdef int32_t i, k, chosen
-        for i in range(source.count if source.tokens else 0):
-            for k in range(self._machine.tables.token_first[source.items[i].state],
-                           self._machine.tables.token_first[source.items[i].state + 1]):
-                chosen = self._machine.tables.tokens[k].token_set
-                if not self._machine.tables.token_negated[chosen] and self._machine.tables.contains(chosen, token):
-                    return True
-        return False
+    cdef bint _names(self, int token) except -1:
+        """Whether the grammar names `token` here, by id."""
+        cdef SetRec* source = self._last.set
+        cdef bint found = False
+        if source.tokens:
+            with nogil:
+                found = self._machine.names(source, token)
+        return found
 
     cdef bint _is_stop(self, int token) noexcept:
         cdef size_t i
@@ -242,7 +240,7 @@ cdef class GrammarMatcher:
             if row_words > words:
                 memset(row + words, 0, (row_words - words) * sizeof(uint32_t))
             for i in range(self._stops.size()):
-                if may_stop or self._named(self._last.set, self._stops[i]):
+                if may_stop or self._names(self._stops[i]):
                     row[self._stops[i] >> 5] |= <uint32_t>1 << (self._stops[i] & 31)
                 else:
                     row[self._stops[i] >> 5] &= ~(<uint32_t>1 << (self._stops[i] & 31))
@@ -365,7 +363,7 @@ cdef class GrammarMatcher:
             return []
         cdef bint may_stop = self._last.set.completed and not self.terminate_without_stop_token
         cdef list found = self._masks.allowed_ids(self._last.set.number)
-        stops = [token for token in self.stop_token_ids if may_stop or self._named(self._last.set, token)]
+        stops = [token for token in self.stop_token_ids if may_stop or self._names(token)]
         return sorted({*found} - {*self.stop_token_ids} | {*stops})
 
     def possible_bytes(self):

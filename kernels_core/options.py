@@ -33,6 +33,9 @@ class Options:
         "expand": copies, always, as far as `max_states` allows.
     fsm_minimise: whether "fsm" minimises its automaton; without it there are more states, hence more masks.
     max_stacks: stacks of "pushdown" at one place; an ambiguous grammar that needs more raises `BudgetExceededError`.
+    lazy_lowering: spell a rule out when it is first predicted and determinise a state when it is first met, so that
+        compiling costs what reading the grammar costs; otherwise all is lowered, determinised and minimised at once.
+        Only "earley" and "naive" parsers without `lookahead` can be lazy; the others have to see all callers.
     inline_limit: a rule that is not recursive, has no loop over a wide character class and costs at most this many
         automaton edges (eight times as many if it ends in a wide loop) is spelt out where it is called, which leaves
         fewer uncertain tokens; 0 turns inlining off.
@@ -57,6 +60,7 @@ class Options:
     repetition_threshold: int = 8
     fsm_minimise: bool = True
     max_stacks: int = 4096
+    lazy_lowering: bool = True
     inline_limit: int = 128
     unroll_limit: int = 32
     cross_grammar_cache: bool = True

@@ -1,41 +1,27 @@
 # distutils: language = c++
-"""One rule's automaton: a Thompson NFA is filled in, then determinised, minimised and numbered breadth-first.
+"""One rule's automaton, made as a whole: its NFA is determinised, minimised and numbered breadth-first.
 
 Labels are byte ranges, rule calls and sets of whole tokens; a call or a token set is a symbol of its own, so a state
 may have edges of all kinds at once (the Earley parser follows each).  Minimisation is Valmari's partition refinement (Inf. Proc. Letters 112,
 2012), O(m log m) in the number of transitions, on the byte classes that the automaton's own edges tell apart.
 
-Read on: `lower.py` drives this, `../earley/machine.pyx` runs the result.
+Read on: `lower.py` drives this, `../earley/machine.pyx` runs the result; `growing.pyx` is the lazy way.
 """
 
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport uint8_t
 from libcpp.algorithm cimport sort, unique
 from libcpp.pair cimport pair
 from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
+from kernels_core.automata.nfa cimport Nfa, RangeEdge, SymbolEdge
+
 from kernels_core.errors import BudgetExceededError
 
-__all__ = ["Fsm", "FsmBuilder"]
+__all__ = ["Fsm", "determinise"]
 
-cdef int MAX_TAGS = 16  # dotted positions remembered for one state: for people, who stop reading long before
-
-
-cdef struct ByteEdge:
-    int32_t source
-    int32_t low
-    int32_t high
-    int32_t target
-
-
-cdef struct SymbolEdge:
-    int32_t source
-    int32_t symbol        # 2 * rule id for a call, 2 * token set id + 1 for a token edge
-    int32_t target
-
-
-cdef bint _by_range(const ByteEdge& a, const ByteEdge& b) noexcept nogil:
+cdef bint _by_range(const RangeEdge& a, const RangeEdge& b) noexcept nogil:
     if a.source != b.source:
         return a.source < b.source
     return a.low < b.low
@@ -45,8 +31,8 @@ cdef class Fsm:
     """A finished automaton; state 0 is the start, states are numbered breadth-first.
 
     Plain tuples, made once: `byte_edges` (source, low, high, target), `call_edges` (source, rule id, target) and
-    `token_edges` (source, token set id, target), sorted by source; `accepting` one bool a state; `tags` the position
-    ids of each state, ascending.
+    `token_edges` (source, token set id, target), sorted by source; `accepting` one bool a state; `tags` the indices of
+    each state's tags in its NFA, ascending.
     """
 
     cdef readonly int size
@@ -68,76 +54,31 @@ cdef class Fsm:
         return f"Fsm({self.size} states, {len(self.byte_edges)} byte edges, {len(self.call_edges)} calls)"
 
 
-cdef class FsmBuilder:
-    """An NFA under construction.  `start` and `final` exist from the beginning; `final` must get no outgoing edges."""
+def determinise(Nfa nfa, *, bint proper=False, int max_states=100_000, str where="rule", bint minimise=True):
+    """Determinise, trim, minimise (unless told not to) and number; returns an `Fsm`.
 
-    cdef int _size
-    cdef vector[ByteEdge] _bytes
-    cdef vector[SymbolEdge] _symbols
-    cdef vector[pair[int, int]] _epsilons
-    cdef vector[pair[int, int]] _tags
-    cdef readonly int start
-    cdef readonly int final
-
-    def __cinit__(self):
-        self.start = 0
-        self.final = 1
-        self._size = 2
-
-    def __len__(self):
-        return self._size
-
-    cpdef int state(self):
-        """A new state."""
-        self._size += 1
-        return self._size - 1
-
-    cpdef void bytes(self, int source, int low, int high, int target):
-        """`source --[low..high]--> target`, bounds inclusive."""
-        cdef ByteEdge edge
-        edge.source, edge.low, edge.high, edge.target = source, low, high, target
-        self._bytes.push_back(edge)
-
-    cpdef void call(self, int source, int rule, int target):
-        """`source --rule--> target`: the rule is called, and the parser comes back to `target`."""
-        self._symbols.push_back(SymbolEdge(source, 2 * rule, target))
-
-    cpdef void tokens(self, int source, int token_set, int target):
-        """`source --token--> target`: one whole token out of a set."""
-        self._symbols.push_back(SymbolEdge(source, 2 * token_set + 1, target))
-
-    cpdef void epsilon(self, int source, int target):
-        """`source --ε--> target`."""
-        self._epsilons.push_back(pair[int, int](source, target))
-
-    cpdef void tag(self, int state, int position):
-        """Remember that `state` stands for the dotted position `position`."""
-        self._tags.push_back(pair[int, int](state, position))
-
-    def finish(self, *, bint proper=False, int max_states=100_000, str where="rule", bint minimise=True):
-        """Determinise, trim, minimise (unless told not to) and number; returns an `Fsm`.
-
-        `proper=True` takes the empty string out of the language (a counted rule's lap must consume something).
-        Raises `BudgetExceededError` past `max_states` deterministic states.  An automaton without a word has one
-        state that does not accept.
-        """
-        cdef _Determinised dfa = _Determinised()
-        dfa.run(self, proper, max_states, where)
-        dfa.trim()
-        return dfa.minimise() if minimise else dfa.as_it_is()
+    `proper=True` takes the empty string out of the language (a counted rule's lap must consume something).
+    Raises `BudgetExceededError` past `max_states` deterministic states.  An automaton without a word has one
+    state that does not accept.
+    """
+    cdef _Determinised dfa = _Determinised()
+    nfa.seal()
+    dfa.run(nfa, proper, max_states, where)
+    dfa.trim()
+    return dfa.minimise() if minimise else dfa.as_it_is()
 
 
 cdef class _Determinised:
     """Subset construction's result, then trimmed and minimised in place."""
 
     cdef int size
-    cdef vector[ByteEdge] edges
+    cdef vector[RangeEdge] edges
     cdef vector[SymbolEdge] symbols
     cdef vector[uint8_t] accepts
     cdef vector[vector[int]] tags
 
-    cdef int run(self, FsmBuilder nfa, bint proper, int max_states, str where) except -1:
-        cdef int n = nfa._size
+    cdef int run(self, Nfa nfa, bint proper, int max_states, str where) except -1:
+        cdef int n = nfa.size
         cdef vector[vector[int]] epsilon_to, bytes_of, symbols_of, tags_of
         cdef size_t k
         cdef int i, j, low, high, source, target, point
@@ -145,14 +86,14 @@ cdef class _Determinised:
         bytes_of.resize(n)
         symbols_of.resize(n)
         tags_of.resize(n)
-        for k in range(nfa._epsilons.size()):
-            epsilon_to[nfa._epsilons[k].first].push_back(nfa._epsilons[k].second)
-        for k in range(nfa._bytes.size()):
-            bytes_of[nfa._bytes[k].source].push_back(<int>k)
-        for k in range(nfa._symbols.size()):
-            symbols_of[nfa._symbols[k].source].push_back(<int>k)
-        for k in range(nfa._tags.size()):
-            tags_of[nfa._tags[k].first].push_back(nfa._tags[k].second)
+        for k in range(nfa.epsilons.size()):
+            epsilon_to[nfa.epsilons[k].source].push_back(nfa.epsilons[k].target)
+        for k in range(nfa.bytes.size()):
+            bytes_of[nfa.bytes[k].source].push_back(<int>k)
+        for k in range(nfa.symbols.size()):
+            symbols_of[nfa.symbols[k].source].push_back(<int>k)
+        for k in range(nfa.tags.size()):
+            tags_of[nfa.tags[k].state].push_back(<int>k)
 
         cdef vector[int] mark
         mark.resize(n)
@@ -163,7 +104,7 @@ cdef class _Determinised:
 
         # The start subset is kept apart from an equal one met later when the empty word is to be left out.
         stamp += 1
-        seed.push_back(nfa.start)
+        seed.push_back(0)
         _close(seed, epsilon_to, mark, stamp, closed)
         subsets.push_back(closed)
         if not proper:
@@ -176,8 +117,8 @@ cdef class _Determinised:
             for k in range(subsets[i].size()):
                 source = subsets[i][k]
                 for j in range(<int>bytes_of[source].size()):
-                    cuts.push_back(nfa._bytes[bytes_of[source][j]].low)
-                    cuts.push_back(nfa._bytes[bytes_of[source][j]].high + 1)
+                    cuts.push_back(nfa.bytes[bytes_of[source][j]].low)
+                    cuts.push_back(nfa.bytes[bytes_of[source][j]].high + 1)
             sort(cuts.begin(), cuts.end())
             cuts.erase(unique(cuts.begin(), cuts.end()), cuts.end())
             for point in range(<int>cuts.size() - 1):
@@ -187,8 +128,8 @@ cdef class _Determinised:
                 for k in range(subsets[i].size()):
                     source = subsets[i][k]
                     for j in range(<int>bytes_of[source].size()):
-                        if nfa._bytes[bytes_of[source][j]].low <= low and high <= nfa._bytes[bytes_of[source][j]].high:
-                            seed.push_back(nfa._bytes[bytes_of[source][j]].target)
+                        if nfa.bytes[bytes_of[source][j]].low <= low and high <= nfa.bytes[bytes_of[source][j]].high:
+                            seed.push_back(nfa.bytes[bytes_of[source][j]].target)
                 if seed.empty():
                     continue
                 stamp += 1
@@ -198,12 +139,12 @@ cdef class _Determinised:
                         and self.edges.back().target == target):
                     self.edges.back().high = high
                 else:
-                    self.edges.push_back(ByteEdge(i, low, high, target))
+                    self.edges.push_back(RangeEdge(i, low, high, target))
             labels.clear()
             for k in range(subsets[i].size()):
                 source = subsets[i][k]
                 for j in range(<int>symbols_of[source].size()):
-                    labels.push_back(nfa._symbols[symbols_of[source][j]].symbol)
+                    labels.push_back(nfa.symbols[symbols_of[source][j]].symbol)
             sort(labels.begin(), labels.end())
             labels.erase(unique(labels.begin(), labels.end()), labels.end())
             for point in range(<int>labels.size()):
@@ -211,8 +152,8 @@ cdef class _Determinised:
                 for k in range(subsets[i].size()):
                     source = subsets[i][k]
                     for j in range(<int>symbols_of[source].size()):
-                        if nfa._symbols[symbols_of[source][j]].symbol == labels[point]:
-                            seed.push_back(nfa._symbols[symbols_of[source][j]].target)
+                        if nfa.symbols[symbols_of[source][j]].symbol == labels[point]:
+                            seed.push_back(nfa.symbols[symbols_of[source][j]].target)
                 stamp += 1
                 _close(seed, epsilon_to, mark, stamp, closed)
                 target = self._intern(closed, known, subsets, nfa, tags_of, max_states, where)
@@ -222,7 +163,7 @@ cdef class _Determinised:
         return 0
 
     cdef int _intern(self, vector[int]& subset, unordered_map[string, int]& known, vector[vector[int]]& subsets,
-                     FsmBuilder nfa, vector[vector[int]]& tags_of, int max_states, str where) except -1:
+                     Nfa nfa, vector[vector[int]]& tags_of, int max_states, str where) except -1:
         cdef string key = _key(subset)
         if known.count(key):
             return known[key]
@@ -234,12 +175,12 @@ cdef class _Determinised:
         self._note(subset, nfa, tags_of, True)
         return number
 
-    cdef void _note(self, vector[int]& subset, FsmBuilder nfa, vector[vector[int]]& tags_of, bint may_accept):
+    cdef void _note(self, vector[int]& subset, Nfa nfa, vector[vector[int]]& tags_of, bint may_accept):
         cdef vector[int] tags
         cdef bint accepting = False
         cdef size_t i, j
         for i in range(subset.size()):
-            accepting = accepting or subset[i] == nfa.final
+            accepting = accepting or subset[i] == 1
             for j in range(tags_of[subset[i]].size()):
                 tags.push_back(tags_of[subset[i]][j])
         accepting = accepting and may_accept
@@ -251,7 +192,7 @@ cdef class _Determinised:
         cdef vector[vector[int]] back
         cdef vector[int] stack, number
         cdef vector[uint8_t] alive
-        cdef vector[ByteEdge] edges
+        cdef vector[RangeEdge] edges
         cdef vector[SymbolEdge] symbols
         cdef vector[uint8_t] accepts
         cdef vector[vector[int]] tags
@@ -284,7 +225,7 @@ cdef class _Determinised:
                 tags.push_back(self.tags[i])
         for k in range(self.edges.size()):
             if alive[self.edges[k].source] and alive[self.edges[k].target]:
-                edges.push_back(ByteEdge(number[self.edges[k].source], self.edges[k].low, self.edges[k].high,
+                edges.push_back(RangeEdge(number[self.edges[k].source], self.edges[k].low, self.edges[k].high,
                                          number[self.edges[k].target]))
         for k in range(self.symbols.size()):
             if alive[self.symbols[k].source] and alive[self.symbols[k].target]:
@@ -389,7 +330,7 @@ cdef class _Determinised:
                     tags[number[block[i]]].add(self.tags[i][m])
         accepting = tuple([bool(self.accepts[order[i]]) for i in range(<int>order.size())])
         return Fsm(<int>order.size(), tuple(byte_edges), tuple(call_edges), tuple(token_edges), accepting,
-                   tuple([tuple(sorted(one)[:MAX_TAGS]) for one in tags]))
+                   tuple([tuple(sorted(one)) for one in tags]))
 
 
 cdef string _key(vector[int]& subset):

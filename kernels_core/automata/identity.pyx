@@ -11,13 +11,15 @@ A description holds: accepting or not, counted or not (and where the next lap st
 ids, calls with the callee's start and lap bounds.  A counted rule's own bounds are left out: whoever uses the identity adds the distance
 to the bounds.  Descriptions are hashed with SipHash-2-4-128 (Aumasson & Bernstein 2012) under a secret key, so that
 nobody can make two different grammars collide.
+
+Read on: `growing_identity.pyx`, for tables of which only a part is there.
 """
 
 from libc.string cimport memcpy
 
 from kernels_core.automata.tables cimport ACCEPTING, COUNTED
 
-__all__ = ["Identities"]
+__all__ = ["Identities", "WholeIdentities"]
 
 cdef int32_t FIRST = 2
 cdef size_t MAX_EXACT_COMPONENT = 256
@@ -95,21 +97,33 @@ cdef class Identities:
         self.tables = tables
         self.key_high = int.from_bytes(key[:8], "little")
         self.key_low = int.from_bytes(key[8:], "little")
-        self.of.resize(tables.state_count)
-        self.known.assign(tables.state_count, 0)
 
     def __getitem__(self, int state):
         """The identity of `state` as 16 bytes."""
         if not 2 <= state < self.tables.state_count:
             raise IndexError(f"no state {state}")
-        cdef Identity found = self.identity(state)
+        cdef Identity found
+        self.identity(state, &found)
         return found.high.to_bytes(8, "big") + found.low.to_bytes(8, "big")
 
-    cdef Identity identity(self, int32_t state) noexcept nogil:
-        """The identity of `state`; the first call computes those of all states."""
+    cdef int identity(self, int32_t state, Identity* result) except -1 nogil:
+        """`result` gets the identity of `state`."""
+        return 0
+
+
+cdef class WholeIdentities(Identities):
+    """Identities in tables that are complete, made for all states at once."""
+
+    def __init__(self, WholeTables tables, bytes key):
+        super().__init__(tables, key)
+        self.of.resize(tables.flags.size())
+        self.known.assign(tables.flags.size(), 0)
+
+    cdef int identity(self, int32_t state, Identity* result) except -1 nogil:
         if not self.known[state]:
             self._run()
-        return self.of[state]
+        result[0] = self.of[state]
+        return 0
 
     cdef void _run(self) noexcept nogil:
         """Tarjan's algorithm from every state; components come out dependencies first."""
@@ -117,11 +131,11 @@ cdef class Identities:
         cdef vector[int32_t] index, low, path, stack, cursor, members
         cdef vector[uint8_t] on_path
         cdef int32_t clock = 0, top, child, edges, tokens, calls, k, end
-        index.assign(self.tables.state_count, -1)
-        low.assign(self.tables.state_count, 0)
-        cursor.assign(self.tables.state_count, 0)
-        on_path.assign(self.tables.state_count, 0)
-        for state in range(FIRST, self.tables.state_count):
+        index.assign(<int32_t>self.tables.flags.size(), -1)
+        low.assign(<int32_t>self.tables.flags.size(), 0)
+        cursor.assign(<int32_t>self.tables.flags.size(), 0)
+        on_path.assign(<int32_t>self.tables.flags.size(), 0)
+        for state in range(FIRST, <int32_t>self.tables.flags.size()):
             if self.known[state]:
                 continue
             stack.push_back(state)
@@ -133,9 +147,9 @@ cdef class Identities:
                     path.push_back(top)
                     on_path[top] = 1
                 # Successors in one row: byte edges, token edges, for each call callee's start and return, the next lap.
-                edges = self.tables.edge_first[top + 1] - self.tables.edge_first[top]
-                tokens = self.tables.token_first[top + 1] - self.tables.token_first[top]
-                calls = self.tables.call_first[top + 1] - self.tables.call_first[top]
+                edges = self.tables.edge_past[top] - self.tables.edge_first[top]
+                tokens = self.tables.token_past[top] - self.tables.token_first[top]
+                calls = self.tables.call_past[top] - self.tables.call_first[top]
                 end = edges + tokens + 2 * calls + (1 if self.tables.flags[top] & COUNTED else 0)
                 child = -1
                 while cursor[top] < end:
@@ -185,7 +199,7 @@ cdef class Identities:
         cdef size_t i
         cdef int32_t root, k
         cdef Identity whole
-        place.assign(self.tables.state_count if members.size() > 1 else 0, -2)
+        place.assign(<int32_t>self.tables.flags.size() if members.size() > 1 else 0, -2)
         if members.size() <= MAX_EXACT_COMPONENT:
             for i in range(members.size()):
                 for k in range(<int32_t>members.size()):
@@ -228,20 +242,20 @@ cdef class Identities:
             out.push_back(self.tables.flags[state] & (ACCEPTING | COUNTED))
             if self.tables.flags[state] & COUNTED:
                 _put_state(self, self.tables.start[self.tables.rule_of[state]], root, place, order, out)
-            _put_int(out, self.tables.edge_first[state + 1] - self.tables.edge_first[state])
-            for k in range(self.tables.edge_first[state], self.tables.edge_first[state + 1]):
+            _put_int(out, self.tables.edge_past[state] - self.tables.edge_first[state])
+            for k in range(self.tables.edge_first[state], self.tables.edge_past[state]):
                 out.push_back(self.tables.edges[k].low)
                 out.push_back(self.tables.edges[k].high)
                 _put_state(self, self.tables.edges[k].target, root, place, order, out)
-            _put_int(out, self.tables.token_first[state + 1] - self.tables.token_first[state])
-            for k in range(self.tables.token_first[state], self.tables.token_first[state + 1]):
+            _put_int(out, self.tables.token_past[state] - self.tables.token_first[state])
+            for k in range(self.tables.token_first[state], self.tables.token_past[state]):
                 chosen = self.tables.tokens[k].token_set
                 out.push_back(self.tables.token_negated[chosen])
                 _put_int(out, <int32_t>self.tables.token_ids[chosen].size())
                 _put(out, self.tables.token_ids[chosen].data(), self.tables.token_ids[chosen].size() * sizeof(int32_t))
                 _put_state(self, self.tables.tokens[k].target, root, place, order, out)
-            _put_int(out, self.tables.call_first[state + 1] - self.tables.call_first[state])
-            for k in range(self.tables.call_first[state], self.tables.call_first[state + 1]):
+            _put_int(out, self.tables.call_past[state] - self.tables.call_first[state])
+            for k in range(self.tables.call_first[state], self.tables.call_past[state]):
                 rule = self.tables.calls[k].rule
                 _put_int(out, self.tables.lap_min[rule])
                 _put_int(out, self.tables.lap_max[rule])
@@ -249,7 +263,7 @@ cdef class Identities:
                 _put_state(self, self.tables.calls[k].target, root, place, order, out)
 
 
-cdef void _put_state(Identities self, int32_t state, int32_t root, vector[int32_t]& place, vector[int32_t]& order,
+cdef void _put_state(WholeIdentities self, int32_t state, int32_t root, vector[int32_t]& place, vector[int32_t]& order,
                      vector[uint8_t]& out) noexcept nogil:
     if place.size() == 0:
         if state == root:

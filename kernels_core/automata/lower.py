@@ -1,7 +1,6 @@
-"""From the grammar IR to one automaton for each rule.
+"""From the grammar IR to automata: what is spelt out where, what is called, and what counts.
 
-Each rule's body is spelt out as a Thompson NFA (`FsmBuilder`) with an explicit stack, so depth is not limited by
-Python's.  Three things happen on the way:
+A `Lowering` hands out the NFA of each rule (`nfa.pyx`) and makes three decisions on the way:
 
 - a call of a rule that can be empty also gets an ε-edge, so the parser never has to complete an empty rule;
 - a small rule that is not recursive is spelt out at its call (`Options.inline_limit`);
@@ -11,16 +10,20 @@ Python's.  Three things happen on the way:
 
 For `parser="fsm"` everything is spelt out in the root, which recursion forbids.
 
-Read on: `fsm.pyx` (determinise, minimise), `../earley/machine.pyx` (runs the result).
+Rules are numbered as they are first called, the root 0.  Nothing is lowered before it is asked for: `tables.pyx` asks
+for everything at once, `growing.pyx` for a rule when the parser first predicts it.
+
+Read on: `nfa.pyx`, `tables.pyx`, `growing.pyx`, `../earley/machine.pyx` (runs the result).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 
 from kernels_core.automata.dispatch import DispatchAutomaton
-from kernels_core.automata.fsm import Fsm, FsmBuilder
+from kernels_core.automata.nfa import AFTER, Nfa, spelling_cost
 from kernels_core.automata.utf8 import utf8_sequences
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 from kernels_core.grammar.analysis import components, nullable_rules, recursive_rules
@@ -28,28 +31,27 @@ from kernels_core.grammar.ir import (
     ByteSet,
     CharSet,
     Choice,
+    DeferredRule,
     Empty,
     GrammarIR,
     Literal,
-    Never,
     Node,
     Repeat,
     RuleRef,
     Seq,
     TagDispatch,
-    TokenSet,
 )
 from kernels_core.grammar.nodes import fold
 from kernels_core.options import Options
 
-__all__ = ["LoweredGrammar", "LoweredRule", "Position", "lower"]
+__all__ = ["AFTER", "LoweredRule", "Lowering", "Position"]
 
 # Code points.  A rule with a loop over more than that, whose end shows (a quoted string), stays a rule of its own: the
 # many tokens it accepts are then found once for all places that call it.  One that may go on where it could have ended
 # (the inside of a string) is spelt out even if it is large, else most tokens would be uncertain everywhere in it.
 _WIDE_CLASS = 64
 
-_SHARED_CLASS = 4  # byte sequences; a character class with more is shared inside a rule
+_DEEPEST_CHAIN = 40  # rules in rules that are looked into when deciding what to spell out
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,121 +66,153 @@ class Position:
     offset: int = 0
 
 
-AFTER = -1
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LoweredRule:
-    """A rule's automaton.  `source` is the IR rule it came from (its own name unless it is a counted rule).
+    """A rule that is called.  `source` is the IR rule it came from (its own name unless it is a counted rule).
 
-    `repeat` is (minimum, maximum or None) for a counted rule.  `nullable` rules are called with an ε-edge beside the
-    call; their automata may or may not accept the empty word at the start.
+    `repeat` is (minimum, maximum or None) for a counted rule, whose laps are texts of `item`, the node at `path` in
+    the body of `source`.  `key` stands for the rule's language if its body is not made yet (`ir.DeferredRule`).
+    `nfa` is None until asked for.
     """
 
     name: str
     source: str
-    fsm: Fsm
-    repeat: tuple[int, int | None] | None
+    repeat: tuple[int, int | None] | None = None
+    item: Node | None = None
+    path: tuple[int, ...] = ()
+    key: bytes | None = None
+    nfa: Nfa | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True)
-class LoweredGrammar:
-    """All automata of a grammar; rule ids are indices into `rules`, rule 0 is the root.
+class Lowering:
+    """The rules of one grammar as NFAs, one by one.
 
-    `positions` by tag; `token_sets` by the number that token edges carry: (ids, negated).
+    `rules` by id; `token_sets` (ids, negated) by the number that token edges carry; both grow as rules are lowered.
+    `ir` must be in normal form (`grammar.analysis.normal_form`: all rules productive).  `check` is called now and then
+    and may raise.  Not locked: the owner of the tables it fills asks under its own lock.
     """
 
-    ir: GrammarIR
-    rules: tuple[LoweredRule, ...]
-    positions: tuple[Position, ...]
-    token_sets: tuple[tuple[tuple[int, ...], bool], ...] = ()
-
-
-def lower(ir: GrammarIR, options: Options, check: Callable[[], None] | None = None) -> LoweredGrammar:
-    """Lower every rule of `ir`, which must be in normal form (`grammar.analysis.normal_form`: all rules productive).
-
-    Raises `BudgetExceededError` past `options.max_states` states.  `check` is called now and then and may raise.
-    """
-    return _Lowering(ir, options, check).run()
-
-
-@dataclass(frozen=True, slots=True)
-class _Pending:
-    """A rule that was called and still has to be lowered."""
-
-    name: str
-    source: str
-    body: Node
-    path: tuple[int, ...]
-    repeat: tuple[int, int | None] | None
-
-
-class _Lowering:
-    def __init__(self, ir: GrammarIR, options: Options, check: Callable[[], None] | None) -> None:
-        self._ir = ir
-        self._check = check
-        self._options = options
-        self._nullable = nullable_rules(ir)
-        self._inline_cost: dict[str, int] = {}
-        self._inline_width: dict[str, int] = {}
-        self._pending: list[_Pending] = []
+    def __init__(self, ir: GrammarIR, options: Options, check: Callable[[], None] | None = None) -> None:
+        self.ir = ir
+        self.options = options
+        self.check: Callable[[], None] = check or _no_check
+        self.rules: list[LoweredRule] = []
+        self.token_sets: list[tuple[tuple[int, ...], bool]] = []
         self._rule_ids: dict[str, int] = {}
         self._counted: dict[tuple[str, Node, int, int | None], int] = {}
         self._token_set_ids: dict[tuple[tuple[int, ...], bool], int] = {}
-        self._positions: list[Position] = []
-        self._position_ids: dict[Position, int] = {}
+        self._nullable: dict[str, bool] = {}
+        self._inline_cost: dict[str, int] = {ir.root: -1}
+        self._inline_width: dict[str, int] = {}
+        self._open: list[str] = []  # rules that are being looked into, each called by the one before
+        self._recursive: set[str] = set()
         self._flat = options.parser == "fsm"
         if self._flat:
             self._inline_everything()
-        else:
-            self._find_inlineable()
+        self.rule_id(ir.root)
 
-    def run(self) -> LoweredGrammar:
-        self._rule_id(self._ir.root)
-        rules: list[LoweredRule] = []
-        states = 0
-        while len(rules) < len(self._pending):  # lowering a rule may add the rules it calls
-            if self._check is not None:
-                self._check()
-            pending = self._pending[len(rules)]
-            fsm = self._build(pending, self._options.max_states - states)
-            states += fsm.size
-            rules.append(LoweredRule(pending.name, pending.source, fsm, pending.repeat))
-        return LoweredGrammar(self._ir, tuple(rules), tuple(self._positions), tuple(self._token_set_ids))
+    def nfa(self, number: int) -> Nfa:
+        """The automaton of rule `number`.  `BudgetExceededError` when it has far more than `max_states` states."""
+        rule = self.rules[number]
+        if rule.nfa is None:
+            body = self.ir.expand(rule.source).body if rule.item is None else rule.item
+            nfa = Nfa()
+            limit = 50 * self.options.max_states
+            if not nfa.fill(self, body, rule.source, rule.path, limit):
+                raise BudgetExceededError("automaton states", self.options.max_states, f"rule {rule.name!r}")
+            rule.nfa = nfa
+            rule.key = None
+        return rule.nfa
+
+    def positions(self, number: int, places: list[tuple[int, int]]) -> list[Position]:
+        """The dotted positions that (place, offset) pairs of rule `number` stand for, each once."""
+        nfa = self.nfa(number)
+        found = [Position(rule, path, at) for place, at in places for rule, path in (nfa.position(place),)]
+        return sorted(dict.fromkeys(found), key=lambda position: (position.rule, position.path, position.offset))
 
     # -- what a rule is called, and whether it is called at all -------------------------------------------------
 
-    def _rule_id(self, name: str) -> int:
+    def rule_id(self, name: str) -> int:
+        """The number of the rule called `name`."""
         if name not in self._rule_ids:
-            self._rule_ids[name] = len(self._pending)
-            self._pending.append(_Pending(name, name, self._ir.rules[name].body, (), None))
+            self._rule_ids[name] = len(self.rules)
+            rule = self.ir.rules[name]
+            self.rules.append(LoweredRule(name, name, key=rule.key if isinstance(rule, DeferredRule) else None))
         return self._rule_ids[name]
 
-    def _counted_id(self, source: str, path: tuple[int, ...], node: Repeat, minimum: int) -> int:
-        key = (source, node.item, minimum, node.maximum)
-        if key not in self._counted:
-            self._counted[key] = len(self._pending)
-            bounds = f"{minimum}," + ("" if node.maximum is None else str(node.maximum))
-            name = f"{source}{{{bounds}}}"
-            taken = sum(1 for pending in self._pending if pending.name.startswith(name))
-            name += "'" * taken
-            self._pending.append(_Pending(name, source, node.item, (*path, 0), (minimum, node.maximum)))
-        return self._counted[key]
+    def token_set_id(self, ids: tuple[int, ...], negated: bool) -> int:
+        """The number of a set of tokens."""
+        key = (ids, negated)
+        if key not in self._token_set_ids:
+            self._token_set_ids[key] = len(self.token_sets)
+            self.token_sets.append(key)
+        return self._token_set_ids[key]
+
+    def can_be_empty(self, name: str) -> bool:
+        """Whether the rule called `name` matches the empty string."""
+        if name not in self._nullable:
+            # Rules that were made since are looked at together; what they call is known or among them.
+            new = dict(islice(list(self.ir.rules.items()), len(self._nullable), None))
+            nullable = nullable_rules(GrammarIR(new, self.ir.root), self._nullable)
+            self._nullable.update((other, other in nullable) for other in new)
+        return self._nullable[name]
+
+    def inlined(self, name: str) -> Node | None:
+        """The body of the rule called `name` if it is spelt out where it is called, else None."""
+        return self.ir.rules[name].body if self.inline_cost(name) >= 0 else None
+
+    def inline_cost(self, name: str) -> int:
+        """Edges that the rule called `name` takes where it is spelt out; -1 if it is called instead."""
+        if name in self._inline_cost:
+            return self._inline_cost[name]
+        if name in self._open:
+            # A circle of rules: spelling them all out would have no end.
+            self._recursive.update(self._open[self._open.index(name) :])
+            return -1
+        rule = self.ir.rules[name]
+        cost = -1
+        if self.options.inline_limit and len(self._open) < _DEEPEST_CHAIN and not isinstance(rule, DeferredRule):
+            self._open.append(name)
+            cost = self._cost_if_inlined(name, rule.body)
+            self._open.pop()
+        self._inline_cost[name] = -1 if name in self._recursive else cost
+        return self._inline_cost[name]
+
+    def _cost_if_inlined(self, name: str, body: Node) -> int:
+        limit = self.options.inline_limit
+        cost: int = spelling_cost(body, self, 8 * limit)
+        if cost < 0:
+            return -1
+        looped, width = self._class_widths(body)
+        if looped > _WIDE_CLASS and self._ends_in_a_loop(body):
+            limit = 8 * limit
+        elif looped > _WIDE_CLASS:
+            return -1
+        self._inline_width[name] = width
+        return cost if cost <= limit else -1
+
+    def repeat_cost(self, node: Repeat, below: int) -> int:
+        """Edges of a repetition if it is spelt out, `below` for one lap or -1; a counted rule is called: one edge."""
+        copies = _copies(node)
+        if copies is None:
+            return below
+        return copies * below if below >= 0 and copies * below <= self.options.unroll_limit else 1
 
     def _inline_everything(self) -> None:
         """Every rule is spelt out in the root; refuses recursion, and a root that would be too big."""
-        recursive = recursive_rules(self._ir)
-        for name in (name for group in components(self._ir) for name in group):
-            rule = self._ir.rules[name]
+        self.ir.complete()
+        recursive = recursive_rules(self.ir)
+        for name in (name for group in components(self.ir) for name in group):
+            rule = self.ir.rules[name]
             if name in recursive:
                 raise UnsupportedFeatureError(
                     f'rule {name!r} calls itself, and a finite automaton cannot; use parser="earley"',
-                    self._ir.source,
+                    self.ir.source,
                     rule.span.start if rule.span is not None else None,
                 )
             self._inline_cost[name] = self._spelt_out(rule.body)
-        if self._inline_cost[self._ir.root] > 4 * self._options.max_states:
-            raise BudgetExceededError("automaton states", self._options.max_states, f"rule {self._ir.root!r}")
+        if self._inline_cost[self.ir.root] > 4 * self.options.max_states:
+            raise BudgetExceededError("automaton states", self.options.max_states, f"rule {self.ir.root!r}")
 
     def _spelt_out(self, body: Node) -> int:
         """Edges of `body` if everything in it were spelt out, counted repetitions as copies, inlined rules as well."""
@@ -192,57 +226,9 @@ class _Lowering:
                 case Repeat(_, minimum, maximum):
                     return below[0] * max(1, minimum + 1 if maximum is None else maximum)
                 case RuleRef(name):
-                    return self._inline_cost.get(name, 1)
+                    return max(1, self._inline_cost.get(name, 1))
                 case _:
                     return 1 + sum(below)
-
-        return fold(body, combine)
-
-    def _find_inlineable(self) -> None:
-        """Costs of the rules that are spelt out at their calls, callees first."""
-        if self._options.inline_limit == 0:
-            return
-        recursive = recursive_rules(self._ir)
-        for name in (name for group in components(self._ir) for name in group):
-            if name == self._ir.root or name in recursive:
-                continue
-            body = self._ir.rules[name].body
-            cost = self._cost(body)
-            if cost is None:
-                continue
-            looped, width = self._class_widths(body)
-            limit = self._options.inline_limit
-            if looped > _WIDE_CLASS:
-                limit = 8 * limit if self._ends_in_a_loop(body) else 0
-            if cost <= limit:
-                self._inline_cost[name] = cost
-                self._inline_width[name] = width
-
-    def _cost(self, body: Node) -> int | None:
-        """Edges `body` would take if spelt out here; None if it calls a rule that is not inlined."""
-
-        def combine(node: Node, below: list[int | None]) -> int | None:
-            match node:
-                case Literal(value):
-                    return len(value)
-                case CharSet(ranges):
-                    return sum(len(sequence) for sequence in utf8_sequences(ranges))
-                case Repeat():
-                    copies = _copies(node)
-                    if copies is None:
-                        return below[0]
-                    unrolled = None if below[0] is None else copies * below[0]
-                    # A counted rule is called: one edge.
-                    return unrolled if unrolled is not None and unrolled <= self._options.unroll_limit else 1
-                case RuleRef(name):
-                    return self._inline_cost.get(name)
-                case TagDispatch():
-                    return None
-                case Seq() | Choice():
-                    known = [cost for cost in below if cost is not None]
-                    return sum(known) if len(known) == len(below) else None
-                case _:
-                    return 1
 
         return fold(body, combine)
 
@@ -254,7 +240,7 @@ class _Lowering:
                 case Seq(items):
                     for item in reversed(items):
                         stack.append(item)
-                        if not self._can_be_empty(item):
+                        if not self._node_can_be_empty(item):
                             break
                 case Choice(items):
                     stack += items
@@ -263,7 +249,7 @@ class _Lowering:
                         return True
                     stack.append(item)
                 case RuleRef(name):
-                    stack.append(self._ir.rules[name].body)
+                    stack.append(self.ir.rules[name].body)
         return False
 
     def _class_widths(self, body: Node) -> tuple[int, int]:
@@ -287,209 +273,94 @@ class _Lowering:
                 looped = max(looped, width)
         return looped, widest
 
-    # -- one rule's NFA -----------------------------------------------------------------------------------------
+    # -- what an NFA leaves to be decided ---------------------------------------------------------------------------
 
-    def _build(self, pending: _Pending, budget: int) -> Fsm:
-        if budget <= 0:
-            raise BudgetExceededError("automaton states", self._options.max_states, f"rule {pending.name!r}")
-        fsm = FsmBuilder()
-        self._tag(fsm, fsm.final, Position(pending.source, pending.path, AFTER))
-        stack = [(pending.body, fsm.start, fsm.final, pending.source, pending.path)]
-        nodes = 0
-        inlined: dict[tuple[object, int], int] = {}  # entries of rules and classes, by the state they lead to
-        while stack:
-            nodes += 1
-            if nodes % 256 == 0 and self._check is not None:
-                self._check()
-            node, source, target, rule, path = stack.pop()
-            match node:
-                case Empty():
-                    fsm.epsilon(source, target)
-                case Never():
-                    pass
-                case Literal(value):
-                    self._literal(fsm, value, source, target, rule, path)
-                case CharSet(ranges):
-                    self._tag(fsm, source, Position(rule, path))
-                    sequences = utf8_sequences(ranges)
-                    if len(sequences) > _SHARED_CLASS:
-                        # As for rules: a large class is spelt out once for each place it leads to.
-                        if (ranges, target) in inlined:
-                            fsm.epsilon(source, inlined[ranges, target])
-                            continue
-                        inlined[ranges, target] = fsm.state()
-                        fsm.epsilon(source, inlined[ranges, target])
-                        source = inlined[ranges, target]
-                    for sequence in sequences:
-                        at = source
-                        for low, high in sequence[:-1]:
-                            state = fsm.state()
-                            fsm.bytes(at, low, high, state)
-                            at = state
-                        fsm.bytes(at, *sequence[-1], target)
-                case ByteSet(ranges):
-                    self._tag(fsm, source, Position(rule, path))
-                    for low, high in ranges:
-                        fsm.bytes(source, low, high, target)
-                case Seq(items):
-                    joints = [source, *(fsm.state() for _ in items[1:]), target]
-                    for i, item in enumerate(items):
-                        stack.append((item, joints[i], joints[i + 1], rule, (*path, i)))
-                case Choice(items):
-                    # Safe to share: spelling out a node only adds edges out of `source` and into `target`.
-                    for i, item in enumerate(items):
-                        stack.append((item, source, target, rule, (*path, i)))
-                case RuleRef(name):
-                    if name in self._inline_cost:
-                        # Spelt out once for each place it leads to: another call only has to get to its entry.
-                        if (name, target) not in inlined:
-                            inlined[name, target] = fsm.state()
-                            stack.append((self._ir.rules[name].body, inlined[name, target], target, name, ()))
-                        fsm.epsilon(source, inlined[name, target])
-                        continue
-                    self._tag(fsm, source, Position(rule, path))
-                    fsm.call(source, self._rule_id(name), target)
-                    if name in self._nullable:
-                        fsm.epsilon(source, target)
-                case TokenSet(ids, negated):
-                    self._tag(fsm, source, Position(rule, path))
-                    fsm.tokens(source, self._token_set_id(ids, negated), target)
-                case TagDispatch():
-                    self._dispatch(fsm, node, source, target, rule, path, stack)
-                case Repeat():
-                    self._repeat(fsm, node, source, target, rule, path, stack)
-            if len(fsm) > 50 * self._options.max_states:
-                raise BudgetExceededError("automaton states", self._options.max_states, f"rule {pending.name!r}")
-        where = f"rule {pending.name!r}"
-        return fsm.finish(
-            proper=pending.repeat is not None,
-            max_states=budget,
-            where=where,
-            minimise=self._options.fsm_minimise or not self._flat,
-        )
-
-    def _literal(
-        self, fsm: FsmBuilder, value: bytes, source: int, target: int, rule: str, path: tuple[int, ...]
+    def counted(
+        self, nfa: Nfa, node: Repeat, source: int, target: int, place: int, stack: list[tuple[Node, int, int, int]]
     ) -> None:
-        at = source
-        for i, byte in enumerate(value):
-            self._tag(fsm, at, Position(rule, path, i))
-            after = target if i == len(value) - 1 else fsm.state()
-            fsm.bytes(at, byte, byte, after)
-            at = after
-
-    def _repeat(
-        self,
-        fsm: FsmBuilder,
-        node: Repeat,
-        source: int,
-        target: int,
-        rule: str,
-        path: tuple[int, ...],
-        stack: list[tuple[Node, int, int, str, tuple[int, ...]]],
-    ) -> None:
+        """Spell a repetition with bounds out between two states, or call a counted rule there."""
+        if self._unrolls(node):
+            self._unroll(nfa, node, source, target, place, stack)
+            return
         item, minimum, maximum = node.item, node.minimum, node.maximum
-        inner = (*path, 0)
-        if maximum == 0:
-            fsm.epsilon(source, target)
-            return
-        if maximum == 1:
-            if minimum == 0:
-                fsm.epsilon(source, target)
-            stack.append((item, source, target, rule, inner))
-            return
-        if maximum is None and minimum <= 1:
-            # One loop between two fresh joints, so that nothing leaks into what `source` and `target` also serve.
-            first, last = fsm.state(), fsm.state()
-            fsm.epsilon(source, first)
-            fsm.epsilon(last, first)
-            fsm.epsilon(last, target)
-            if minimum == 0:
-                fsm.epsilon(source, target)
-            stack.append((item, first, last, rule, inner))
-            return
-        if self._unrolls(node, rule):
-            self._unroll(fsm, node, source, target, rule, inner, stack)
-            return
-        if self._options.repetition == "compress":
+        if self.options.repetition == "compress":
             # The last t laps are plain states, the rest is counted: `x{l-t,r-t} x{min(l,t),t}`, and any number of
             # laps from l to r splits that way.
-            last = self._options.repetition_threshold
-            joint = fsm.state()
+            last = self.options.repetition_threshold
+            joint = nfa.state()
             rest = Repeat(item, min(minimum, last), last)
             node = Repeat(item, max(minimum - last, 0), None if maximum is None else maximum - last)
-            self._unroll(fsm, rest, joint, target, rule, inner, stack)
+            self._unroll(nfa, rest, joint, target, place, stack)
             target, minimum, maximum = joint, node.minimum, node.maximum
         # An item that can be empty fills up missing laps for free; the laps that count are the non-empty ones.
-        if self._can_be_empty(item):
+        if self._node_can_be_empty(item):
             minimum = 0
-        self._tag(fsm, source, Position(rule, path))
-        fsm.call(source, self._counted_id(rule, path, node, minimum), target)
+        nfa.tag(source, place)
+        nfa.call(source, self._counted_id(nfa, place, item, minimum, maximum), target)
         if minimum == 0:
-            fsm.epsilon(source, target)
+            nfa.epsilon(source, target)
 
-    def _unrolls(self, node: Repeat, rule: str) -> bool:
+    def _counted_id(self, nfa: Nfa, place: int, item: Node, minimum: int, maximum: int | None) -> int:
+        source, path = nfa.position(place)
+        key = (source, item, minimum, maximum)
+        if key not in self._counted:
+            self._counted[key] = len(self.rules)
+            bounds = f"{minimum}," + ("" if maximum is None else str(maximum))
+            name = f"{source}{{{bounds}}}"
+            name += "'" * sum(1 for rule in self.rules if rule.name.startswith(name))
+            self.rules.append(LoweredRule(name, source, (minimum, maximum), item, (*path, 0)))
+        return self._counted[key]
+
+    def _unrolls(self, node: Repeat) -> bool:
         """Whether a counted repetition is spelt out as copies; `BudgetExceededError` where it must be and cannot."""
         copies = node.minimum + 1 if node.maximum is None else node.maximum
-        options = self._options
+        options = self.options
         if self._flat or options.repetition == "expand":
             if self._spelt_out(node) > 4 * options.max_states:
-                raise BudgetExceededError("automaton states", options.max_states, f"rule {rule!r}")
+                raise BudgetExceededError("automaton states", options.max_states, f"rule {self.ir.root!r}")
             return True
         if options.repetition == "compress":
             return copies <= options.repetition_threshold
-        cost = self._cost(node.item)
-        return cost is not None and cost * copies <= options.unroll_limit
-
-    def _dispatch(
-        self,
-        fsm: FsmBuilder,
-        node: TagDispatch,
-        source: int,
-        target: int,
-        rule: str,
-        path: tuple[int, ...],
-        stack: list[tuple[Node, int, int, str, tuple[int, ...]]],
-    ) -> None:
-        automaton = DispatchAutomaton((*node.tags, *node.stops), node.excludes)
-        states = [fsm.state() for _ in automaton.edges]
-        fsm.epsilon(source, states[0])
-        after = states[0] if node.loop else target
-        for number, state in enumerate(states):
-            self._tag(fsm, state, Position(rule, path))
-            if automaton.may_end[number] and not node.stops:
-                fsm.epsilon(state, target)
-            for low, high, other in automaton.edges[number]:
-                fsm.bytes(state, low, high, states[other])
-            for tag in automaton.fired[number]:
-                if tag < len(node.tags):
-                    stack.append((node.contents[tag], state, after, rule, (*path, tag)))
-                else:
-                    fsm.epsilon(state, target)
+        cost = spelling_cost(node.item, self, options.unroll_limit)
+        return bool(cost >= 0 and cost * copies <= options.unroll_limit)
 
     def _unroll(
-        self,
-        fsm: FsmBuilder,
-        node: Repeat,
-        source: int,
-        target: int,
-        rule: str,
-        inner: tuple[int, ...],
-        stack: list[tuple[Node, int, int, str, tuple[int, ...]]],
+        self, nfa: Nfa, node: Repeat, source: int, target: int, place: int, stack: list[tuple[Node, int, int, int]]
     ) -> None:
         copies = node.minimum if node.maximum is None else node.maximum
+        inner = nfa.place(place, 0)
         at = source
         for lap in range(copies):
             if lap >= node.minimum:
-                fsm.epsilon(at, target)
-            after = fsm.state()
-            stack.append((node.item, at, after, rule, inner))
+                nfa.epsilon(at, target)
+            after = nfa.state()
+            stack.append((node.item, at, after, inner))
             at = after
-        fsm.epsilon(at, target)
+        nfa.epsilon(at, target)
         if node.maximum is None:
-            stack.append((Repeat(node.item, 0, None), at, target, rule, inner[:-1]))
+            stack.append((Repeat(node.item, 0, None), at, target, place))
 
-    def _can_be_empty(self, node: Node) -> bool:
+    def dispatch(
+        self, nfa: Nfa, node: TagDispatch, source: int, target: int, place: int, stack: list[tuple[Node, int, int, int]]
+    ) -> None:
+        """Spell free text with tags out between two states."""
+        automaton = DispatchAutomaton((*node.tags, *node.stops), node.excludes)
+        states = [nfa.state() for _ in automaton.edges]
+        nfa.epsilon(source, states[0])
+        after = states[0] if node.loop else target
+        for number, state in enumerate(states):
+            nfa.tag(state, place)
+            if automaton.may_end[number] and not node.stops:
+                nfa.epsilon(state, target)
+            for low, high, other in automaton.edges[number]:
+                nfa.byte_range(state, low, high, states[other])
+            for tag in automaton.fired[number]:
+                if tag < len(node.tags):
+                    stack.append((node.contents[tag], state, after, nfa.place(place, tag)))
+                else:
+                    nfa.epsilon(state, target)
+
+    def _node_can_be_empty(self, node: Node) -> bool:
         def combine(node: Node, below: list[bool]) -> bool:
             match node:
                 case Empty():
@@ -501,7 +372,7 @@ class _Lowering:
                 case Repeat(_, minimum, _):
                     return minimum == 0 or below[0]
                 case RuleRef(name):
-                    return name in self._nullable
+                    return self.can_be_empty(name)
                 case TagDispatch():
                     return not node.stops
                 case _:
@@ -509,17 +380,9 @@ class _Lowering:
 
         return fold(node, combine)
 
-    def _token_set_id(self, ids: tuple[int, ...], negated: bool) -> int:
-        key = (ids, negated)
-        if key not in self._token_set_ids:
-            self._token_set_ids[key] = len(self._token_set_ids)
-        return self._token_set_ids[key]
 
-    def _tag(self, fsm: FsmBuilder, state: int, position: Position) -> None:
-        number = self._position_ids.setdefault(position, len(self._positions))
-        if number == len(self._positions):
-            self._positions.append(position)
-        fsm.tag(state, number)
+def _no_check() -> None:
+    pass
 
 
 def _copies(node: Repeat) -> int | None:

@@ -9,6 +9,8 @@ cdef enum StateFlag:
     SCANNABLE = 8   # has byte edges
     SPECIAL = 16    # ACCEPT or ESCAPE
     TOKENS = 32     # has token edges
+    CALLS = 64      # has calls
+    EXPANDED = 128  # its edges are in the tables
 
 
 cdef struct ByteEdge:
@@ -28,24 +30,41 @@ cdef struct TokenEdge:
 
 
 cdef class Tables:
-    # by state; edges of s are [edge_first[s], edge_first[s + 1])
+    cdef readonly object lowering
+    # by state; edges of s are [edge_first[s], edge_past[s]) once `need(s)` was called
     cdef vector[uint8_t] flags
     cdef vector[int32_t] rule_of
-    cdef vector[int32_t] edge_first
-    cdef vector[int32_t] call_first
-    cdef vector[int32_t] token_first
+    cdef vector[int32_t] edge_first, edge_past
+    cdef vector[int32_t] call_first, call_past
+    cdef vector[int32_t] token_first, token_past
     cdef vector[uint64_t] live            # four words a state: the bytes it can scan
     cdef vector[ByteEdge] edges
     cdef vector[CallEdge] calls
     cdef vector[TokenEdge] tokens
     # by rule
-    cdef vector[int32_t] start
+    cdef vector[int32_t] start            # -1: not lowered yet, see `enter`
     cdef vector[int32_t] lap_min          # -1: not counted
     cdef vector[int32_t] lap_max          # -1: unbounded (or not counted)
     # by token set: sorted ids, and whether they are the ones left out
     cdef vector[vector[int32_t]] token_ids
     cdef vector[uint8_t] token_negated
-    cdef readonly int state_count
-    cdef readonly int rule_count
 
     cdef bint contains(self, int32_t token_set, int32_t token) noexcept nogil
+    cdef int expand(self, int32_t state) except -1 nogil
+    cdef int lower_rule(self, int32_t rule) except -1 nogil
+    cdef int _declare(self) except -1
+    cdef int32_t _new_state(self, int32_t rule, uint8_t flags) noexcept nogil
+
+    cdef inline int need(self, int32_t state) except -1 nogil:
+        """Makes the edges of `state` known."""
+        return 0 if self.flags[state] & EXPANDED else self.expand(state)
+
+    cdef inline int32_t enter(self, int32_t rule) except -1 nogil:
+        """The start state of `rule`."""
+        if self.start[rule] < 0:
+            self.lower_rule(rule)
+        return self.start[rule]
+
+
+cdef class WholeTables(Tables):
+    cdef readonly list fsms

@@ -1,101 +1,197 @@
 # distutils: language = c++
 """All automata of a grammar in flat arrays, the form the parser runs on.
 
-States are numbered rule by rule from `FIRST_STATE`, the root's start first.  The pseudo-states ACCEPT and ESCAPE have
-no edges: the first stands for the end of the text, the second for an unknown caller (`earley.machine`).
+The pseudo-states ACCEPT and ESCAPE have no edges: the first stands for the end of the text, the second for an unknown
+caller (`earley.machine`).  The states of rules follow, the root's start first.
+
+Tables may grow: a rule has a start state once it was entered (`enter`), and a state has its edges once they were needed
+(`need`).  Nothing that is there ever changes.  `WholeTables` lowers every rule at once and minimises it; `growing.pyx`
+makes states when they are met.  Whoever reads or grows tables holds the lock of the machine they belong to.
 """
 
 from libcpp.algorithm cimport binary_search
 
-__all__ = ["ACCEPT", "ESCAPE", "FIRST_STATE", "Tables"]
+from kernels_core.automata.fsm import determinise
+from kernels_core.errors import BudgetExceededError
+
+__all__ = ["ACCEPT", "ESCAPE", "FIRST_STATE", "Tables", "WholeTables"]
 
 ACCEPT, ESCAPE = 0, 1
 FIRST_STATE = 2
 
 
 cdef class Tables:
-    """Flat arrays over the states of a `LoweredGrammar`.  Immutable once made, so free to share between threads."""
+    """Flat arrays over automaton states, filled from a `Lowering` by a subclass."""
 
-    def __init__(self, lowered):
-        cdef int base = FIRST_STATE, i, k, t, flags
-        cdef int32_t number
-        cdef ByteEdge edge
-        cdef CallEdge call
-        cdef TokenEdge token
-        cdef int byte
+    def __init__(self, lowering):
+        self.lowering = lowering
         for _ in range(FIRST_STATE):
-            self.edge_first.push_back(0)
-            self.call_first.push_back(0)
-            self.token_first.push_back(0)
-            self.rule_of.push_back(-1)
-            self.flags.push_back(SPECIAL)
-        self.live.resize(4 * FIRST_STATE)
-        bases = []
-        for rule in lowered.rules:
-            bases.append(base)
-            base += rule.fsm.size
-        for number, rule in enumerate(lowered.rules):
-            base = bases[number]
+            self._new_state(-1, SPECIAL | EXPANDED)
+        self._declare()
+
+    cdef int32_t _new_state(self, int32_t rule, uint8_t flags) noexcept nogil:
+        """A state without edges."""
+        self.flags.push_back(flags)
+        self.rule_of.push_back(rule)
+        self.edge_first.push_back(0)
+        self.edge_past.push_back(0)
+        self.call_first.push_back(0)
+        self.call_past.push_back(0)
+        self.token_first.push_back(0)
+        self.token_past.push_back(0)
+        self.live.resize(self.live.size() + 4)
+        return <int32_t>self.flags.size() - 1
+
+    cdef int _declare(self) except -1:
+        """Make room for rules and token sets that were named since."""
+        for rule in self.lowering.rules[self.start.size():]:
             minimum, maximum = rule.repeat if rule.repeat is not None else (-1, -1)
-            self.start.push_back(base)
+            self.start.push_back(-1)
             self.lap_min.push_back(minimum)
             self.lap_max.push_back(-1 if maximum is None else maximum)
-            fsm = rule.fsm
-            byte_edges, call_edges, token_edges = fsm.byte_edges, fsm.call_edges, fsm.token_edges
-            self.live.resize(4 * (base + fsm.size))
-            i = k = t = 0
-            for state in range(fsm.size):
-                self.edge_first.push_back(<int32_t>self.edges.size())
-                self.call_first.push_back(<int32_t>self.calls.size())
-                self.token_first.push_back(<int32_t>self.tokens.size())
-                self.rule_of.push_back(number)
-                flags = 0
-                while i < len(byte_edges) and byte_edges[i][0] == state:
-                    _, edge.low, edge.high, target = byte_edges[i]
-                    edge.target = base + target
-                    self.edges.push_back(edge)
-                    for byte in range(edge.low, edge.high + 1):
-                        self.live[4 * (base + state) + (byte >> 6)] |= <uint64_t>1 << (byte & 63)
-                    flags |= SCANNABLE
-                    i += 1
-                while k < len(call_edges) and call_edges[k][0] == state:
-                    _, call.rule, target = call_edges[k]
-                    call.target = base + target
-                    self.calls.push_back(call)
-                    k += 1
-                while t < len(token_edges) and token_edges[t][0] == state:
-                    _, token.token_set, target = token_edges[t]
-                    token.target = base + target
-                    self.tokens.push_back(token)
-                    flags |= TOKENS
-                    t += 1
-                if fsm.accepting[state]:
-                    flags |= ACCEPTING
-                if rule.repeat is not None:
-                    flags |= COUNTED
-                elif (fsm.accepting[state] and not flags & (SCANNABLE | TOKENS)
-                        and self.call_first.back() == <int32_t>self.calls.size()):
-                    flags |= TAIL
-                self.flags.push_back(flags)
-        self.edge_first.push_back(<int32_t>self.edges.size())
-        self.call_first.push_back(<int32_t>self.calls.size())
-        self.token_first.push_back(<int32_t>self.tokens.size())
-        for ids, negated in lowered.token_sets:
+        for ids, negated in self.lowering.token_sets[self.token_ids.size():]:
             self.token_ids.push_back(list(ids))
             self.token_negated.push_back(negated)
-        self.state_count = <int>self.flags.size()
-        self.rule_count = <int>self.start.size()
+        return 0
+
+    cdef int expand(self, int32_t state) except -1 nogil:
+        """Find the edges of a state that was only heard of."""
+        return 0
+
+    cdef int lower_rule(self, int32_t rule) except -1 nogil:
+        """Give a rule its start state."""
+        return 0
 
     cdef bint contains(self, int32_t token_set, int32_t token) noexcept nogil:
         """Whether `token` is one of `token_set`; stop tokens and tokens without text are the caller's business."""
         return self.token_negated[token_set] != binary_search(
             self.token_ids[token_set].begin(), self.token_ids[token_set].end(), token)
 
+    def complete(self):
+        """Enter every rule and expand every state."""
+        cdef int32_t state = 0, rule = 0
+        while state < <int32_t>self.flags.size() or rule < <int32_t>self.start.size():
+            if state < <int32_t>self.flags.size():
+                self.need(state)
+                state += 1
+            else:
+                self.enter(rule)
+                rule += 1
+
+    @property
+    def state_count(self):
+        """States so far, the pseudo-states included."""
+        return <int32_t>self.flags.size()
+
+    @property
+    def rule_count(self):
+        """Rules so far, entered or only called."""
+        return <int32_t>self.start.size()
+
+    def start_of(self, int rule):
+        """The start state of `rule`; -1 if it was not entered."""
+        return self.start[rule]
+
+    def row(self, int state):
+        """(rule, accepting, [(low, high, target)], [(rule, target)], [(token set, target)]) of a state."""
+        cdef int32_t k
+        self.need(state)
+        return (
+            self.rule_of[state],
+            bool(self.flags[state] & ACCEPTING),
+            [(self.edges[k].low, self.edges[k].high, self.edges[k].target)
+             for k in range(self.edge_first[state], self.edge_past[state])],
+            [(self.calls[k].rule, self.calls[k].target) for k in range(self.call_first[state], self.call_past[state])],
+            [(self.tokens[k].token_set, self.tokens[k].target)
+             for k in range(self.token_first[state], self.token_past[state])],
+        )
+
+    def positions(self, int state):
+        """The dotted positions (`lower.Position`) that a state stands for."""
+        raise NotImplementedError
+
     @property
     def nbytes(self):
         """Bytes held by the arrays."""
-        return 49 * self.flags.size() + 8 * self.edges.size() + 8 * self.calls.size() + 12 * self.start.size()
+        return 61 * self.flags.size() + 8 * self.edges.size() + 8 * self.calls.size() + 12 * self.start.size()
 
     def __repr__(self):
-        return (f"Tables({self.rule_count} rules, {self.state_count} states, {self.edges.size()} byte edges, "
-                f"{self.calls.size()} calls)")
+        return (f"{type(self).__name__}({self.rule_count} rules, {self.state_count} states, {self.edges.size()} "
+                f"byte edges, {self.calls.size()} calls)")
+
+
+cdef class WholeTables(Tables):
+    """Every rule lowered at once; rules one after the other, each a minimal automaton numbered breadth-first.
+
+    Raises `BudgetExceededError` past `max_states` states in all.  `minimise=False` leaves automata as determinised.
+    """
+
+    def __init__(self, lowering, *, bint minimise=True):
+        super().__init__(lowering)
+        cdef int32_t number = 0
+        cdef int left = lowering.options.max_states
+        self.fsms = []
+        self.lowering.ir.complete()
+        while number < <int32_t>len(lowering.rules):     # lowering a rule may add the rules it calls
+            lowering.check()
+            rule = lowering.rules[number]
+            where = f"rule {rule.name!r}"
+            if left <= 0:
+                raise BudgetExceededError("automaton states", lowering.options.max_states, where)
+            fsm = determinise(lowering.nfa(number), proper=rule.repeat is not None, max_states=left, where=where,
+                              minimise=minimise)
+            left -= fsm.size
+            self._declare()
+            self._append(number, rule, fsm)
+            number += 1
+
+    def _append(self, int32_t number, rule, fsm):
+        cdef int32_t base = <int32_t>self.flags.size(), state, source, target, byte
+        cdef ByteEdge edge
+        cdef CallEdge call
+        cdef TokenEdge token
+        self.start[number] = base
+        self.fsms.append(fsm)
+        for _ in range(fsm.size):
+            self._new_state(number, 0)
+        for source, low, high, target in fsm.byte_edges:
+            state = base + source
+            if not self.flags[state] & SCANNABLE:
+                self.edge_first[state] = <int32_t>self.edges.size()
+            edge.low, edge.high, edge.target = low, high, base + target
+            self.edges.push_back(edge)
+            self.edge_past[state] = <int32_t>self.edges.size()
+            self.flags[state] |= SCANNABLE
+            for byte in range(low, high + 1):
+                self.live[4 * state + (byte >> 6)] |= <uint64_t>1 << (byte & 63)
+        for source, call.rule, target in fsm.call_edges:
+            state = base + source
+            if not self.flags[state] & CALLS:
+                self.call_first[state] = <int32_t>self.calls.size()
+            call.target = base + target
+            self.calls.push_back(call)
+            self.call_past[state] = <int32_t>self.calls.size()
+            self.flags[state] |= CALLS
+        for source, token.token_set, target in fsm.token_edges:
+            state = base + source
+            if not self.flags[state] & TOKENS:
+                self.token_first[state] = <int32_t>self.tokens.size()
+            token.target = base + target
+            self.tokens.push_back(token)
+            self.token_past[state] = <int32_t>self.tokens.size()
+            self.flags[state] |= TOKENS
+        for source in range(fsm.size):
+            state = base + source
+            if rule.repeat is not None:
+                self.flags[state] |= COUNTED
+            elif fsm.accepting[source] and not self.flags[state] & (SCANNABLE | TOKENS | CALLS):
+                self.flags[state] |= TAIL
+            if fsm.accepting[source]:
+                self.flags[state] |= ACCEPTING
+            self.flags[state] |= EXPANDED
+
+    def positions(self, int state):
+        cdef int32_t rule = self.rule_of[state]
+        nfa = self.lowering.nfa(rule)
+        places = [nfa.tag_at(tag) for tag in self.fsms[rule].tags[state - self.start[rule]]]
+        return self.lowering.positions(rule, places)

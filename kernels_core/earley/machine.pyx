@@ -31,7 +31,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 from libcpp.algorithm cimport sort, unique
 
-from kernels_core.automata.tables cimport ACCEPTING, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS
+from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS
 
 from kernels_core.errors import BudgetExceededError, OperationCancelledError
 
@@ -151,7 +151,7 @@ cdef class Machine:
         self.frame_table.assign(256, NULL)
         self.group_table.assign(64, NULL)
         self.kernel_table.assign(1024, NULL)
-        self.slot_of_rule.assign(tables.rule_count, -1)
+        self.slot_of_rule.assign(tables.start.size(), -1)
         cdef vector[Item] returns
         returns.push_back(Item(C_ACCEPT, C_ROOT, 0))
         self._intern_frame(returns)
@@ -161,7 +161,7 @@ cdef class Machine:
         returns.clear()
         self.dead = self._intern_set(returns)
         self.kernel.clear()
-        add_item(self.kernel, tables.start[0], C_ROOT, 0)
+        add_item(self.kernel, tables.enter(0), C_ROOT, 0)
         self.initial = self.close()
 
     # -- stepping -------------------------------------------------------------------------------------------------
@@ -178,7 +178,8 @@ cdef class Machine:
         self.kernel.clear()
         for i in range(source.count):
             item = source.items[i]
-            for k in range(self.tables.edge_first[item.state], self.tables.edge_first[item.state + 1]):
+            self.tables.need(item.state)
+            for k in range(self.tables.edge_first[item.state], self.tables.edge_past[item.state]):
                 if self.tables.edges[k].low <= byte <= self.tables.edges[k].high:
                     self.kernel.push_back(Item(self.tables.edges[k].target, item.frame, item.counter))
         cdef SetRec* target = self.close()
@@ -213,7 +214,8 @@ cdef class Machine:
             self.kernel.clear()
             for i in range(source.count):
                 item = source.items[i]
-                for k in range(self.tables.token_first[item.state], self.tables.token_first[item.state + 1]):
+                self.tables.need(item.state)
+                for k in range(self.tables.token_first[item.state], self.tables.token_past[item.state]):
                     chosen = self.tables.tokens[k].token_set
                     if self.tables.contains(chosen, token) and (has_text or not self.tables.token_negated[chosen]):
                         self.kernel.push_back(Item(self.tables.tokens[k].target, item.frame, item.counter))
@@ -247,6 +249,32 @@ cdef class Machine:
         self.final.clear()
         add_item(self.final, state, frame, counter)
         return self._intern_set(self.final)
+
+    cdef bint names(self, SetRec* source, int32_t token) except -1 nogil:
+        """Whether a token edge of `source` names `token`; a negated set names nothing.  Takes the lock."""
+        cdef int32_t i, k, chosen, state
+        self.lock.lock()
+        try:
+            for i in range(source.count):
+                state = source.items[i].state
+                self.tables.need(state)
+                for k in range(self.tables.token_first[state], self.tables.token_past[state]):
+                    chosen = self.tables.tokens[k].token_set
+                    if not self.tables.token_negated[chosen] and self.tables.contains(chosen, token):
+                        return True
+            return False
+        finally:
+            self.lock.unlock()
+
+    def complete(self):
+        """Lower every rule and expand every state, for those who want to see or warm them all."""
+        with nogil:
+            self.lock.lock()
+            try:
+                with gil:
+                    self.tables.complete()
+            finally:
+                self.lock.unlock()
 
     # -- closing --------------------------------------------------------------------------------------------------
 
@@ -312,7 +340,10 @@ cdef class Machine:
 
     cdef int32_t _slot(self, int32_t rule) noexcept nogil:
         """The index of the frame that is being made for `rule`."""
-        cdef int32_t slot = self.slot_of_rule[rule]
+        cdef int32_t slot
+        if self.slot_of_rule.size() <= <size_t>rule:
+            self.slot_of_rule.resize(self.tables.start.size(), -1)
+        slot = self.slot_of_rule[rule]
         if slot < 0:
             slot = <int32_t>self.slot_rule.size()
             self.slot_of_rule[rule] = slot
@@ -341,7 +372,10 @@ cdef class Machine:
             item = self.items[i]
             if self.tables.flags[item.state] & (SCANNABLE | SPECIAL | TOKENS):
                 self.final.push_back(item)
-            for k in range(self.tables.call_first[item.state], self.tables.call_first[item.state + 1]):
+            if not self.tables.flags[item.state] & CALLS:
+                continue
+            self.tables.need(item.state)
+            for k in range(self.tables.call_first[item.state], self.tables.call_past[item.state]):
                 slot = self._slot(self.tables.calls[k].rule)
                 if self.tables.flags[self.tables.calls[k].target] & TAIL:
                     frame = self.frames[item.frame]
@@ -352,8 +386,9 @@ cdef class Machine:
                     add_item(self.entries[slot], self.tables.calls[k].target, item.frame, item.counter)
         i = 0
         while i < self.slot_rule.size():
-            state = self.tables.start[self.slot_rule[i]]
-            for k in range(self.tables.call_first[state], self.tables.call_first[state + 1]):
+            state = self.tables.enter(self.slot_rule[i])
+            self.tables.need(state)
+            for k in range(self.tables.call_first[state], self.tables.call_past[state]):
                 slot = self._slot(self.tables.calls[k].rule)
                 if self.tables.flags[self.tables.calls[k].target] & TAIL:
                     if slot != <int32_t>i:

@@ -42,7 +42,7 @@ cdef class PushdownMachine(Machine):
             i += 1
             if self.tables.flags[item.state] & (SCANNABLE | SPECIAL | TOKENS):
                 self.final.push_back(item)
-            for k in range(self.tables.call_first[item.state], self.tables.call_first[item.state + 1]):
+            for k in range(self.tables.call_first[item.state], self.tables.call_past[item.state]):
                 frame = item.frame
                 if not self.tables.flags[self.tables.calls[k].target] & TAIL:
                     self.entry.clear()
@@ -52,9 +52,9 @@ cdef class PushdownMachine(Machine):
         return 0
 
 
-def refuse_left_recursion(lowered):
-    """`UnsupportedFeatureError`, at the rule, if some rule of a `LoweredGrammar` can call itself before a byte."""
-    calls = [sorted({rule for state, rule, _ in entry.fsm.call_edges if state == 0}) for entry in lowered.rules]
+def refuse_left_recursion(tables):
+    """`UnsupportedFeatureError`, at the rule, if some rule of a `WholeTables` can call itself before a byte."""
+    calls = [sorted({rule for state, rule, _ in fsm.call_edges if state == 0}) for fsm in tables.fsms]
     done = [False] * len(calls)
     for root in range(len(calls)):
         path, on_path, todo = [], set(), [(root, 0)]
@@ -66,7 +66,7 @@ def refuse_left_recursion(lowered):
             for at in range(at, len(calls[rule])):
                 called = calls[rule][at]
                 if called in on_path:
-                    _refuse(lowered, [*path[path.index(called):], called])
+                    _refuse(tables.lowering, [*path[path.index(called):], called])
                 if not done[called]:
                     todo.append((rule, at + 1))
                     todo.append((called, 0))
@@ -77,12 +77,12 @@ def refuse_left_recursion(lowered):
                 on_path.discard(rule)
 
 
-def _refuse(lowered, cycle):
-    names = [lowered.rules[rule].source for rule in cycle]
-    span = lowered.ir.rules[names[0]].span
+def _refuse(lowering, cycle):
+    names = [lowering.rules[rule].source for rule in cycle]
+    span = lowering.ir.rules[names[0]].span
     raise UnsupportedFeatureError(
         f"rule {names[0]!r} is left-recursive ({' -> '.join(names)}), which a pushdown parser cannot run; "
         f'use parser="earley"',
-        lowered.ir.source,
+        lowering.ir.source,
         span.start if span is not None else None,
     )

@@ -12,8 +12,9 @@ Read on: `nodes.py` (normal form of one node), `grammar.py` (who calls this).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
+from types import MappingProxyType
 
 from ..errors import GrammarError
 from .ir import (
@@ -21,6 +22,7 @@ from .ir import (
     ByteSet,
     CharSet,
     Choice,
+    DeferredRule,
     Empty,
     GrammarIR,
     Literal,
@@ -61,9 +63,11 @@ MAX_DEPTH = 4 * MAX_NESTING
 
 
 def call_graph(ir: GrammarIR) -> dict[str, tuple[str, ...]]:
-    """For each rule the rules it mentions, once each, in order of first mention."""
+    """For each rule the rules it mentions, once each, in order of first mention; a deferred rule mentions none yet."""
     return {
-        name: tuple(dict.fromkeys(node.name for node in walk(rule.body) if isinstance(node, RuleRef)))
+        name: ()
+        if isinstance(rule, DeferredRule)
+        else tuple(dict.fromkeys(node.name for node in walk(rule.body) if isinstance(node, RuleRef)))
         for name, rule in ir.rules.items()
     }
 
@@ -125,14 +129,14 @@ def recursive_rules(ir: GrammarIR) -> frozenset[str]:
     return frozenset(name for group in components(ir) for name in group if len(group) > 1 or name in calls[name])
 
 
-def nullable_rules(ir: GrammarIR) -> frozenset[str]:
-    """Rules that match the empty string."""
-    return _derivable(ir, lambda leaf: isinstance(leaf, Empty))
+def nullable_rules(ir: GrammarIR, known: Mapping[str, bool] = MappingProxyType({})) -> frozenset[str]:
+    """Rules that match the empty string.  `known` answers for rules that are called but are not in `ir`."""
+    return _derivable(ir, lambda leaf: isinstance(leaf, Empty), known, deferred=False)
 
 
 def productive_rules(ir: GrammarIR) -> frozenset[str]:
     """Rules that match at least one string."""
-    return _derivable(ir, _has_text)
+    return _derivable(ir, _has_text, {}, deferred=True)
 
 
 def _has_text(leaf: Node) -> bool:
@@ -145,8 +149,10 @@ def _has_text(leaf: Node) -> bool:
             return not isinstance(leaf, Never)
 
 
-def _derivable(ir: GrammarIR, holds: Callable[[Node], bool]) -> frozenset[str]:
-    """The least set of rules for which a property holds that passes up the tree.
+def _derivable(
+    ir: GrammarIR, holds: Callable[[Node], bool], known: Mapping[str, bool], *, deferred: bool
+) -> frozenset[str]:
+    """The least set of rules for which a property holds that passes up the tree; `deferred`: ... for deferred rules.
 
     `holds` answers for leaves; a sequence needs all its items, a choice one, a repeat its item unless it may be left
     out, a call its rule.  Each node waits with a count of what it still needs and is told once by each child, so the
@@ -158,6 +164,12 @@ def _derivable(ir: GrammarIR, holds: Callable[[Node], bool]) -> frozenset[str]:
     true_nodes: list[int] = []
     names = list(ir.rules)
     for number, rule in enumerate(ir.rules.values()):
+        if isinstance(rule, DeferredRule):
+            if deferred:
+                true_nodes.append(len(parents))
+            parents.append(-1 - number)
+            needed.append(1)
+            continue
         stack: list[tuple[Node, int]] = [(rule.body, -1 - number)]
         while stack:
             node, parent = stack.pop()
@@ -165,7 +177,10 @@ def _derivable(ir: GrammarIR, holds: Callable[[Node], bool]) -> frozenset[str]:
             parents.append(parent)
             needed.append(len(node.items) if isinstance(node, Seq) else 1)
             if isinstance(node, RuleRef):
-                waiting[node.name].append(here)
+                if node.name in waiting:
+                    waiting[node.name].append(here)
+                elif known[node.name]:
+                    true_nodes.append(here)
             elif isinstance(node, TagDispatch):
                 if not node.stops or holds(node):
                     true_nodes.append(here)  # free text may be empty; before a stop string it is some text
@@ -209,7 +224,7 @@ def check(ir: GrammarIR) -> None:
             raise GrammarError(f"the rule {rule.name!r} is filed under the name {name!r}")
         if not is_name(name):
             raise GrammarError(f"{name!r} cannot be a rule name: letters, digits, '_', '-', '.', no digit in front")
-        stack: list[tuple[Node, int, int]] = [(rule.body, 1, 0)]
+        stack: list[tuple[Node, int, int]] = [] if isinstance(rule, DeferredRule) else [(rule.body, 1, 0)]
         while stack:
             node, depth, groups = stack.pop()
             problem = _problem(node, ir)
@@ -286,9 +301,17 @@ def normal_form(ir: GrammarIR, language: str = "EBNF", *, trusted: bool = False)
     rules = ir.rules
     if not trusted or len(productive) < len(rules):
         rules = {
-            name: Rule(name, fold(rule.body, combine), rule.notes, span=rule.span)
+            name: rule
+            if isinstance(rule, DeferredRule)
+            else Rule(name, fold(rule.body, combine), rule.notes, span=rule.span)
             for name, rule in rules.items()
             if name in productive
         }
+    if any(isinstance(rule, DeferredRule) for rule in rules.values()):
+        # What a deferred body will call is not known: nothing may go, and the dict is the one it was promised.
+        if rules is not ir.rules:
+            ir.rules.clear()
+            ir.rules.update(rules)
+        return ir
     order = reachable_rules(GrammarIR(rules, ir.root))
     return GrammarIR({name: rules[name] for name in order}, ir.root, ir.source)

@@ -216,7 +216,20 @@ class Grammar:
     @property
     def ir(self) -> GrammarIR:
         """The rules, in normal form, root first.  Shared, not copied: do not change it."""
+        return self._ir.complete()
+
+    @property
+    def lazy_ir(self) -> GrammarIR:
+        """`ir`, but bodies that nobody has asked for may not be made yet (`ir.DeferredRule`)."""
         return self._ir
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What this grammar was made from, hashable; grammars with equal keys are equal, and so are their sources."""
+        if self._recipe is None:
+            return (self._printed, self._source)
+        make, arguments = self._recipe
+        return (make.__name__, *(_hashable(one) for one in arguments))
 
     @property
     def source(self) -> str:
@@ -230,14 +243,14 @@ class Grammar:
 
     @cached_property
     def _printed(self) -> str:
-        return print_grammar(self._ir)
+        return print_grammar(self.ir)
 
     def __str__(self) -> str:
         """The normal form as EBNF: parses back to the same IR."""
         return self._printed
 
     def __repr__(self) -> str:
-        rules = self._ir.rules
+        rules = self.ir.rules
         count = f"{len(rules):,} rule{'' if len(rules) == 1 else 's'}"
         text = self._printed.removeprefix(f"{self._ir.root} ::=").lstrip().split("\n", 1)[0]
         return f"<Grammar {self._ir.root} ({count}): {text[:60]}{'...' if len(text) > 60 else ''}>"
@@ -253,6 +266,20 @@ class Grammar:
     def __reduce__(self) -> tuple[Callable[..., Grammar], tuple[Any, ...]]:
         # Text, not nodes: pickle recurses and would fail on deeply nested rules.
         return self._recipe or (_from_ebnf, (self._printed, self._ir.root))
+
+
+def _hashable(value: object) -> object:
+    """Something that is equal when `value` is, and can be hashed."""
+    match value:
+        case Grammar():
+            return value.key
+        case dict():
+            return tuple((name, _hashable(item)) for name, item in sorted(value.items()))
+        case list() | tuple():
+            return tuple(_hashable(item) for item in value)
+        case set() | frozenset():
+            return frozenset(_hashable(item) for item in value)
+    return (type(value).__name__, value)
 
 
 def _from_ebnf(text: str, root: str) -> Grammar:

@@ -9,13 +9,15 @@ Read on: `kernels_core/grammar/ebnf.py` (text to IR), `kernels_core/automata/low
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 __all__ = [
     "ByteSet",
     "CharSet",
     "Choice",
+    "DeferredRule",
     "Empty",
     "GrammarIR",
     "Literal",
@@ -176,17 +178,67 @@ class Rule:
     span: Span | None = _span()
 
 
+class DeferredRule(Rule):
+    """A rule whose body is made when it is first needed: when the parser predicts it, or somebody looks.
+
+    Whoever makes one promises that the rule matches some text, and not the empty one, so that nobody has to look.
+
+    `key`: bytes that stand for the language; rules with equal keys have equal bodies up to the names of rules.
+    `make(rules)` returns the body and may add rules to the dict it is given, under names that are free there.
+    """
+
+    __slots__ = ("key", "make")
+
+    key: bytes
+    make: Callable[[dict[str, Rule]], Node]
+
+    def __init__(self, name: str, key: bytes, make: Callable[[dict[str, Rule]], Node]) -> None:
+        fields = {"name": name, "notes": (), "span": None, "key": key, "make": make}
+        for field_name, value in fields.items():
+            object.__setattr__(self, field_name, value)
+
+    @property
+    def body(self) -> Node:  # type: ignore[override]
+        raise LookupError(f"the body of rule {self.name!r} is not made yet; ask for it with GrammarIR.expand")
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return f"<DeferredRule {self.name}>"
+
+
 @dataclass(frozen=True)
 class GrammarIR:
     """Rules by name, the root's name, and the text they came from (`source`, for spans and error messages).
 
     Invariants, checked by the front-ends: `root` and every `RuleRef.name` is a key of `rules`;
-    `rules[name].name == name`.
+    `rules[name].name == name`.  A deferred rule becomes a plain one in its place when it is expanded.
     """
 
     rules: dict[str, Rule]
     root: str
     source: str = ""
+    lock: threading.RLock = field(default_factory=threading.RLock, compare=False, repr=False)
+
+    def expand(self, name: str) -> Rule:
+        """The rule called `name` with its body."""
+        rule = self.rules[name]
+        if not isinstance(rule, DeferredRule):
+            return rule
+        with self.lock:
+            rule = self.rules[name]
+            if isinstance(rule, DeferredRule):
+                rule = self.rules[name] = Rule(name, rule.make(self.rules), span=rule.span)
+            return rule
+
+    def complete(self) -> GrammarIR:
+        """This IR, after every deferred rule was expanded."""
+        with self.lock:
+            while waiting := [name for name, rule in self.rules.items() if isinstance(rule, DeferredRule)]:
+                for name in waiting:
+                    self.expand(name)
+        return self
 
 
 def children(node: Node) -> tuple[Node, ...]:

@@ -1,18 +1,19 @@
 """The automata of a compiled grammar as one table of states: what the views and the textbook parser look things up in.
 
-State ids here are the machine's: rules one after the other, the root first, from `FIRST_STATE` on.
+State ids here are the machine's; its tables must be complete (`Machine.complete`): what is shown is laid out once.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
 
-from kernels_core.automata.lower import LoweredGrammar
-from kernels_core.automata.tables import FIRST_STATE
+from kernels_core.automata.tables import Tables
 from kernels_core.inspect.dots import dotted_rule
 from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, AutomatonState, RuleAutomaton
 
 __all__ = ["StateTable"]
+
+_MAX_DOTS = 16  # dotted rules shown for one state: people stop reading long before
 
 
 class StateTable:
@@ -21,35 +22,27 @@ class StateTable:
     `rule_of[s]` rule id; `start[r]` start state of rule r; `byte_edges[s]` (low, high, target) triples;
     `call_edges[s]` (rule, target) and `token_edges[s]` (token set, target) pairs; `accepting[s]`; `repeat[r]` lap
     bounds or None.
-    Lists by state have unused entries for the pseudo-states below `FIRST_STATE`.
+    Lists by state have empty entries for the pseudo-states below `FIRST_STATE`.
     """
 
-    def __init__(self, lowered: LoweredGrammar) -> None:
-        self.lowered = lowered
-        self.start: list[int] = []
-        self.rule_of: list[int] = [-1] * FIRST_STATE
-        self.accepting: list[bool] = [False] * FIRST_STATE
-        self.byte_edges: list[list[tuple[int, int, int]]] = [[] for _ in range(FIRST_STATE)]
-        self.call_edges: list[list[tuple[int, int]]] = [[] for _ in range(FIRST_STATE)]
-        self.token_edges: list[list[tuple[int, int]]] = [[] for _ in range(FIRST_STATE)]
-        self.repeat = [rule.repeat for rule in lowered.rules]
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._lowering = tables.lowering
+        self.start: list[int] = [tables.start_of(rule) for rule in range(tables.rule_count)]
+        self.rule_of: list[int] = []
+        self.accepting: list[bool] = []
+        self.byte_edges: list[list[tuple[int, int, int]]] = []
+        self.call_edges: list[list[tuple[int, int]]] = []
+        self.token_edges: list[list[tuple[int, int]]] = []
+        self.repeat = [rule.repeat for rule in self._lowering.rules]
         self._dots: dict[int, tuple[str, ...]] = {}
-        base = FIRST_STATE
-        for number, rule in enumerate(lowered.rules):
-            self.start.append(base)
-            fsm = rule.fsm
-            self.rule_of += [number] * fsm.size
-            self.accepting += fsm.accepting
-            self.byte_edges += [[] for _ in range(fsm.size)]
-            self.call_edges += [[] for _ in range(fsm.size)]
-            self.token_edges += [[] for _ in range(fsm.size)]
-            for source, low, high, target in fsm.byte_edges:
-                self.byte_edges[base + source].append((low, high, base + target))
-            for source, called, target in fsm.call_edges:
-                self.call_edges[base + source].append((called, base + target))
-            for source, chosen, target in fsm.token_edges:
-                self.token_edges[base + source].append((chosen, base + target))
-            base += fsm.size
+        for state in range(tables.state_count):
+            rule, accepting, byte_edges, call_edges, token_edges = tables.row(state)
+            self.rule_of.append(rule)
+            self.accepting.append(accepting)
+            self.byte_edges.append(byte_edges)
+            self.call_edges.append(call_edges)
+            self.token_edges.append(token_edges)
 
     def scannable(self, state: int) -> bool:
         """Whether a byte or a whole token can be read here."""
@@ -57,38 +50,45 @@ class StateTable:
 
     def takes(self, token_set: int, token: int, has_text: bool) -> bool:
         """Whether a token edge with `token_set` takes `token`; negated sets take no token without text."""
-        ids, negated = self.lowered.token_sets[token_set]
+        ids, negated = self._lowering.token_sets[token_set]
         return (token not in ids and has_text) if negated else token in ids
 
     def rule_name(self, state: int) -> str:
-        return self.lowered.rules[self.rule_of[state]].name
+        name: str = self._lowering.rules[self.rule_of[state]].name
+        return name
 
     def span(self, rule: int) -> tuple[int, int] | None:
         """Character range of the rule's definition in the grammar's source."""
-        found = self.lowered.ir.rules[self.lowered.rules[rule].source].span
+        found = self._lowering.ir.rules[self._lowering.rules[rule].source].span
         return None if found is None else (found.start, found.end)
 
     def dots(self, state: int) -> tuple[str, ...]:
         """The dotted rules that `state` stands for."""
         if state not in self._dots:
-            number = self.rule_of[state]
-            tags = self.lowered.rules[number].fsm.tags[state - self.start[number]]
-            ir = self.lowered.ir
-            self._dots[state] = tuple(dotted_rule(ir, self.lowered.positions[tag]) for tag in tags)
+            ir = self._lowering.ir
+            self._dots[state] = tuple(
+                dotted_rule(ir, position) for position in self._tables.positions(state)[:_MAX_DOTS]
+            )
         return self._dots[state]
 
     @cached_property
     def automaton(self) -> Automaton:
         """All rule automata as a snapshot."""
         rules = []
-        for number, rule in enumerate(self.lowered.rules):
-            ids = range(self.start[number], self.start[number] + rule.fsm.size)
+        members: list[list[int]] = [[] for _ in self._lowering.rules]
+        for state, number in enumerate(self.rule_of):
+            if number >= 0:
+                members[number].append(state)
+        for number, rule in enumerate(self._lowering.rules):
+            ids = members[number]
             states = tuple(
                 AutomatonState(s, rule.name, self.accepting[s], self.scannable(s), self.dots(s)) for s in ids
             )
             edges = [edge for s in ids for edge in self._edges(s)]
-            rules.append(RuleAutomaton(rule.name, ids.start, states, tuple(edges), rule.repeat, self.span(number)))
-        return Automaton(tuple(rules), self.lowered.rules[0].name, self.lowered.ir.source)
+            rules.append(
+                RuleAutomaton(rule.name, self.start[number], states, tuple(edges), rule.repeat, self.span(number))
+            )
+        return Automaton(tuple(rules), self._lowering.rules[0].name, self._lowering.ir.source)
 
     def _edges(self, state: int) -> list[AutomatonEdge]:
         by_target: dict[int, list[tuple[int, int]]] = {}
@@ -99,10 +99,10 @@ class StateTable:
             for target, ranges in by_target.items()
         ]
         for called, target in self.call_edges[state]:
-            name = self.lowered.rules[called].name
+            name = self._lowering.rules[called].name
             edges.append(AutomatonEdge(state, target, "call", name, rule=name))
         for chosen, target in self.token_edges[state]:
-            edges.append(AutomatonEdge(state, target, "token", token_label(*self.lowered.token_sets[chosen])))
+            edges.append(AutomatonEdge(state, target, "token", token_label(*self._lowering.token_sets[chosen])))
         return edges
 
 

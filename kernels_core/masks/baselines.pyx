@@ -79,7 +79,7 @@ cdef class FsmMasks(MaskCache):
             self.machine.lock.lock()
             try:
                 self.machine.begin(limit_ms, cancelled)
-                for state in range(self.machine.tables.start[0], self.machine.tables.state_count):
+                for state in range(self.machine.tables.start[0], <int32_t>self.machine.tables.flags.size()):
                     self.machine.kernel.clear()
                     self.machine.kernel.push_back(Item(state, ROOT_FRAME, 0))
                     record = self.machine.close()
@@ -91,9 +91,10 @@ cdef class FsmMasks(MaskCache):
                 self.machine.lock.unlock()
 
 
-cdef void _add_named(MaskCache masks, SetRec* record) noexcept nogil:
+cdef int _add_named(MaskCache masks, SetRec* record) except -1 nogil:
     """Whole tokens that the set's items name."""
     cdef int32_t i
     for i in range(record.count):
         if masks.machine.tables.flags[record.items[i].state] & TOKENS:
             masks._add_whole_tokens(record.items[i].state)
+    return 0

@@ -49,8 +49,8 @@ cdef class MaskCache:
                        shared_ptr[TokenSet]& result) except -1 nogil
     cdef int settled_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _compute_token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil
-    cdef int32_t _usual_target(self, int32_t state, int32_t* live) noexcept nogil
-    cdef void _add_whole_tokens(self, int32_t state) noexcept nogil
+    cdef int32_t _usual_target(self, int32_t state, int32_t* live) except -2 nogil
+    cdef int _add_whole_tokens(self, int32_t state) except -1 nogil
     cdef MaskRec* _intern(self) except NULL nogil
 
 

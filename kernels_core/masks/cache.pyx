@@ -11,6 +11,9 @@ Masks that allow few tokens are kept as lists of ids, which is smaller and quick
 
 from libc.string cimport memcmp, memcpy, memset
 
+from kernels_core.automata.growing cimport GrowingTables
+from kernels_core.automata.growing_identity cimport GrowingIdentities
+from kernels_core.automata.identity cimport WholeIdentities
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS
 from kernels_core.earley.machine cimport FREE, LOCKED, CancelToken, Item, ms_clock, ms_load, ms_store, step
 from kernels_core.masks.pool cimport PoolKey
@@ -52,7 +55,10 @@ cdef class MaskCache:
         self.pool = pool
         self.differential = differential
         self.differential_from = differential_from
-        self.identities = Identities(machine.tables, pool.secret()) if pool is not None else None
+        self.identities = None
+        if pool is not None:
+            kind = GrowingIdentities if isinstance(machine.tables, GrowingTables) else WholeIdentities
+            self.identities = kind(machine.tables, pool.secret())
         self.arena = Arena()
         self.table.assign(256, NULL)
         self.stack.resize(trie.max_depth + 1)
@@ -115,12 +121,13 @@ cdef class MaskCache:
             self.sets_with_mask += 1
         return mask
 
-    cdef void _add_whole_tokens(self, int32_t state) noexcept nogil:
+    cdef int _add_whole_tokens(self, int32_t state) except -1 nogil:
         """Tokens that the token edges of `state` take; a negated set holds no stop token and none without text."""
         cdef int32_t k, w, chosen, token
         cdef size_t i
         cdef vector[uint32_t] others
-        for k in range(self.machine.tables.token_first[state], self.machine.tables.token_first[state + 1]):
+        self.machine.tables.need(state)
+        for k in range(self.machine.tables.token_first[state], self.machine.tables.token_past[state]):
             chosen = self.machine.tables.tokens[k].token_set
             if self.machine.tables.token_negated[chosen]:
                 others = self.trie.spelt
@@ -133,6 +140,7 @@ cdef class MaskCache:
                 for i in range(self.machine.tables.token_ids[chosen].size()):
                     token = self.machine.tables.token_ids[chosen][i]
                     self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
+        return 0
 
     cdef uint64_t _pool_key(self, int32_t state, int32_t counter, PoolKey& key) noexcept nogil:
         """Fills the laps of `key`, and returns a key within this grammar.  Laps count up to the longest token only."""
@@ -160,7 +168,7 @@ cdef class MaskCache:
             result = self.states[local]
             return 0
         if self.pool is not None:
-            key.state = self.identities.identity(state)
+            self.identities.identity(state, &key.state)
             result = self.pool.find(key, to_filter)
             if result.get() != NULL:
                 if to_filter:
@@ -192,7 +200,7 @@ cdef class MaskCache:
             result = self.settled[local]
             return 0
         if self.pool is not None:
-            key.state = self.identities.identity(state)
+            self.identities.identity(state, &key.state)
             self.lookahead.identity(rule, self.identities, self.pool.key, key.lookahead)
             result = self.pool.find(key, False)
             if result.get() != NULL:
@@ -230,13 +238,14 @@ cdef class MaskCache:
                                          self.machine.single(other, BOTTOM_FRAME, other_counter), result)
         return compute_token_set(self.trie, self.machine, state, counter, base, NULL, result)
 
-    cdef int32_t _usual_target(self, int32_t state, int32_t* live) noexcept nogil:
+    cdef int32_t _usual_target(self, int32_t state, int32_t* live) except -2 nogil:
         """The state that most tokens lead to by their first byte, if that is most of the vocabulary and not `state`.
 
         `live` gets the number of tokens that begin with a byte the state can scan.
         """
-        cdef int32_t first = self.machine.tables.edge_first[state], past = self.machine.tables.edge_first[state + 1]
-        cdef int32_t i, k, byte, weight, best = -1, best_weight = 0, target
+        cdef int32_t i, k, byte, weight, best = -1, best_weight = 0, target, first, past
+        self.machine.tables.need(state)
+        first, past = self.machine.tables.edge_first[state], self.machine.tables.edge_past[state]
         for i in range(first, past):
             target = self.machine.tables.edges[i].target
             weight = 0
@@ -318,7 +327,7 @@ cdef class MaskCache:
         """
         cdef int32_t k, byte, w, target
         cdef int64_t total = 0, begin, live
-        for k in range(self.machine.tables.edge_first[state], self.machine.tables.edge_first[state + 1]):
+        for k in range(self.machine.tables.edge_first[state], self.machine.tables.edge_past[state]):
             target = self.machine.tables.edges[k].target
             live = 0
             for w in range(4):
@@ -333,7 +342,8 @@ cdef class MaskCache:
         """(state, estimated trie nodes, nanoseconds measured or None) of every scannable state, costliest first."""
         cdef int32_t state
         cdef list rows = []
-        for state in range(self.machine.tables.state_count):
+        self.machine.complete()
+        for state in range(<int32_t>self.machine.tables.flags.size()):
             if self.machine.tables.flags[state] & SCANNABLE:
                 rows.append((state, self._estimate(state),
                              self.measured[state] if self.measured.count(state) else None))
@@ -344,7 +354,7 @@ cdef class MaskCache:
         """Compute the token set of `state` (of its first lap, if it counts) now, without the GIL."""
         cdef shared_ptr[TokenSet] tokens
         cdef const int* cancelled = NULL
-        if not 0 <= state < self.machine.tables.state_count or not self.machine.tables.flags[state] & SCANNABLE:
+        if not 0 <= state < <int32_t>self.machine.tables.flags.size() or not self.machine.tables.flags[state] & SCANNABLE:
             raise ValueError(f"state {state} reads no bytes")
         if cancel is not None:
             cancelled = &cancel.flag

@@ -22,12 +22,13 @@ cdef class Lookahead:
     def __init__(self, Machine machine):
         cdef int32_t state, k, rule, target
         self.machine = machine
-        self.targets.resize(machine.tables.rule_count)
-        self.follow.assign(machine.tables.rule_count, NULL)
-        self.identities.resize(machine.tables.rule_count)
+        machine.tables.complete()
+        self.targets.resize(machine.tables.start.size())
+        self.follow.assign(machine.tables.start.size(), NULL)
+        self.identities.resize(machine.tables.start.size())
         found = [set() for _ in range(machine.tables.rule_count)]
         for state in range(machine.tables.state_count):
-            for k in range(machine.tables.call_first[state], machine.tables.call_first[state + 1]):
+            for k in range(machine.tables.call_first[state], machine.tables.call_past[state]):
                 found[machine.tables.calls[k].rule].add(machine.tables.calls[k].target)
         # Where a caller's rule may end at once, its own callers go on: follow them until nothing is new.
         for rule in range(machine.tables.rule_count):
@@ -67,7 +68,7 @@ cdef class Lookahead:
                 parts = set()
                 for i in range(self.targets[rule].size()):
                     state = self.targets[rule][i]
-                    found = states.identity(state)
+                    states.identity(state, &found)
                     counted = b"+" if self.machine.tables.flags[state] & COUNTED else b"-"
                     parts.add(found.high.to_bytes(8, "little") + found.low.to_bytes(8, "little") + counted)
                 digest = hashlib.blake2b(b"".join(sorted(parts)), key=key, digest_size=16).digest()

@@ -29,6 +29,7 @@ STOP = b"<stop>"
 NOISE = 0x5A5A5A5A
 VARIANTS = {
     "default": Options(),
+    "lowered at once": Options(lazy_lowering=False, differential_from=0),
     "nothing inlined or unrolled": Options(inline_limit=0, unroll_limit=0, differential_masks=False),
     "nothing inlined, small counts unrolled": Options(inline_limit=0, differential_from=0),
     "small rules inlined, nothing unrolled": Options(unroll_limit=0, cross_grammar_cache=False, differential_from=0),

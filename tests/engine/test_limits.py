@@ -48,7 +48,8 @@ def any_of(count: int) -> str:
     return "root ::= " + " | ".join(f"r{number}" for number in range(count))
 
 
-# A name, a grammar, a text, and what is to come of it: "followed", or the name of the error.
+# A name, a grammar, a text, and what is to come of it: "followed", or the name of the error.  An automaton that would
+# have 2^26 states is followed too, since only the states that are met are made.
 CASES = [
     ("nested brackets, deep", 'root ::= "(" root ")" | "a"', "(" * 20_000, "followed"),
     ("as many trees as there are", 'root ::= root root | "a"', "a" * 120, "followed"),
@@ -62,7 +63,7 @@ CASES = [
     ("a long literal", f'root ::= "{"a" * 100_000}"', "a" * 300, "followed"),
     ("the largest bound", 'root ::= ("a"{2147483647}){2147483647}', "a" * 300, "followed"),
     ("the twelfth letter from the end decides", 'root ::= [ab]* "a" ' + "[ab] " * 12, "ab" * 100, "followed"),
-    ("a letter far from the end decides", 'root ::= [ab]* "a" ' + "[ab] " * 25, "ab" * 100, "BudgetExceededError"),
+    ("a letter far from the end decides", 'root ::= [ab]* "a" ' + "[ab] " * 25, "ab" * 100, "followed"),
 ]
 
 

@@ -158,7 +158,7 @@ def test_repetitions_count_the_same(repetition: str) -> None:
 
 def test_compressed_repetition_does_not_grow_with_its_bound() -> None:
     def states(high: int, repetition: str) -> int:
-        options = Options(repetition=repetition, unroll_limit=0)  # type: ignore[arg-type]
+        options = Options(repetition=repetition, unroll_limit=0, lazy_lowering=False)  # type: ignore[arg-type]
         grammar = compiled(Grammar.from_ebnf(f'root ::= ("a" | "ba"){{0,{high}}} "c"'), WORDS, options)
         return grammar.cache_stats().states
 

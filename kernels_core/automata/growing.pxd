@@ -1,0 +1,38 @@
+from libc.stdint cimport int32_t, uint64_t
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from kernels_core.automata.nfa cimport NfaView, RangeEdge, SymbolEdge
+from kernels_core.automata.tables cimport Tables
+
+
+cdef struct RuleNfa:
+    NfaView nfa
+    int32_t closures      # where the rule's rows in `closure_first`, `closure_past` and `single` begin
+    bint lowered
+
+
+cdef class GrowingTables(Tables):
+    cdef list _alive                     # keeps the NFAs that `nfas` looks into
+    cdef int32_t max_states
+    cdef vector[RuleNfa] nfas            # by rule
+    # by NFA state of all lowered rules: its ε-closure in `members` (-1: not computed), the state that is that closure
+    cdef vector[int32_t] closure_first, closure_past, single
+    cdef vector[int32_t] members
+    # by state: its NFA states in `members`
+    cdef vector[int32_t] subset_first, subset_past, next_alike
+    cdef unordered_map[uint64_t, int32_t] first_alike
+    # scratch
+    cdef vector[int32_t] mark, stack, cuts, targets, subset
+    cdef vector[RangeEdge] ranges
+    cdef vector[SymbolEdge] symbols
+    cdef int32_t stamp
+
+    cdef int expand(self, int32_t state) except -1 nogil
+    cdef int lower_rule(self, int32_t rule) except -1 nogil
+    cdef void _close(self, int32_t rule, int32_t nfa_state) noexcept nogil
+    cdef int32_t _state_of_one(self, int32_t rule, int32_t nfa_state) except -1 nogil
+    cdef int32_t _state_of_many(self, int32_t rule) except -1 nogil
+    cdef int32_t _intern(self, int32_t rule, int32_t first, int32_t past) except -1 nogil
+    cdef int32_t _make(self, int32_t rule, int32_t first, int32_t past, bint may_accept) except -1 nogil
+    cdef void _put(self, size_t first, int32_t low, int32_t high, int32_t target) noexcept nogil

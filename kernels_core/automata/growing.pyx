@@ -1,0 +1,303 @@
+# distutils: language = c++
+"""Lazy lowering: a rule is spelt out when it is first predicted, a state is determinised when it is first met.
+
+A state is a set of NFA states of one rule (Rabin & Scott's subset construction, done on demand): those of the ε-closure
+that have edges or are final, ascending.  Making a state finds what it may read, whether it accepts and whether it
+calls; its edges are found when they are needed (`expand`).  So compiling costs what reading the grammar costs, and a
+schema of ten thousand lines costs what the document at hand visits of it.
+
+States are not minimised: two that are equal but were reached through different NFA states stay two.
+
+Read on: `nfa.pyx` (what is determinised), `tables.pyx` (the arrays), `identity.pyx` (how states of different grammars are
+recognised as equal).
+"""
+
+from cython.operator cimport dereference as deref
+from libc.stdint cimport uint8_t
+from libcpp.algorithm cimport sort, unique
+
+from kernels_core.automata.nfa cimport Nfa
+from kernels_core.automata.tables cimport (
+    ACCEPTING, CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL, TOKENS, ByteEdge, CallEdge, TokenEdge,
+)
+
+from kernels_core.errors import BudgetExceededError
+
+__all__ = ["GrowingTables"]
+
+
+cdef bint _lower(const RangeEdge& a, const RangeEdge& b) noexcept nogil:
+    return a.low < b.low
+
+
+cdef bint _symbol_less(const SymbolEdge& a, const SymbolEdge& b) noexcept nogil:
+    if a.symbol != b.symbol:
+        return a.symbol < b.symbol
+    return a.target < b.target
+
+
+cdef class GrowingTables(Tables):
+    """Tables of a `Lowering` that grow as states are met.
+
+    `enter` and `need` raise `BudgetExceededError` past `max_states`, and whatever making a deferred rule raises; the
+    rule or state is then as it was, and may be asked for again.
+    """
+
+    def __init__(self, lowering):
+        self._alive = []
+        self.max_states = lowering.options.max_states
+        super().__init__(lowering)
+        for _ in range(<int32_t>self.flags.size()):
+            self.subset_first.push_back(0)
+            self.subset_past.push_back(0)
+            self.next_alike.push_back(-1)
+
+    cdef int lower_rule(self, int32_t rule) except -1 nogil:
+        cdef int32_t first
+        cdef bint may_accept
+        self.nfas.resize(self.start.size())
+        with gil:
+            nfa = self.lowering.nfa(rule)
+            self._alive.append(nfa)
+            self.nfas[rule].nfa = (<Nfa>nfa).view()
+            self._declare()
+        self.nfas.resize(self.start.size())
+        first = <int32_t>self.single.size()
+        self.nfas[rule].closures = first
+        self.nfas[rule].lowered = True
+        self.closure_first.resize(first + self.nfas[rule].nfa.size, -1)
+        self.closure_past.resize(first + self.nfas[rule].nfa.size, -1)
+        self.single.resize(first + self.nfas[rule].nfa.size, -1)
+        if <int32_t>self.mark.size() < self.nfas[rule].nfa.size:
+            self.mark.resize(self.nfas[rule].nfa.size, 0)
+        # A lap must read something: the start of a counted rule is kept apart from an equal set met later.
+        self._close(rule, 0)
+        may_accept = self.lap_min[rule] < 0
+        if may_accept:
+            self.start[rule] = self._state_of_one(rule, 0)
+        else:
+            self.start[rule] = self._make(rule, self.closure_first[first], self.closure_past[first], False)
+        return 0
+
+    cdef void _close(self, int32_t rule, int32_t nfa_state) noexcept nogil:
+        """Make the row of an NFA state's closure."""
+        cdef NfaView* nfa = &self.nfas[rule].nfa
+        cdef int32_t row = self.nfas[rule].closures + nfa_state
+        cdef int32_t top, k, other
+        if self.closure_first[row] >= 0:
+            return
+        self.stamp += 1
+        self.mark[nfa_state] = self.stamp
+        self.stack.clear()
+        self.subset.clear()
+        if nfa.alive[nfa_state]:
+            self.stack.push_back(nfa_state)
+        while not self.stack.empty():
+            top = self.stack.back()
+            self.stack.pop_back()
+            if (top == 1 or nfa.byte_first[top] < nfa.byte_first[top + 1]
+                    or nfa.symbol_first[top] < nfa.symbol_first[top + 1]):
+                self.subset.push_back(top)
+            for k in range(nfa.epsilon_first[top], nfa.epsilon_first[top + 1]):
+                other = nfa.epsilons[k].target
+                if self.mark[other] != self.stamp and nfa.alive[other]:
+                    self.mark[other] = self.stamp
+                    self.stack.push_back(other)
+        sort(self.subset.begin(), self.subset.end())
+        self.closure_first[row] = <int32_t>self.members.size()
+        self.members.insert(self.members.end(), self.subset.begin(), self.subset.end())
+        self.closure_past[row] = <int32_t>self.members.size()
+
+    cdef int32_t _state_of_one(self, int32_t rule, int32_t nfa_state) except -1 nogil:
+        """The state that is the closure of one NFA state."""
+        cdef int32_t row = self.nfas[rule].closures + nfa_state
+        if self.single[row] < 0:
+            self._close(rule, nfa_state)
+            self.single[row] = self._intern(rule, self.closure_first[row], self.closure_past[row])
+        return self.single[row]
+
+    cdef int32_t _state_of_many(self, int32_t rule) except -1 nogil:
+        """The state that is the union of the closures of `self.targets`."""
+        cdef size_t i
+        cdef int32_t k, row, first, state
+        sort(self.targets.begin(), self.targets.end())
+        self.targets.erase(unique(self.targets.begin(), self.targets.end()), self.targets.end())
+        if self.targets.size() == 1:
+            return self._state_of_one(rule, self.targets[0])
+        for i in range(self.targets.size()):
+            self._close(rule, self.targets[i])
+        self.subset.clear()
+        for i in range(self.targets.size()):
+            row = self.nfas[rule].closures + self.targets[i]
+            for k in range(self.closure_first[row], self.closure_past[row]):
+                self.subset.push_back(self.members[k])
+        sort(self.subset.begin(), self.subset.end())
+        self.subset.erase(unique(self.subset.begin(), self.subset.end()), self.subset.end())
+        first = <int32_t>self.members.size()
+        k = <int32_t>self.flags.size()
+        self.members.insert(self.members.end(), self.subset.begin(), self.subset.end())
+        state = self._intern(rule, first, <int32_t>self.members.size())
+        if state < k:
+            self.members.resize(first)       # it was there already
+        return state
+
+    cdef int32_t _intern(self, int32_t rule, int32_t first, int32_t past) except -1 nogil:
+        """The state of `rule` whose NFA states are `members[first:past]`."""
+        cdef uint64_t hash = 0x9E3779B97F4A7C15ULL ^ (<uint64_t>rule * 0xBF58476D1CE4E5B9ULL)
+        cdef int32_t k, state, head
+        cdef unordered_map[uint64_t, int32_t].iterator found
+        for k in range(first, past):
+            hash = (hash ^ <uint64_t>self.members[k]) * 0xD6E8FEB86659FD93ULL
+            hash ^= hash >> 32
+        found = self.first_alike.find(hash)
+        head = -1 if found == self.first_alike.end() else deref(found).second
+        state = head
+        while state >= 0:
+            if self.rule_of[state] == rule and self.subset_past[state] - self.subset_first[state] == past - first:
+                for k in range(past - first):
+                    if self.members[self.subset_first[state] + k] != self.members[first + k]:
+                        break
+                else:
+                    return state
+            state = self.next_alike[state]
+        state = self._make(rule, first, past, True)
+        self.next_alike[state] = head
+        self.first_alike[hash] = state
+        return state
+
+    cdef int32_t _make(self, int32_t rule, int32_t first, int32_t past, bint may_accept) except -1 nogil:
+        cdef NfaView* nfa = &self.nfas[rule].nfa
+        cdef int32_t state, k, j, one, low, high, word
+        cdef uint8_t flags = 0
+        cdef uint64_t live
+        if <int32_t>self.flags.size() >= self.max_states:
+            with gil:
+                raise BudgetExceededError("automaton states", self.max_states,
+                                          f"rule {self.lowering.rules[rule].name!r}")
+        state = self._new_state(rule, 0)
+        self.subset_first.push_back(first)
+        self.subset_past.push_back(past)
+        self.next_alike.push_back(-1)
+        for k in range(first, past):
+            one = self.members[k]
+            if one == 1 and may_accept:
+                flags |= ACCEPTING
+            for j in range(nfa.byte_first[one], nfa.byte_first[one + 1]):
+                if not nfa.alive[nfa.bytes[j].target]:
+                    continue
+                flags |= SCANNABLE
+                low, high = nfa.bytes[j].low, nfa.bytes[j].high
+                for word in range(low >> 6, (high >> 6) + 1):
+                    live = ~<uint64_t>0
+                    if word == low >> 6:
+                        live &= ~<uint64_t>0 << (low & 63)
+                    if word == high >> 6:
+                        live &= ~<uint64_t>0 >> (63 - (high & 63))
+                    self.live[4 * state + word] |= live
+            for j in range(nfa.symbol_first[one], nfa.symbol_first[one + 1]):
+                if nfa.alive[nfa.symbols[j].target]:
+                    flags |= TOKENS if nfa.symbols[j].symbol & 1 else CALLS
+        if self.lap_min[rule] >= 0:
+            flags |= COUNTED
+        elif flags == ACCEPTING:
+            flags |= TAIL
+        if not flags & (SCANNABLE | TOKENS | CALLS):
+            flags |= EXPANDED
+        self.flags[state] = flags
+        return state
+
+    cdef int expand(self, int32_t state) except -1 nogil:
+        cdef int32_t rule = self.rule_of[state]
+        cdef NfaView* nfa = &self.nfas[rule].nfa
+        cdef int32_t k, j, one, symbol, low, high, target
+        cdef size_t i, m, p
+        cdef bint disjoint = True
+        cdef CallEdge call
+        cdef TokenEdge token
+        cdef size_t edges = self.edges.size(), calls = self.calls.size(), tokens = self.tokens.size()
+        cdef vector[RangeEdge] ranges
+        cdef vector[SymbolEdge] symbols
+        ranges.swap(self.ranges)        # kept for its storage; `_make` does not use it, an error leaves it stale
+        symbols.swap(self.symbols)
+        ranges.clear()
+        symbols.clear()
+        for k in range(self.subset_first[state], self.subset_past[state]):
+            one = self.members[k]
+            for j in range(nfa.byte_first[one], nfa.byte_first[one + 1]):
+                if nfa.alive[nfa.bytes[j].target]:
+                    ranges.push_back(nfa.bytes[j])
+            for j in range(nfa.symbol_first[one], nfa.symbol_first[one + 1]):
+                if nfa.alive[nfa.symbols[j].target]:
+                    symbols.push_back(nfa.symbols[j])
+        if ranges.size() > 1:
+            sort(ranges.begin(), ranges.end(), _lower)
+            for i in range(1, ranges.size()):
+                disjoint = disjoint and ranges[i - 1].high < ranges[i].low
+        if disjoint:
+            for i in range(ranges.size()):
+                target = self._state_of_one(rule, ranges[i].target)
+                self._put(edges, ranges[i].low, ranges[i].high, target)
+        else:
+            # Cut the alphabet where a range begins or ends, then one target for each piece.
+            self.cuts.clear()
+            for i in range(ranges.size()):
+                self.cuts.push_back(ranges[i].low)
+                self.cuts.push_back(ranges[i].high + 1)
+            sort(self.cuts.begin(), self.cuts.end())
+            self.cuts.erase(unique(self.cuts.begin(), self.cuts.end()), self.cuts.end())
+            m = 0           # ranges before this one end before the piece begins
+            for p in range(self.cuts.size() - 1):
+                low, high = self.cuts[p], self.cuts[p + 1] - 1
+                while m < ranges.size() and ranges[m].high < low:
+                    m += 1
+                self.targets.clear()
+                i = m
+                while i < ranges.size() and ranges[i].low <= low:
+                    if high <= ranges[i].high:
+                        self.targets.push_back(ranges[i].target)
+                    i += 1
+                if not self.targets.empty():
+                    target = self._state_of_many(rule)
+                    self._put(edges, low, high, target)
+        if symbols.size() > 1:
+            sort(symbols.begin(), symbols.end(), _symbol_less)
+        i = 0
+        while i < symbols.size():
+            symbol = symbols[i].symbol
+            self.targets.clear()
+            while i < symbols.size() and symbols[i].symbol == symbol:
+                self.targets.push_back(symbols[i].target)
+                i += 1
+            target = self._state_of_many(rule)
+            if symbol & 1:
+                token.token_set, token.target = symbol >> 1, target
+                self.tokens.push_back(token)
+            else:
+                call.rule, call.target = symbol >> 1, target
+                self.calls.push_back(call)
+        self.edge_first[state], self.edge_past[state] = <int32_t>edges, <int32_t>self.edges.size()
+        self.call_first[state], self.call_past[state] = <int32_t>calls, <int32_t>self.calls.size()
+        self.token_first[state], self.token_past[state] = <int32_t>tokens, <int32_t>self.tokens.size()
+        self.flags[state] |= EXPANDED
+        ranges.swap(self.ranges)
+        symbols.swap(self.symbols)
+        return 0
+
+    cdef void _put(self, size_t first, int32_t low, int32_t high, int32_t target) noexcept nogil:
+        """Add a byte edge to the state whose edges begin at `first`; neighbours that lead to one state are one edge."""
+        cdef ByteEdge edge
+        if self.edges.size() > first and self.edges.back().target == target and self.edges.back().high == low - 1:
+            self.edges.back().high = high
+            return
+        edge.low, edge.high, edge.target = low, high, target
+        self.edges.push_back(edge)
+
+    def positions(self, int state):
+        cdef int32_t rule = self.rule_of[state], k
+        nfa = self.lowering.nfa(rule)
+        places = []
+        if rule >= 0 and state == self.start[rule]:
+            places = nfa.tags_of(0)
+        for k in range(self.subset_first[state], self.subset_past[state]):
+            places += nfa.tags_of(self.members[k])
+        return self.lowering.positions(rule, places)

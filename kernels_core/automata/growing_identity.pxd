@@ -1,0 +1,15 @@
+from libc.stdint cimport int32_t, uint8_t
+from libcpp.vector cimport vector
+
+from kernels_core.automata.growing cimport GrowingTables
+from kernels_core.automata.identity cimport Identities, Identity
+
+
+cdef class GrowingIdentities(Identities):
+    cdef GrowingTables growing           # `tables`
+    cdef dict rules                      # rule number -> 16 bytes
+    cdef vector[Identity] of_rule
+    cdef vector[uint8_t] named           # by rule: whether `of_rule` is known
+    cdef vector[uint8_t] text            # scratch
+
+    cdef bytes _hash(self, bytes text)

@@ -1,0 +1,149 @@
+# distutils: language = c++
+"""Structural identity of states in tables that grow, where most of the grammar may not be lowered yet.
+
+A rule that calls no rule it is called by is described by its NFA and the identities of what it calls.  A rule in a
+cycle of any shape is described by all rules of its cycle, as seen from it: in the order in which they are first called.
+A rule that is not made yet is described by the key that came with it (`grammar.ir.DeferredRule`), so identity does not
+force lowering.  A state is known by its rule and the NFA states it stands for.
+
+Read on: `identity.pyx` (what identity is for; the finer identity of states of minimal automata).
+"""
+
+import os
+
+from libc.stdint cimport uint8_t
+from libc.string cimport memcpy
+
+from kernels_core.automata.identity cimport siphash128
+
+__all__ = ["GrowingIdentities"]
+
+cdef int MAX_CYCLE = 200      # rules of one cycle; those of a larger one are equal to nothing but themselves
+
+
+cdef class GrowingIdentities(Identities):
+    """Identities in tables that grow: a rule's, and the NFA states that a state stands for."""
+
+    def __init__(self, GrowingTables tables, bytes key):
+        super().__init__(tables, key)
+        self.growing = tables
+        self.rules = {}
+
+    cdef int identity(self, int32_t state, Identity* result) except -1 nogil:
+        """`result` gets the identity of `state`."""
+        cdef int32_t rule = self.tables.rule_of[state], at, first, count
+        if <size_t>rule >= self.of_rule.size():
+            self.of_rule.resize(rule + 1)
+            self.named.resize(rule + 1, 0)
+        if not self.named[rule]:
+            with gil:
+                name = self.rule(rule)
+                self.of_rule[rule].high = int.from_bytes(name[:8], "big")
+                self.of_rule[rule].low = int.from_bytes(name[8:], "big")
+            self.named[rule] = 1
+        # 16 bytes of the rule, whether this is the start of a lap, and the place in the rule.
+        first = self.growing.subset_first[state]
+        count = self.growing.subset_past[state] - first
+        self.text.resize(20 + 4 * count)
+        memcpy(self.text.data() + 20, self.growing.members.data() + first, 4 * count)
+        at = self.tables.lap_min[rule] >= 0 and state == self.tables.start[rule]
+        memcpy(self.text.data(), &self.of_rule[rule], sizeof(Identity))
+        memcpy(self.text.data() + 16, &at, 4)
+        result[0] = siphash128(self.text.data(), self.text.size(), self.key_high, self.key_low)
+        return 0
+
+    cdef bytes _hash(self, bytes text):
+        cdef Identity found = siphash128(<const uint8_t*><const char*>text, len(text), self.key_high, self.key_low)
+        return found.high.to_bytes(8, "big") + found.low.to_bytes(8, "big")
+
+    def rule(self, int number):
+        """The identity of a rule as 16 bytes."""
+        if number not in self.rules:
+            self._identify(number)
+        return self.rules[number]
+
+    def _identify(self, int root):
+        """Describe all rules that `root` leads to and that have no name yet."""
+        lowering = self.tables.lowering
+        calls = {}
+        pending = [root]
+        while pending:
+            number = pending.pop()
+            if number in calls or number in self.rules:
+                continue
+            rule = lowering.rules[number]
+            if rule.key is not None:
+                self.rules[number] = self._hash(b"deferred" + rule.key)
+                continue
+            calls[number] = lowering.nfa(number).called()
+            pending += calls[number]
+        for group in strong_components(calls):
+            for number in group:
+                if len(group) == 1 and number not in calls[number]:
+                    self.rules[number] = self._hash(b"rule" + self._describe(number, self.rules))
+                elif len(group) <= MAX_CYCLE:
+                    self.rules[number] = self._hash(b"cycle" + self._cycle(number, group))
+                else:
+                    self.rules[number] = os.urandom(16)
+
+    def _cycle(self, int root, group):
+        """The rules of a cycle, `root` first, each in the order in which the ones before call it."""
+        place = {root: b"0"}
+        order = [root]
+        for number in order:
+            for called in self.tables.lowering.nfa(number).called():
+                if called in group and called not in place:
+                    place[called] = b"%d" % len(order)
+                    order.append(called)
+        return b"".join(self._describe(number, place) for number in order)
+
+    def _describe(self, int number, names):
+        """The automaton of a rule as bytes; `names` come before identities."""
+        lowering = self.tables.lowering
+
+        def reference(called):
+            name = names[called] if called in names else self.rules[called]
+            return b"%s %s" % (repr(lowering.rules[called].repeat).encode(), name)
+
+        def token_set(chosen):
+            return repr(lowering.token_sets[chosen]).encode()
+
+        text = lowering.nfa(number).description(reference, token_set)
+        counted = lowering.rules[number].repeat is not None
+        return b"%d %d " % (counted, len(text)) + text
+
+
+def strong_components(calls):
+    """Strongly connected components of `{rule: rules it calls}`, callees before callers (Tarjan's algorithm)."""
+    index, low, found, path, on_path = {}, {}, [], [], set()
+    for start in calls:
+        if start in index:
+            continue
+        work = [(start, iter(calls[start]))]
+        index[start] = low[start] = len(index)
+        path.append(start)
+        on_path.add(start)
+        while work:
+            rule, following = work[-1]
+            for called in following:
+                if called not in calls:
+                    continue
+                if called not in index:
+                    index[called] = low[called] = len(index)
+                    path.append(called)
+                    on_path.add(called)
+                    work.append((called, iter(calls[called])))
+                    break
+                if called in on_path:
+                    low[rule] = min(low[rule], index[called])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[rule])
+                if low[rule] == index[rule]:
+                    group = set()
+                    while rule not in group:
+                        group.add(path.pop())
+                    on_path -= group
+                    found.append(group)
+    return found
