@@ -302,7 +302,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=60, help="time for one schema")
     parser.add_argument("--lenient", action="store_true", help="approximate what cannot be exact")
     parser.add_argument("--any-order", action="store_true", help="members in any order")
-    parser.add_argument("--out", type=Path, help="write verdicts there, one JSON object a line")
+    parser.add_argument("--out", type=Path, help="write verdicts there as they come, one JSON object a line")
     parser.add_argument("--ratchet", type=Path, help="a TOML file with the counts that must be right")
     parser.add_argument("--json", action="store_true", help="print the tables as one JSON object")
     chosen = parser.parse_args(arguments)
@@ -314,8 +314,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     judging = Judging(chosen.lenient, chosen.any_order, not chosen.no_instances, chosen.walks)
     verdicts: list[Verdict] = []
     shown = time.monotonic()
-    for verdict in _judged(cases, judging, chosen.jobs, chosen.seconds):
+    # In random order, so that what an interrupted run has written stands for the whole.
+    shuffled = Random(chosen.seed).sample(cases, len(cases))
+    out = chosen.out.open("w") if chosen.out else None
+    for verdict in _judged(shuffled, judging, chosen.jobs, chosen.seconds):
         verdicts.append(verdict)
+        if out:
+            print(json.dumps(asdict(verdict)), file=out, flush=True)
         if verdict.outcome not in ("right", "refused"):
             what = f"{verdict.file} {verdict.index}: {verdict.outcome} {verdict.wrong or ''} {verdict.reasons[:1]}"
             print(what, file=sys.stderr, flush=True)
@@ -323,8 +328,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             shown = time.monotonic()
             print(f"{len(verdicts):,} of {len(cases):,} schemas", file=sys.stderr, flush=True)
     verdicts.sort(key=lambda verdict: (verdict.file, verdict.index))
-    if chosen.out:
-        chosen.out.write_text("".join(json.dumps(asdict(verdict)) + "\n" for verdict in verdicts))
+    if out:
+        out.close()
     tables = {"Schemas": by_folder(verdicts), "Refused": reasons(verdicts), "Time": _times(verdicts)}
     if chosen.walks:
         tables["Written texts"] = texts(verdicts)
