@@ -52,7 +52,7 @@ def _by_automaton(pattern: Pattern, span: Span, *, anywhere: bool) -> GrammarIR:
     try:
         book.define("root", language_node(language_of(pattern, anywhere=anywhere), book, "text"))
     except TooManyStates as error:
-        reason = f"these assertions need {error}"
+        reason = f"this pattern needs {error}"
         raise UnsupportedFeatureError(reason, pattern.source, pattern.assertion or 0, language=LANGUAGE) from None
     rules = {name: Rule(name, body, span=span) for name, body in book.rules.items()}
     return GrammarIR(rules, "root", pattern.source)

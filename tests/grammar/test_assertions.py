@@ -161,3 +161,21 @@ def test_what_needs_too_many_states_is_refused_in_time(marked: str, seconds: int
         Grammar.from_regex(pattern)
     assert caught.value.offset == marked.index("»")
     assert time.monotonic() - start < seconds
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"(?:a|\b)" * 40,
+        "(?:(?=a)|b)" * 40,
+        "(?:(?=a)|b)*" * 20,
+        "(?:" * 20 + r"\b" + "a)*" * 20,
+        "(?=(?:a|b)*c)" * 60 + ".*",
+        r"(?:\b\w{1,50}\b ?){1,50}",
+        "(?!" + "|".join(f"w{i}" for i in range(2000)) + ")[a-z0-9]*",
+    ],
+)
+def test_many_assertions_take_their_time_and_no_more(pattern: str) -> None:
+    start = time.monotonic()
+    Grammar.from_regex(pattern)
+    assert time.monotonic() - start < 20

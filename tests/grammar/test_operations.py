@@ -32,6 +32,12 @@ def texts_of(grammar: Grammar) -> set[str]:
     return {text for text in TEXTS if recogniser.accepts(text.encode())}
 
 
+def doubled(rule: str) -> str:
+    """Rules that call the next one twice: short to write, endless to write out."""
+    rules = [rule.format(i, i + 1, i + 1) for i in range(40)]
+    return "root ::= r0\n" + "\n".join(rules) + '\nr40 ::= "x"'
+
+
 def plain(pattern: str) -> set[str]:
     return {text for text in TEXTS if re.fullmatch(pattern, text)}
 
@@ -82,6 +88,9 @@ def test_long_counts_stay_counts() -> None:
         ("root ::= Token(1)", "tokens"),
         ("root ::= TagDispatch()", "free text with tags"),
         ("root ::= [ab]* [a] [ab]{15}", "more than 5,000 states"),
+        (doubled("r{} ::= r{} r{}"), "more than 200,000 nodes"),
+        (doubled('r{} ::= (r{} "a" | r{})*'), "more than 200,000 nodes"),
+        ("root ::= " + '("a"' * 300 + ")*" * 300, "more than 100 levels"),
     ],
 )
 def test_what_is_not_regular_is_refused(source: str, message: str) -> None:

@@ -18,6 +18,8 @@ from ..nodes import choice, fold, repeat, seq
 
 __all__ = ["with_skips"]
 
+_WRITTEN_OUT = 8
+
 
 @dataclass(frozen=True, slots=True)
 class _Forms:
@@ -40,6 +42,22 @@ def with_skips(
     nullable = nullable_rules(_grammar({**bodies, **{name: Never() for name in terminals}}, start))
     firsts = {name: reserve(f"{name}.first") for name in bodies}
 
+    made: dict[str, Node] = {}
+
+    def beginnings(items: list[_Forms]) -> list[Node]:
+        """The ways to begin a sequence: with its first item, or the second where the first may be left out, ..."""
+        count = next((i + 1 for i, item in enumerate(items) if not item.nullable), len(items))
+        behind: Node = seq([item.inside for item in items[count:]])
+        ways: list[Node] = []
+        for i in range(count - 1, -1, -1):
+            ways.append(seq((items[i].first, behind)))
+            behind = seq((items[i].inside, behind))
+            if i and i % _WRITTEN_OUT == 0:  # a rule, lest the ways be quadratic in the sequence
+                name = reserve(f"{start}.tail")
+                made[name] = behind
+                behind = RuleRef(name)
+        return ways[::-1]
+
     def combine(node: Node, below: list[_Forms]) -> _Forms:
         match node:
             case RuleRef(name) if name in bodies:
@@ -49,12 +67,8 @@ def with_skips(
             case Never():
                 return _Forms(node, node, False)
             case Seq():
-                ways: list[Node] = []
-                for i, item in enumerate(below):
-                    ways.append(seq((item.first, *(later.inside for later in below[i + 1 :]))))
-                    if not item.nullable:
-                        break
-                return _Forms(choice(ways), seq([item.inside for item in below]), all(item.nullable for item in below))
+                inside = seq([item.inside for item in below])
+                return _Forms(choice(beginnings(below)), inside, all(item.nullable for item in below))
             case Choice():
                 return _Forms(
                     choice([item.first for item in below]),
@@ -69,7 +83,6 @@ def with_skips(
             case _:
                 return _Forms(node, seq((skip, node)), False)
 
-    made: dict[str, Node] = {}
     for name, body in bodies.items():
         forms = fold(body, combine)
         made[name] = forms.inside

@@ -17,6 +17,7 @@ from ..regular.from_rules import grammar_language
 from ..regular.languages import (
     Language,
     TooManyStates,
+    bounded,
     character,
     complement,
     concat,
@@ -144,6 +145,12 @@ class Terminals:
 
     def language(self, expression: Expression) -> Language:
         """The texts of a terminal expression."""
+        try:
+            return bounded(self._language(expression))
+        except TooManyStates as error:
+            self._refuse(f"this terminal needs {error}", expression.span.start)
+
+    def _language(self, expression: Expression) -> Language:
         match expression:
             case Text(value, ignore_case):
                 if not ignore_case:
@@ -191,7 +198,7 @@ class Terminals:
             suffix, offset = definition.attributes["suffix"]
             if suffix is None or isinstance(suffix, float):
                 self._fail("the suffix is missing", offset)
-            language = concat(language, self.language(suffix))
+            language = bounded(concat(language, self.language(suffix)))
         return shortest(language) if is_shaped(definition) else language
 
     # -- names ----------------------------------------------------------------------------------------------------

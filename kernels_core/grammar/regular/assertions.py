@@ -43,7 +43,7 @@ __all__ = ["START", "rest"]
 # What `before` says at the start of the text; elsewhere it is one code point that stands for its class.
 START = -1
 # Ways from one character to the next through nested repetitions, and parts that wait behind a rule's call.
-_MAX_WAYS = 5_000
+_MAX_WAYS = 1_000
 _MAX_WAITING = 200
 
 _SOMETHING = loop(ANY_CHARACTER, 1, None)
@@ -116,7 +116,7 @@ class Rest(Unfolding):
 
     def __init__(self, nodes: _Parts, after: Language, before: int | None) -> None:
         self.nodes, self.after, self.before = nodes, after, before
-        super().__init__((nodes, after, before), _takes_nothing(nodes, after, before))
+        super().__init__((nodes, after, before), _takes_nothing(nodes, after, before), self.ingredients()[0])
 
     def derive(self, code_point: int) -> Language:
         options: list[Language] = []

@@ -20,7 +20,8 @@ from .languages import (
     EPSILON,
     NOTHING,
     Language,
-    TooManyStates,
+    TooLarge,
+    bounded,
     character,
     concat,
     loop,
@@ -33,7 +34,7 @@ __all__ = ["grammar_language", "with_languages"]
 
 
 def with_languages(tree: Tree) -> Tree:
-    """`tree` with languages for leaves."""
+    """`tree` with languages for leaves.  Raises `TooManyStates` where they are too large or too deep."""
     if is_plain(tree):
         return _tree(tree, {}, GrammarIR({}, ""))
     match tree:
@@ -52,8 +53,8 @@ def with_languages(tree: Tree) -> Tree:
 def grammar_language(ir: GrammarIR) -> Language:
     """The texts of a grammar, where it is regular.
 
-    Raises `UnsupportedFeatureError` for what is no string of characters, at its place, and `TooManyStates` (now, or
-    when an automaton is made) where the rules are not regular.
+    Raises `UnsupportedFeatureError` for what is no string of characters, at its place, and `TooManyStates` where the
+    rules are too large, or (when an automaton is made) not regular.
     """
     rules = CalledRules()
     known: dict[str, Tree] = {}
@@ -71,7 +72,7 @@ def grammar_language(ir: GrammarIR) -> Language:
     try:
         return rest((known[ir.root],), EPSILON, START)
     except RecursionError:
-        raise TooManyStates(0) from None
+        raise TooLarge("rules that are nested less deeply") from None
 
 
 def _tree(node: Node, known: dict[str, Tree], ir: GrammarIR) -> Tree:
@@ -93,11 +94,11 @@ def _tree(node: Node, known: dict[str, Tree], ir: GrammarIR) -> Tree:
             case CharSet(ranges):
                 return character(ranges)
             case Seq():
-                return concat(*languages) if plain else InOrder(tuple(below))
+                return bounded(concat(*languages)) if plain else InOrder(tuple(below))
             case Choice():
-                return union(*languages) if plain else Alternatives(tuple(below))
+                return bounded(union(*languages)) if plain else Alternatives(tuple(below))
             case Repeat(_, least, most):
-                return loop(languages[0], least, most) if plain else Counted(below[0], least, most)
+                return bounded(loop(languages[0], least, most)) if plain else Counted(below[0], least, most)
             case RuleRef(name):
                 return known[name]
             case ByteSet():

@@ -25,6 +25,7 @@ __all__ = [
     "ALL",
     "ANY_CHARACTER",
     "EPSILON",
+    "MAX_SIZE",
     "NOTHING",
     "Alt",
     "And",
@@ -33,9 +34,11 @@ __all__ = [
     "Language",
     "Loop",
     "Not",
+    "TooLarge",
     "TooManyStates",
     "Unfolding",
     "Words",
+    "bounded",
     "character",
     "complement",
     "concat",
@@ -57,16 +60,41 @@ class TooManyStates(Exception):
         super().__init__(f"more than {limit:,} states")
 
 
+class TooLarge(TooManyStates):
+    """A language would be too large to write out, or nested too deeply to follow."""
+
+    def __init__(self, what: str) -> None:
+        self.limit = MAX_SIZE
+        Exception.__init__(self, what)
+
+
+# Of languages that are built from what a user wrote.
+MAX_SIZE = 200_000
+MAX_DEPTH = 100
+
+
 class Language:
-    """A set of strings.  Equal content, equal object for all purposes; `nullable` says whether "" is in it."""
+    """A set of strings.  Equal content, equal object for all purposes; `nullable` says whether "" is in it.
 
-    __slots__ = ("_hash", "_key", "nullable")
+    `size` counts nodes and letters as they would be written out (parts that are shared count each time), `depth` how
+    far they are nested: what is to be written, or followed by recursion, is bounded by them.
+    """
+
+    __slots__ = ("_hash", "_key", "depth", "nullable", "size")
     nullable: bool
+    size: int
+    depth: int
 
-    def __init__(self, key: object, nullable: bool) -> None:
+    def __init__(self, key: object, nullable: bool, parts: Iterable[Language] = (), size: int = 1) -> None:
         self._key = key
         self._hash = hash((type(self), key))
         self.nullable = nullable
+        depth = 0
+        for part in parts:
+            size += part.size
+            depth = max(depth, part.depth)
+        self.size = size
+        self.depth = depth + 1
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -90,7 +118,7 @@ class Words(Language):
 
     def __init__(self, words: frozenset[str]) -> None:
         self.words = words
-        super().__init__(words, "" in words)
+        super().__init__(words, "" in words, size=1 + sum(map(len, words)))
 
 
 class Chars(Language):
@@ -110,7 +138,7 @@ class Cat(Language):
 
     def __init__(self, items: tuple[Language, ...]) -> None:
         self.items = items
-        super().__init__(items, all(item.nullable for item in items))
+        super().__init__(items, all(item.nullable for item in items), items)
 
 
 class Loop(Language):
@@ -120,7 +148,7 @@ class Loop(Language):
 
     def __init__(self, item: Language, least: int, most: int | None) -> None:
         self.item, self.least, self.most = item, least, most
-        super().__init__((item, least, most), least == 0 or item.nullable)
+        super().__init__((item, least, most), least == 0 or item.nullable, (item,))
 
 
 class Alt(Language):
@@ -130,7 +158,7 @@ class Alt(Language):
 
     def __init__(self, items: tuple[Language, ...]) -> None:
         self.items = items
-        super().__init__(frozenset(items), any(item.nullable for item in items))
+        super().__init__(frozenset(items), any(item.nullable for item in items), items)
 
 
 class And(Language):
@@ -140,7 +168,7 @@ class And(Language):
 
     def __init__(self, items: tuple[Language, ...]) -> None:
         self.items = items
-        super().__init__(frozenset(items), all(item.nullable for item in items))
+        super().__init__(frozenset(items), all(item.nullable for item in items), items)
 
 
 class Not(Language):
@@ -150,7 +178,7 @@ class Not(Language):
 
     def __init__(self, item: Language) -> None:
         self.item = item
-        super().__init__(item, not item.nullable)
+        super().__init__(item, not item.nullable, (item,))
 
 
 class Unfolding(Language):
@@ -171,6 +199,15 @@ NOTHING = Words(frozenset())
 EPSILON = Words(frozenset(("",)))
 ANY_CHARACTER = Chars(charset.ALL)
 ALL = Loop(ANY_CHARACTER, 0, None)
+
+
+def bounded(item: Language) -> Language:
+    """`item`, or `TooLarge`."""
+    if item.size > MAX_SIZE:
+        raise TooLarge(f"more than {MAX_SIZE:,} nodes")
+    if item.depth > MAX_DEPTH:
+        raise TooLarge(f"more than {MAX_DEPTH} levels of nesting")
+    return item
 
 
 def words(strings: Iterable[str]) -> Language:

@@ -17,6 +17,9 @@ from .tree import Tree
 
 __all__ = ["full_match", "language_of", "search"]
 
+# Automata are made by recursion on what languages are made of.
+_MAX_DEPTH = 150
+
 
 @lru_cache(maxsize=4096)
 def search(pattern: str, flags: str = "") -> Language:
@@ -38,9 +41,12 @@ def language_of(pattern: Pattern, *, anywhere: bool) -> Language:
     """The strings that `pattern` matches as a whole, or (`anywhere`) those in which it matches somewhere."""
     try:
         tree: Tree = with_languages(pattern.tree)
-        return rest((ALL, tree), ALL, START) if anywhere else rest((tree,), EPSILON, START)
+        found = rest((ALL, tree), ALL, START) if anywhere else rest((tree,), EPSILON, START)
+        if found.depth <= _MAX_DEPTH:
+            return found
+        reason = "the pattern is nested too deeply"
     except TooManyStates as error:
-        reason = f"these assertions need {error}"
+        reason = f"this pattern needs {error}"
     except RecursionError:
         reason = "the pattern is nested too deeply"
     raise UnsupportedFeatureError(reason, pattern.source, pattern.assertion or 0, language=LANGUAGE)

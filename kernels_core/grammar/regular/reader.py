@@ -31,7 +31,7 @@ __all__ = ["MAX_ASSERTIONS", "Pattern", "read"]
 
 # Trees with assertions are built by recursion, and every assertion may multiply the states.
 MAX_ASSERTIONS = 100
-_MAX_DEPTH_OF_ASSERTIONS = 60
+_MAX_DEPTH_OF_ASSERTIONS = 25
 
 _COUNT = re.compile(r"\{([0-9]++)(,?)([0-9]*+)\}")
 # Braces that hold a number and nothing but digits, commas and blanks are taken for a count gone wrong.

@@ -10,7 +10,7 @@ from ..nodes import MAX_REPEAT, char_set, choice, literal, repeat, seq
 from ..rulebook import RuleBook
 from .dfa import determinise
 from .graph import Graph
-from .languages import Alt, Cat, Chars, Language, Loop, Words
+from .languages import MAX_SIZE, Alt, Cat, Chars, Language, Loop, TooLarge, Words
 
 __all__ = ["MAX_REGEX_STATES", "language_node"]
 
@@ -20,18 +20,27 @@ MAX_REGEX_STATES = 5_000
 
 def language_node(language: Language, book: RuleBook, hint: str) -> Node:
     """The strings of `language` in UTF-8; rules that are needed go to `book`.  Raises `TooManyStates`."""
+    try:
+        if language.size > MAX_SIZE:  # shared parts, each of which would be written out wherever it is used
+            return _automaton(language, book, hint)
+        return _written(language, book, hint)
+    except RecursionError:
+        raise TooLarge("less nesting") from None
+
+
+def _written(language: Language, book: RuleBook, hint: str) -> Node:
     match language:
         case Words():
             return choice([literal(text.encode()) for text in sorted(language.words)])
         case Chars():
             return char_set(language.ranges)
         case Cat():
-            return seq([language_node(item, book, hint) for item in language.items])
+            return seq([_written(item, book, hint) for item in language.items])
         case Alt():
-            return choice([language_node(item, book, hint) for item in language.items])
+            return choice([_written(item, book, hint) for item in language.items])
         case Loop():
             most = language.most if language.most is None or language.most <= MAX_REPEAT else None
-            return repeat(language_node(language.item, book, hint), min(language.least, MAX_REPEAT), most)
+            return repeat(_written(language.item, book, hint), min(language.least, MAX_REPEAT), most)
         case _:
             return _automaton(language, book, hint)
 

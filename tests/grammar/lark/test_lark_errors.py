@@ -129,6 +129,18 @@ def test_known_and_not_built(marked: str, message: str) -> None:
     located(marked, UnsupportedFeatureError, message)
 
 
+@pytest.mark.parametrize("rule", ["T{}: T{} T{}", 'T{}: ~(T{} "a") & ~(T{} "b")', 'T{}[lazy]: (T{} "a" | T{} "b")+'])
+def test_terminals_too_large_to_follow_are_refused(rule: str) -> None:
+    terminals = "\n".join(rule.format(i, i + 1, i + 1) for i in range(40))
+    with pytest.raises(UnsupportedFeatureError, match="more than 200,000 nodes"):
+        Grammar.from_lark(f'start: ~T0\n{terminals}\nT40: "x"')
+
+
+def test_long_sequences_with_skips_stay_linear() -> None:
+    grammar = Grammar.from_lark("start: " + "a " * 500 + '\na: "x"?\n%ignore " "')
+    assert len(str(grammar)) < 50_000
+
+
 def test_long_chains_of_terminals() -> None:
     chain = "\n".join(f"T{i}: T{i + 1} | {'~' if i == 0 else ''}/x/" for i in range(3000))
     Grammar.from_lark(f"start: T0\n{chain}\nT3000: /y/")
