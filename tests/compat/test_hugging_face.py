@@ -40,6 +40,20 @@ def test_it_generates_what_xgrammar_lets_through(names: dict[str, Any]) -> None:
     assert run("hugging_face", "workbench.compat.xgrammar", **names) == run("hugging_face", "xgrammar", **names)
 
 
+def test_one_object_serves_beams_and_several_texts(names: dict[str, Any]) -> None:
+    import workbench.compat.xgrammar as xgr
+
+    model, tokenizer = names["MODEL"], names["TOKENIZER"]
+    info = xgr.TokenizerInfo.from_huggingface(tokenizer, vocab_size=model.config.vocab_size)
+    processor = xgr.contrib.hf.LogitsProcessor(xgr.GrammarCompiler(info).compile_grammar("root ::= [0-9]{2,4}"))
+    prompt = tokenizer("fox", return_tensors="pt", return_token_type_ids=False)
+    start = prompt["input_ids"].shape[1]
+    for options in ({"num_beams": 3}, {"do_sample": True, "num_return_sequences": 3}, {"do_sample": False}):
+        rows = model.generate(**prompt, logits_processor=[processor], max_new_tokens=20, **options)[:, start:]
+        for text in tokenizer.batch_decode(rows, skip_special_tokens=True):
+            assert re.fullmatch(r"\d{2,4}", text)
+
+
 def test_scores_are_changed_in_place_and_returned() -> None:
     import workbench.compat.xgrammar as xgr
 

@@ -120,6 +120,15 @@ def test_misspelt_keys_are_errors_with_a_place() -> None:
         Grammar.from_structural_tag(inner)
 
 
+def test_no_tool_is_no_call() -> None:
+    tools = [{"type": "function", "function": {"name": "f"}}]
+    call = 'hm</think>\n\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
+    for choice, verdict in (("auto", True), ("none", False)):
+        grammar = Grammar.from_structural_tag(xgr.get_model_structural_tag("qwen_3", tools, choice))
+        assert accepts(grammar, call) is verdict
+        assert accepts(grammar, "hm</think>\n\nHello")
+
+
 # -- jump-forward -------------------------------------------------------------------------------------------------
 
 
@@ -198,6 +207,13 @@ def test_numbers_are_exact() -> None:
     assert takes({"type": "number", "minimum": 0, "maximum": 1}, "0.12345678901")
     assert takes({"type": "integer", "minimum": 0.5}, "1")
     assert [takes({"type": "integer", "multipleOf": 5000}, text) for text in ("5000", "5001")] == [True, False]
+
+
+def test_layouts_are_those_of_json_dumps() -> None:
+    node = {"type": "object", "properties": {"next": {"$ref": "#"}, "any": {}}}
+    value = {"next": {"next": {}, "any": [1, {"a": None}]}, "any": {"b": []}}
+    for options in ({"indent": 2}, {"indent": 3, "separators": (",", ":")}, {"separators": (",", ":")}, {}):
+        assert takes(node, json.dumps(value, **options), any_whitespace=False, **options)
 
 
 def test_dates_are_dates() -> None:

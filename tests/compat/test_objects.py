@@ -202,6 +202,26 @@ def test_printed_grammars_start_at_root() -> None:
             assert verdicts[0] == verdicts[1]
 
 
+def test_grammars_of_every_source_can_be_written_and_read() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string", "maxLength": 300}}, "required": ["a"]}
+    call = {"type": "tag", "begin": "<f>", "content": {"type": "json_schema", "json_schema": schema}, "end": "</f>"}
+    tag = {"format": {"type": "triggered_tags", "triggers": ["<f"], "tags": [call]}}
+    compiler = xgr.GrammarCompiler(INFO)
+    texts = ('{"a": "x"}', '{"a": 1}', 'x<f>{"a": "y"}</f>', "x<f>", "", "[{}]")
+    for compiled in (
+        compiler.compile_json_schema(schema),
+        compiler.compile_structural_tag(tag),
+        compiler.compile_builtin_json_grammar(),
+    ):
+        loaded = xgr.CompiledGrammar.deserialize_json(compiled.serialize_json(), INFO)
+        printed = xgr.Grammar.from_ebnf(str(compiled.grammar))
+        accepts = xgr.testing._is_grammar_accept_string
+        verdicts = [accepts(compiled.grammar, text) for text in texts]
+        assert any(verdicts)
+        assert verdicts == [accepts(loaded.grammar, text) for text in texts]
+        assert verdicts == [accepts(printed, text) for text in texts]
+
+
 def test_converted_grammars_are_printed_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     grammar = xgr.Grammar.from_regex("a+", print_converted_ebnf=True)
     assert capsys.readouterr().out.strip() == str(grammar).strip()

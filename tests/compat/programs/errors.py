@@ -22,6 +22,8 @@ CASES = {
     "undefined rule": lambda: compiler.compile_grammar("root ::= missing"),
     "regex": lambda: xgr.Grammar.from_regex("("),
     "schema text": lambda: xgr.Grammar.from_json_schema("{"),
+    "schema argument": lambda: xgr.Grammar.from_json_schema(5),
+    "schema argument to compile": lambda: compiler.compile_json_schema([]),
     "schema type": lambda: compiler.compile_json_schema({"type": "thing"}),
     "tag arguments": lambda: xgr.Grammar.from_structural_tag(),
     "compile argument": lambda: compiler.compile_grammar(5),

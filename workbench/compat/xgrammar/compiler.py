@@ -15,7 +15,7 @@ from kernels_core.grammar.json_schema import schema_text
 from .base import XGRObject
 from .compile_cache import CompileCache
 from .exception import DeserializeFormatError, InvalidArgumentError, runtime_errors
-from .grammar import Grammar, builtin_json_grammar, lark_grammar
+from .grammar import Grammar, builtin_json_grammar, lark_grammar, require_schema
 from .serialization import dump, load
 from .tag_arguments import engine_tag
 from .tokenizer_info import TokenizerInfo
@@ -120,6 +120,7 @@ class GrammarCompiler(XGRObject):
             "any_order": any_order,
             "plain_integers": True,
         }
+        require_schema(schema)
         with runtime_errors():
             key = ("schema", schema_text(schema), repr(arguments))
         return self._compiled(key, lambda: EngineGrammar.from_json_schema(schema, **arguments))

@@ -9,12 +9,12 @@ from kernels_core import Grammar as EngineGrammar
 from kernels_core.grammar.json_text import JSON_TEXT
 
 from .base import XGRObject
-from .exception import DeserializeFormatError, runtime_errors
+from .exception import DeserializeFormatError, InvalidArgumentError, runtime_errors
 from .serialization import dump, load
 from .tag_arguments import engine_tag
 from .tokenizer_info import TokenizerInfo
 
-__all__ = ["Grammar", "builtin_json_grammar", "lark_grammar"]
+__all__ = ["Grammar", "builtin_json_grammar", "lark_grammar", "require_schema"]
 
 
 class Grammar(XGRObject):
@@ -56,6 +56,7 @@ class Grammar(XGRObject):
 
         Raises `UnsupportedSchemaError` with every reason: a keyword is respected, or the schema is refused.
         """
+        require_schema(schema)
         with runtime_errors():
             grammar = Grammar.wrap(
                 EngineGrammar.from_json_schema(
@@ -140,6 +141,12 @@ class Grammar(XGRObject):
 def builtin_json_grammar() -> EngineGrammar:
     """The engine's grammar of JSON, whose whole text is an object or an array."""
     return EngineGrammar.from_ebnf(JSON_TEXT.replace("::= value\n", "::= object | array\n", 1))
+
+
+def require_schema(schema: Any) -> None:
+    """Refuse what is neither JSON text nor a dict or bool nor a pydantic model."""
+    if not isinstance(schema, str | dict | bool) and not hasattr(schema, "model_json_schema"):
+        raise InvalidArgumentError(f"a schema is JSON text, a dict or a pydantic model, not a {type(schema).__name__}")
 
 
 def lark_grammar(text: str, info: TokenizerInfo | None, named: Mapping[str, Grammar | str] | None) -> EngineGrammar:

@@ -31,14 +31,11 @@ from .exception import InvalidArgumentError, UnsupportedFeatureError, as_runtime
 if TYPE_CHECKING:
     import torch
 
-    from .bitmask import bitmask_dtype
-
 __all__ = [
     "BatchGrammarMatcher",
     "GrammarMatcher",
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
-    "bitmask_dtype",
     "get_bitmask_shape",
     "reset_token_bitmask",
 ]
