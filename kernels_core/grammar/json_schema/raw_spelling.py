@@ -103,7 +103,7 @@ class RawSpeller(Speller):
     def __init__(self, book: RuleBook, entities: Mapping[str, str] | None = None) -> None:
         super().__init__(book, any_spelling=False)
         self._entities = dict(entities or {})
-        self._written = charset.normalise((ord(letter), ord(letter)) for letter in self._entities)
+        self._special = charset.normalise((ord(letter), ord(letter)) for letter in self._entities)
 
     def text(self, text: str) -> Node:
         """One string."""
@@ -121,11 +121,12 @@ class RawSpeller(Speller):
         return literal("".join(self._entities.get(letter, letter) for letter in text).encode())
 
     def _characters(self, ranges: Ranges) -> Node:
-        plain = char_set(charset.difference(ranges, self._written))
-        named = [
-            literal(name.encode()) for letter, name in self._entities.items() if charset.contains(ranges, ord(letter))
-        ]
-        return choice((plain, *named))
+        return self.book.remember(("raw", ranges, *self._entities), lambda: self._written_as(ranges))
+
+    def _written_as(self, ranges: Ranges) -> Node:
+        plain = char_set(charset.difference(ranges, self._special))
+        named = (name for letter, name in self._entities.items() if charset.contains(ranges, ord(letter)))
+        return choice((plain, *(literal(name.encode()) for name in named)))
 
     def _everything(self) -> Node:
         return repeat(self._characters(charset.ALL), 0, None)

@@ -136,11 +136,12 @@ class Builder:
             max_whitespace_cnt=fields.number("max_whitespace_cnt") if fields.has("max_whitespace_cnt") else None,
         )
         excludes = fields.texts("excludes")
+        outside: dict[str, str] = {}
         write: Callable[..., Emitter] = partial(CarefulEmitter, excludes) if excludes else Emitter
         if style == "gemma":
             write = partial(BareEmitter, excludes, self._spellings.node)
         elif style != "json":
-            write = partial(ElementEmitter, STYLES[style], excludes, self._spellings.node)
+            write = partial(ElementEmitter, STYLES[style], excludes, self._spellings.node, self._book, outside)
         place = fields.at("json_schema")
         try:
             text = schema_text(schema)
@@ -155,7 +156,7 @@ class Builder:
                 raise UnsupportedSchemaError(tuple(moved)) from None
 
         key = _Schema(text, options, style, excludes)
-        return _ended(self._import(key, "arguments", place, compiled), end)
+        return _ended(self._import(key, "arguments", place, compiled, outside), end)
 
     def _grammar(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
         text = fields.text("grammar")
@@ -167,8 +168,13 @@ class Builder:
             self._import(("regex", pattern), "regex", fields.at("pattern"), lambda: parse_regex(pattern)), end
         )
 
-    def _import(self, key: object, hint: str, path: str, make: Callable[[], GrammarIR]) -> Node:
-        """A call of another grammar, whose rules are added under fresh names; one that is there already is shared."""
+    def _import(
+        self, key: object, hint: str, path: str, make: Callable[[], GrammarIR], outside: Mapping[str, str] | None = None
+    ) -> Node:
+        """A call of another grammar, whose rules are added under fresh names; one that is there already is shared.
+
+        Rules in `outside` stand for rules that are here.
+        """
         if key in self._imported:
             return self._imported[key]
         try:
@@ -179,9 +185,10 @@ class Builder:
             raise InvalidStructuralTagError(str(error), path) from error
         if not isinstance(key, _Schema) and ir.root not in productive_rules(ir):
             raise InvalidStructuralTagError("this matches no text at all", path)
-        names: dict[str, str] = {}
+        names = dict(outside or {})
         for group in components(ir):  # callees first, so that what calls equal rules is equal, too
-            self._add_group({name: ir.rules[name].body for name in group}, names, {ir.root: hint})
+            if group[0] not in names:
+                self._add_group({name: ir.rules[name].body for name in group}, names, {ir.root: hint})
         found = self._imported[key] = RuleRef(names[ir.root])
         return found
 

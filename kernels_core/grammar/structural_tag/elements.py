@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 from .. import charset, nodes
-from ..ir import Literal, Node
+from ..ir import Literal, Node, RuleRef
 from ..json_schema.arrays import ArrayText
 from ..json_schema.emit import STRING_WORDS
 from ..json_schema.layout import FLAT, Layout
@@ -79,7 +79,8 @@ class _Gaps(Layout):
 class ElementEmitter(CarefulEmitter):
     """Writes the objects of one term in a `style`.
 
-    `excludes`: what no string may hold, names included.  `spell` makes nodes of markers.
+    `excludes`: what no string may hold, names included.  `spell` makes nodes of markers.  Raw strings are often the
+    same in many schemas: their rules are made in `shared`, once, and `outside` maps what stands for them here to them.
     """
 
     def __init__(
@@ -87,6 +88,8 @@ class ElementEmitter(CarefulEmitter):
         style: Style,
         excludes: Iterable[str],
         spell: Callable[[str], Node],
+        shared: RuleBook,
+        outside: dict[str, str],
         space: Any,
         book: RuleBook,
         speller: Speller,
@@ -96,8 +99,9 @@ class ElementEmitter(CarefulEmitter):
     ) -> None:
         self.style = style
         self.spell = spell
-        self.raw = RawSpeller(book)
-        self.names = RawSpeller(book, style.entities) if style.entities else self.raw
+        self.raw = RawSpeller(shared)
+        self.outside = outside
+        self.names = RawSpeller(book, style.entities)
         self.gaps = _Gaps(layout)
         super().__init__((style.stop, *excludes), space, book, speller, layout, *rest, **more)
 
@@ -159,12 +163,20 @@ class ElementEmitter(CarefulEmitter):
             return nodes.tag_dispatch((), (), True, tuple(text.encode() for text in self.avoid))
         language = self.allowed(strings, place)
         try:
-            text = self.raw.texts(language, f"{name}_text")
+            text = self._from_outside(self.raw.texts(language, "raw_text"))
         except TooManyStates as error:
             self.report(place, STRING_WORDS, f"its conditions on raw text take {error}", "any text is allowed")
             return self._raw(ALL, place, name)
         line = nodes.repeat(_LINE, 0, 1) if self.style.lines else nodes.seq(())
         return nodes.seq((line, text, line))
+
+    def _from_outside(self, node: Node) -> Node:
+        """A rule that stands for one of `shared`, until the schema's rules are beside those."""
+        if not isinstance(node, RuleRef):
+            return node
+        stand_in = self.book.share(("outside", node), node.name, lambda: Literal(node.name.encode()))
+        self.outside[stand_in.name] = node.name
+        return stand_in
 
 
 def _restricted(shape: Shape, kinds: Iterable[str]) -> Shape:
