@@ -16,7 +16,7 @@ from ..ir import Node
 from ..json_schema.layout import Layout
 from ..json_schema.raw_spelling import RawSpeller, without
 from ..json_schema.spelling import Speller
-from ..regular.languages import ALL, Language, Words, character, intersection, loop, matches
+from ..regular.languages import Language, character, intersection, loop, matches
 from ..rulebook import RuleBook
 from .careful import CarefulEmitter, CarefulObject
 
@@ -35,14 +35,7 @@ class _Marked(RawSpeller):
         self._avoid, self._mark = avoid, mark
 
     def string(self, language: Language, hint: str = "string") -> Node:
-        language = without(language, self._avoid) if language != ALL else language
-        if language == ALL:
-            text = nodes.tag_dispatch((), (), True, tuple(avoided.encode() for avoided in self._avoid))
-        elif isinstance(language, Words):
-            text = nodes.choice(self.text(word) for word in sorted(language.words))
-        else:
-            text = self.texts(language, hint)
-        return nodes.seq((self._mark, text, self._mark))
+        return nodes.seq((self._mark, self.texts(without(language, self._avoid), hint), self._mark))
 
 
 class _BareObject(CarefulObject):

@@ -22,7 +22,7 @@ from ..json_schema.shapes import Members
 from ..json_schema.spelling import Speller
 from ..json_schema.terms import Place, origin
 from ..regular.dfa import is_empty
-from ..regular.languages import ALL, Language, Words
+from ..regular.languages import Language, Words
 from ..rulebook import RuleBook
 
 __all__ = ["LEFT_OUT", "CarefulEmitter", "CarefulObject"]
@@ -61,8 +61,6 @@ class CarefulEmitter(Emitter):
 
     def allowed(self, strings: Language, place: Place | None) -> Language:
         """Those of `strings` that can be written; reports what cannot and should."""
-        if strings == ALL:
-            return strings
         language = without(strings, self.avoid)
         if isinstance(strings, Words) and isinstance(language, Words) and language != strings:
             lost = min(strings.words - language.words)

@@ -159,14 +159,14 @@ class ElementEmitter(CarefulEmitter):
         return nodes.choice(ways)
 
     def _raw(self, strings: Language, place: Place | None, name: str) -> Node:
-        if strings == ALL:
-            return nodes.tag_dispatch((), (), True, tuple(text.encode() for text in self.avoid))
         language = self.allowed(strings, place)
         try:
             text = self._from_outside(self.raw.texts(language, "raw_text"))
         except TooManyStates as error:
             self.report(place, STRING_WORDS, f"its conditions on raw text take {error}", "any text is allowed")
             return self._raw(ALL, place, name)
+        if strings == ALL:
+            return text
         line = nodes.repeat(_LINE, 0, 1) if self.style.lines else nodes.seq(())
         return nodes.seq((line, text, line))
 

@@ -206,6 +206,7 @@ def test_raw_text_ends_at_the_first_closing_marker() -> None:
     found = raw({})
     check(found, [qwen(text) for text in tricky], [qwen(f"{text}</parameter>") for text in tricky])
     check(found, [qwen("x") + qwen("y", "b")], [qwen("x") + "y", qwen("x") + qwen("y") + "z"])
+    assert b"<parameter=a>\xff</parameter>" not in found  # no string
     # Not even a minimum length reaches over it.
     check(raw({"minLength": 3}), [qwen("abc")], [qwen("a"), qwen("a</parameter>b"), qwen("</parameter>")])
 
