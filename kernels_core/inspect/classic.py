@@ -9,7 +9,7 @@ too, as `ParserEvent`s in the order in which they were done.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -18,7 +18,7 @@ from kernels_core.inspect.dots import DOT
 from kernels_core.inspect.layout import StateTable, byte_label
 from kernels_core.inspect.snapshots import EarleyItem
 
-__all__ = ["Chart", "Operation", "ParserEvent", "Step"]
+__all__ = ["Chart", "ChartItem", "Operation", "ParserEvent", "Step"]
 
 MAX_ITEMS = 2_000_000  # in a whole chart; about 200 MB
 
@@ -160,6 +160,29 @@ class Chart:
             item.origin == 0 and table.rule_of[item.state] == 0 and table.accepting[item.state]
             for item in self._columns[-1].items
         )
+
+    def completions(self) -> Iterator[tuple[str, int, int]]:
+        """Every rule that ended, as (name, column where it began, column where it ended); counted laps are no rules.
+
+        By where they ended; of those that ended together the one that began last comes first.
+        """
+        table = self._table
+        for position, column in enumerate(self._columns):
+            ended = [
+                item
+                for item in column.items
+                if table.accepting[item.state] and table.repeat[table.rule_of[item.state]] is None
+            ]
+            for item in sorted(ended, key=lambda item: -item.origin):
+                yield table.rule_name(item.state), item.origin, position
+
+    def reading(self) -> list[ChartItem]:
+        """The items after the last byte that a byte or a whole token can move on."""
+        return [item for item in self._columns[-1].items if self._table.scannable(item.state)]
+
+    def callers(self, item: ChartItem) -> list[ChartItem]:
+        """The items that wait for the rule of `item` to end."""
+        return self._columns[item.origin].waiting.get(self._table.rule_of[item.state], [])
 
     def _scan(self, byte: int) -> list[ChartItem]:
         edges = self._table.byte_edges

@@ -26,7 +26,8 @@ from .bitmask import (
     reset_token_bitmask,
 )
 from .compiler import CompiledGrammar
-from .exception import InvalidArgumentError, UnsupportedFeatureError, as_runtime_error, runtime_errors
+from .exception import InvalidArgumentError, as_runtime_error, runtime_errors
+from .notes import NotedText, Notes
 
 if TYPE_CHECKING:
     import torch
@@ -152,10 +153,24 @@ class GrammarMatcher(XGRObject):
                 retrieve_next_token, retrieve_next_sibling, draft_tokens, token_bitmask, time_threshold
             )
         if finished and temperatures is not None:
-            chosen = _NO_TEMPERATURE if self.temperature is None else self.temperature
-            for node in range(len(draft_tokens)):
-                temperatures[node] = chosen if bool((token_bitmask[node] != 0).any()) else _NO_TEMPERATURE
+            temperatures[: len(draft_tokens)] = _NO_TEMPERATURE
+            pending = [(0, self.engine.fork())]  # nodes and matchers before their tokens; the root's is taken
+            while pending:
+                node, before = pending.pop()
+                here = before.fork() if node else before
+                alive = node == 0 or here.accept_token(int(draft_tokens[node]))
+                if alive and bool((token_bitmask[node] != 0).any()):
+                    temperatures[node] = self._temperature_of(here)
+                for other, at in ((retrieve_next_sibling[node], before), (retrieve_next_token[node], here)):
+                    if int(other) != -1 and (alive or at is before):
+                        pending.append((int(other), at))
         return bool(finished)
+
+    def _temperature_of(self, engine: EngineMatcher) -> float:
+        """The temperature at another place of the same grammar, as a tensor holds it."""
+        found = self._noted.temperature(engine)
+        chosen = self._default_temperature if found is None else found
+        return _NO_TEMPERATURE if chosen is None else chosen
 
     def find_jump_forward_string(self) -> str:
         """The longest text that must come next; "" where there is a choice, or the text may end."""
@@ -169,9 +184,11 @@ class GrammarMatcher(XGRObject):
             self.engine.rollback(num_tokens)
 
     def get_captures(self, *, deduplicate: bool = True) -> list[tuple[str, bytes]]:
-        """Named spans of the text: none, unless the grammar names any, which is an `UnsupportedFeatureError`."""
-        self._refuse_notes("capture")
-        return []
+        """`(name, bytes)` of every rule with `capture` that ended in the text, by where it ended.
+
+        deduplicate: of the spans of one rule that begin at one place, the longest alone.
+        """
+        return self._noted.captures(self._engine, deduplicate=deduplicate)
 
     def is_terminated(self) -> bool:
         """Whether the text has ended: a stop token was taken (or it may end, with `terminate_without_stop_token`)."""
@@ -202,9 +219,9 @@ class GrammarMatcher(XGRObject):
 
     @property
     def temperature(self) -> float | None:
-        """`default_temperature`; `UnsupportedFeatureError` where the grammar sets temperatures of its own."""
-        self._refuse_notes("temperature")
-        return self._default_temperature
+        """That of the innermost rule with `temperature` that is being read (the highest of several), or the default."""
+        found = self._noted.temperature(self._engine)
+        return self._default_temperature if found is None else found
 
     @property
     def stop_token_ids(self) -> list[int]:
@@ -219,14 +236,8 @@ class GrammarMatcher(XGRObject):
         print(f"{what} at {self._debug_print_internal_state()}", file=sys.stderr)
 
     @cached_property
-    def _notes(self) -> dict[str, str]:
-        """Which notes the grammar's rules carry, each with a rule that does."""
-        rules = self.engine.compiled.grammar.ir.rules.values()
-        return {name: rule.name for rule in rules for name, _ in rule.notes}
-
-    def _refuse_notes(self, name: str) -> None:
-        if name in self._notes:
-            raise UnsupportedFeatureError(f"the attribute {name!r} of the rule {self._notes[name]!r} is not followed")
+    def _noted(self) -> NotedText:
+        return NotedText(Notes.of(self._engine.compiled))
 
     # A matcher moves: only the same object is equal.
     def __eq__(self, other: object) -> bool:

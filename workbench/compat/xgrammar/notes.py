@@ -1,0 +1,114 @@
+"""What rules note for whoever drives a generation: `capture`, spans of the text, and `temperature`, for the sampler.
+
+Masks do not depend on notes, and the engine's automata do not keep apart what small rules read.  So the grammars that
+have notes are lowered once more with every rule by itself, and the textbook chart of the text (`inspect.classic`) says
+where rules began and ended.  That is plain Python: fit for reading a text once, not for every token of a large batch.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from functools import cached_property
+from typing import ClassVar
+from weakref import WeakKeyDictionary
+
+from kernels_core import CompiledGrammar, GrammarMatcher, Options
+from kernels_core.inspect.classic import Chart, ChartItem, Step
+from kernels_core.inspect.layout import StateTable
+
+__all__ = ["NotedText", "Notes"]
+
+
+class Notes:
+    """The notes of one compiled grammar: `captures` names spans by rule, `temperatures` are by rule."""
+
+    _known: ClassVar[WeakKeyDictionary[CompiledGrammar, Notes]] = WeakKeyDictionary()
+    _lock: ClassVar[threading.Lock] = threading.Lock()
+
+    def __init__(self, compiled: CompiledGrammar) -> None:
+        self._grammar = compiled.grammar
+        self._info = compiled.tokenizer_info
+        self.captures: dict[str, str] = {}
+        self.temperatures: dict[str, float] = {}
+        for rule in compiled.grammar.ir.rules.values():
+            for note, value in rule.notes:
+                if note == "capture":
+                    self.captures[rule.name] = rule.name if value is None else str(value)
+                elif note == "temperature" and value is not None:
+                    self.temperatures[rule.name] = float(value)
+
+    @classmethod
+    def of(cls, compiled: CompiledGrammar) -> Notes:
+        """The notes of `compiled`, read once."""
+        with cls._lock:
+            if compiled not in cls._known:
+                cls._known[compiled] = cls(compiled)
+            return cls._known[compiled]
+
+    @cached_property
+    def table(self) -> StateTable:
+        """Automata with every rule by itself."""
+        options = Options(inline_limit=0, cross_grammar_cache=False)
+        return CompiledGrammar(self._grammar, self._info, options).state_table
+
+
+class NotedText:
+    """The notes along one matcher's text.  For one thread, as the matcher is."""
+
+    def __init__(self, notes: Notes) -> None:
+        self.notes = notes
+
+    @cached_property
+    def _chart(self) -> Chart:
+        return Chart(self.notes.table)
+
+    def captures(self, matcher: GrammarMatcher, *, deduplicate: bool) -> list[tuple[str, bytes]]:
+        """`(name, bytes)` of every noted rule that ended, by where it ended.
+
+        deduplicate: of those of one rule that began at one place, the longest alone.
+        """
+        if not self.notes.captures:
+            return []
+        steps = matcher.steps()
+        self._chart.seek(steps)
+        places = _places(steps)
+        ends: dict[tuple[str, int, int], int] = {}
+        for rule, begin, end in self._chart.completions():
+            if rule in self.notes.captures:
+                span = (rule, begin, 0 if deduplicate else end)
+                ends.pop(span, None)  # a longer one stands where it ended
+                ends[span] = end
+        names = self.notes.captures
+        return [(names[rule], b"".join(places[begin:end])) for (rule, begin, _), end in ends.items()]
+
+    def temperature(self, matcher: GrammarMatcher) -> float | None:
+        """The temperature of the innermost noted rule that is being read; the highest, if there are several."""
+        if not self.notes.temperatures or matcher.is_terminated():
+            return None
+        self._chart.seek(matcher.steps())
+        found = []
+        table = self.notes.table
+        pending: list[ChartItem] = self._chart.reading()
+        seen = set(pending)
+        while pending:
+            item = pending.pop()
+            chosen = self.notes.temperatures.get(table.rule_name(item.state))
+            if chosen is not None:
+                found.append(chosen)
+                continue
+            callers = [caller for caller in self._chart.callers(item) if caller not in seen]
+            seen.update(callers)
+            pending += callers
+        return max(found, default=None)
+
+
+def _places(steps: Iterable[Step]) -> list[bytes]:
+    """The bytes of each column of a chart: one, or none for a token without text."""
+    places: list[bytes] = []
+    for step in steps:
+        if step.text:
+            places += [bytes([byte]) for byte in step.text]
+        elif step.token is not None:
+            places.append(b"")
+    return places
