@@ -1,8 +1,7 @@
 """JSON Schema, exactly: every schema becomes the grammar of precisely its instances, or is refused with reasons.
 
-In reading order: `dialect` (drafts), `resolve` (references); `languages`, `dfa`, `patterns`, `formats` (strings);
-`numbers`; `terms`, `shapes`, `space`, `members`, `items` (the algebra); `reading`, `conditions`, `evaluated`,
-`constants` (keywords); `graph`, `rulebook`, `layout`, `lengths`, `spelling`, `raw_spelling`, `number_text`, `objects`,
+In reading order: `dialect` (drafts), `resolve` (references); `formats` (strings, by `..regular`); `numbers`; `terms`, `shapes`, `space`, `members`, `items` (the algebra); `reading`, `conditions`, `evaluated`,
+`constants` (keywords); `layout`, `spelling`, `raw_spelling`, `number_text`, `objects`,
 `arrays`, `emit` (text); `compile`, `conflicts`, `explain`, `problems` (the front door).
 """
 

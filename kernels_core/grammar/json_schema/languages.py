@@ -1,3 +1,0 @@
-"""The name under which this room knows `..regular.languages`."""
-
-from ..regular.languages import *  # noqa: F403
