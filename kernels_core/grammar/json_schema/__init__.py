@@ -1,8 +1,9 @@
 """JSON Schema, exactly: every schema becomes the grammar of precisely its instances, or is refused with reasons.
 
-In reading order: `dialect` (drafts), `resolve` (references); `formats` (strings, by `..regular`); `numbers`; `terms`, `shapes`, `space`, `members`, `items` (the algebra); `reading`, `conditions`, `evaluated`,
-`constants` (keywords); `layout`, `spelling`, `raw_spelling`, `number_text`, `objects`,
-`arrays`, `emit` (text); `compile`, `conflicts`, `explain`, `problems` (the front door).
+In reading order: `dialect` (drafts), `resolve` (references); `formats` (strings, by `..regular`); `numbers`; `terms`,
+`shapes`, `space`, `members`, `items` (the algebra); `reading`, `conditions`, `evaluated`, `constants` (keywords);
+`layout`, `spelling`, `raw_spelling`, `number_text`, `objects`, `arrays`, `emit` (text); `compile`, `conflicts`,
+`explain`, `problems` (the front door).
 """
 
 from .compile import CompiledSchema, SchemaArguments, SchemaOptions, compile_schema, load_schema, schema_text
