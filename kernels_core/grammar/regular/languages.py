@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import product
+from math import prod
 
 from .. import charset
 from ..charset import Ranges
@@ -71,17 +73,21 @@ class TooLarge(TooManyStates):
 # Of languages that are built from what a user wrote.
 MAX_SIZE = 200_000
 MAX_DEPTH = 100
+# More than so many members are not compared with each other.
+_FEW = 64
 
 
 class Language:
     """A set of strings.  Equal content, equal object for all purposes; `nullable` says whether "" is in it.
 
     `size` counts nodes and letters as they would be written out (parts that are shared count each time), `depth` how
-    far they are nested: what is to be written, or followed by recursion, is bounded by them.
+    far they are nested: what is to be written, or followed by recursion, is bounded by them.  `unfolds` is true of
+    an `Unfolding` and of everything that holds one.
     """
 
-    __slots__ = ("_hash", "_key", "depth", "nullable", "size")
+    __slots__ = ("_hash", "_key", "depth", "nullable", "size", "unfolds")
     nullable: bool
+    unfolds: bool
     size: int
     depth: int
 
@@ -90,9 +96,11 @@ class Language:
         self._hash = hash((type(self), key))
         self.nullable = nullable
         depth = 0
+        self.unfolds = False
         for part in parts:
             size += part.size
             depth = max(depth, part.depth)
+            self.unfolds = self.unfolds or part.unfolds
         self.size = size
         self.depth = depth + 1
 
@@ -307,7 +315,22 @@ def union(*items: Language) -> Language:
             return ALL
     if not flat:
         return NOTHING
-    return next(iter(flat)) if len(flat) == 1 else Alt(tuple(flat))
+    kept = _absorbed(flat) if any(part.unfolds for part in flat) else tuple(flat)
+    return kept[0] if len(kept) == 1 else Alt(kept)
+
+
+def _absorbed(flat: dict[Language, None]) -> tuple[Language, ...]:
+    """Without members that are another member and a condition more: `a | (a & b)` is `a`.
+
+    What unfolds goes round and round; with this and the distribution in `intersection` its derivatives are sets of
+    sets of a few languages, and so are finitely many.
+    """
+    if len(flat) > _FEW:
+        return tuple(flat)
+    conditions = {part: frozenset(part.items) if isinstance(part, And) else frozenset((part,)) for part in flat}
+    return tuple(
+        part for part, wanted in conditions.items() if not any(other < wanted for other in conditions.values())
+    )
 
 
 def _certainly_matches(part: Language, text: str) -> bool:
@@ -380,7 +403,13 @@ def intersection(*items: Language) -> Language:
         flat[Not(Words(frozenset(excluded)))] = None
     if not flat:
         return ALL
-    return next(iter(flat)) if len(flat) == 1 else And(tuple(flat))
+    if len(flat) == 1:
+        return next(iter(flat))
+    if any(part.unfolds for part in flat):
+        choices = [part.items if isinstance(part, Alt) else (part,) for part in flat]
+        if 1 < prod(map(len, choices)) <= _FEW:
+            return union(*(intersection(*chosen) for chosen in product(*choices)))
+    return And(tuple(flat))
 
 
 def complement(item: Language) -> Language:
