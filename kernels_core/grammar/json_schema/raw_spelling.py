@@ -40,10 +40,8 @@ __all__ = ["CarefulSpeller", "RawSpeller", "without"]
 
 def without(language: Language, texts: Iterable[str]) -> Language:
     """The strings of `language` that hold none of `texts`."""
-    for text in texts:
-        if _may_hold(language, text):
-            language = intersection(language, complement(concat(ALL, words((text,)), ALL)))
-    return language
+    held = frozenset(text for text in texts if _may_hold(language, text))
+    return intersection(language, complement(concat(ALL, words(held), ALL))) if held else language
 
 
 def _may_hold(language: Language, text: str) -> bool:

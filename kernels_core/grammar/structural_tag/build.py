@@ -37,6 +37,7 @@ from .tokens import Spellings, Vocabulary, token_id
 __all__ = ["Builder", "format_types"]
 
 _MAX_DEPTH = 100  # formats in formats
+_MAX_EXCLUDED = 1_000  # characters of what no string of a schema may hold: as many states for each kind of string
 _FREE = frozenset({"any_text", "triggered_tags", "dispatch"})
 
 
@@ -136,6 +137,8 @@ class Builder:
             max_whitespace_cnt=fields.number("max_whitespace_cnt") if fields.has("max_whitespace_cnt") else None,
         )
         excludes = fields.texts("excludes")
+        if sum(map(len, excludes)) > _MAX_EXCLUDED:
+            fields.refuse(f"more than {_MAX_EXCLUDED:,} characters to exclude from strings", "excludes")
         outside: dict[str, str] = {}
         write: Callable[..., Emitter] = partial(CarefulEmitter, excludes) if excludes else Emitter
         if style == "gemma":

@@ -21,7 +21,7 @@ from ..json_schema.raw_spelling import CarefulSpeller, without
 from ..json_schema.shapes import Members
 from ..json_schema.spelling import Speller
 from ..json_schema.terms import Place, origin
-from ..regular.dfa import is_empty
+from ..regular.dfa import TooManyStates, is_empty
 from ..regular.languages import Language, Words
 from ..rulebook import RuleBook
 
@@ -57,7 +57,11 @@ class CarefulEmitter(Emitter):
 
     def string_text(self, strings: Language, place: Place | None, name: str) -> Node:
         self.allowed(strings, place)
-        return super().string_text(strings, place, name)
+        try:
+            return self.speller.string(strings, name)
+        except TooManyStates as error:
+            self.report(place, STRING_WORDS, f"its conditions on strings take {error}", LEFT_OUT)
+            return nodes.choice(())
 
     def allowed(self, strings: Language, place: Place | None) -> Language:
         """Those of `strings` that can be written; reports what cannot and should."""

@@ -61,7 +61,7 @@ class _Gaps(Layout):
     """No brackets and no commas: blanks may stand in front of, between and behind elements."""
 
     def __init__(self, layout: Layout) -> None:
-        self._gap = layout.gap
+        self._gap = layout.gap  # the same rule; a layout of one's own would add another
 
     def opening(self, bracket: bytes, level: int) -> Node:
         return self._gap
@@ -164,7 +164,7 @@ class ElementEmitter(CarefulEmitter):
             text = self._from_outside(self.raw.texts(language, "raw_text"))
         except TooManyStates as error:
             self.report(place, STRING_WORDS, f"its conditions on raw text take {error}", "any text is allowed")
-            return self._raw(ALL, place, name)
+            return nodes.tag_dispatch((), (), True, (self.style.stop.encode(),))
         if strings == ALL:
             return text
         line = nodes.repeat(_LINE, 0, 1) if self.style.lines else nodes.seq(())

@@ -39,6 +39,4 @@ def limited_text(book: RuleBook, most: int, excludes: tuple[str, ...], end: End 
 def _first(stop: str, most: int, watched: Iterable[str]) -> Language:
     """At most `most` characters and then `stop`; nothing that is `watched` ends before the end of that."""
     found = intersection(concat(ALL, words((stop,))), loop(ANY_CHARACTER, len(stop), most + len(stop)))
-    for text in watched:
-        found = intersection(found, complement(concat(ALL, words((text,)), ANY_CHARACTER, ALL)))
-    return found
+    return intersection(found, complement(concat(ALL, words(watched), ANY_CHARACTER, ALL)))

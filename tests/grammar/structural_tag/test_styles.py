@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
-from kernels_core.errors import UnsupportedSchemaError
+from kernels_core.errors import UnsupportedFeatureError, UnsupportedSchemaError
 from kernels_core.grammar.structural_tag.styles import STYLES
 from tests.grammar.structural_tag.driver import Format, tag, whole
 from tests.json_schema.driver import Texts
@@ -269,6 +269,16 @@ def test_excludes() -> None:
     )
     found = Texts(Grammar.from_structural_tag(whole(styled("json", schema, excludes=["<stop>"]))))
     check(found, ['{"a": "<stop"}', '{"c": [1]}'], ['{"a": "<stop>"}', '{"c": ["<stop>"]}', '{"<stop>": 1}'])
+
+
+@pytest.mark.parametrize("style", ["json", "qwen_xml", "cohere_xml", "gemma"])
+def test_what_excludes_may_cost(style: str) -> None:
+    schema = {"properties": {"a": {"type": "string", "maxLength": 400}}}
+    with pytest.raises(UnsupportedFeatureError, match="#/format/excludes: more than 1,000 characters"):
+        texts(style, schema, excludes=["ab" * 300, "ba" * 300])
+    letters = "abcdefghijklmnopqrst"
+    with pytest.raises(UnsupportedSchemaError, match=r"#/format/json_schema/properties/a, maxLength: .* states"):
+        texts(style, schema, excludes=[letters[number:] + letters[:number] for number in range(5)])
 
 
 # -- names and objects -----------------------------------------------------------------------------------------------
