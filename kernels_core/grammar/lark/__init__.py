@@ -9,7 +9,7 @@ What a grammar means here:
   rules derive; nothing is cut greedily, and no terminal wins over another.  So `/[a-z]+/ "b"` matches `ab`, which a
   longest-match lexer loses.  Where shortest or longest match is wanted, it is written: `name[lazy]: /.*;/` holds the
   texts of the pattern of which no proper beginning is one, `name[suffix=";"]: /.*/` is the same, and
-  `WORD: /[a-z]+/ & ~KEYWORD` excludes keywords.
+  `WORD: /[a-z]+/ & ~KEYWORD` excludes keywords.  `name[max_chars=80]: ...` bounds the characters.
 - `%ignore X` allows texts of X between any two terminals, also of different rules; never in front of the first (unless
   `%llguidance {"allow_initial_skip": true}` says so) nor behind the last.  It says nothing about the inside of
   terminals, so two names side by side may touch.

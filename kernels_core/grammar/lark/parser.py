@@ -45,8 +45,8 @@ _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None
 _ENDS = ("nl", "end", "|", "&", ")", "]", "}", "->")
 _CHUNKS = re.compile(r"\w+|\s+|[^\w\s]+")
 # Kept as notes, or part of what the rule matches.
-_ATTRIBUTES = ("capture", "lazy", "suffix", "temperature")
-_REFUSED_ATTRIBUTES = ("max_chars", "max_tokens", "stop", "stop_capture")
+_ATTRIBUTES = ("capture", "lazy", "max_chars", "suffix", "temperature")
+_REFUSED_ATTRIBUTES = ("max_tokens", "stop", "stop_capture")
 _REFUSED_STATEMENTS = {
     "%declare": "a terminal without a definition matches nothing",
     "%override": "write the definition in its place",
@@ -223,7 +223,7 @@ class _Parser:
             if self.kind == "=":
                 self.i += 1
                 value = self._attribute_value(name, depth)
-            elif name in ("suffix", "temperature"):
+            elif name in ("max_chars", "suffix", "temperature"):
                 self._unexpected(f"the attribute {name!r} needs a value")
             found[name] = (value, start)
             if self.kind != ",":
@@ -237,6 +237,8 @@ class _Parser:
         match name:
             case "lazy":
                 self.tokens.fail("the attribute 'lazy' takes no value", start)
+            case "max_chars":
+                return float(self._count())
             case "temperature":
                 digits = self._expect("number", "a number")
                 if self.kind == ".":

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from ...errors import GrammarError, GrammarSyntaxError, UnsupportedFeatureError
 from .. import charset, nodes
-from ..attributes import shortest
+from ..attributes import at_most, shortest
 from ..ir import GrammarIR, Node, Rule, RuleRef, Span
 from ..names import undefined
 from ..regex import parse_regex
@@ -57,7 +57,7 @@ _FLAGS = frozenset("imsu")
 
 def is_shaped(definition: Definition) -> bool:
     """Has it an attribute that works on a regular language?  Then it is a terminal, whatever its name."""
-    return "lazy" in definition.attributes or "suffix" in definition.attributes
+    return not definition.attributes.keys().isdisjoint(("lazy", "max_chars", "suffix"))
 
 
 class Terminals:
@@ -199,7 +199,10 @@ class Terminals:
             if suffix is None or isinstance(suffix, float):
                 self._fail("the suffix is missing", offset)
             language = bounded(concat(language, self.language(suffix)))
-        return shortest(language) if is_shaped(definition) else language
+        if "lazy" in definition.attributes or "suffix" in definition.attributes:
+            language = shortest(language)
+        count = definition.attributes.get("max_chars", (None, 0))[0]
+        return at_most(language, int(count)) if isinstance(count, float) else language
 
     # -- names ----------------------------------------------------------------------------------------------------
 

@@ -56,6 +56,8 @@ def accepted(source: str, texts: list[str]) -> list[str]:
         ('start: t "c"\nt[suffix="b"]: /.*/', ["abc", "bc"], ["abbc", "ac"]),
         ("start: t\nt[suffix=/b+/]: /[^]*/", ["a\nb", "b"], ["bb", "a"]),
         ('start: T\nT[suffix=END]: /x*/\nEND: "--"', ["xx--", "--"], ["xx-"]),
+        ("start: t\nt[max_chars=3]: /[ab]+/ | A\nA: /c+/", ["a", "aba", "ccc"], ["abab", "cccc"]),
+        ('start: t "."\nt[suffix=";", max_chars=4]: /.*/', ["abc;.", ";."], ["abcd;.", ";;."]),
         ('start[capture]: a\na[capture="n", temperature=0.5]: "x"', ["x"], []),
         ('start: %json {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]} "."',
          ['{"a": 1}.'], ["{}."]),
