@@ -11,7 +11,7 @@ import pytest
 
 from kernels_core import Grammar, UnsupportedSchemaError
 from kernels_core.errors import GrammarSyntaxError
-from kernels_core.grammar.json_schema import explain_schema
+from kernels_core.grammar.json_schema import explain_schema, space
 from tests.json_schema.driver import Texts, judge, texts
 
 
@@ -187,6 +187,15 @@ def test_explanations() -> None:
     assert lenient["#/properties/b", "uniqueItems"] == "approximated"
     hopeless = explain_schema({"type": "string", "const": 1})
     assert [(row.keyword, row.status) for row in hopeless] == [("type", "exact"), ("const", "refused")]
+
+
+def test_a_spent_budget_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(space, "MAX_MEETS", 20)
+    parts = [{"properties": {f"a{i}": {"allOf": [{"minimum": i}, {"maximum": i + 1}]}}} for i in range(40)]
+    with pytest.raises(UnsupportedSchemaError) as caught:
+        Grammar.from_json_schema({"allOf": parts, "anyOf": parts})
+    (reason,) = [problem.reason for problem in caught.value.problems]
+    assert "more than 20 steps" in reason
 
 
 def test_any_order_of_many_members() -> None:

@@ -25,7 +25,7 @@ from .numbers import ALL_NUMBERS, NO_NUMBERS, Numbers, Piece
 from .objects import ObjectText
 from .problems import Problems
 from .shapes import ANYTHING, VOID, Items, Members, Shape
-from .space import Circular, Space, TooLarge
+from .space import Circular, Space, Spent, TooLarge
 from .spelling import Speller
 from .terms import AllOf, AnyOf, Complement, Place, Term, origin
 
@@ -91,7 +91,7 @@ class Emitter:
             shape = self.space.shape(term)
         except (TooLarge, Circular, RecursionError) as error:
             reason = str(error) if isinstance(error, TooLarge) else "its schemas refer to each other without an end"
-            self.report(place, _LOGIC, reason, "only its first condition is kept")
+            self.report(place, _LOGIC, reason, "only its first condition is kept", once=isinstance(error, Spent))
             shape = self._first(term)
         return shape, place, place.name if place is not None else "value"
 
@@ -209,12 +209,14 @@ class Emitter:
         hint = "number" if numbers == ALL_NUMBERS else "integer" if numbers.whole == (_INTEGER,) else "bounded_number"
         return self.book.share(("number", numbers), hint, build)
 
-    def report(self, place: Place | None, words: tuple[str, ...], reason: str, lenient: str) -> None:
+    def report(
+        self, place: Place | None, words: tuple[str, ...], reason: str, lenient: str, *, once: bool = False
+    ) -> None:
         """Add a problem at `place`, with the first of `words` that its schema has, or what leads on to them."""
         pointer = place.pointer if place is not None else "#"
         known = (word for word in (*words, *_LOGIC) if place is not None and word in place.schema)
         keyword = next(known, words[-1])
-        self.problems.add(pointer, keyword, reason, lenient)
+        self.problems.add(pointer, keyword, reason, lenient, once=once)
 
 
 _INTEGER = Piece(step=Fraction(1))

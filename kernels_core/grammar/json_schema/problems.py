@@ -26,9 +26,10 @@ class Problems:
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], SchemaProblem] = {}
 
-    def add(self, pointer: str, keyword: str, reason: str, lenient: str) -> None:
-        """`lenient`: what lenient=True does instead."""
-        if len(self._found) < _MOST:
+    def add(self, pointer: str, keyword: str, reason: str, lenient: str, *, once: bool = False) -> None:
+        """`lenient`: what lenient=True does instead.  `once`: not where the same reason was given for another place."""
+        known = once and any(problem.reason == reason for problem in self._found.values())
+        if len(self._found) < _MOST and not known:
             self._found.setdefault((pointer, keyword), SchemaProblem(pointer, keyword, reason, lenient))
 
     def __len__(self) -> int:

@@ -30,7 +30,7 @@ from .numbers import ALL_NUMBERS, Numbers, Piece, interval, multiples
 from .problems import Problems, child
 from .resolve import Context, Documents
 from .shapes import ANYTHING, VOID, Count, Items, Members, Rule, Shape
-from .space import Circular, Space, TooLarge
+from .space import Circular, Space, Spent, TooLarge
 from .terms import FALSE, TRUE, Place, Term
 
 __all__ = ["Reader", "Settings"]
@@ -138,6 +138,7 @@ class Reader:
 
     def guarded(self, place: Place, keyword: str, work: Any) -> Any:
         """`work()`, or None and a reported problem."""
+        spent = False
         try:
             return work()
         except Malformed as error:
@@ -145,13 +146,13 @@ class Reader:
         except GrammarError as error:
             reason = f"{error.reason} (character {error.offset} of the pattern)" if error.offset else error.reason
         except (TooLarge, ValueError) as error:
-            reason = str(error)
+            reason, spent = str(error), isinstance(error, Spent)
         except Circular:
             reason = "the schema refers to itself without going into the value, which says nothing"
         except RecursionError:
             reason = "schemas are nested too deeply"
         self._failures += 1
-        self.problems.add(place.pointer, keyword, reason, "the keyword is ignored")
+        self.problems.add(place.pointer, keyword, reason, "the keyword is ignored", once=spent)
         return None
 
     def _own(self, place: Place, present: frozenset[str]) -> tuple[Shape, bool]:

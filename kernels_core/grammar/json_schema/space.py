@@ -27,17 +27,23 @@ from .terms import FALSE, TRUE, AllOf, AnyOf, Complement, Constant, Exactly, Pla
 
 T = TypeVar("T")
 
-__all__ = ["Circular", "Space", "TooLarge"]
+__all__ = ["Circular", "Space", "Spent", "TooLarge"]
 
 # Alternatives of one shape, and intersections of two alternatives in one compile.
 MAX_ALTERNATIVES = 256
 MAX_WORK = 60_000
+# Intersections of shapes in one compile; the largest schemas that were met take a tenth.
+MAX_MEETS = 200_000
 # Looking into members of members, to see whether there is any value.
 _MAX_LOOK = 6
 
 
 class TooLarge(Exception):
     """A normal form went past its budget."""
+
+
+class Spent(TooLarge):
+    """The budget of the whole compile is used up, so every further normal form goes past it."""
 
 
 class Circular(Exception):
@@ -63,6 +69,7 @@ class Space:
         self._level = 0
         self._void: dict[Term, bool] = {}
         self._work = 0
+        self._meets = 0
 
     # -- terms ----------------------------------------------------------------------------------------------------
 
@@ -202,6 +209,9 @@ class Space:
             return right
         if right is ANYTHING:
             return left
+        self._meets += 1
+        if self._meets > MAX_MEETS:
+            raise Spent(f"its normal form takes more than {MAX_MEETS:,} steps")
         strings = intersection(left.strings, right.strings)
         if strings != NOTHING and strings != left.strings and strings != right.strings and is_empty(strings):
             strings = NOTHING
@@ -354,7 +364,7 @@ class Space:
     def _count_work(self) -> None:
         self._work += 1
         if self._work > MAX_WORK:
-            raise TooLarge(f"its normal form takes more than {MAX_WORK:,} intersections")
+            raise Spent(f"its normal form takes more than {MAX_WORK:,} intersections")
 
     def _united(self, alternatives: tuple[T, ...], covers: Callable[[T, T], bool]) -> tuple[T, ...]:
         """Without duplicates and without alternatives that another one covers."""
