@@ -74,9 +74,12 @@ class CompiledGrammar:
         _check_tokens(grammar, tokenizer_info)
         where = f"grammar {grammar.lazy_ir.root!r}"
         lowering = Lowering(grammar.lazy_ir, options, budget.check)
-        self.machine = self._parser(self._tables(lowering), where)
+        self._pool = pool
+        self._renewing = threading.Lock()
+        self.renewals = 0
+        machine = self._parser(self._tables(lowering), where)
         lowering.check = _never_called_off
-        self.masks = self._masks(_trie(tokenizer_info), pool)
+        self.masks = self._masks(_trie(tokenizer_info), machine)
         with budget:
             if isinstance(self.masks, FsmMasks):
                 self.masks.precompute(limit_ms=budget.left_ms(), cancel=cancel)
@@ -97,33 +100,58 @@ class CompiledGrammar:
             return PushdownMachine(tables, max_bytes=options.max_bytes, where=where, max_stacks=options.max_stacks)
         return Machine(tables, max_bytes=options.max_bytes, where=where, memoize=options.memoize_sets)
 
-    def _masks(self, trie: TokenTrie, pool: TokenSetPool | None) -> MaskCache:
+    def _masks(self, trie: TokenTrie, machine: Machine) -> MaskCache:
         options = self.options
         match options.parser:
             case "naive":
-                return NaiveMasks(trie, self.machine, None, memoize=False, max_fill_ms=options.max_fill_ms)
+                return NaiveMasks(trie, machine, None, memoize=False, max_fill_ms=options.max_fill_ms)
             case "fsm":
-                return FsmMasks(trie, self.machine, None, max_fill_ms=options.max_fill_ms)
+                return FsmMasks(trie, machine, None, max_fill_ms=options.max_fill_ms)
             case "pushdown":
                 return MaskCache(
                     trie,
-                    self.machine,
+                    machine,
                     None,
                     differential=False,
                     memoize=False,
-                    lookahead=Lookahead(self.machine),
+                    lookahead=Lookahead(machine),
                     max_fill_ms=options.max_fill_ms,
                 )
         return MaskCache(
             trie,
-            self.machine,
-            pool,
+            machine,
+            self._pool,
             differential=options.differential_masks,
             differential_from=options.differential_from,
             memoize=options.memoize_sets,
-            lookahead=Lookahead(self.machine) if options.lookahead else None,
+            lookahead=Lookahead(machine) if options.lookahead else None,
             max_fill_ms=options.max_fill_ms,
         )
+
+    @property
+    def machine(self) -> Machine:
+        """The parser's states that new matchers start in."""
+        return self.masks.machine
+
+    def with_room(self, full: Machine) -> MaskCache | None:
+        """The present parser states and masks, for a matcher whose own are `full`; None if they are half full too."""
+        masks = self.masks
+        return None if masks.machine is full or 2 * masks.nbytes > self.options.max_bytes else masks
+
+    def made_anew(self) -> MaskCache | None:
+        """Parser states and masks that nobody uses yet, on the same automata; None for parser "fsm", which has one set
+        of them for good.  Token sets come back from the cross-grammar cache."""
+        if self.options.parser == "fsm":
+            return None
+        machine = self.masks.machine
+        return self._masks(self.masks.trie, self._parser(machine.tables, machine.where))
+
+    def renew(self, masks: MaskCache) -> None:
+        """New matchers start in `masks`.  Matchers elsewhere stay where they are, and what they stand on is given back
+        with the last of them."""
+        with self._renewing:
+            self.masks = masks
+            self.renewals += 1
 
     def _to_warm(self, count: int | Literal["all"]) -> list[int]:
         """The `count` costliest states whose token sets are not known here; none for parsers without token sets."""

@@ -72,8 +72,8 @@ cdef class GrammarMatcher:
                 if not 0 <= token < info.vocab_size:
                     raise ValueError(f"stop token {token} is not in the vocabulary of {info.vocab_size:,} ids")
         self.compiled = compiled_grammar
-        self._machine = compiled_grammar.machine
         self._masks = compiled_grammar.masks
+        self._machine = self._masks.machine
         self._trie = self._masks.trie
         self.stop_token_ids = sorted(set(stops))
         self._stops = self.stop_token_ids
@@ -91,6 +91,13 @@ cdef class GrammarMatcher:
         """
         if self._tracing is not None:
             return self._traced_step(token_id, None)
+        try:
+            return self._accept_token(token_id)
+        except BudgetExceededError as error:
+            self._renew(error)
+        return self._accept_token(token_id)
+
+    cdef bint _accept_token(self, int token_id) except -1:
         cdef SetRec* source = self._last.set
         cdef SetRec* target = self._machine.dead
         cdef bint may_stop, has_text
@@ -127,6 +134,13 @@ cdef class GrammarMatcher:
         if self._tracing is not None:
             return self._traced_step(-1, text)
         cdef bytes spelling = text.encode() if isinstance(text, str) else bytes(text)
+        try:
+            return self._accept_string(spelling)
+        except BudgetExceededError as error:
+            self._renew(error)
+        return self._accept_string(spelling)
+
+    cdef bint _accept_string(self, bytes spelling) except -1:
         if self._terminated():
             return not spelling
         cdef SetRec* target = self._read(<const uint8_t*><const char*>spelling, len(spelling))
@@ -157,8 +171,47 @@ cdef class GrammarMatcher:
         cdef GrammarMatcher other = GrammarMatcher(
             self.compiled, override_stop_tokens=self.stop_token_ids,
             terminate_without_stop_token=self.terminate_without_stop_token)
-        other._last = self._last
+        other._masks, other._machine, other._last = self._masks, self._machine, self._last
         return other
+
+    cdef int _renew(self, error) except -1:
+        """Go on where there is room: in the grammar's present parser states, or in new ones; else raise `error`.
+
+        New ones must not be half full after the text was read again: the next renewal would come too soon, and cost more
+        than it brings.
+        """
+        if self._masks.held() <= self._machine.max_bytes:
+            raise error                     # out of time, or of something else than bytes
+        if self._move(self.compiled.with_room(self._machine), self._machine.max_bytes):
+            return 0
+        masks = self.compiled.made_anew()
+        if not self._move(masks, self._machine.max_bytes // 2):
+            raise error
+        self.compiled.renew(masks)
+        return 0
+
+    cdef bint _move(self, MaskCache masks, size_t limit) except -1:
+        """Read the text again in `masks` and stay there; False, and nothing changed, if that needs over `limit` bytes."""
+        cdef GrammarMatcher probe
+        cdef _Step step = self._last
+        cdef list steps = []
+        if masks is None:
+            return False
+        while step.parent is not None:
+            steps.append(step)
+            step = step.parent
+        probe = self.fork()
+        probe._masks, probe._machine, probe._last = masks, masks.machine, _root(masks.machine)
+        try:
+            for step in reversed(steps):
+                if not (probe._accept_token(step.token) if step.token >= 0 else probe._accept_string(step.spelling)):
+                    raise RuntimeError(f"parser states made anew refuse step {step.count} of the same text")
+        except BudgetExceededError:
+            return False
+        if masks.held() > limit:
+            return False
+        self._masks, self._machine, self._last = probe._masks, probe._machine, probe._last
+        return True
 
     cdef SetRec* _read(self, const uint8_t* text, Py_ssize_t size) except NULL:
         """Where `text` leads; `machine.dead` if it is refused.  Known transitions take neither lock nor GIL release."""
@@ -269,8 +322,15 @@ cdef class GrammarMatcher:
         if self.cancel_token is not None:
             cancelled = &self.cancel_token.flag
         try:
-            with nogil:
-                mask = self._masks.mask_of(self._last.set, cancelled)
+            try:
+                if self._masks.held() > self._machine.max_bytes:
+                    raise BudgetExceededError("bytes of parser states", self._machine.max_bytes, self._machine.where)
+                with nogil:
+                    mask = self._masks.mask_of(self._last.set, cancelled)
+            except BudgetExceededError as error:
+                self._renew(error)
+                with nogil:
+                    mask = self._masks.mask_of(self._last.set, cancelled)
         except BudgetExceededError as error:
             raise BudgetExceededError(error.what, error.limit, f"mask {self._place()}") from error
         except OperationCancelledError as error:
@@ -298,6 +358,7 @@ cdef class GrammarMatcher:
     cdef bint _traced_step(self, int token_id, text) except -1:
         """`accept_token`, or `accept_string` if there is a `text`, with an event; refusals make none."""
         cdef object tracing = self._tracing
+        cdef MaskCache masks = self._masks
         cdef _Step before = self._last
         cdef int64_t made = self._machine.step_misses_, started = ms_clock(), spent
         cdef bint taken
@@ -308,7 +369,7 @@ cdef class GrammarMatcher:
             if taken and self._last is not before:
                 tracing.step(self._shown(self._last), spent, self._machine.step_misses_ - made)
         except BaseException:
-            self._last = before
+            self._masks, self._machine, self._last = masks, masks.machine, before
             raise
         finally:
             self._tracing = tracing
@@ -362,7 +423,12 @@ cdef class GrammarMatcher:
         if self._terminated():
             return []
         cdef bint may_stop = self._last.set.completed and not self.terminate_without_stop_token
-        cdef list found = self._masks.allowed_ids(self._last.set.number)
+        cdef list found
+        try:
+            found = self._masks.allowed_ids(self._last.set.number)
+        except BudgetExceededError as error:
+            self._renew(error)
+            found = self._masks.allowed_ids(self._last.set.number)
         stops = [token for token in self.stop_token_ids if may_stop or self._names(token)]
         return sorted({*found} - {*self.stop_token_ids} | {*stops})
 
@@ -390,7 +456,12 @@ cdef class GrammarMatcher:
         Stops where the text may end, where a whole token may be taken by its id, and before bytes that are no
         complete UTF-8 sequence.
         """
-        cdef bytes text = self._forced(max_bytes)
+        cdef bytes text
+        try:
+            text = self._forced(max_bytes)
+        except BudgetExceededError as error:
+            self._renew(error)
+            text = self._forced(max_bytes)
         try:
             return text.decode()
         except UnicodeDecodeError as error:
@@ -496,8 +567,13 @@ cdef class GrammarMatcher:
         return self._last.count
 
     @property
+    def masks(self):
+        """The mask cache, and with it the parser states, that this matcher is in (`CompiledGrammar.renew`)."""
+        return self._masks
+
+    @property
     def set_number(self):
-        """Number of the interned Earley set: equal numbers of one compiled grammar are the same parser state."""
+        """Number of the interned Earley set: equal numbers under one `masks` are the same parser state."""
         return self._last.set.number
 
     @property

@@ -1,4 +1,5 @@
 from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
 
@@ -31,6 +32,7 @@ cdef struct TokenEdge:
 
 cdef class Tables:
     cdef readonly object lowering
+    cdef mutex lock                       # of all machines on these tables
     # by state; edges of s are [edge_first[s], edge_past[s]) once `need(s)` was called
     cdef vector[uint8_t] flags
     cdef vector[int32_t] rule_of

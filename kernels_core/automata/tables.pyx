@@ -6,7 +6,7 @@ caller (`earley.machine`).  The states of rules follow, the root's start first.
 
 Tables may grow: a rule has a start state once it was entered (`enter`), and a state has its edges once they were needed
 (`need`).  Nothing that is there ever changes.  `WholeTables` lowers every rule at once and minimises it; `growing.pyx`
-makes states when they are met.  Whoever reads or grows tables holds the lock of the machine they belong to.
+makes states when they are met.  Whoever reads or grows tables holds `lock`, which all machines on them share.
 """
 
 from libcpp.algorithm cimport binary_search

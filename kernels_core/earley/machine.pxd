@@ -65,7 +65,7 @@ cdef class CancelToken:
 
 cdef class Machine:
     cdef readonly Tables tables
-    cdef mutex lock
+    cdef mutex* lock                      # that of `tables`: a machine and its successor may both be in use
     cdef Arena arena
     cdef vector[SetRec*] set_table, sets
     cdef vector[FrameRec*] frame_table, frames

@@ -143,6 +143,7 @@ cdef class Machine:
 
     def __init__(self, Tables tables, *, size_t max_bytes, str where="grammar", bint memoize=True):
         self.tables = tables
+        self.lock = &tables.lock
         self.memoize = memoize
         self.max_bytes = max_bytes
         self.where = where
@@ -161,8 +162,13 @@ cdef class Machine:
         returns.clear()
         self.dead = self._intern_set(returns)
         self.kernel.clear()
-        add_item(self.kernel, tables.enter(0), C_ROOT, 0)
-        self.initial = self.close()
+        with nogil:
+            self.lock.lock()            # an older machine on these tables may be at work
+        try:
+            add_item(self.kernel, tables.enter(0), C_ROOT, 0)
+            self.initial = self.close()
+        finally:
+            self.lock.unlock()
 
     # -- stepping -------------------------------------------------------------------------------------------------
 

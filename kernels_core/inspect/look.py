@@ -30,9 +30,9 @@ def token_sets(matcher: GrammarMatcher) -> TokenSets:
     """
     compiled: CompiledGrammar = matcher.compiled
     table = compiled.state_table
-    masks = compiled.masks
+    masks = matcher.masks
     frames: dict[tuple[int, int], list[int]] = {}
-    items = [] if matcher.is_terminated() else compiled.machine.set_items(matcher.set_number)
+    items = [] if matcher.is_terminated() else masks.machine.set_items(matcher.set_number)
     for state, frame, counter in items:
         if table.rule_of[state] >= 0 and table.byte_edges[state]:
             frames.setdefault((state, counter), []).append(frame)
@@ -73,5 +73,6 @@ def cache_stats(compiled: CompiledGrammar) -> CacheStats:
         step_hits=machine.step_hits,
         step_misses=machine.step_misses,
         arena_bytes=machine.nbytes,
+        renewals=compiled.renewals,
         **compiled.masks.counters(),
     )

@@ -300,7 +300,7 @@ class CostTable(Table):
 
 @dataclass(frozen=True)
 class CacheStats(Table):
-    """Counters of one compiled grammar's machine, all since it was compiled.
+    """Counters of one compiled grammar's machine, all since it was compiled or renewed (`renewals` times).
 
     `sets`, `frames`, `masks`: interned objects alive.  `step_hits` / `step_misses`: byte transitions found / made.
     `mask_hits` / `mask_misses`: masks found by pointer / computed.  `token_set_hits` / `token_set_misses`:
@@ -329,6 +329,7 @@ class CacheStats(Table):
     token_set_bytes: int
     lookahead_dropped: int = 0
     partial_hits: int = 0
+    renewals: int = 0
 
     def rows(self) -> list[dict[str, Any]]:
         return [{"counter": name, "value": value} for name, value in asdict(self).items()]

@@ -40,6 +40,7 @@ cdef class MaskCache:
     cdef vector[void*] stack
     cdef int64_t mask_misses, mask_hits, state_misses, state_hits, pool_hits, partial_hits, sets_with_mask
 
+    cdef size_t held(self) noexcept nogil
     cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil
     cdef int64_t _estimate(self, int32_t state) noexcept nogil
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil

@@ -64,6 +64,10 @@ cdef class MaskCache:
         self.stack.resize(trie.max_depth + 1)
         self.scratch.resize((trie.words + 7) // 8 * 8)      # whole steps of `ms_digest`; what is left over stays 0
 
+    cdef size_t held(self) noexcept nogil:
+        """Bytes of masks, and of the parser states that they hang on."""
+        return self.arena.held + self.machine.arena.held
+
     cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil:
         """The mask of `record`.  The caller holds neither lock nor, if it may have to wait, the GIL."""
         cdef MaskRec* mask = <MaskRec*>ms_load(&record.mask)
@@ -427,6 +431,11 @@ cdef class MaskCache:
             "nbytes": nbytes,
             "cached": self.state_misses == misses,
         }
+
+    @property
+    def nbytes(self):
+        """Bytes of masks, and of the parser states that they hang on; `Options.max_bytes` bounds them."""
+        return self.held()
 
     def counters(self):
         """All counters by name, as `inspect.snapshots.CacheStats` names them."""
