@@ -1,19 +1,23 @@
-"""What our engine keeps in memory: over many different schemas, and over a long text.
+"""What our engine keeps in memory: over many different schemas, over a long text, and over texts that are never alike.
 
 Source: the bounded cross-grammar pool is our own; XGrammar-2 (section 3.3) keeps a global pool without naming a bound.
-Claim: the pool stays within its budget however many schemas pass, memory levels off with it, and a step of a text
-    whose parser states are all known allocates nothing that stays but the step itself.
-Refuted by: a pool above its budget, memory that goes on growing after the pool is full, or more bytes a step for the
-    second half of a long text than for the first.
+Claim: the pool stays within its budget however many schemas pass, memory levels off with it, a step of a text whose
+    parser states are all known allocates nothing that stays but the step itself, and where every text leads to new
+    parser states, these stay within their budget too.
+Refuted by: a pool or parser states above their budget, memory that goes on growing after it is full, or more bytes a
+    step for the second half of a long text than for the first.
 
 One trial is one way to use memory: `schemas` compiles synthetic schemas one after the other and drops each, `steps`
-follows one text that goes on and on.  Numbers are samples along the way, so that a trend can be seen.
+follows one text that goes on and on, `states` reads JSON texts with brackets nested at random under one grammar.
+Numbers are samples along the way, so that a trend can be seen.
 """
 
 from __future__ import annotations
 
 import gc
 import os
+from dataclasses import replace
+from random import Random
 from typing import Any, Final
 
 import numpy as np
@@ -31,32 +35,41 @@ __all__ = ["grid", "plot", "resident_bytes", "tables", "trial"]
 
 SAMPLES: Final = 50
 TOKENS_OF_A_SCHEMA: Final = 40
-WAYS: Final = ("schemas", "steps")
-# By preset: bytes of the pool, schemas, steps.
+WAYS: Final = ("schemas", "steps", "states")
+DEPTHS: Final = (10, 40)
+# By preset: bytes of the pool, bytes of parser states, schemas, steps, texts.
 EXTENT: Final = {
-    "smoke": (1 << 16, 20, 500),
-    "quick": (1 << 20, 100, 5_000),
-    "full": (1 << 26, 10_000, 1_000_000),
+    "smoke": (1 << 16, 1 << 20, 20, 500, 50),
+    "quick": (1 << 20, 1 << 21, 100, 5_000, 500),
+    "full": (1 << 26, 1 << 25, 10_000, 1_000_000, 20_000),
 }
+BUDGETS: Final = {"schemas": "pool_bytes", "states": "max_bytes"}
 LONG_TEXT: Final = '["the quick river", {"under": [1, 2.5e3, null]}, true, "near an old harbour"], '
 
 
 def grid(preset: str) -> list[Params]:
-    """Quick: 100 schemas, 5,000 steps.  Full: 10,000 schemas, 1,000,000 steps.  The pool is small, so that it fills."""
-    pool_bytes, *counts = EXTENT[preset]
-    shared = {"pool_bytes": pool_bytes, "vocabulary": datasets.defaults(preset)[1]}
+    """Quick: 100 schemas, 5,000 steps, 500 texts.  Full: 10,000 schemas, 1,000,000 steps, 20,000 texts.
+
+    The budgets are small, so that they fill.
+    """
+    pool_bytes, max_bytes, *counts = EXTENT[preset]
+    shared = {"pool_bytes": pool_bytes, "max_bytes": max_bytes, "vocabulary": datasets.defaults(preset)[1]}
     return [{"way": way, "count": count, **shared} for way, count in zip(WAYS, counts, strict=True)]
 
 
 def trial(params: Params) -> dict[str, Any]:
     """Samples after `at` schemas or steps: `resident` bytes of the process, and what the engine says it holds:
-    `pool` (bytes of the cross-grammar pool) or `held` (bytes of the one compiled grammar)."""
+    `pool` (bytes of the cross-grammar pool) or `held` (bytes of the one compiled grammar's states and masks)."""
     options = Options(pool_bytes=params["pool_bytes"])
+    if params["way"] == "states":
+        options = replace(options, max_bytes=params["max_bytes"])
     engine = Ours(datasets.open_tokenizer(params["vocabulary"]), options)
     if params["way"] == "schemas":
         return _many_schemas(engine, params["count"])
     if params["way"] == "steps":
         return _long_text(engine, params["count"])
+    if params["way"] == "states":
+        return _nested_texts(engine, params["count"])
     raise KeyError(f"no way {params['way']!r}; known: {', '.join(WAYS)}")
 
 
@@ -98,6 +111,25 @@ def _long_text(engine: Ours, count: int) -> dict[str, Any]:
     return {"at": at, "resident": resident, "held": held}
 
 
+def _nested_texts(engine: Ours, count: int) -> dict[str, Any]:
+    constraint = engine.compile_schema("true")
+    random = Random(0)
+    every = max(1, count // SAMPLES)
+    at, resident, held = [], [], []
+    for number in range(count):
+        opened = [random.choice("[{") for _ in range(random.randint(*DEPTHS))]
+        text = "".join(bracket if bracket == "[" else '{"a": ' for bracket in opened)
+        text += "1" + "".join("]" if bracket == "[" else "}" for bracket in reversed(opened))
+        walked = walk(constraint, engine.tokenizer.encode(text), engine.stop_token_ids)
+        if not walked.accepted:
+            raise AssertionError(f"text {number} was refused: {text}")
+        if (number + 1) % every == 0:
+            at.append(number + 1)
+            resident.append(resident_bytes())
+            held.append(int(constraint.compiled.masks.nbytes))
+    return {"at": at, "resident": resident, "held": held, "renewals": constraint.compiled.renewals}
+
+
 def resident_bytes() -> int:
     """Bytes of this process that are in memory (Linux)."""
     with open("/proc/self/statm") as file:
@@ -115,7 +147,7 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
             {
                 "way": row["way"],
                 "count": row["count"],
-                "pool budget, MB": row["pool_bytes"] / 1e6,
+                "budget, MB": row[BUDGETS[row["way"]]] / 1e6 if row["way"] in BUDGETS else float("nan"),
                 "held at most, MB": max(held) / 1e6,
                 "held at the end, MB": held[-1] / 1e6,
                 "resident at the end, MB": resident[-1] / 1e6,

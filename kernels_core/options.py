@@ -46,7 +46,8 @@ class Options:
     differential_from: ... for states whose first bytes begin at least this many tokens; others are cheap to compute.
     pool_bytes: what the cross-grammar cache may hold before it drops what was not used for longest.
     max_states: automaton states of one grammar; more raises `BudgetExceededError`.
-    max_bytes: bytes of interned parser states of one grammar; more raises `BudgetExceededError`.
+    max_bytes: bytes of interned parser states and masks of one grammar.  Past it they are made anew between steps
+        (`CompiledGrammar.renew`); a text that needs more than half of it by itself raises `BudgetExceededError`.
     max_compile_ms, max_fill_ms: time that one compile, and computing one mask, may take (0: any); longer raises
         `BudgetExceededError`.  The clock is read wherever something new is computed, so a limit is passed by
         little, except that determinising one rule and one walk over known states are never interrupted.

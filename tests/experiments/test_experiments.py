@@ -250,14 +250,17 @@ def test_experiment_list_names_them_all() -> None:
 
 
 def test_memory_experiment(ledger: Ledger) -> None:
-    shared = {"pool_bytes": 1 << 16, "vocabulary": SMALL}
-    grid = [{"way": "schemas", "count": 30, **shared}, {"way": "steps", "count": 600, **shared}]
+    shared = {"pool_bytes": 1 << 16, "max_bytes": 1 << 20, "vocabulary": SMALL}
+    counts = {"schemas": 30, "steps": 600, "states": 120}
+    grid = [{"way": way, "count": count, **shared} for way, count in counts.items()]
     frame = run_sweep(memory.trial, grid, ledger=ledger, sweep="memory")
     assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
-    schemas, steps = (row for _, row in frame.iterrows())
+    schemas, steps, states = (row for _, row in frame.iterrows())
     assert schemas["at"][-1] == 30
     assert 0 < max(schemas["pool"]) <= 1 << 16
     assert schemas["evictions"] > 0
     assert steps["held"][-1] == steps["held"][len(steps["held"]) // 2]  # every state was known by then
-    assert list(memory.tables(frame)["Memory"]["way"]) == ["schemas", "steps"]
-    assert len(memory.plot(frame).data) == 4
+    assert states["renewals"] > 0
+    assert max(states["held"]) < 1.2 * (1 << 20)
+    assert list(memory.tables(frame)["Memory"]["way"]) == ["schemas", "steps", "states"]
+    assert len(memory.plot(frame).data) == 6
