@@ -515,44 +515,9 @@ cdef class GrammarMatcher:
         are rows at a path that has ended.  With the time run out, rows not reached yet are as they were.
         All arrays are one-dimensional and of one length.  The matcher is as it was.
         """
-        import time
+        from kernels_core.drafts import fill_tree
 
-        first = [int(value) for value in retrieve_next_token]
-        sibling = [int(value) for value in retrieve_next_sibling]
-        tokens = [int(value) for value in draft_tokens]
-        cdef int count = len(tokens)
-        if len(first) != count or len(sibling) != count or count == 0:
-            raise ValueError("the tree's three arrays must have one length, at least 1")
-        if sibling[0] != -1:
-            raise ValueError("the root of a draft tree has no sibling")
-        started = time.monotonic()
-        # Pairs of (node, matcher before its token or None if an ancestor was refused); the root's token is taken.
-        seen = {0}
-        pending = [(0, self.fork())]
-        while pending:
-            if time_threshold >= 0 and time.monotonic() - started > time_threshold:
-                return False
-            node, before = pending.pop()
-            here = before
-            if node != 0 and before is not None:
-                here = before.fork()
-                if not 0 <= tokens[node] < self._trie.vocab_size or not here.accept_token(tokens[node]):
-                    here = None
-            if here is None or here.is_terminated():
-                _clear_row(token_bitmask, node)
-            else:
-                try:
-                    here.fill_next_token_bitmask(token_bitmask, node)
-                except DeadEndError:       # this branch of the draft leads nowhere
-                    _clear_row(token_bitmask, node)
-            for other, at in ((sibling[node], before), (first[node], here)):
-                if other == -1:
-                    continue
-                if not 0 <= other < count or other in seen:
-                    raise ValueError(f"node {other} of the draft tree is out of range or reached twice")
-                seen.add(other)
-                pending.append((other, at))
-        return True
+        return fill_tree(self, retrieve_next_token, retrieve_next_sibling, draft_tokens, token_bitmask, time_threshold)
 
     # -- inspection -----------------------------------------------------------------------------------------------
 
@@ -663,7 +628,7 @@ cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil
 
 
-cdef _clear_row(bitmask, int index):
+def clear_row(bitmask, int index):
     """Allow nothing in row `index`."""
     cdef Py_buffer view
     cdef int64_t words
