@@ -71,7 +71,7 @@ def shaped(ir: GrammarIR, attributes: Mapping[str, list[Attribute]], language: s
     """
     rules = dict(ir.rules)
     book = RuleBook()
-    book.rules = {name: rule.body for name, rule in rules.items()}
+    book.rules = dict(rules)
     for name in [name for group in components(ir) for name in group if name in attributes]:
         rule = rules[name]
         asked = {attribute.name: attribute for attribute in attributes[name]}
@@ -93,7 +93,7 @@ def shaped(ir: GrammarIR, attributes: Mapping[str, list[Attribute]], language: s
                 raise UnsupportedFeatureError(error.reason, ir.source, place, language=language) from None
         notes = tuple((key, attribute.value) for key, attribute in asked.items() if key in NOTES)
         rules[name] = Rule(name, body, span=rule.span, notes=notes)
-        for added, text in book.rules.items():
+        for added, made in book.rules.items():
             if added not in rules:
-                rules[added] = Rule(added, text, span=rule.span)
+                rules[added] = Rule(added, made.body, span=rule.span)
     return GrammarIR(rules, ir.root, ir.source)

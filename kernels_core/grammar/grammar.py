@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..errors import GrammarError, InvalidStructuralTagError, SchemaProblem, UnsupportedFeatureError
 from . import analysis, nodes
 from .ebnf import parse_ebnf
-from .ir import GrammarIR, Node, Rule, RuleRef
+from .ir import DeferredRule, GrammarIR, Node, Rule, RuleRef
 from .json_text import JSON_TEXT
 from .names import fresh
 from .printer import print_grammar
@@ -216,7 +216,14 @@ class Grammar:
     @property
     def ir(self) -> GrammarIR:
         """The rules, in normal form, root first.  Shared, not copied: do not change it."""
-        return self._ir.complete()
+        return self._whole_ir
+
+    @cached_property
+    def _whole_ir(self) -> GrammarIR:
+        ir = self._ir
+        if any(isinstance(rule, DeferredRule) for rule in list(ir.rules.values())) or next(iter(ir.rules)) != ir.root:
+            ir = analysis.normal_form(ir.complete(), trusted=True)
+        return ir
 
     @property
     def lazy_ir(self) -> GrammarIR:
@@ -297,7 +304,8 @@ def _from_lark(text: str, start: str, tokenizer_info: Vocabulary | None, grammar
 def _from_json_schema(text: str, options: SchemaOptions, resources: dict[str, Any], loaded: Any = None) -> Grammar:
     from .json_schema import compile_schema, load_schema
 
-    compiled = compile_schema(load_schema(text) if loaded is None else loaded, text, options, resources)
+    loaded = load_schema(text) if loaded is None else loaded
+    compiled = compile_schema(loaded, text, options, resources, defer=True)
     self = Grammar.__new__(Grammar)
     self._ir = compiled.ir
     self._source = text

@@ -54,7 +54,7 @@ def _by_automaton(pattern: Pattern, span: Span, *, anywhere: bool) -> GrammarIR:
     except TooManyStates as error:
         reason = f"this pattern needs {error}"
         raise UnsupportedFeatureError(reason, pattern.source, pattern.assertion or 0, language=LANGUAGE) from None
-    rules = {name: Rule(name, body, span=span) for name, body in book.rules.items()}
+    rules = {name: Rule(name, rule.body, span=span) for name, rule in book.rules.items()}
     return GrammarIR(rules, "root", pattern.source)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable
 
-from .ir import GrammarIR, Never, Node, Rule, RuleRef
+from .ir import DeferredRule, GrammarIR, Never, Node, Rule, RuleRef
 from .names import RESERVED
 
 __all__ = ["RuleBook"]
@@ -18,7 +18,7 @@ class RuleBook:
     """Rules by name, in order of definition."""
 
     def __init__(self) -> None:
-        self.rules: dict[str, Node] = {}
+        self.rules: dict[str, Rule] = {}
         self._counts: dict[str, int] = {}
         self._shared: dict[Hashable, RuleRef] = {}
         self._nodes: dict[Hashable, Node] = {}
@@ -32,12 +32,18 @@ class RuleBook:
         while name in self.rules:
             count = self._counts[base] = self._counts.get(base, 0) + 1
             name = f"{base}_{count}"
-        self.rules[name] = Never()
+        self.rules[name] = Rule(name, Never())
         return name
 
     def define(self, name: str, body: Node) -> RuleRef:
         """Give a reserved name its body."""
-        self.rules[name] = body
+        self.rules[name] = Rule(name, body)
+        return RuleRef(name)
+
+    def defer(self, hint: str, key: bytes, make: Callable[[], Node]) -> RuleRef:
+        """A new rule whose body is made when it is needed; `key` stands for it (`ir.DeferredRule`)."""
+        name = self.reserve(hint)
+        self.rules[name] = DeferredRule(name, key, lambda rules: make())
         return RuleRef(name)
 
     def add(self, hint: str, body: Node) -> RuleRef:
@@ -50,7 +56,7 @@ class RuleBook:
         if found is None:
             name = self.reserve(hint)
             found = self._shared[key] = RuleRef(name)
-            self.rules[name] = build()
+            self.define(name, build())
         return found
 
     def remember(self, key: Hashable, build: Callable[[], Node]) -> Node:
@@ -61,5 +67,5 @@ class RuleBook:
         return found
 
     def grammar(self, root: str, source: str) -> GrammarIR:
-        """Everything defined so far."""
-        return GrammarIR({name: Rule(name, body) for name, body in self.rules.items()}, root, source)
+        """Everything defined so far, and what deferred rules will define: the rules are shared, not copied."""
+        return GrammarIR(self.rules, root, source)

@@ -18,7 +18,9 @@ from ..ir import GrammarIR
 from ..rulebook import RuleBook
 from .conflicts import report_conflict
 from .emit import Emitter
+from .later import Later
 from .layout import Layout
+from .plain import Plain
 from .problems import Problems
 from .reading import Malformed, Reader, Settings
 from .resolve import Documents
@@ -114,8 +116,12 @@ def compile_schema(
     options: SchemaOptions,
     resources: Mapping[str, Any],
     write: Callable[..., Emitter] = Emitter,
+    *,
+    defer: bool = False,
 ) -> CompiledSchema:
     """Compile a loaded schema; `text` is its JSON text.  `write` makes the emitter: another one writes no JSON.
+
+    `defer`: rules of sub-schemas that cannot have problems are made when they are needed (`GrammarIR.expand`).
 
     Raises `UnsupportedSchemaError` with all problems unless `options.lenient`; in any case when there is no instance.
     """
@@ -141,6 +147,7 @@ def compile_schema(
         any_order=options.any_order,
         canonical_numbers=options.canonical_numbers,
         plain_integers=options.plain_integers,
+        later=_later(documents, text, options) if defer else None,
     )
     ir = emitter.grammar(term, text)
     if len(problems) and not options.lenient:
@@ -153,6 +160,12 @@ def compile_schema(
         report_conflict(reader, term, conflicts)
         raise UnsupportedSchemaError((*problems.all, *conflicts.all)) from None
     return CompiledSchema(ir, problems.all)
+
+
+def _later(documents: Documents, text: str, options: SchemaOptions) -> Later:
+    context = documents.root_context
+    plain = Plain(documents.root, context.dialect.keywords, pointers=documents.is_nameless, strict=options.strict_mode)
+    return Later(plain, context, repr((options, context.dialect.uri, context.dialect.relaxed)), text)
 
 
 def _root(reader: Reader, schema: Any, problems: Problems) -> Term:

@@ -13,12 +13,14 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
+from ...errors import UnsupportedSchemaError
 from ..ir import GrammarIR, Literal, Node, RuleRef
 from ..nodes import choice
 from ..regular.dfa import TooManyStates
 from ..regular.languages import ALL, NOTHING, Language
 from ..rulebook import RuleBook
 from .arrays import ArrayText, NotFinite
+from .later import Later
 from .layout import Layout
 from .number_text import number_text
 from .numbers import ALL_NUMBERS, NO_NUMBERS, Numbers, Piece
@@ -49,6 +51,7 @@ class Emitter:
         any_order: bool,
         canonical_numbers: bool,
         plain_integers: bool,
+        later: Later | None = None,
     ) -> None:
         self.space = space
         self.book = book
@@ -58,6 +61,8 @@ class Emitter:
         self.any_order = any_order
         self.canonical_numbers = canonical_numbers
         self.plain_integers = plain_integers
+        self.later = later
+        self._scalars: dict[str, Node] = {}
         self._rules: dict[object, RuleRef] = {}
         self._work: list[tuple[str, Callable[[], Node]]] = []
 
@@ -65,17 +70,59 @@ class Emitter:
         """All rules; the root is called "root" unless it is a rule that others share."""
         body = self.top(term)
         root = body.name if isinstance(body, RuleRef) else self.book.add("root", body).name
+        self._finish()
+        return self.book.grammar(root, source)
+
+    def _finish(self) -> None:
         while self._work:
             name, build = self._work.pop()
             self.book.define(name, build())
-        return self.book.grammar(root, source)
 
     def top(self, term: Term) -> Node:
         """The texts of the whole."""
         return self.value(term, self.layout.first_level)
 
     def value(self, term: Term, level: int) -> Node:
-        """The JSON texts of `term`."""
+        """The JSON texts of `term`; made when they are needed where that is safe."""
+        if self.later is not None:
+            scalar = self.later.scalar(term)
+            if scalar is not None:
+                if scalar not in self._scalars:
+                    self._scalars[scalar] = self.now(term, level)
+                return self._scalars[scalar]
+            if self.later.may_wait(term):
+                return self._wait(term, level)
+        return self.now(term, level)
+
+    def _wait(self, term: Term, level: int) -> RuleRef:
+        """The rule of a term whose body is made when the rule is needed."""
+        assert self.later is not None
+        found = self._rules.get(("later", term, level))
+        if found is None:
+            hint = term.name if isinstance(term, Place) else "any"
+            found = self.book.defer(hint, self.later.key(term, level), partial(self._make, term, level))
+            self._rules["later", term, level] = found
+        return found
+
+    def _make(self, term: Term, level: int) -> Node:
+        before = len(self.problems)
+        shape, place, name = self.known(term)
+        scalar = shape.strings != NOTHING or shape.numbers != NO_NUMBERS or shape.booleans or shape.null
+        if len(shape.objects) + len(shape.arrays) == 1 and not scalar:
+            # The rule that is being made is this one's; no need for another.
+            if shape.objects:
+                body = self.object_text(shape.objects[0], level, place, name)
+            else:
+                body = self.array_text(shape.arrays[0], level, place, name)
+        else:
+            body = self.alternatives(shape, level, place, name)
+        self._finish()
+        if len(self.problems) > before:
+            raise UnsupportedSchemaError(self.problems.all[before:])
+        return body
+
+    def now(self, term: Term, level: int) -> Node:
+        """The JSON texts of `term`, made at once."""
         shape, place, name = self.known(term)
         if shape is ANYTHING:
             return self.rule(("value", shape, level), "any", lambda: self.alternatives(shape, level, None, "any"))

@@ -94,7 +94,7 @@ class Reader:
             key = (text, context)
         found = self._places.get(key)
         if found is None:
-            found = self._places[key] = Place(schema, context, pointer, name)
+            found = self._places[key] = Place(schema, context, pointer, name, text)
         return found
 
     def terms(self, place: Place, keyword: str) -> list[Term]:

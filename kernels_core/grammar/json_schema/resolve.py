@@ -117,6 +117,16 @@ class Documents:
         self._dialects.setdefault(base, dialect)
         return Context(base, self._enter_scope(context.scope, base), dialect)
 
+    @property
+    def root(self) -> Any:
+        """The root schema."""
+        return self._root
+
+    @property
+    def is_nameless(self) -> bool:
+        """Whether nothing but the root may have a name: references are pointers into this document."""
+        return not self._named and not self._scoped
+
     # -- references -----------------------------------------------------------------------------------------------
 
     def resolve(self, reference: str, context: Context) -> Target:

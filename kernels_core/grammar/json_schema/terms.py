@@ -40,12 +40,13 @@ FALSE = Constant(False)
 
 
 class Place(Term):
-    """What a schema (an object with at least one keyword that constrains) says.  `pointer` is where it was met."""
+    """What a schema (an object with at least one keyword that constrains) says.  `pointer` is where it was met,
+    `text` the schema as JSON if that is known."""
 
-    __slots__ = ("context", "name", "pointer", "schema")
+    __slots__ = ("context", "name", "pointer", "schema", "text")
 
-    def __init__(self, schema: Mapping[str, Any], context: Context, pointer: str, name: str) -> None:
-        self.schema, self.context, self.pointer, self.name = schema, context, pointer, name
+    def __init__(self, schema: Mapping[str, Any], context: Context, pointer: str, name: str, text: str = "") -> None:
+        self.schema, self.context, self.pointer, self.name, self.text = schema, context, pointer, name, text
 
     def __repr__(self) -> str:
         return f"<{self.pointer}>"

@@ -58,8 +58,8 @@ def parse_lark(
         raise GrammarError('a grammar needs at least one rule, such as: start: "text"', source, 0, language=LANGUAGE)
     root = lowering.scope(scope, start, Span(0, len(source)))
     rules = {
-        name: Rule(name, body, lowering.notes.get(name, ()), span=lowering.spans.get(name))
-        for name, body in lowering.book.rules.items()
+        name: Rule(name, rule.body, lowering.notes.get(name, ()), span=lowering.spans.get(name))
+        for name, rule in lowering.book.rules.items()
     }
     return GrammarIR(rules, root, source)
 

@@ -1,0 +1,322 @@
+# distutils: language = c++
+"""Which sub-schemas need not be looked into before a text gets there.
+
+Compiling has to find every problem of a schema, and that it has instances at all.  Most sub-schemas are of a kind that
+can have no problem: types, properties, items, references, bounds and constants, each used the way it is meant, without
+conditions that meet at one place.  A *plain* schema is of that kind in all its parts, and certainly has an instance:
+`emit.py` then leaves its rule to be made when the parser predicts it.  Saying "not plain" is always safe; that part of
+the schema is then compiled at once.
+
+This is a single walk over the schema in C, since it is what compiling a large schema costs.
+
+Read on: `emit.py` (what becomes of plain schemas), `reading.py` (what keywords mean).
+"""
+
+from decimal import Decimal
+
+__all__ = ["Plain"]
+
+cdef frozenset TYPES = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
+cdef frozenset SCALAR = frozenset(("boolean", "integer", "null", "number", "string"))
+cdef frozenset NUMERIC = frozenset(("number", "integer"))
+cdef int PLAIN = 1, NOT_PLAIN = 2, OPEN = 3       # OPEN + the level at which it was opened
+cdef int DEEPEST = 200          # schemas in schemas; what is deeper is compiled at once
+cdef int MAX_ROUNDS = 12        # circles of references that turned out not to be plain
+cdef long long LARGEST = 1_000_000_000_000
+cdef object UNSET = object()
+
+
+cdef class Plain:
+    """Answers for the sub-schemas of one document.
+
+    `root` is the document, `keywords` those that its dialect knows.  `pointers`: references are plain pointers into the
+    document (nothing in it has a name of its own).  `strict`: names that are not declared are forbidden.
+    """
+
+    cdef object root, keywords
+    cdef bint pointers, strict
+    cdef dict state             # id of a schema -> PLAIN, NOT_PLAIN, or OPEN and more; `root` keeps the schemas alive
+    cdef set assumed            # ids that were taken for plain while they were open
+    cdef bint wrong             # ... and one of them was not
+
+    def __init__(self, root, keywords, *, bint pointers, bint strict):
+        self.root = root
+        self.keywords = keywords
+        self.pointers = pointers
+        self.strict = strict
+        self.state = {}
+        self.assumed = set()
+
+    def holds(self, schema):
+        """Whether `schema`, a part of the document, is plain."""
+        cdef int _round
+        for _round in range(MAX_ROUNDS):
+            self.wrong = False
+            self.assumed.clear()
+            found = self._check(schema, False, 0, 0)
+            if not self.wrong:
+                return found
+            # Something was taken for plain and is not: what relied on it has to be looked at again.
+            self.state = {key: state for key, state in self.state.items() if state == NOT_PLAIN}
+        return False
+
+    cdef bint _check(self, schema, bint needed, int depth, int level) except -1:
+        """`needed`: the schema around this one has no instance without an instance of this.  `level`: values in values."""
+        cdef int state
+        if schema is True:
+            return True
+        if type(schema) is not dict:
+            return False
+        through = self._through(<dict>schema)
+        if through is not None:
+            # Says what another schema says, and has an instance when that has: not remembered by itself.
+            return through is not UNSET and depth <= DEEPEST and self._check(through, needed, depth + 1, level)
+        key = id(schema)
+        known = self.state.get(key)
+        if known is not None:
+            state = known
+            if state < OPEN:
+                return state == PLAIN
+            if needed or state == OPEN + level:
+                return False        # has to hold itself, or comes back without having gone into the value
+            self.assumed.add(key)
+            return True
+        if depth > DEEPEST:
+            return False
+        self.state[key] = OPEN + level
+        cdef bint found = self._look(<dict>schema, depth, level)
+        self.state[key] = PLAIN if found else NOT_PLAIN
+        if not found and key in self.assumed:
+            self.wrong = True
+        return found
+
+    cdef bint _look(self, dict schema, int depth, int level) except -1:
+        cdef bint bounds = False, lengths = False, constants = False, sized = False
+        types = None
+        for word, value in schema.items():
+            if word not in self.keywords:
+                if word == "$id" or word == "id" or word == "$schema":
+                    return False
+                continue
+            if word == "type":
+                if type(value) is str:
+                    if value not in TYPES:
+                        return False
+                elif type(value) is list and value:
+                    for one in <list>value:
+                        if type(one) is not str or one not in TYPES:
+                            return False
+                else:
+                    return False
+                types = value
+            elif word == "properties":
+                if type(value) is not dict:
+                    return False
+            elif word == "required":
+                if type(value) is not list:
+                    return False
+            elif word == "additionalProperties" or word == "items":
+                if value is not False or word == "items":
+                    if not self._check(value, False, depth + 1, level + 1):
+                        return False
+            elif word == "enum":
+                if type(value) is not list or not value:
+                    return False
+                constants = True
+            elif word == "const":
+                constants = True
+            elif word == "minItems" or word == "maxItems":
+                if not _is_count(value):
+                    return False
+                sized = True
+            elif word == "minLength" or word == "maxLength":
+                if not _is_count(value):
+                    return False
+                lengths = True
+            elif word == "minimum" or word == "maximum" or word == "exclusiveMinimum" or word == "exclusiveMaximum":
+                if not _is_number(value):
+                    return False
+                bounds = True
+            elif word == "format":
+                if type(value) is not str or "minLength" in schema or "maxLength" in schema:
+                    return False
+            elif word == "uniqueItems":
+                if value is not False:
+                    return False
+            elif word == "anyOf" or word == "oneOf":
+                return self._alone(schema) and self._alternatives(word, value, depth, level)
+            else:
+                return False
+        if constants:
+            return not (bounds or lengths) and self._constants(schema, types)
+        if bounds and not _has_room(schema, types):
+            return False
+        if lengths and not _in_order(schema, "minLength", "maxLength"):
+            return False
+        if sized or "items" in schema:
+            if not _in_order(schema, "minItems", "maxItems"):
+                return False
+            if schema.get("minItems", 0) and "items" in schema and not self._check(schema["items"], True, depth + 1, level + 1):
+                return False
+        return self._members(schema, depth, level)
+
+    cdef bint _members(self, dict schema, int depth, int level) except -1:
+        cdef dict properties = schema.get("properties") or {}
+        cdef list required = schema.get("required") or []
+        cdef bint is_open = schema.get("additionalProperties", True) is not False and not self.strict
+        for name in required:
+            if type(name) is not str or not _is_text(name):
+                return False
+            if name in properties:
+                if not self._check(properties[name], True, depth + 1, level + 1):
+                    return False
+            elif not is_open or type(schema.get("additionalProperties", True)) is dict:
+                return False
+        for name, value in properties.items():
+            if value is False or not _is_text(name) or not self._check(value, False, depth + 1, level + 1):
+                return False
+        return True
+
+    cdef bint _alone(self, dict schema) except -1:
+        """Whether only one keyword of the schema says something."""
+        cdef int count = 0
+        for word in schema:
+            if word in self.keywords:
+                count += 1
+        return count == 1
+
+    cdef bint _alternatives(self, str word, value, int depth, int level) except -1:
+        cdef bint sure = False
+        if type(value) is not list or not value:
+            return False
+        if word == "oneOf" and not _differ(<list>value):
+            return False
+        for one in <list>value:
+            if one is False:
+                return False
+            if self._check(one, True, depth + 1, level):
+                sure = True
+            elif not self._check(one, False, depth + 1, level):
+                return False
+        return sure
+
+    cdef object _through(self, dict schema):
+        """The schema that a reference, or an `allOf` of one, stands for; UNSET if it is none; None for others."""
+        if "$ref" in schema and "$ref" in self.keywords:
+            return self._target(schema["$ref"]) if self._alone(schema) else UNSET
+        if "allOf" in schema and "allOf" in self.keywords and self._alone(schema):
+            parts = schema["allOf"]
+            return (<list>parts)[0] if type(parts) is list and len(<list>parts) == 1 else UNSET
+        return None
+
+    def scalar(self, dict schema):
+        """The one type of a schema that says nothing else, if its values are not objects or arrays."""
+        cdef object found = None
+        for word, value in schema.items():
+            if word not in self.keywords:
+                if word == "$id" or word == "id" or word == "$schema":
+                    return None
+            elif word == "type" and type(value) is str and value in SCALAR:
+                found = value
+            else:
+                return None
+        return found
+
+    cdef object _target(self, reference):
+        """The schema that a pointer into the document leads to, or UNSET."""
+        if not self.pointers or type(reference) is not str or not reference.startswith("#"):
+            return UNSET
+        if "%" in reference or "~" in reference or (len(reference) > 1 and reference[1] != "/"):
+            return UNSET
+        at = self.root
+        for part in reference[2:].split("/") if len(reference) > 1 else ():
+            if type(at) is not dict or part not in <dict>at:
+                return UNSET
+            at = (<dict>at)[part]
+        return at
+
+    cdef bint _constants(self, dict schema, types) except -1:
+        """Scalars, all of the types that are asked for."""
+        if "enum" in schema and "const" in schema or "format" in schema:
+            return False
+        for word in ("properties", "required", "additionalProperties", "items", "minItems", "maxItems"):
+            if word in schema:
+                return False
+        cdef list values = schema["enum"] if "enum" in schema else [schema["const"]]
+        for value in values:
+            if value is None:
+                kind = "null"
+            elif value is True or value is False:
+                kind = "boolean"
+            elif type(value) is str:
+                if not _is_text(value):
+                    return False
+                kind = "string"
+            elif type(value) is int and -LARGEST < value < LARGEST:
+                kind = "integer"
+            else:
+                return False
+            if types is not None and kind != types and not (type(types) is list and kind in types):
+                if kind != "integer" or (types != "number" and not (type(types) is list and "number" in types)):
+                    return False
+        return True
+
+
+cdef bint _is_count(value) except -1:
+    return type(value) is int and 0 <= value <= 1_000_000
+
+
+cdef bint _is_number(value) except -1:
+    if type(value) is int:
+        return -LARGEST < value < LARGEST
+    if type(value) is float or type(value) is Decimal:
+        return len(repr(value)) < 30 and -1e12 < value < 1e12
+    return False
+
+
+cdef bint _is_text(str value) except -1:
+    """No lone surrogates."""
+    cdef Py_UCS4 letter
+    if value.isascii():
+        return True
+    for letter in value:
+        if 0xD800 <= letter <= 0xDFFF:
+            return False
+    return True
+
+
+cdef bint _in_order(dict schema, str low, str high) except -1:
+    return low not in schema or high not in schema or schema[low] <= schema[high]
+
+
+cdef bint _has_room(dict schema, types) except -1:
+    """Whether numbers certainly lie between the bounds, whole ones if those are asked for."""
+    cdef double low = -1e13, high = 1e13
+    for word in ("minimum", "exclusiveMinimum"):
+        if word in schema:
+            low = max(low, float(schema[word]))
+    for word in ("maximum", "exclusiveMaximum"):
+        if word in schema:
+            high = min(high, float(schema[word]))
+    if "exclusiveMinimum" in schema or "exclusiveMaximum" in schema:
+        return high - low > 2
+    if types == "integer" or type(types) is list and "integer" in types:
+        return high - low >= 1 or (high == low and low == <long long>low)
+    return low <= high
+
+
+cdef bint _differ(list schemas) except -1:
+    """Whether each has one type, and no two have a value in common."""
+    cdef set seen = set()
+    for schema in schemas:
+        if type(schema) is not dict:
+            return False
+        kind = (<dict>schema).get("type")
+        if type(kind) is not str:
+            return False
+        if kind in NUMERIC:
+            kind = "number"
+        if kind in seen:
+            return False
+        seen.add(kind)
+    return True

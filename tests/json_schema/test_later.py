@@ -1,0 +1,148 @@
+"""Rules that wait until they are needed: what may wait has no problems and has an instance; no verdict changes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, UnsupportedSchemaError
+from kernels_core.grammar.ir import DeferredRule
+from kernels_core.grammar.json_schema import SchemaOptions
+from kernels_core.grammar.json_schema.compile import compile_schema
+from kernels_core.grammar.json_schema.dialect import DEFAULT
+from kernels_core.grammar.json_schema.plain import Plain
+from tests.engine.driver import tokenizer
+
+NAMES = ["a", "b"]
+TEXTS = ['{"a":1}', '{"a":{"a":null}}', "[]", "1", '"x"', "null", '{"b":[true]}', "{}"]
+VOCABULARY = tokenizer([bytes([byte]) for byte in range(256)])
+
+
+def members(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.dictionaries(st.sampled_from(NAMES), inner)
+
+
+scalars = st.one_of(
+    st.sampled_from(["string", "integer", "number", "boolean", "null"]).map(lambda kind: {"type": kind}),
+    st.sampled_from([{"enum": [1, "x", None]}, {"const": True}, {"type": "string", "maxLength": 2}, True]),
+    st.sampled_from([{"type": "integer", "minimum": 1, "maximum": 1}, {"type": "number", "exclusiveMinimum": 0}]),
+    st.sampled_from([{"type": "string", "enum": [1]}, {"minimum": 3, "maximum": 2}, {"type": "strin"}, False]),
+    st.sampled_from(["#", "#/$defs/a", "#/$defs/b", "#/$defs/c"]).map(lambda target: {"$ref": target}),
+)
+schemas = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.fixed_dictionaries(
+            {"type": st.sampled_from(["object", ["object", "null"]]), "properties": members(inner)},
+            optional={"required": st.lists(st.sampled_from(NAMES), unique=True), "additionalProperties": inner},
+        ),
+        st.fixed_dictionaries({"type": st.just("array"), "items": inner}, optional={"minItems": st.integers(0, 2)}),
+        st.fixed_dictionaries({"anyOf": st.lists(inner, min_size=1, max_size=3)}),
+        st.fixed_dictionaries({"oneOf": st.lists(inner, min_size=1, max_size=2)}),
+        st.fixed_dictionaries({"allOf": st.lists(inner, min_size=1, max_size=2)}),
+    ),
+    max_leaves=6,
+)
+documents = st.builds(
+    lambda one, two, root: {"$defs": {"a": one, "b": two}, "anyOf": [root]}, schemas, schemas, schemas
+)
+
+
+def plain(root: Any) -> Plain:
+    return Plain(root, DEFAULT.keywords, pointers=True, strict=False)
+
+
+@settings(max_examples=300, deadline=None)
+@given(documents)
+def test_what_may_wait_has_instances_and_no_problems(document: dict[str, Any]) -> None:
+    judge = plain(document)
+    for schema in [document, *document["$defs"].values(), *document["anyOf"]]:
+        if isinstance(schema, dict) and judge.holds(schema):
+            alone = {"$defs": document["$defs"], **schema} if schema is not document else document
+            if "#" in [alone.get("$ref")] or ('"#"' in json.dumps(alone) and alone is not document):
+                continue  # the root is another one now
+            done = compile_schema(alone, json.dumps(alone), SchemaOptions(), {})  # raises where there is no instance
+            assert done.warnings == ()
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    documents,
+    st.lists(st.sampled_from(['{"a":1}', '{"a":{"a":null}}', "[]", "1", '"x"', "null", '{"b":[true]}', "{}"])),
+)
+def test_waiting_changes_no_verdict(document: dict[str, Any], texts: list[str]) -> None:
+    text = json.dumps(document)
+    try:
+        whole = compile_schema(document, text, SchemaOptions(), {}).ir
+    except UnsupportedSchemaError:
+        with pytest.raises(UnsupportedSchemaError):
+            Grammar.from_json_schema(document)
+        return
+    compiler = GrammarCompiler(VOCABULARY)
+    now, later = compiler.compile_grammar(Grammar(whole)), compiler.compile_json_schema(document)
+    for one in texts:
+        matchers = [GrammarMatcher(now), GrammarMatcher(later)]
+        verdicts = [matcher.accept_string(one) and matcher.is_completed() for matcher in matchers]
+        assert verdicts[0] == verdicts[1], one
+
+
+def test_nothing_is_made_that_is_not_asked_for() -> None:
+    properties = {f"p{i}": {"type": "object", "properties": {"x": {"enum": [i]}}} for i in range(50)}
+    grammar = Grammar.from_json_schema({"type": "object", "properties": properties, "additionalProperties": False})
+    compiled = GrammarCompiler(VOCABULARY).compile_grammar(grammar)
+    waiting = [name for name, rule in grammar.lazy_ir.rules.items() if isinstance(rule, DeferredRule)]
+    assert len(waiting) == 50
+    matcher = GrammarMatcher(compiled)
+    assert matcher.accept_string('{"p7": {"x": 7}, "p9": {"x": ')
+    still = [name for name, rule in grammar.lazy_ir.rules.items() if isinstance(rule, DeferredRule)]
+    assert {"p7", "p9"} == set(waiting) - set(still)
+    assert not any(isinstance(rule, DeferredRule) for rule in grammar.ir.rules.values())
+    assert Grammar.from_ebnf(str(grammar)) == grammar
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"type": "strin"},
+        {"properties": {"x": {"minimum": "1"}}},
+        {"items": {"pattern": "("}},
+        {"anyOf": [{"type": "string"}, {"$ref": "#/nowhere"}]},
+    ],
+)
+def test_problems_are_found_when_compiling(wrong: dict[str, Any]) -> None:
+    deep = {"type": "object", "properties": {"a": {"type": "array", "items": {"properties": {"b": wrong}}}}}
+    with pytest.raises(UnsupportedSchemaError, match="#/properties/a/items/properties/b"):
+        Grammar.from_json_schema(deep)
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"properties": {"next": {"$ref": "#"}}}, True),
+        ({"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]}, False),
+        ({"type": "array", "items": {"$ref": "#"}}, True),
+        ({"type": "array", "items": {"$ref": "#"}, "minItems": 1}, False),
+        ({"anyOf": [{"$ref": "#"}, {"type": "null"}]}, False),
+        ({"anyOf": [{"items": {"$ref": "#"}}, {"type": "null"}]}, True),
+        ({"anyOf": [{"$ref": "#"}]}, False),
+        ({"$ref": "#"}, False),
+    ],
+)
+def test_circles(schema: dict[str, Any], expected: bool) -> None:
+    assert plain(schema).holds(schema) is expected
+
+
+def test_equal_schemas_have_equal_keys() -> None:
+    def keys(schema: dict[str, Any]) -> dict[str, bytes]:
+        rules = Grammar.from_json_schema(schema).lazy_ir.rules
+        return {name: rule.key for name, rule in rules.items() if isinstance(rule, DeferredRule)}
+
+    inner = {"type": "object", "properties": {"x": {"type": "string"}}}
+    other = {"type": "object", "properties": {"x": {"type": "integer"}}}
+    one = keys({"$id": "one", "properties": {"a": inner, "b": other}})
+    two = keys({"$id": "one", "properties": {"b": inner, "c": {"type": "null"}}})
+    assert one["a"] == two["b"] != one["b"]
