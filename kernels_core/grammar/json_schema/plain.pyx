@@ -12,7 +12,13 @@ This is a single walk over the schema in C, since it is what compiling a large s
 Read on: `emit.py` (what becomes of plain schemas), `reading.py` (what keywords mean).
 """
 
+import re
 from decimal import Decimal
+from functools import lru_cache
+
+from kernels_core.errors import GrammarError
+from kernels_core.grammar.regular.languages import NOTHING
+from kernels_core.grammar.regular.patterns import search
 
 __all__ = ["Plain"]
 
@@ -24,6 +30,12 @@ cdef int DEEPEST = 200          # schemas in schemas; what is deeper is compiled
 cdef int MAX_ROUNDS = 12        # circles of references that turned out not to be plain
 cdef long long LARGEST = 1_000_000_000_000
 cdef object UNSET = object()
+# Letters, escapes, classes, groups and small counts; anchors at the two ends only, no assertions, no references.
+cdef object SIMPLE = re.compile(
+    r"\^?(?:[\w /:,@#%&=~!<>'\"\-]|\\[.dwsDWS\\/+*?()\[\]{}|$^\-]"
+    r"|\[\^?(?:[\w /:,@.#+*?(){}|$%&=~!'\"\-]|\\[dws.\\/\]\[\-])+\]"
+    r"|\((?:\?:|(?!\?))|\)|\||[*+?.]|\{[0-9]{1,2}(?:,[0-9]{0,2})?\})*\$?",
+    re.ASCII)
 
 
 cdef class Plain:
@@ -95,7 +107,7 @@ cdef class Plain:
         types = None
         for word, value in schema.items():
             if word not in self.keywords:
-                if word == "$id" or word == "id" or word == "$schema":
+                if (word == "$id" or word == "id" or word == "$schema") and schema is not self.root:
                     return False
                 continue
             if word == "type":
@@ -139,6 +151,11 @@ cdef class Plain:
                 bounds = True
             elif word == "format":
                 if type(value) is not str or "minLength" in schema or "maxLength" in schema:
+                    return False
+            elif word == "pattern":
+                if lengths or "format" in schema or "minLength" in schema or "maxLength" in schema:
+                    return False
+                if type(value) is not str or not is_simple_pattern(value):
                     return False
             elif word == "uniqueItems":
                 if value is not False:
@@ -236,8 +253,9 @@ cdef class Plain:
         return at
 
     cdef bint _constants(self, dict schema, types) except -1:
-        """Scalars, all of the types that are asked for."""
-        if "enum" in schema and "const" in schema or "format" in schema:
+        """Scalars, some of them of the types that are asked for."""
+        cdef bint some = False
+        if "enum" in schema and "const" in schema or "format" in schema or "pattern" in schema:
             return False
         for word in ("properties", "required", "additionalProperties", "items", "minItems", "maxItems"):
             if word in schema:
@@ -254,12 +272,26 @@ cdef class Plain:
                 kind = "string"
             elif type(value) is int and -LARGEST < value < LARGEST:
                 kind = "integer"
+            elif type(value) is not int and _is_number(value):
+                kind = "number"
             else:
                 return False
-            if types is not None and kind != types and not (type(types) is list and kind in types):
-                if kind != "integer" or (types != "number" and not (type(types) is list and "number" in types)):
-                    return False
-        return True
+            if types is None or kind == types or type(types) is list and kind in types:
+                some = True
+            elif kind == "integer" and (types == "number" or type(types) is list and "number" in types):
+                some = True
+        return some
+
+
+@lru_cache(maxsize=4096)
+def is_simple_pattern(str pattern):
+    """Whether a regular expression is written out as it stands, and certainly matches something."""
+    if len(pattern) > 200 or not SIMPLE.fullmatch(pattern):
+        return False
+    try:
+        return search(pattern) != NOTHING
+    except GrammarError:
+        return False
 
 
 cdef bint _is_count(value) except -1:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
@@ -23,7 +24,7 @@ from .dialect import DEFAULT, Dialect, dialect_of
 __all__ = ["Context", "Documents", "Target", "Unresolved"]
 
 # Keywords that make a base URI or an anchor; and what makes a reference depend on the way to it.
-_NAMES = re.compile(r'"(?:\$id|id|\$anchor)"')
+_NAMES = re.compile(r'"(?:\$id|id|\$anchor)"\s*:\s*"')
 _SCOPED = re.compile(r'"\$(?:dynamic|recursive)(?:Ref|Anchor)"|"\$ref"\s*:\s*"https?://json-schema\.org/draft/20')
 
 
@@ -69,7 +70,9 @@ class Documents:
         self._resources = resources
         # Other documents may hold anything.
         self._scoped = bool(resources) or _SCOPED.search(text) is not None
-        self._named = _NAMES.search(text) is not None
+        # Whether anything but the root has a name.
+        named = isinstance(root, dict) and any(isinstance(root.get(key), str) for key in ("$id", "id"))
+        self._named = sum(1 for _ in islice(_NAMES.finditer(text), 2)) > named
         self._dialects: dict[str, Dialect] = {}
         self._registry: Any = None
         declared = root.get("$schema") if isinstance(root, dict) else None
