@@ -23,6 +23,7 @@ __all__ = ["GrammarMatcher"]
 
 @cython.final
 @cython.freelist(1024)
+@cython.trashcan(True)      # chains are as long as texts: they are freed without recursion
 cdef class _Step:
     """One accepted token or string.  `token` is -1 for a string, whose bytes are then in `spelling`."""
 

@@ -108,3 +108,23 @@ def test_a_budget_leaves_the_matcher_as_it_was() -> None:
     assert mask(matcher) - {len(vocab)} == naive_mask(grammar.ir, vocab, b"ababab")
     matcher.reset()
     assert mask(matcher) == first == {0, 1, 2, len(vocab)}
+
+
+def test_a_very_long_text_is_let_go_without_recursion() -> None:
+    """Steps form a chain; freeing it one inside the other would run out of stack.  In a process of its own."""
+    script = """
+from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo
+info = TokenizerInfo([b"a", b"</s>"], stop_token_ids=[1])
+matcher = GrammarMatcher(GrammarCompiler(info).compile_grammar('root ::= "a"*'))
+for _ in range(1_500_000):
+    matcher.accept_token(0)
+fork = matcher.fork()
+matcher.reset()
+print(fork.num_steps)
+del fork
+print("freed")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["1500000", "freed"]), done.stderr
