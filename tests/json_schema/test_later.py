@@ -138,11 +138,29 @@ def test_circles(schema: dict[str, Any], expected: bool) -> None:
 
 def test_equal_schemas_have_equal_keys() -> None:
     def keys(schema: dict[str, Any]) -> dict[str, bytes]:
-        rules = Grammar.from_json_schema(schema).lazy_ir.rules
-        return {name: rule.key for name, rule in rules.items() if isinstance(rule, DeferredRule)}
+        ir = Grammar.from_json_schema(schema).lazy_ir
+        ir.expand(ir.root)
+        return {name: rule.key for name, rule in ir.rules.items() if isinstance(rule, DeferredRule)}
 
     inner = {"type": "object", "properties": {"x": {"type": "string"}}}
     other = {"type": "object", "properties": {"x": {"type": "integer"}}}
     one = keys({"$id": "one", "properties": {"a": inner, "b": other}})
     two = keys({"$id": "one", "properties": {"b": inner, "c": {"type": "null"}}})
     assert one["a"] == two["b"] != one["b"]
+
+
+def test_tools_wait_for_their_call() -> None:
+    def tool(name: str, properties: dict[str, Any]) -> dict[str, Any]:
+        content = {"type": "json_schema", "json_schema": {"type": "object", "properties": properties}}
+        return {"type": "tag", "begin": f"<{name}>", "content": content, "end": "</>"}
+
+    tools = [tool(f"t{i}", {"x": {"enum": [i]}}) for i in range(20)]
+    tag = {"type": "triggered_tags", "triggers": ["<t"], "tags": [*tools, tool("t_", {"x": {"multipleOf": 3}})]}
+    compiler = GrammarCompiler(VOCABULARY)
+    compiled = compiler.compile_structural_tag({"type": "structural_tag", "format": tag})
+    rules = compiled.grammar.lazy_ir.rules
+    before = sum(isinstance(rule, DeferredRule) for rule in rules.values())
+    assert before >= 20
+    for text, taken in ((b'a <t7>{"x": 7}</> b', True), (b'<t8>{"x": 7', False), (b'<t_>{"x": 9}</>', True)):
+        assert GrammarMatcher(compiled).accept_string(text) is taken
+    assert before > sum(isinstance(rule, DeferredRule) for rule in rules.values()) >= 17

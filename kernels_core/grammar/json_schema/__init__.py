@@ -6,7 +6,15 @@ In reading order: `dialect` (drafts), `resolve` (references); `formats` (strings
 `explain`, `problems` (the front door).
 """
 
-from .compile import CompiledSchema, SchemaArguments, SchemaOptions, compile_schema, load_schema, schema_text
+from .compile import (
+    CompiledSchema,
+    SchemaArguments,
+    SchemaOptions,
+    compile_schema,
+    defer_schema,
+    load_schema,
+    schema_text,
+)
 from .explain import Row, explain_schema
 from .problems import SchemaProblem
 
@@ -17,6 +25,7 @@ __all__ = [
     "SchemaOptions",
     "SchemaProblem",
     "compile_schema",
+    "defer_schema",
     "explain_schema",
     "load_schema",
     "schema_text",

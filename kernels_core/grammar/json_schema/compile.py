@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TypedDict
 
 from ...errors import GrammarError, GrammarSyntaxError, SchemaProblem, UnsupportedSchemaError
 from ..analysis import normal_form
-from ..ir import GrammarIR
+from ..ir import GrammarIR, RuleRef
 from ..rulebook import RuleBook
 from .conflicts import report_conflict
 from .emit import Emitter
@@ -27,7 +27,15 @@ from .resolve import Documents
 from .spelling import Speller
 from .terms import FALSE, Term
 
-__all__ = ["CompiledSchema", "SchemaArguments", "SchemaOptions", "compile_schema", "load_schema", "schema_text"]
+__all__ = [
+    "CompiledSchema",
+    "SchemaArguments",
+    "SchemaOptions",
+    "compile_schema",
+    "defer_schema",
+    "load_schema",
+    "schema_text",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +144,7 @@ def compile_schema(
         reader.space,
         book,
         Speller(book, any_spelling=options.any_spelling),
-        Layout(
-            book,
-            any_whitespace=options.any_whitespace,
-            indent=options.indent,
-            separators=options.separators,
-            max_whitespace_cnt=options.max_whitespace_cnt,
-        ),
+        _layout(book, options),
         problems,
         any_order=options.any_order,
         canonical_numbers=options.canonical_numbers,
@@ -160,6 +162,50 @@ def compile_schema(
         report_conflict(reader, term, conflicts)
         raise UnsupportedSchemaError((*problems.all, *conflicts.all)) from None
     return CompiledSchema(ir, problems.all)
+
+
+def defer_schema(
+    schema: Any, text: str, options: SchemaOptions, book: RuleBook, writers: dict[SchemaOptions, tuple[Speller, Layout]]
+) -> RuleRef | None:
+    """A rule in `book` for a loaded schema that can have no problem, made when it is needed; None for other schemas.
+
+    `writers` is kept by the caller, so that the schemas of one grammar share strings and blanks.
+    """
+    documents = Documents(schema, text, {})
+    if documents.unknown_dialect is not None:
+        return None
+    later = _later(documents, text, options)
+    problems = Problems()
+    reader = Reader(documents, problems, Settings(strict_mode=options.strict_mode, formats=options.formats))
+    term = _root(reader, schema, problems)
+    if len(problems) or not later.may_wait(term):
+        return None
+    if options not in writers:
+        writers[options] = (Speller(book, any_spelling=options.any_spelling), _layout(book, options))
+    speller, layout = writers[options]
+    emitter = Emitter(
+        reader.space,
+        book,
+        speller,
+        layout,
+        problems,
+        any_order=options.any_order,
+        canonical_numbers=options.canonical_numbers,
+        plain_integers=options.plain_integers,
+        later=later,
+    )
+    node = emitter.top(term)
+    return node if isinstance(node, RuleRef) else None
+
+
+def _layout(book: RuleBook, options: SchemaOptions) -> Layout:
+    return Layout(
+        book,
+        any_whitespace=options.any_whitespace,
+        indent=options.indent,
+        separators=options.separators,
+        max_whitespace_cnt=options.max_whitespace_cnt,
+    )
 
 
 def _later(documents: Documents, text: str, options: SchemaOptions) -> Later:

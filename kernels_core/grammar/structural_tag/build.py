@@ -20,8 +20,10 @@ from .. import nodes
 from ..analysis import components, productive_rules
 from ..ebnf import parse_ebnf
 from ..ir import GrammarIR, Node, RuleRef, TokenSet
-from ..json_schema import SchemaOptions, compile_schema, schema_text
+from ..json_schema import SchemaOptions, compile_schema, defer_schema, schema_text
 from ..json_schema.emit import Emitter
+from ..json_schema.layout import Layout
+from ..json_schema.spelling import Speller
 from ..regex import parse_regex
 from ..regular.dfa import TooManyStates
 from ..rulebook import RuleBook
@@ -58,6 +60,7 @@ class Builder:
         self._spellings = Spellings(vocabulary)
         self._book = RuleBook()
         self._imported: dict[object, Node] = {}
+        self._writers: dict[SchemaOptions, tuple[Speller, Layout]] = {}
         self._groups: dict[tuple[Node, ...], tuple[str, ...]] = {}
         self._depth = 0
 
@@ -159,6 +162,10 @@ class Builder:
                 raise UnsupportedSchemaError(tuple(moved)) from None
 
         key = _Schema(text, options, style, excludes)
+        if style == "json" and not excludes and key not in self._imported:
+            waiting = defer_schema(schema, text, options, self._book, self._writers)
+            if waiting is not None:
+                self._imported[key] = waiting
         return _ended(self._import(key, "arguments", place, compiled, outside), end)
 
     def _grammar(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
