@@ -1,6 +1,6 @@
 """Looking inside: small frozen pictures of the engine, made on request and never in normal running.
 
 In reading order: `snapshots` (the pictures), `layout` (automata by state id), `dots` (dotted rules), `classic` (the
-textbook Earley chart), `look` (pictures of a matcher), `explain` (why a token is refused), `trace` (what happened, event
-by event).
+textbook Earley chart), `look` (pictures of a matcher), `explain` (why a token is refused), `trace` (what happened,
+event by event).
 """
