@@ -107,6 +107,8 @@ class Lowering:
         self._open: list[str] = []  # rules that are being looked into, each called by the one before
         self._recursive: set[str] = set()
         self._flat = options.parser == "fsm"
+        # Whether `unroll_limit` alone decides what is copied, so that the NFA can do it by itself.
+        self.copies_small = options.repetition == "counters" and not self._flat
         if self._flat:
             self._inline_everything()
         self.rule_id(ir.root)

@@ -66,4 +66,5 @@ cdef class Nfa:
     cdef void seal(self)
     cdef NfaView view(self)
     cdef void _spell_class(self, tuple ranges, int32_t source, int32_t target, int32_t place, dict shared)
+    cdef int _copies(self, lowering, node) except -1
     cdef void _literal(self, bytes value, int32_t source, int32_t target, int32_t place)

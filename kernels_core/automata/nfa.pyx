@@ -12,6 +12,7 @@ Read on: `lower.py` (decides), `growing.pyx` (determinises when a state is met),
 minimises).
 """
 
+from libc.stdint cimport int32_t, int64_t
 from libcpp.algorithm cimport stable_sort
 
 from kernels_core.automata.utf8 import utf8_sequences
@@ -125,7 +126,7 @@ cdef class Nfa:
 
     def fill(self, lowering, body, str rule, tuple path, int32_t limit):
         """Spell `body`, the node at `path` in `rule`, out between states 0 and 1.  False past `limit` states."""
-        cdef int32_t source, target, place, at, i, count, nodes = 0
+        cdef int32_t source, target, place, at, after, inner, i, count, nodes = 0
         cdef list stack
         cdef dict entries = {}      # of rules that are spelt out, by (name, the state they lead to)
         cdef dict classes = {}
@@ -143,13 +144,24 @@ cdef class Nfa:
             node, source, target, place = top
             kind = type(node)
             if kind is Seq:
+                # From the end: what leads to a rule that is spelt out leads to its entry, which others may lead to too.
                 items = node.items
-                count = <int32_t>len(items)
-                at = source
-                for i in range(count):
-                    after = target if i == count - 1 else self.state()
-                    stack.append((items[i], at, after, self.place(place, i)))
-                    at = after
+                after = target
+                for i in range(<int32_t>len(items) - 1, -1, -1):
+                    item = items[i]
+                    if i == 0:
+                        stack.append((item, source, after, self.place(place, i)))
+                    elif type(item) is RuleRef and lowering.inlined(item.name) is not None:
+                        key = (item.name, after)
+                        entry = entries.get(key)
+                        if entry is None:
+                            entry = entries[key] = self.state()
+                            stack.append((lowering.inlined(item.name), entry, after, self.root(item.name, ())))
+                        after = entry
+                    else:
+                        at = self.state()
+                        stack.append((item, at, after, self.place(place, i)))
+                        after = at
             elif kind is Literal:
                 self._literal(node.value, source, target, place)
             elif kind is RuleRef:
@@ -192,6 +204,19 @@ cdef class Nfa:
                     if node.minimum == 0:
                         self.epsilon(source, target)
                     stack.append((node.item, at, after, self.place(place, 0)))
+                elif lowering.copies_small and self._copies(lowering, node) > 0:
+                    count = self._copies(lowering, node)
+                    at = source
+                    inner = self.place(place, 0)
+                    for i in range(count):
+                        if i >= node.minimum and node.maximum is not None:
+                            self.epsilon(at, target)
+                        after = target if i == count - 1 and node.maximum is not None else self.state()
+                        stack.append((node.item, at, after, inner))
+                        at = after
+                    if node.maximum is None:
+                        self.epsilon(at, target)
+                        stack.append((Repeat(node.item, 0, None), at, target, place))
                 else:
                     lowering.counted(self, node, source, target, place, stack)
             elif kind is Empty:
@@ -208,6 +233,15 @@ cdef class Nfa:
             elif kind is not Never:
                 raise TypeError(f"cannot lower a {kind.__name__}")
         return self.size <= limit
+
+    cdef int _copies(self, lowering, node) except -1:
+        """How many copies spell a counted repetition out, if they are as cheap as `unroll_limit` asks; else 0."""
+        cdef int limit = lowering.options.unroll_limit, below
+        cdef int64_t copies = node.minimum if node.maximum is None else node.maximum
+        if copies > limit:
+            return 0
+        below = _cost(node.item, lowering, limit, 0)
+        return <int>copies if below >= 0 and below * (copies + (node.maximum is None)) <= limit else 0
 
     cdef void _literal(self, bytes value, int32_t source, int32_t target, int32_t place):
         cdef int32_t at = source, i, after, count = <int32_t>len(value)
