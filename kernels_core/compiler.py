@@ -126,6 +126,8 @@ class CompiledGrammar:
             memoize=options.memoize_sets,
             lookahead=Lookahead(machine) if options.lookahead else None,
             max_fill_ms=options.max_fill_ms,
+            direct_limit=options.direct_limit,
+            lap_profiles=options.lap_profiles,
         )
 
     @property

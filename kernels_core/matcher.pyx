@@ -13,7 +13,8 @@ from libcpp.vector cimport vector
 cimport cython
 
 from kernels_core.earley.machine cimport CancelToken, Machine, SetRec, ms_clock, is_live, known_step, ms_load
-from kernels_core.masks.cache cimport MaskCache, MaskRec, write_mask
+from kernels_core.masks.cache cimport MaskCache
+from kernels_core.masks.mask_table cimport MaskRec, write_mask
 from kernels_core.masks.trie cimport TokenTrie
 
 from kernels_core.errors import BudgetExceededError, DeadEndError, MatcherTerminatedError, OperationCancelledError
@@ -298,7 +299,7 @@ cdef class GrammarMatcher:
                     row[self._stops[i] >> 5] |= <uint32_t>1 << (self._stops[i] & 31)
                 else:
                     row[self._stops[i] >> 5] &= ~(<uint32_t>1 << (self._stops[i] & 31))
-            return mask.words == NULL or _needs_masking(row, row_words)
+            return _needs_masking(row, row_words)
         finally:
             PyBuffer_Release(&view)
 
@@ -343,6 +344,7 @@ cdef class GrammarMatcher:
         cdef MaskRec* mask
         cdef object tracing = self._tracing
         cdef int64_t made = self._masks.state_misses, pool = self._masks.pool_hits, partial = self._masks.partial_hits
+        cdef int64_t hits = self._masks.state_hits
         cdef bint known = ms_load(&self._last.set.mask) != NULL
         cdef int64_t started = ms_clock(), spent
         self._tracing = None
@@ -351,9 +353,9 @@ cdef class GrammarMatcher:
             spent = ms_clock() - started
         finally:
             self._tracing = tracing
-        tracing.fill(spent, 4 * (mask.population if mask.words == NULL else self._trie.words), known,
-                     self._masks.state_misses - made, self._masks.pool_hits - pool,
-                     self._masks.partial_hits - partial)
+        tracing.fill(spent, 4 * (mask.id_count + mask.removed_count + (0 if mask.words == NULL else self._trie.words)),
+                     known, self._masks.state_misses - made, self._masks.pool_hits - pool,
+                     self._masks.partial_hits - partial, self._masks.state_hits - hits)
         return mask
 
     cdef bint _traced_step(self, int token_id, text) except -1:

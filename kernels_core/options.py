@@ -41,6 +41,10 @@ class Options:
         fewer uncertain tokens; 0 turns inlining off.
     unroll_limit: a counted repetition `x{l,r}` whose copies cost at most this many edges becomes plain states;
         above it one automaton with a lap counter serves all counts.
+    direct_limit: parts of a parser state that a walk over at most this many trie nodes (estimated) settles get no token
+        sets: the trie is followed from the parser state itself; 0 makes token sets for all.
+    lap_profiles: where a counted repetition allows it, find out once how many laps each token needs, for all counts and
+        bounds, instead of verdicts for each count near a bound.
     cross_grammar_cache: share token sets between the grammars of a compiler, by structural identity of states.
     differential_masks: compute a state's token sets as a difference to a similar state's where there is one.
     differential_from: ... for states whose first bytes begin at least this many tokens; others are cheap to compute.
@@ -64,6 +68,8 @@ class Options:
     lazy_lowering: bool = True
     inline_limit: int = 128
     unroll_limit: int = 32
+    direct_limit: int = 1024
+    lap_profiles: bool = True
     cross_grammar_cache: bool = True
     differential_masks: bool = True
     differential_from: int = 2048
@@ -79,7 +85,14 @@ class Options:
                 raise ValueError(f"Options.{name} must be one of {', '.join(known)}; got {getattr(self, name)!r}")
         if self.jit != "all" and (not isinstance(self.jit, int) or self.jit < 0):
             raise ValueError(f'Options.jit must be a number of states or "all", got {self.jit!r}')
-        for name in ("inline_limit", "unroll_limit", "differential_from", "max_compile_ms", "max_fill_ms"):
+        for name in (
+            "inline_limit",
+            "unroll_limit",
+            "direct_limit",
+            "differential_from",
+            "max_compile_ms",
+            "max_fill_ms",
+        ):
             if getattr(self, name) < 0:
                 raise ValueError(f"Options.{name} must not be negative, got {getattr(self, name)}")
         for name in ("repetition_threshold", "max_stacks", "pool_bytes", "max_states", "max_bytes"):

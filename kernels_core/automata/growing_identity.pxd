@@ -10,6 +10,7 @@ cdef class GrowingIdentities(Identities):
     cdef dict rules                      # rule number -> 16 bytes
     cdef vector[Identity] of_rule
     cdef vector[uint8_t] named           # by rule: whether `of_rule` is known
+    cdef vector[uint8_t] near            # by rule: 0 not looked at yet, 1 it reaches few rules, 2 it reaches many
     cdef vector[uint8_t] text            # scratch
 
     cdef bytes _hash(self, bytes text)

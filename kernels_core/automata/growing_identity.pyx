@@ -18,6 +18,7 @@ from kernels_core.automata.identity cimport siphash128
 
 __all__ = ["GrowingIdentities"]
 
+cdef int FEW_RULES = 8
 cdef int MAX_CYCLE = 200      # rules of one cycle; those of a larger one are equal to nothing but themselves
 
 
@@ -51,6 +52,34 @@ cdef class GrowingIdentities(Identities):
         memcpy(self.text.data() + 16, &at, 4)
         result[0] = siphash128(self.text.data(), self.text.size(), self.key_high, self.key_low)
         return 0
+
+    cdef bint is_near(self, int32_t state) except -1 nogil:
+        """Whether the rule of `state` reaches few rules.
+
+        An object of a large schema reaches all of it: describing that costs more than its token sets, and forces rules
+        to be lowered that no text may ever visit.
+        """
+        cdef int32_t rule = self.tables.rule_of[state]
+        if <size_t>rule >= self.near.size():
+            self.near.resize(rule + 1, 0)
+        if self.near[rule] == 0:
+            with gil:
+                self.near[rule] = 2 - <uint8_t>bool(self._reaches_few(rule))
+        return self.near[rule] == 1
+
+    def _reaches_few(self, int root):
+        reached, pending = {root}, [root]
+        while pending:
+            number = pending.pop()
+            if number in self.rules or self.tables.lowering.rules[number].key is not None:
+                continue
+            for called in self.tables.lowering.nfa(number).called():
+                if called not in reached:
+                    if len(reached) == FEW_RULES:
+                        return False
+                    reached.add(called)
+                    pending.append(called)
+        return True
 
     cdef bytes _hash(self, bytes text):
         cdef Identity found = siphash128(<const uint8_t*><const char*>text, len(text), self.key_high, self.key_low)

@@ -17,6 +17,7 @@ cdef class Identities:
     cdef uint64_t key_high, key_low
 
     cdef int identity(self, int32_t state, Identity* result) except -1 nogil
+    cdef bint is_near(self, int32_t state) except -1 nogil
 
 
 cdef class WholeIdentities(Identities):

@@ -110,6 +110,10 @@ cdef class Identities:
         """`result` gets the identity of `state`."""
         return 0
 
+    cdef bint is_near(self, int32_t state) except -1 nogil:
+        """Whether the identity of `state` is cheap to find, so that a token set is worth sharing."""
+        return True
+
 
 cdef class WholeIdentities(Identities):
     """Identities in tables that are complete, made for all states at once."""

@@ -3,6 +3,7 @@ from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport Tables
+from kernels_core.earley.arena cimport Arena
 
 
 cdef enum Counter:
@@ -18,7 +19,8 @@ cdef struct Item:
 
 cdef struct SetRec:
     uint64_t live[4]        # bit b: some item can scan byte b
-    SetRec** pages[4]       # transitions by byte, 64 to a page; NULL page or NULL entry = not computed yet
+    SetRec* first           # where the bytes first_low..first_high lead: the transitions computed first, NULL = none
+    SetRec** pages[4]       # other transitions by byte, 64 to a page; NULL page or NULL entry = not computed yet
     void* mask              # masks.cache.MaskRec, NULL until asked for
     Item* items             # sorted, distinct; items with byte or token edges, ACCEPT, ESCAPE
     uint64_t hash
@@ -27,6 +29,8 @@ cdef struct SetRec:
     uint8_t completed       # holds ACCEPT: the text may end here
     uint8_t escaped         # holds ESCAPE: the unknown caller was reached here
     uint8_t tokens          # some item has token edges
+    uint8_t first_low
+    uint8_t first_high
 
 
 cdef struct FrameRec:
@@ -49,14 +53,6 @@ cdef struct GroupRec:
     int32_t* key
     int32_t size
     int32_t first           # number of the group's first frame; its others follow
-
-
-cdef class Arena:
-    cdef vector[void*] blocks
-    cdef char* free
-    cdef size_t left
-    cdef size_t held
-    cdef void* take(self, size_t size) except NULL nogil
 
 
 cdef class CancelToken:
@@ -127,7 +123,11 @@ cdef extern from *:
 
 cdef inline SetRec* known_step(SetRec* source, uint8_t byte) noexcept nogil:
     """The set after `byte` if it was computed before, else NULL.  Needs no lock."""
-    cdef SetRec** page = <SetRec**>ms_load(<void**>&source.pages[byte >> 6])
+    cdef SetRec** page
+    cdef SetRec* first = <SetRec*>ms_load(<void**>&source.first)
+    if first != NULL and source.first_low <= byte <= source.first_high:
+        return first
+    page = <SetRec**>ms_load(<void**>&source.pages[byte >> 6])
     if page == NULL:
         return NULL
     return <SetRec*>ms_load(<void**>&page[byte & 63])

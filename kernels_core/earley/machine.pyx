@@ -27,11 +27,10 @@ GIL, and published with release stores.
 Read on: `../masks/token_sets.pyx`, `../matcher.pyx`; `../inspect/classic.py` shows the textbook sets.
 """
 
-from libc.stdlib cimport free, malloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcmp, memcpy
 from libcpp.algorithm cimport sort, unique
 
-from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS
+from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS, ByteEdge
 
 from kernels_core.errors import BudgetExceededError, OperationCancelledError
 
@@ -78,40 +77,6 @@ cdef void add_item(vector[Item]& items, int32_t state, int32_t frame, int32_t co
         if items[i].state == state and items[i].frame == frame and items[i].counter == counter:
             return
     items.push_back(Item(state, frame, counter))
-
-
-cdef class Arena:
-    """Memory that is taken piece by piece and given back all at once; pieces never move."""
-
-    def __cinit__(self):
-        self.free = NULL
-        self.left = 0
-        self.held = 0
-
-    def __dealloc__(self):
-        cdef size_t i
-        for i in range(self.blocks.size()):
-            free(self.blocks[i])
-
-    cdef void* take(self, size_t size) except NULL nogil:
-        """`size` zeroed bytes, 8-byte aligned."""
-        cdef size_t block
-        size = (size + 7) & ~<size_t>7
-        if size > self.left:
-            block = max(size, <size_t>1 << 16)
-            self.free = <char*>malloc(block)
-            if self.free == NULL:
-                self.left = 0
-                with gil:
-                    raise MemoryError(f"cannot take {block:,} bytes for interned parser states")
-            self.blocks.push_back(self.free)
-            self.left = block
-            self.held += block
-        cdef char* taken = self.free
-        self.free += size
-        self.left -= size
-        memset(taken, 0, size)
-        return taken
 
 
 cdef class CancelToken:
@@ -173,24 +138,42 @@ cdef class Machine:
     # -- stepping -------------------------------------------------------------------------------------------------
 
     cdef SetRec* advance(self, SetRec* source, uint8_t byte) except NULL nogil:
-        """Compute and remember a transition on a live byte, with the lock held."""
-        cdef SetRec** page = source.pages[byte >> 6]
-        cdef int32_t i, k
+        """Compute a transition on a live byte, with the lock held, and remember it for all bytes that share it.
+
+        Bytes between two ends of edges lead to one place.  Most sets are left by one way, so the first is remembered on
+        the set itself; the others, as far as they are in the byte's page, in pages.
+        """
+        cdef SetRec** page
+        cdef int32_t i, k, low = 0, high = 255
         cdef Item item
+        cdef ByteEdge edge
         self._check_budget()
-        if page == NULL and self.memoize:
-            page = <SetRec**>self.arena.take(64 * sizeof(SetRec*))
-            ms_store(<void**>&source.pages[byte >> 6], page)
         self.kernel.clear()
         for i in range(source.count):
             item = source.items[i]
             self.tables.need(item.state)
             for k in range(self.tables.edge_first[item.state], self.tables.edge_past[item.state]):
-                if self.tables.edges[k].low <= byte <= self.tables.edges[k].high:
-                    self.kernel.push_back(Item(self.tables.edges[k].target, item.frame, item.counter))
+                edge = self.tables.edges[k]
+                if edge.high < byte:
+                    low = max(low, edge.high + 1)
+                elif edge.low > byte:
+                    high = min(high, edge.low - 1)
+                else:
+                    low, high = max(low, edge.low), min(high, edge.high)
+                    self.kernel.push_back(Item(edge.target, item.frame, item.counter))
         cdef SetRec* target = self.close()
-        if self.memoize:
-            ms_store(<void**>&page[byte & 63], target)
+        if not self.memoize:
+            pass
+        elif source.first == NULL:
+            source.first_low, source.first_high = <uint8_t>low, <uint8_t>high
+            ms_store(<void**>&source.first, target)
+        else:
+            page = source.pages[byte >> 6]
+            if page == NULL:
+                page = <SetRec**>self.arena.take(64 * sizeof(SetRec*))
+                ms_store(<void**>&source.pages[byte >> 6], page)
+            for i in range(max(low, byte & 0xC0), min(high, byte | 0x3F) + 1):
+                ms_store(<void**>&page[i & 63], target)
         self.step_misses_ += 1
         return target
 
@@ -286,6 +269,11 @@ cdef class Machine:
 
     cdef SetRec* close(self) except NULL nogil:
         """The interned closure of `self.kernel`."""
+        cdef int32_t only
+        if self.kernel.size() == 1:
+            only = self.kernel[0].state
+            if not self.tables.flags[only] & (ACCEPTING | CALLS):
+                return self._intern_set(self.kernel)        # nothing ends and nothing begins: inside a word
         _normalise(self.kernel)
         cdef int32_t count = <int32_t>self.kernel.size()
         cdef size_t nbytes = count * sizeof(Item)

@@ -35,7 +35,7 @@ __all__ = [
     "parser_events",
 ]
 
-FillKind: TypeAlias = Literal["mask hit", "token-set hit", "pool hit", "partial hit", "miss"]
+FillKind: TypeAlias = Literal["mask hit", "token-set hit", "pool hit", "partial hit", "miss", "walk"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,9 @@ class FillEvent:
 
     `kind`: "mask hit" (found by pointer), "token-set hit" (put together from token sets known in this grammar),
     "pool hit" (from the cross-grammar cache), "partial hit" (from there, but filtered anew for what can follow),
-    "miss" (`token_sets_made` were computed); what cost most names it.  `nanoseconds` is the time to find or make it,
-    copying it out not included; `nbytes` what the mask holds.
+    "miss" (`token_sets_made` were computed), "walk" (without token sets: the trie was followed from the parser state);
+    what cost most names it.  `nanoseconds` is the time to find or make it, copying it out not included; `nbytes` what
+    the mask holds.
     """
 
     step: int
@@ -161,9 +162,9 @@ class Tracing:
     ) -> None:
         self._matcher.set_trace(self._before)
 
-    def fill(self, nanoseconds: int, nbytes: int, known: bool, made: int, pool: int, partial: int) -> None:
-        """A mask was found (`known`: by pointer), or `made` token sets were, or taken from the pool."""
-        kind: FillKind = "token-set hit"
+    def fill(self, nanoseconds: int, nbytes: int, known: bool, made: int, pool: int, partial: int, hits: int) -> None:
+        """A mask was found (`known`: by pointer), or `made` token sets were, or some came from the pool, or `hits` here."""
+        kind: FillKind = "token-set hit" if hits else "walk"
         if known:
             kind = "mask hit"
         elif made:

@@ -1,5 +1,6 @@
 from kernels_core.earley.machine cimport SetRec
-from kernels_core.masks.cache cimport MaskCache, MaskRec
+from kernels_core.masks.cache cimport MaskCache
+from kernels_core.masks.mask_table cimport MaskRec
 
 
 cdef class NaiveMasks(MaskCache):

@@ -6,12 +6,12 @@ Louf 2023) walks the token trie once from each state of a finite automaton, befo
 Both allow exactly what `cache.MaskCache` allows.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t
-from libc.string cimport memset
+from libc.stdint cimport int32_t, int64_t
 
 from kernels_core.automata.tables cimport TOKENS
 from kernels_core.earley.machine cimport CancelToken, Item, SetRec, step
-from kernels_core.masks.cache cimport MaskCache, MaskRec
+from kernels_core.masks.cache cimport MaskCache
+from kernels_core.masks.mask_table cimport MaskRec, add_id
 
 __all__ = ["FsmMasks", "NaiveMasks"]
 
@@ -24,7 +24,7 @@ cdef class NaiveMasks(MaskCache):
     cdef MaskRec* compute(self, SetRec* record) except NULL nogil:
         cdef int32_t token, k
         cdef SetRec* at
-        memset(self.scratch.data(), 0, self.trie.words * sizeof(uint32_t))
+        self.table.begin()
         _add_named(self, record)
         for token in range(self.trie.vocab_size):
             if token & 1023 == 0:
@@ -37,8 +37,8 @@ cdef class NaiveMasks(MaskCache):
                 if at == self.machine.dead:
                     break
             if at != self.machine.dead:
-                self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
-        return self.remember(record, self._intern())
+                add_id(self.table, token)
+        return self.remember(record, self.table.finish())
 
 
 cdef class FsmMasks(MaskCache):
@@ -51,20 +51,21 @@ cdef class FsmMasks(MaskCache):
     cdef MaskRec* compute(self, SetRec* record) except NULL nogil:
         cdef int32_t node = 1, k, token
         cdef SetRec* target
-        memset(self.scratch.data(), 0, self.trie.words * sizeof(uint32_t))
+        self.table.begin()
         _add_named(self, record)
         self.stack[0] = record
         while node < self.trie.node_count:
-            target = step(self.machine, <SetRec*>self.stack[self.trie.depth[node] - 1], self.trie.byte[node])
+            target = step(self.machine, <SetRec*>self.stack[self.trie.nodes[node].depth - 1],
+                          self.trie.nodes[node].byte)
             if target == self.machine.dead:
-                node = self.trie.skip[node]
+                node = self.trie.nodes[node].skip
                 continue
-            self.stack[self.trie.depth[node]] = target
-            for k in range(self.trie.token_first[node], self.trie.token_first[node + 1]):
+            self.stack[self.trie.nodes[node].depth] = target
+            for k in range(self.trie.nodes[node].token_first, self.trie.nodes[node + 1].token_first):
                 token = self.trie.ids[k]
-                self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
+                add_id(self.table, token)
             node += 1
-        return self.remember(record, self._intern())
+        return self.remember(record, self.table.finish())
 
     def precompute(self, *, int64_t limit_ms=0, CancelToken cancel=None):
         """Compute all masks; the machine must have one rule, and no counters."""

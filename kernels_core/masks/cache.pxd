@@ -1,23 +1,24 @@
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.unordered_map cimport unordered_map
 from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
 from kernels_core.automata.identity cimport Identities
-from kernels_core.earley.machine cimport Arena, Machine, SetRec
+from kernels_core.earley.machine cimport Item, Machine, SetRec
+from kernels_core.masks.direct cimport Place
+from kernels_core.masks.laps cimport Exit
 from kernels_core.masks.lookahead cimport Lookahead
+from kernels_core.masks.mask_table cimport MaskRec, MaskTable
 from kernels_core.masks.pool cimport PoolKey, TokenSetPool
 from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport TokenTrie
 
 
-cdef struct MaskRec:
-    uint64_t hash
-    uint32_t* words      # one bit an id; NULL for a sparse mask.  Stop tokens' bits are 0, the matcher sets them
-    int32_t* ids         # the allowed ids of a sparse mask, ascending
-    int32_t population   # how many tokens are allowed
-    int32_t number
+cdef struct Chosen:
+    TokenSet* tokens
+    int32_t item         # the first item of a set that has these verdicts
+    int32_t population   # of the bits they begin with
 
 
 cdef class MaskCache:
@@ -32,17 +33,37 @@ cdef class MaskCache:
     cdef readonly Lookahead lookahead      # None: uncertain tokens are not filtered
     cdef bint in_base                      # a base is being computed
     cdef Identities identities
-    cdef unordered_map[uint64_t, shared_ptr[TokenSet]] states    # (state, clipped counter) -> verdicts
+    # by code of the bytes that callers take (0: any): (state, clipped counter) -> verdicts
+    cdef unordered_map[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]] states
+    cdef uint64_t narrowed                 # that code, for the token set that is asked for
+    cdef uint64_t goes_on[4]               # and the bytes
     cdef unordered_map[uint64_t, shared_ptr[TokenSet]] settled   # the same after the lookahead
-    cdef Arena arena
-    cdef vector[MaskRec*] table, masks
-    cdef vector[uint32_t] scratch
+    cdef unordered_map[int32_t, vector[uint32_t]] negated     # by number of a token set of the grammar: bits
+    cdef readonly bint lap_profiles
+    cdef vector[uint8_t] lap_kinds         # by rule: 0 not looked at yet, 1 laps are plain, 2 they are not
+    cdef unordered_map[int32_t, shared_ptr[TokenSet]] lap_sets      # by state
+    cdef unordered_map[size_t, unordered_map[size_t, vector[Exit]]] exits     # by lap set and caller's set
+    cdef vector[Exit] found                # scratch
+    cdef readonly int64_t direct_limit
+    cdef vector[int64_t] costs             # by state: estimated trie nodes, -1: not estimated yet
+    cdef MaskTable table
+    cdef vector[uint8_t] wide              # scratch: by item, whether its token set is used
+    cdef vector[Place] todo                # scratch
     cdef vector[void*] stack
-    cdef int64_t mask_misses, mask_hits, state_misses, state_hits, pool_hits, partial_hits, sets_with_mask
+    cdef int64_t mask_misses, mask_hits, walks, state_misses, state_hits, pool_hits, partial_hits, sets_with_mask
 
     cdef size_t held(self) noexcept nogil
     cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil
-    cdef int64_t _estimate(self, int32_t state) noexcept nogil
+    cdef bint _follow(self, SetRec* record) except -1 nogil
+    cdef bint _counts_plainly(self, SetRec* record, int32_t first) except -1 nogil
+    cdef bint _has_plain_laps(self, int32_t state) except -1 nogil
+    cdef int32_t _laps_left(self, Item item) noexcept nogil
+    cdef int _add_exits(self, TokenSet* laps, Item item, SetRec* caller) except -1 nogil
+    cdef int lap_set(self, int32_t state, shared_ptr[TokenSet]& result) except -1 nogil
+    cdef int _take_first_bytes(self, SetRec* record, int32_t first) except -1 nogil
+    cdef int _add_token_sets(self, SetRec* record) except -1 nogil
+    cdef int64_t _cost(self, int32_t state) except -1 nogil
+    cdef int64_t _estimate(self, int32_t state) except -1 nogil
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil
     cdef MaskRec* compute(self, SetRec* record) except NULL nogil
     cdef uint64_t _pool_key(self, int32_t state, int32_t counter, PoolKey& key) noexcept nogil
@@ -52,7 +73,3 @@ cdef class MaskCache:
     cdef int _compute_token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil
     cdef int32_t _usual_target(self, int32_t state, int32_t* live) except -2 nogil
     cdef int _add_whole_tokens(self, int32_t state) except -1 nogil
-    cdef MaskRec* _intern(self) except NULL nogil
-
-
-cdef void write_mask(MaskRec* mask, uint32_t* row, int32_t words) noexcept nogil

@@ -1,39 +1,41 @@
 # distutils: language = c++
 """The mask of a set: computed once, found by pointer ever after.
 
-A mask is the union, over the set's scannable items, of the tokens accepted at the item's state and of the uncertain
-tokens that the item's frame takes the rest of.  It hangs on the set; equal masks share their storage and have a
-number.  Verdicts by state come from the machine's own table, then from the pool that all grammars share, and are
-computed last (`token_sets`).
-
-Masks that allow few tokens are kept as lists of ids, which is smaller and quicker to make.
+A mask is the union, over the set's scannable items, of what each allows.  Items whose states begin few tokens are
+followed into the trie as they stand (`direct`).  For the others the work is done once for all callers (`token_sets`):
+the tokens accepted at the item's state, and the uncertain tokens that the item's frame takes the rest of.  Verdicts by
+state come from the machine's own table, then from the pool that all grammars share, and are computed last.  The mask
+hangs on the set; equal masks share their storage and have a number (`mask_table`).
 """
 
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memset
+from libcpp.algorithm cimport sort
 
 from kernels_core.automata.growing cimport GrowingTables
 from kernels_core.automata.growing_identity cimport GrowingIdentities
 from kernels_core.automata.identity cimport WholeIdentities
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS
 from kernels_core.earley.machine cimport FREE, LOCKED, CancelToken, Item, ms_clock, ms_load, ms_store, step
+from kernels_core.masks.direct cimport walk_from
+from kernels_core.masks.laps cimport add_laps, compute_laps, find_exits, has_plain_laps
+from kernels_core.masks.mask_table cimport add_id, digest, write_mask
 from kernels_core.masks.pool cimport PoolKey
-from kernels_core.masks.token_sets cimport add_tokens, compute_token_set, token_set_bytes
+from kernels_core.masks.token_sets cimport (
+    LAPS,
+    MAX_CHAIN,
+    add_accepted,
+    add_uncertain,
+    compute_token_set,
+    depth_of,
+    token_set_bytes,
+    write_accepted,
+)
 
 __all__ = ["MaskCache"]
 
 cdef int32_t BOTTOM_FRAME = 1
-cdef int32_t SPARSE_LIMIT = 1024       # ids in a sparse mask; 4 KB against 16 KB for 128k tokens
-
-
-cdef void write_mask(MaskRec* mask, uint32_t* row, int32_t words) noexcept nogil:
-    """Write the first `words` words of a mask row."""
-    cdef int32_t i
-    if mask.words != NULL:
-        memcpy(row, mask.words, words * sizeof(uint32_t))
-        return
-    memset(row, 0, words * sizeof(uint32_t))
-    for i in range(mask.population):
-        row[mask.ids[i] >> 5] |= <uint32_t>1 << (mask.ids[i] & 31)
+cdef int32_t FEW_BYTES = 2           # that callers take; verdicts are computed for each such set of bytes anew
+cdef int32_t ALL_LAPS = -3           # in a pool key, in place of the laps to a bound: verdicts for all counts
 
 
 cdef class MaskCache:
@@ -42,11 +44,12 @@ cdef class MaskCache:
     `pool` shares token sets between grammars (None: no sharing).  `differential` allows computing verdicts as
     differences to another state's, for states whose first bytes begin at least `differential_from` tokens.
     Without `memoize` a set's mask is computed each time it is asked for.  `lookahead` drops uncertain tokens that no
-    caller of their rule can take.
+    caller of their rule can take.  Items whose walk is estimated at `direct_limit` trie nodes at most get no token set.
     """
 
     def __init__(self, TokenTrie trie, Machine machine, TokenSetPool pool, *, bint differential=True,
-                 int differential_from=2048, bint memoize=True, Lookahead lookahead=None, int64_t max_fill_ms=0):
+                 int differential_from=2048, bint memoize=True, Lookahead lookahead=None, int64_t max_fill_ms=0,
+                 int direct_limit=0, bint lap_profiles=False):
         self.max_fill_ms = max_fill_ms
         self.trie = trie
         self.memoize = memoize
@@ -59,14 +62,14 @@ cdef class MaskCache:
         if pool is not None:
             kind = GrowingIdentities if isinstance(machine.tables, GrowingTables) else WholeIdentities
             self.identities = kind(machine.tables, pool.secret())
-        self.arena = Arena()
-        self.table.assign(256, NULL)
+        self.direct_limit = direct_limit
+        self.lap_profiles = lap_profiles and lookahead is None
+        self.table = MaskTable(trie.words)
         self.stack.resize(trie.max_depth + 1)
-        self.scratch.resize((trie.words + 7) // 8 * 8)      # whole steps of `ms_digest`; what is left over stays 0
 
     cdef size_t held(self) noexcept nogil:
         """Bytes of masks, and of the parser states that they hang on."""
-        return self.arena.held + self.machine.arena.held
+        return self.table.arena.held + self.machine.arena.held
 
     cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil:
         """The mask of `record`.  The caller holds neither lock nor, if it may have to wait, the GIL."""
@@ -88,34 +91,225 @@ cdef class MaskCache:
 
     cdef MaskRec* compute(self, SetRec* record) except NULL nogil:
         """Compute and remember, with the machine's lock held."""
+        cdef int32_t i
+        self.table.begin()
+        self.narrowed = 0
+        if not self._follow(record):
+            self.wide.assign(record.count, 1)
+        for i in range(record.count if record.tokens else 0):
+            if self.machine.tables.flags[record.items[i].state] & TOKENS:
+                self._add_whole_tokens(record.items[i].state)
+        self._add_token_sets(record)
+        return self.remember(record, self.table.finish())
+
+    cdef bint _follow(self, SetRec* record) except -1 nogil:
+        """Allow what the items with little to walk take; the others, and at first all, are marked in `self.wide`.
+
+        False, with nothing allowed, if they cannot be followed apart from the others, or would take too long.
+        """
+        cdef uint64_t narrow[4]
+        cdef uint64_t wide[4]
+        cdef int32_t i, w, state
+        cdef int64_t total = 0, cost
+        self.wide.assign(record.count, 0)
+        if self.direct_limit == 0:
+            return False
+        memset(narrow, 0, sizeof(narrow))
+        memset(wide, 0, sizeof(wide))
+        for i in range(record.count):
+            state = record.items[i].state
+            cost = self._cost(state)
+            if cost > self.direct_limit:
+                self.wide[i] = 1
+            else:
+                total += cost
+            for w in range(4):
+                if self.wide[i]:
+                    wide[w] |= self.machine.tables.live[4 * state + w]
+                else:
+                    narrow[w] |= self.machine.tables.live[4 * state + w]
+        if not (narrow[0] | narrow[1] | narrow[2] | narrow[3]):
+            return True
+        if total > 2 * self.direct_limit:
+            return False
+        for w in range(4):
+            if narrow[w] & wide[w]:
+                return False
+        if walk_from(self.trie, self.machine, record, narrow, 4 * self.direct_limit, self.table, self.todo):
+            self.walks += 1
+            return True
+        # The estimates were wrong: do not try these again.
+        self.table.begin()
+        for i in range(record.count):
+            if not self.wide[i]:
+                self.costs[record.items[i].state] = 2 * self.direct_limit
+        return False
+
+    cdef int _add_token_sets(self, SetRec* record) except -1 nogil:
+        """Allow what the items marked in `self.wide` take."""
         cdef int32_t i = 0, k
+        cdef size_t n
         cdef Item item
+        cdef int32_t population
+        cdef SetRec* caller
         cdef shared_ptr[TokenSet] tokens
-        cdef vector[SetRec*] callers
-        memset(self.scratch.data(), 0, self.trie.words * sizeof(uint32_t))
-        while i < record.count:
+        cdef vector[Chosen] chosen
+        for i in range(record.count):
             item = record.items[i]
-            if self.machine.tables.flags[item.state] & TOKENS:
-                self._add_whole_tokens(item.state)
-            if not self.machine.tables.flags[item.state] & SCANNABLE:
-                i += 1
+            if not self.wide[i] or not self.machine.tables.flags[item.state] & SCANNABLE:
                 continue
-            self.settled_set(item.state, item.counter, tokens)
-            # One state's verdicts are added once, whoever its callers are.
-            callers.clear()
-            k = i
+            # Items are sorted by state, frame, counter: one state's verdicts are added once, whoever its callers are.
+            if _seen_before(record, i):
+                continue
+            if self._counts_plainly(record, i):
+                self.lap_set(item.state, tokens)
+                population = tokens.get().caps.back().population
+            else:
+                if self.lookahead is None:
+                    self._take_first_bytes(record, i)
+                self.settled_set(item.state, item.counter, tokens)
+                self.narrowed = 0
+                population = tokens.get().dense_population
+            chosen.push_back(Chosen(tokens.get(), i, population))
+        sort(chosen.begin(), chosen.end(), _larger)      # the others are added to the largest
+        for n in range(chosen.size()):
+            if chosen[n].tokens.storage == LAPS:
+                add_laps(chosen[n].tokens, self.table, self._laps_left(record.items[chosen[n].item]))
+            else:
+                add_accepted(chosen[n].tokens, self.table)
+        for n in range(chosen.size()):
+            if chosen[n].tokens.ids.empty() and chosen[n].tokens.base.get() == NULL:
+                continue
+            item = record.items[chosen[n].item]
+            k = chosen[n].item
             while k < record.count and record.items[k].state == item.state:
                 if record.items[k].counter == item.counter:
-                    callers.push_back(self.machine.returned(record.items[k].frame))
+                    caller = self.machine.returned(record.items[k].frame)
+                    if chosen[n].tokens.storage == LAPS:
+                        self._add_exits(chosen[n].tokens, item, caller)
+                    else:
+                        add_uncertain(chosen[n].tokens, self.table, self.machine, caller, self.stack)
                 k += 1
-            add_tokens(tokens.get(), self.scratch.data(), self.trie, self.machine, callers, self.stack)
             self.machine._check_budget()
-            # Items are sorted by state, frame, counter: go to the next one whose (state, counter) is new.
-            i += 1
-            while i < record.count and _seen_before(record, i):
-                i += 1
-        cdef MaskRec* mask = self._intern()
-        return self.remember(record, mask)
+        return 0
+
+    cdef int _take_first_bytes(self, SetRec* record, int32_t first) except -1 nogil:
+        """Set `goes_on` to the bytes that the callers of the verdicts of item `first` take, `narrowed` to their code.
+
+        Where they are few (the quote behind a string), rests that begin with another byte need not be found, kept and
+        tried.  Verdicts are then for callers that take these bytes and no others.
+        """
+        cdef Item item = record.items[first]
+        cdef SetRec* caller
+        cdef int32_t k = first, w, count = 0
+        cdef uint64_t word
+        self.narrowed = 0
+        if not self.differential or self._cost(item.state) < self.differential_from // 8:
+            return 0
+        memset(self.goes_on, 0, sizeof(self.goes_on))
+        while k < record.count and record.items[k].state == item.state:
+            if record.items[k].counter == item.counter:
+                caller = self.machine.returned(record.items[k].frame)
+                for w in range(4):
+                    self.goes_on[w] |= caller.live[w]
+            k += 1
+        self.narrowed = 1
+        for w in range(4):
+            word = self.goes_on[w]
+            while word:
+                count += 1
+                if count > FEW_BYTES:
+                    self.narrowed = 0
+                    return 0
+                self.narrowed = self.narrowed << 8 | <uint64_t>(64 * w + __builtin_ctzll(word))
+                word &= word - 1
+        return 0
+
+    cdef bint _counts_plainly(self, SetRec* record, int32_t first) except -1 nogil:
+        """Whether `laps` has the verdicts at the state and counter of item `first`, for all its callers in the set."""
+        cdef Item item = record.items[first]
+        cdef int32_t rule = self.machine.tables.rule_of[item.state], k, w
+        cdef SetRec* caller
+        if item.counter < 0 or not self._has_plain_laps(item.state):
+            return False
+        for k in range(first, record.count):
+            if record.items[k].state != item.state:
+                break
+            if record.items[k].counter == item.counter:
+                caller = self.machine.returned(record.items[k].frame)
+                for w in range(4):
+                    if caller.live[w] & self.machine.tables.live[4 * self.machine.tables.start[rule] + w]:
+                        return False
+        return True
+
+    cdef bint _has_plain_laps(self, int32_t state) except -1 nogil:
+        """Whether the verdicts at `state` may be looked up in `laps`."""
+        cdef int32_t rule = self.machine.tables.rule_of[state]
+        if not self.lap_profiles or not self.machine.tables.flags[state] & COUNTED:
+            return False
+        if <size_t>rule >= self.lap_kinds.size():
+            self.lap_kinds.resize(rule + 1, 0)
+        if self.lap_kinds[rule] == 0:
+            self.lap_kinds[rule] = 2 - <uint8_t>has_plain_laps(self.machine.tables, rule)
+        return self.lap_kinds[rule] == 1
+
+    cdef int32_t _laps_left(self, Item item) noexcept nogil:
+        """Laps that a counted item may still complete; -1: any number."""
+        cdef int32_t most = self.machine.tables.lap_max[self.machine.tables.rule_of[item.state]]
+        return -1 if most < 0 else most - item.counter
+
+    cdef int _add_exits(self, TokenSet* laps, Item item, SetRec* caller) except -1 nogil:
+        """Allow tokens that leave a counted rule after a number of laps that is allowed, and go on in `caller`."""
+        cdef int32_t missing = self.machine.tables.lap_min[self.machine.tables.rule_of[item.state]] - item.counter
+        cdef int32_t left = self._laps_left(item)
+        cdef size_t i
+        cdef vector[Exit]* exits
+        if not self.exits[<size_t>laps].count(<size_t>caller):
+            find_exits(laps, self.machine, caller, self.stack, self.found)
+            self.exits[<size_t>laps][<size_t>caller].swap(self.found)
+            self.found.clear()
+        exits = &self.exits[<size_t>laps][<size_t>caller]
+        for i in range(exits.size()):
+            if exits[0][i].laps >= missing and (left < 0 or exits[0][i].laps <= left):
+                add_id(self.table, exits[0][i].token)
+        return 0
+
+    cdef int lap_set(self, int32_t state, shared_ptr[TokenSet]& result) except -1 nogil:
+        """The laps that tokens need from `state`; with the machine's lock held."""
+        cdef PoolKey key
+        cdef int64_t started
+        if self.lap_sets.count(state):
+            self.state_hits += 1
+            result = self.lap_sets[state]
+            return 0
+        if self.pool is not None:
+            self.identities.identity(state, &key.state)
+            key.to_minimum = key.to_maximum = ALL_LAPS
+            key.lookahead.high = key.lookahead.low = 0
+            result = self.pool.find(key, False)
+            if result.get() != NULL:
+                self.pool_hits += 1
+                self.lap_sets[state] = result
+                return 0
+        self.machine._check_budget()
+        started = ms_clock()
+        compute_laps(self.trie, self.machine.tables, state, result)
+        self.measured[state] = ms_clock() - started
+        self.state_misses += 1
+        self.lap_sets[state] = result
+        if self.pool is not None:
+            self.pool.keep(key, result)
+        return 0
+
+    cdef int64_t _cost(self, int32_t state) except -1 nogil:
+        """`_estimate`, remembered; a counted rule is never followed directly, since each lap leads to another set."""
+        if <size_t>state >= self.costs.size():
+            self.costs.resize(self.machine.tables.flags.size(), -1)
+        if self.costs[state] < 0:
+            self.costs[state] = self._estimate(state)
+            if self.machine.tables.flags[state] & COUNTED:
+                self.costs[state] += 2 * self.direct_limit
+        return self.costs[state]
 
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil:
         """Hang a mask that was just computed on its set, and count it."""
@@ -127,23 +321,24 @@ cdef class MaskCache:
 
     cdef int _add_whole_tokens(self, int32_t state) except -1 nogil:
         """Tokens that the token edges of `state` take; a negated set holds no stop token and none without text."""
-        cdef int32_t k, w, chosen, token
+        cdef int32_t k, chosen, token, population
+        cdef uint64_t hash
         cdef size_t i
-        cdef vector[uint32_t] others
+        cdef vector[int32_t] nothing
         self.machine.tables.need(state)
         for k in range(self.machine.tables.token_first[state], self.machine.tables.token_past[state]):
             chosen = self.machine.tables.tokens[k].token_set
             if self.machine.tables.token_negated[chosen]:
-                others = self.trie.spelt
-                for i in range(self.machine.tables.token_ids[chosen].size()):
-                    token = self.machine.tables.token_ids[chosen][i]
-                    others[token >> 5] &= ~(<uint32_t>1 << (token & 31))
-                for w in range(self.trie.words):
-                    self.scratch[w] |= others[w]
+                if not self.negated.count(chosen):
+                    self.negated[chosen] = self.trie.spelt
+                    for i in range(self.machine.tables.token_ids[chosen].size()):
+                        token = self.machine.tables.token_ids[chosen][i]
+                        self.negated[chosen][token >> 5] &= ~(<uint32_t>1 << (token & 31))
+                digest(self.negated[chosen].data(), self.trie.words, &population, &hash)
+                self.table.add_dense(self.negated[chosen].data(), population, hash, nothing)
             else:
                 for i in range(self.machine.tables.token_ids[chosen].size()):
-                    token = self.machine.tables.token_ids[chosen][i]
-                    self.scratch[token >> 5] |= <uint32_t>1 << (token & 31)
+                    add_id(self.table, self.machine.tables.token_ids[chosen][i])
         return 0
 
     cdef uint64_t _pool_key(self, int32_t state, int32_t counter, PoolKey& key) noexcept nogil:
@@ -167,26 +362,28 @@ cdef class MaskCache:
         cdef PoolKey key
         cdef uint64_t local = self._pool_key(state, counter, key)
         cdef int64_t started
-        if self.states.count(local):
+        if self.states[self.narrowed].count(local):
             self.state_hits += 1
-            result = self.states[local]
+            result = self.states[self.narrowed][local]
             return 0
-        if self.pool is not None:
+        cdef bint shared = self.pool is not None and (self.lookahead is not None or self.identities.is_near(state))
+        if shared:
             self.identities.identity(state, &key.state)
+            key.lookahead.high = self.narrowed
             result = self.pool.find(key, to_filter)
             if result.get() != NULL:
                 if to_filter:
                     self.partial_hits += 1
                 else:
                     self.pool_hits += 1
-                self.states[local] = result
+                self.states[self.narrowed][local] = result
                 return 0
         started = ms_clock()
         self._compute_token_set(state, counter, result)
         self.measured[state] = ms_clock() - started
         self.state_misses += 1
-        self.states[local] = result
-        if self.pool is not None:
+        self.states[self.narrowed][local] = result
+        if shared:
             self.pool.keep(key, result)
         return 0
 
@@ -219,9 +416,12 @@ cdef class MaskCache:
         return 0
 
     cdef int _compute_token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
-        """Compute, as a difference to a base where one promises to be close.  A base is never a difference itself."""
+        """Compute, as a difference to a base where one promises to be close."""
         cdef shared_ptr[TokenSet] base
         cdef int32_t live = 0, other = -1, other_counter = counter
+        cdef const uint64_t* goes_on = NULL
+        if self.narrowed:
+            goes_on = self.goes_on
         cdef int32_t rule = self.machine.tables.rule_of[state]
         if self.differential and not self.in_base:
             other = self._usual_target(state, &live)
@@ -238,9 +438,12 @@ cdef class MaskCache:
                     self.token_set(other, other_counter, False, base)
                 finally:
                     self.in_base = False
+                if depth_of(base.get()) >= MAX_CHAIN:      # that was a difference itself, asked for before
+                    base.reset()
+                    return compute_token_set(self.trie, self.machine, state, counter, base, NULL, goes_on, result)
                 return compute_token_set(self.trie, self.machine, state, counter, base,
-                                         self.machine.single(other, BOTTOM_FRAME, other_counter), result)
-        return compute_token_set(self.trie, self.machine, state, counter, base, NULL, result)
+                                         self.machine.single(other, BOTTOM_FRAME, other_counter), goes_on, result)
+        return compute_token_set(self.trie, self.machine, state, counter, base, NULL, goes_on, result)
 
     cdef int32_t _usual_target(self, int32_t state, int32_t* live) except -2 nogil:
         """The state that most tokens lead to by their first byte, if that is most of the vocabulary and not `state`.
@@ -268,40 +471,6 @@ cdef class MaskCache:
             return -1
         return best
 
-    cdef MaskRec* _intern(self) except NULL nogil:
-        """The shared copy of `self.scratch`."""
-        cdef int32_t words = self.trie.words
-        cdef const uint32_t* scratch = self.scratch.data()
-        cdef int32_t i, k, population = 0
-        cdef uint64_t word
-        cdef uint64_t hash = ms_digest(<const uint64_t*>scratch, self.scratch.size() // 2, &population)
-        cdef size_t at = hash & (self.table.size() - 1)
-        cdef MaskRec* mask = self.table[at]
-        while mask != NULL:
-            if mask.hash == hash and mask.population == population and _equal(mask, scratch, words):
-                return mask
-            at = (at + 1) & (self.table.size() - 1)
-            mask = self.table[at]
-        mask = <MaskRec*>self.arena.take(sizeof(MaskRec))
-        mask.hash, mask.number, mask.population = hash, <int32_t>self.masks.size(), population
-        if population <= SPARSE_LIMIT:
-            mask.ids = <int32_t*>self.arena.take(population * sizeof(int32_t) + 8)
-            k = 0
-            for i in range(words):
-                word = scratch[i]
-                while word:
-                    mask.ids[k] = 32 * i + __builtin_ctzll(word)
-                    word &= word - 1
-                    k += 1
-        else:
-            mask.words = <uint32_t*>self.arena.take(words * sizeof(uint32_t) + 8)
-            memcpy(mask.words, scratch, words * sizeof(uint32_t))
-        self.masks.push_back(mask)
-        self.table[at] = mask
-        if 2 * self.masks.size() > self.table.size():
-            _grow(self.table)
-        return mask
-
     # -- for inspection ------------------------------------------------------------------------------------------------
 
     def allowed_ids(self, int set_number):
@@ -323,7 +492,7 @@ cdef class MaskCache:
                 bits &= bits - 1
         return found
 
-    cdef int64_t _estimate(self, int32_t state) noexcept nogil:
+    cdef int64_t _estimate(self, int32_t state) except -1 nogil:
         """How many trie nodes the walk from `state` is likely to visit, from two steps of the automaton.
 
         All tokens that begin with a byte the state can scan are looked at; how far, is judged by the share of bytes
@@ -331,6 +500,7 @@ cdef class MaskCache:
         """
         cdef int32_t k, byte, w, target
         cdef int64_t total = 0, begin, live
+        self.machine.tables.need(state)
         for k in range(self.machine.tables.edge_first[state], self.machine.tables.edge_past[state]):
             target = self.machine.tables.edges[k].target
             live = 0
@@ -367,7 +537,11 @@ cdef class MaskCache:
             try:
                 self.machine.begin(limit_ms, cancelled)
                 self.machine._check_budget()
-                self.settled_set(state, 0, tokens)
+                self.narrowed = 0
+                if self._has_plain_laps(state):
+                    self.lap_set(state, tokens)
+                else:
+                    self.settled_set(state, 0, tokens)
             finally:
                 self.machine.end()
                 self.machine.lock.unlock()
@@ -382,7 +556,7 @@ cdef class MaskCache:
         cdef shared_ptr[TokenSet] tokens
         cdef TokenSet* part
         cdef vector[int32_t] chosen = frames
-        cdef vector[SetRec*] callers, nobody
+        cdef vector[SetRec*] callers
         cdef vector[uint32_t] row
         cdef size_t i
         cdef SetRec* at
@@ -395,8 +569,9 @@ cdef class MaskCache:
         with nogil:
             self.machine.lock.lock()
             try:
+                self.narrowed = 0
                 self.settled_set(state, counter, tokens)
-                add_tokens(tokens.get(), row.data(), self.trie, self.machine, nobody, self.stack)
+                write_accepted(tokens.get(), row.data(), self.trie.words)
                 for i in range(chosen.size()):
                     callers.push_back(self.machine.returned(chosen[i]))
             finally:
@@ -419,10 +594,10 @@ cdef class MaskCache:
                 known = found.get(token)
                 if known is None or (allowed, -line[2]) > (known[4], -known[2]):
                     found[token] = line
-            gone.update([part.removed[i] for i in range(part.removed.size())])
+            gone.update([part.settled[i] for i in range(part.settled.size())])
             part = part.base.get()
         part = tokens.get()
-        storage = ("list", "complement", "bitset")[part.storage] if part.base.get() == NULL else "difference"
+        storage = ("list", "complement", "bitset", "difference")[part.storage]
         return {
             "accepted": accepted,
             "uncertain": [found[token] for token in sorted(found)],
@@ -440,56 +615,43 @@ cdef class MaskCache:
     def counters(self):
         """All counters by name, as `inspect.snapshots.CacheStats` names them."""
         cdef size_t nbytes = 0
+        cdef size_t count = self.lap_sets.size()
         cdef pair[uint64_t, shared_ptr[TokenSet]] entry
-        for entry in self.states:
-            nbytes += token_set_bytes(entry.second.get())
-        for entry in self.settled:
-            if not self.states.count(entry.first) or self.states[entry.first].get() != entry.second.get():
+        cdef pair[int32_t, shared_ptr[TokenSet]] laps
+        cdef pair[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]] kept
+        for kept in self.states:
+            count += kept.second.size()
+            for entry in kept.second:
                 nbytes += token_set_bytes(entry.second.get())
+        for entry in self.settled:
+            if not self.states[0].count(entry.first) or self.states[0][entry.first].get() != entry.second.get():
+                nbytes += token_set_bytes(entry.second.get())
+        for laps in self.lap_sets:
+            nbytes += token_set_bytes(laps.second.get())
         return {
             "masks": self.sets_with_mask,
-            "distinct_masks": self.masks.size(),
-            "token_sets": self.states.size(),
+            "distinct_masks": self.table.masks.size(),
+            "token_sets": count,
             "mask_hits": self.mask_hits,
             "mask_misses": self.mask_misses,
+            "walks": self.walks,
             "token_set_hits": self.state_hits,
             "token_set_misses": self.state_misses,
             "pool_hits": self.pool_hits,
             "partial_hits": self.partial_hits,
             "lookahead_dropped": 0 if self.lookahead is None else self.lookahead.dropped,
-            "mask_bytes": self.arena.held,
+            "mask_bytes": self.table.arena.held,
             "token_set_bytes": nbytes,
         }
 
 
 cdef extern from *:
-    """
-    #include <stdint.h>
-    #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__)
-    __attribute__((target_clones("popcnt", "default")))
-    #endif
-    static uint64_t ms_digest(const uint64_t* words, int64_t count, int32_t* population) {
-        /* Hash and population of `count` words, a multiple of 4: four lanes, so that no step waits for the last. */
-        const uint64_t k = 0xD6E8FEB86659FD93ULL;
-        uint64_t a = 1, b = 2, c = 3, d = 4;
-        int64_t i, total = 0;
-        for (i = 0; i < count; i += 4) {
-            a = (a ^ words[i]) * k;      a ^= a >> 32;
-            b = (b ^ words[i + 1]) * k;  b ^= b >> 32;
-            c = (c ^ words[i + 2]) * k;  c ^= c >> 32;
-            d = (d ^ words[i + 3]) * k;  d ^= d >> 32;
-            total += __builtin_popcountll(words[i]) + __builtin_popcountll(words[i + 1])
-                   + __builtin_popcountll(words[i + 2]) + __builtin_popcountll(words[i + 3]);
-        }
-        *population = (int32_t)total;
-        a = (a ^ (b << 1)) * k;  a ^= a >> 29;
-        a = (a ^ (c << 2)) * k;  a ^= a >> 31;
-        a = (a ^ (d << 3)) * k;  return a ^ (a >> 32);
-    }
-    """
-    uint64_t ms_digest(const uint64_t* words, int64_t count, int32_t* population) noexcept nogil
     int __builtin_popcountll(unsigned long long) nogil
     int __builtin_ctzll(unsigned long long) nogil
+
+
+cdef bint _larger(const Chosen& a, const Chosen& b) noexcept nogil:
+    return a.population > b.population
 
 
 cdef bint _seen_before(SetRec* record, int32_t i) noexcept nogil:
@@ -500,30 +662,6 @@ cdef bint _seen_before(SetRec* record, int32_t i) noexcept nogil:
             return True
         k -= 1
     return False
-
-
-cdef bint _equal(MaskRec* mask, const uint32_t* words, int32_t count) noexcept nogil:
-    """Whether `mask`, whose population is that of `words`, is `words`."""
-    cdef int32_t i
-    if mask.words != NULL:
-        return not memcmp(mask.words, words, count * sizeof(uint32_t))
-    for i in range(mask.population):
-        if not words[mask.ids[i] >> 5] >> (mask.ids[i] & 31) & 1:
-            return False
-    return True
-
-
-cdef void _grow(vector[MaskRec*]& table) noexcept nogil:
-    cdef vector[MaskRec*] old
-    cdef size_t i, at
-    old.swap(table)
-    table.assign(2 * old.size(), NULL)
-    for i in range(old.size()):
-        if old[i] != NULL:
-            at = old[i].hash & (table.size() - 1)
-            while table[at] != NULL:
-                at = (at + 1) & (table.size() - 1)
-            table[at] = old[i]
 
 
 cdef SetRec* _shared_step(Machine machine, SetRec* source, unsigned char byte) except NULL:

@@ -97,6 +97,10 @@ cdef class Lookahead:
         result.reset(made)
         if old.base.get() != NULL:
             self.filter(old.base, rule, stack, made.base)
+        if not made.bits.empty():          # what is pointed to must live as long as the copy
+            made.dense = made.bits.data()
+        elif made.base.get() != NULL:
+            made.dense = made.base.get().dense
         if old.ids.empty():
             return 0
         stack[0] = self._after(rule)

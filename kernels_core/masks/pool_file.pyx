@@ -25,18 +25,30 @@ import tempfile
 from pathlib import Path
 
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy
 from libcpp.unordered_map cimport unordered_map
 
-from kernels_core.masks.token_sets cimport BITSET, COMPLEMENT, LIST
+from kernels_core.masks.mask_table cimport digest
+from kernels_core.masks.token_sets cimport (
+    BITSET,
+    COMPLEMENT,
+    DIFFERENCE,
+    LAPS,
+    LIST,
+    MAX_CHAIN,
+    Cap,
+    Storage,
+    depth_of,
+    point_dense,
+)
 
 from kernels_core.errors import PoolFileError
 
 __all__ = ["LAYOUT", "read_file", "write_file"]
 
 MAGIC = b"maskscope pool\n"
-LAYOUT = 1
+LAYOUT = 2
 MAX_HEADER = 4096      # bytes
 
 
@@ -157,7 +169,7 @@ cdef void pack(vector[FileEntry]& entries, string& body) noexcept nogil:
 
 
 cdef void _number(TokenSet* tokens, unordered_map[size_t, int32_t]& numbers, vector[TokenSet*]& order) noexcept nogil:
-    """Bases first; a base has no base of its own, so this goes one level deep."""
+    """Bases first; there are few below each other (`token_sets.MAX_CHAIN`)."""
     if numbers.count(<size_t>tokens):
         return
     if tokens.base.get() != NULL:
@@ -167,16 +179,26 @@ cdef void _number(TokenSet* tokens, unordered_map[size_t, int32_t]& numbers, vec
 
 
 cdef void _pack_set(TokenSet* tokens, int32_t base, string& body) noexcept nogil:
+    cdef size_t i
     _put_int(body, base)
     _put_int(body, <int32_t>tokens.storage)
-    put_list(body, tokens.removed)
+    put_list(body, tokens.lacking)
     put_list(body, tokens.listed)
     put_list(body, tokens.bits)
+    put_list(body, tokens.settled)
     put_list(body, tokens.byte)
     put_list(body, tokens.skip)
     put_list(body, tokens.depth)
     put_list(body, tokens.token_first)
     put_list(body, tokens.ids)
+    put_list(body, tokens.laps)
+    _put_int(body, <int32_t>tokens.rows.size())
+    for i in range(tokens.rows.size()):
+        put_list(body, tokens.rows[i])
+    _put_int(body, <int32_t>tokens.caps.size())
+    for i in range(tokens.caps.size()):
+        _put_int(body, tokens.caps[i].row)
+        put_list(body, tokens.caps[i].lacking)
 
 
 cdef void _put_int(string& body, int32_t value) noexcept nogil:
@@ -220,26 +242,88 @@ cdef bint _unpack_set(Reader& reader, TokenTrie trie, vector[shared_ptr[TokenSet
     result.reset(made)
     if not _take_int(reader, base) or not _take_int(reader, storage):
         return False
-    if not -1 <= base < <int32_t>sets.size() or storage not in (LIST, COMPLEMENT, BITSET):
+    if not -1 <= base < <int32_t>sets.size() or not 0 <= storage <= LAPS or (base >= 0) != (storage == DIFFERENCE):
         return False
     if base >= 0:
         made.base = sets[base]
-        if made.base.get().base.get() != NULL:
+        if made.base.get().storage == LAPS or depth_of(made) > MAX_CHAIN:
             return False
-    made.storage = LIST if storage == LIST else COMPLEMENT if storage == COMPLEMENT else BITSET
-    if not (take_list(reader.at, reader.end, made.removed) and take_list(reader.at, reader.end, made.listed)
-            and take_list(reader.at, reader.end, made.bits) and take_list(reader.at, reader.end, made.byte)
-            and take_list(reader.at, reader.end, made.skip) and take_list(reader.at, reader.end, made.depth)
-            and take_list(reader.at, reader.end, made.token_first) and take_list(reader.at, reader.end, made.ids)):
+    made.storage = <Storage>storage
+    if not (take_list(reader.at, reader.end, made.lacking) and take_list(reader.at, reader.end, made.listed)
+            and take_list(reader.at, reader.end, made.bits) and take_list(reader.at, reader.end, made.settled)
+            and take_list(reader.at, reader.end, made.byte) and take_list(reader.at, reader.end, made.skip)
+            and take_list(reader.at, reader.end, made.depth) and take_list(reader.at, reader.end, made.token_first)
+            and take_list(reader.at, reader.end, made.ids) and take_list(reader.at, reader.end, made.laps)
+            and _take_rows(reader, trie, made)):
         return False
-    for word in range(<int32_t>min(made.bits.size(), trie.everything.size())):
-        if made.bits[word] & ~trie.everything[word]:
+    if storage == BITSET or (storage == DIFFERENCE and made.bits.size()):
+        if not _is_row(made.bits, trie):
             return False
-    if made.bits.size() != (<size_t>trie.words if storage == BITSET else 0) or (base >= 0 and storage == COMPLEMENT):
+    elif made.bits.size():
         return False
-    if not (_are_tokens(made.removed, trie) and _are_tokens(made.listed, trie) and _are_tokens(made.ids, trie)):
+    for word in range(<int32_t>made.settled.size() - 1):
+        if made.settled[word] >= made.settled[word + 1]:
+            return False
+    if not (_are_tokens(made.settled, trie) and _are_tokens(made.listed, trie) and _are_tokens(made.ids, trie)):
         return False
-    return _is_trie(made, trie)
+    point_dense(made, trie)
+    return _are_in(made.lacking, made.dense, trie) and _is_trie(made, trie) and _has_laps(made)
+
+
+cdef bint _take_rows(Reader& reader, TokenTrie trie, TokenSet* made) noexcept nogil:
+    """The rows and caps of a lap set, with sizes and hashes computed anew."""
+    cdef int32_t count = 0, k
+    cdef vector[uint32_t] row
+    cdef Cap cap
+    if not _take_int(reader, count) or count < 0:
+        return False
+    for k in range(count):
+        if not take_list(reader.at, reader.end, row) or not _is_row(row, trie):
+            return False
+        made.rows.push_back(row)
+    if not _take_int(reader, count) or count < 0:
+        return False
+    for k in range(count):
+        if not _take_int(reader, cap.row) or not take_list(reader.at, reader.end, cap.lacking):
+            return False
+        if not 0 <= cap.row < <int32_t>made.rows.size():
+            return False
+        if not _are_in(cap.lacking, made.rows[cap.row].data(), trie):
+            return False
+        digest(made.rows[cap.row].data(), trie.words, &cap.population, &cap.hash)
+        made.caps.push_back(cap)
+    return True
+
+
+cdef bint _has_laps(TokenSet* made) noexcept nogil:
+    """Whether a lap set has caps, and laps beside its ids; and no other set has."""
+    if made.storage == LAPS:
+        return not made.caps.empty() and made.laps.size() == made.ids.size() and made.listed.empty()
+    return made.caps.empty() and made.laps.empty()
+
+
+cdef bint _is_row(vector[uint32_t]& row, TokenTrie trie) noexcept nogil:
+    """Whether these are the bits of tokens."""
+    cdef int32_t word
+    if row.size() != <size_t>trie.words:
+        return False
+    for word in range(trie.words):
+        if row[word] & ~trie.everything[word]:
+            return False
+    return True
+
+
+cdef bint _are_in(vector[int32_t]& ids, const uint32_t* row, TokenTrie trie) noexcept nogil:
+    """Whether these are tokens in `row`, ascending."""
+    cdef size_t i
+    if ids.empty():
+        return True
+    if row == NULL or not _are_tokens(ids, trie):
+        return False
+    for i in range(ids.size()):
+        if not row[ids[i] >> 5] >> (ids[i] & 31) & 1 or (i and ids[i - 1] >= ids[i]):
+            return False
+    return True
 
 
 cdef bint _are_tokens(vector[int32_t]& ids, TokenTrie trie) noexcept nogil:

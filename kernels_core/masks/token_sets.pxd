@@ -1,33 +1,73 @@
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.masks.mask_table cimport MaskTable
 from kernels_core.masks.trie cimport TokenTrie
+
+
+cdef enum:
+    MAX_CHAIN = 4        # bases below bases
 
 
 cdef enum Storage:
     LIST = 0         # accepted ids
     COMPLEMENT = 1   # ids in the trie that are not accepted
     BITSET = 2       # one bit an id
+    DIFFERENCE = 3   # ids beyond those that `base` accepts, and ids that it lacks
+    LAPS = 4         # by laps needed: see `laps`
+
+
+cdef cppclass Cap:
+    int32_t row
+    int32_t population
+    uint64_t hash
+    vector[int32_t] lacking         # ascending; all in the row
+
+
+cdef struct Suffix:
+    uint64_t head            # its first eight bytes as a number, zeros behind its end: decides nearly all comparisons
+    const uint8_t* text
+    int32_t length
+    int32_t token
 
 
 cdef cppclass TokenSet:
     # Verdicts on all tokens at one (state, lap counter).  Immutable once computed.
-    shared_ptr[TokenSet] base       # if set: the verdicts are those of `base`, but for the tokens in `removed`,
-    vector[int32_t] removed         # which are rejected unless they are found below
-    Storage storage                 # accepted tokens (beyond those of `base`)
+    Storage storage
+    shared_ptr[TokenSet] base       # verdicts that hold but for the tokens below
+    # Accepted: those in `dense` (NULL: none), less `lacking`, and `listed`.
+    const uint32_t* dense           # one bit an id: `bits`, those of `base`, or of the trie's whole vocabulary
+    int32_t dense_population
+    uint64_t dense_hash
+    vector[int32_t] lacking         # ascending; all in `dense`
     vector[int32_t] listed
     vector[uint32_t] bits
-    vector[uint8_t] byte            # uncertain tokens (beyond those of `base`): a trie of what remains after the
-    vector[int32_t] skip            # rule was left, laid out like TokenTrie; node 0 is its root
+    # Uncertain: those of `base` but for `settled`, and a trie of what remains after the rule was left, laid out like
+    # TokenTrie; node 0 is its root.
+    vector[int32_t] settled         # ascending
+    vector[uint8_t] byte
+    vector[int32_t] skip
     vector[int32_t] depth
     vector[int32_t] token_first
     vector[int32_t] ids
+    # Storage LAPS alone
+    vector[vector[uint32_t]] rows
+    vector[Cap] caps                # by laps allowed: the tokens accepted are those in a row, less `lacking`
+    vector[int32_t] laps            # beside `ids`: the laps that are complete where the rest begins
 
 
 cdef int compute_token_set(TokenTrie trie, Machine machine, int32_t state, int32_t counter,
-                           shared_ptr[TokenSet]& base, SetRec* base_start, shared_ptr[TokenSet]& result) except -1 nogil
-cdef int add_tokens(TokenSet* tokens, uint32_t* words, TokenTrie trie, Machine machine, vector[SetRec*]& callers,
-                    vector[void*]& stack) except -1 nogil
+                           shared_ptr[TokenSet]& base, SetRec* base_start, const uint64_t* goes_on,
+                           shared_ptr[TokenSet]& result) except -1 nogil
+cdef void point_dense(TokenSet* tokens, TokenTrie trie) noexcept nogil
+cdef int depth_of(TokenSet* tokens) noexcept nogil
+cdef void add_accepted(TokenSet* tokens, MaskTable draft) noexcept nogil
+cdef int add_uncertain(TokenSet* tokens, MaskTable draft, Machine machine, SetRec* caller,
+                       vector[void*]& stack) except -1 nogil
+cdef void write_accepted(TokenSet* tokens, uint32_t* row, int32_t words) noexcept nogil
+cdef Suffix suffix_of(TokenTrie trie, int32_t token, int32_t depth) noexcept nogil
+cdef void sort_suffixes(vector[Suffix]& suffixes) noexcept nogil
+cdef void build_suffix_trie(TokenSet* result, vector[Suffix]& suffixes) noexcept nogil
 cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil

@@ -1,20 +1,29 @@
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 
+cdef struct TrieNode:
+    int32_t skip            # the subtree of node i is [i, skip)
+    int32_t token_first     # its own tokens: ids[token_first of i : token_first of i + 1]
+    int32_t kid_first       # its children: kids[kid_first of i : kid_first of i + 1], ascending by byte
+    uint16_t depth
+    uint16_t height         # bytes from here to the deepest node below
+    uint8_t byte
+
+
 cdef class TokenTrie:
-    # Nodes in preorder; node 0 is the root.  The subtree of i is [i, skip[i]).
-    cdef vector[uint8_t] byte
-    cdef vector[uint16_t] depth
-    cdef vector[int32_t] skip
-    cdef vector[uint16_t] height         # bytes from a node to the deepest one below it
-    cdef vector[int32_t] token_first     # one longer than the nodes; node i's own tokens: ids[token_first[i]:token_first[i + 1]]
+    cdef vector[TrieNode] nodes          # in preorder; node 0 is the root, and a last one closes the ranges
     cdef vector[int32_t] ids             # token ids in trie order
+    cdef vector[uint8_t] kid_bytes       # children of all nodes, parent by parent
+    cdef vector[int32_t] kids
     # Spellings of all tokens in one piece, by id
     cdef vector[uint8_t] spelling
     cdef vector[int32_t] spelling_first  # one longer than the vocabulary
     cdef vector[uint32_t] everything     # one bit an id: is it in the trie?
+    cdef uint64_t everything_hash
     cdef vector[uint32_t] spelt          # one bit an id: has it text, and is it no stop token?
     cdef int32_t[256] below_first        # tokens that begin with a byte
     cdef readonly int node_count, token_count, vocab_size, words, max_depth
     cdef object __weakref__
+
+    cdef void _add_node(self, uint8_t byte, int depth) noexcept

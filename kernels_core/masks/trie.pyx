@@ -2,8 +2,11 @@
 """The vocabulary as a trie in preorder arrays, so that a subtree is a range and can be skipped in one step.
 
 Tokens are sorted bytewise, hence the tokens below a node are a contiguous range of `ids` too.  Empty tokens and
-special tokens are not in the trie: no text spells them.
+special tokens are not in the trie: no text spells them.  Walks over most of the vocabulary go through the nodes in
+order; walks along a few bytes go from child to child, by an index of children beside the nodes.
 """
+
+from kernels_core.masks.mask_table cimport digest
 
 from kernels_core.errors import TokenizerError
 
@@ -34,7 +37,7 @@ cdef class TokenTrie:
         self._spell(tokens, order, set(stops))
 
     def _spell(self, list tokens, list order, set stops):
-        cdef int token
+        cdef int32_t token, size
         cdef bytes spellings = b"".join(tokens)
         cdef const unsigned char* text = spellings
         self.spelling.assign(text, text + len(spellings))
@@ -44,6 +47,7 @@ cdef class TokenTrie:
         self.everything.assign(self.words, 0)
         for token in order:
             self.everything[token >> 5] |= <uint32_t>1 << (token & 31)
+        digest(self.everything.data(), self.words, &size, &self.everything_hash)
         self.spelt.assign(self.words, 0)
         for token in range(self.vocab_size):
             if tokens[token] and token not in stops:
@@ -55,10 +59,7 @@ cdef class TokenTrie:
         cdef const unsigned char* previous = NULL
         cdef int length, previous_length = 0, shared, number, token
         cdef bytes held = b"", current
-        self.byte.push_back(0)
-        self.depth.push_back(0)
-        self.skip.push_back(0)
-        self.token_first.push_back(0)
+        self._add_node(0, 0)
         open_nodes.push_back(0)
         for token in order:
             current = tokens[token]
@@ -68,42 +69,59 @@ cdef class TokenTrie:
             while shared < length and shared < previous_length and text[shared] == previous[shared]:
                 shared += 1
             while <int>open_nodes.size() > shared + 1:
-                self.skip[open_nodes.back()] = <int32_t>self.byte.size()
+                self.nodes[open_nodes.back()].skip = <int32_t>self.nodes.size()
                 open_nodes.pop_back()
             for number in range(shared, length):
-                open_nodes.push_back(<int32_t>self.byte.size())
-                self.byte.push_back(text[number])
-                self.depth.push_back(<uint16_t>(number + 1))
-                self.skip.push_back(0)
-                self.token_first.push_back(<int32_t>self.ids.size())
+                open_nodes.push_back(<int32_t>self.nodes.size())
+                self._add_node(text[number], number + 1)
             self.ids.push_back(token)
             held = current                     # keeps `previous` alive
             previous = held
             previous_length = length
         while not open_nodes.empty():
-            self.skip[open_nodes.back()] = <int32_t>self.byte.size()
+            self.nodes[open_nodes.back()].skip = <int32_t>self.nodes.size()
             open_nodes.pop_back()
-        self.token_first.push_back(<int32_t>self.ids.size())
-        self.node_count = <int>self.byte.size()
+        self.node_count = <int>self.nodes.size()
+        self._add_node(0, 0)
         self._measure()
+        self._index_children()
+
+    cdef void _add_node(self, uint8_t byte, int depth) noexcept:
+        cdef TrieNode node
+        node.byte, node.depth = byte, <uint16_t>depth
+        node.skip = node.kid_first = node.height = 0
+        node.token_first = <int32_t>self.ids.size()
+        self.nodes.push_back(node)
 
     def _measure(self):
         """Heights from the leaves up (the path above each node is open when it is met), and tokens by first byte."""
         cdef int32_t node, at
         cdef vector[int32_t] path
-        self.height.assign(self.node_count, 0)
         for node in range(self.node_count):
-            path.resize(self.depth[node])
+            path.resize(self.nodes[node].depth)
             path.push_back(node)
-            if self.skip[node] == node + 1:      # a leaf
+            if self.nodes[node].skip == node + 1:      # a leaf
                 for at in path:
-                    self.height[at] = max(self.height[at], <uint16_t>(self.depth[node] - self.depth[at]))
+                    self.nodes[at].height = max(self.nodes[at].height,
+                                                <uint16_t>(self.nodes[node].depth - self.nodes[at].depth))
         for at in range(256):
             self.below_first[at] = 0
         node = 1
         while node < self.node_count:
-            self.below_first[self.byte[node]] = self.token_first[self.skip[node]] - self.token_first[node]
-            node = self.skip[node]
+            self.below_first[self.nodes[node].byte] = (
+                self.nodes[self.nodes[node].skip].token_first - self.nodes[node].token_first)
+            node = self.nodes[node].skip
+
+    def _index_children(self):
+        cdef int32_t node, kid
+        for node in range(self.node_count):
+            self.nodes[node].kid_first = <int32_t>self.kids.size()
+            kid = node + 1
+            while kid < self.nodes[node].skip:
+                self.kid_bytes.push_back(self.nodes[kid].byte)
+                self.kids.push_back(kid)
+                kid = self.nodes[kid].skip
+        self.nodes[self.node_count].kid_first = <int32_t>self.kids.size()
 
     def token_bytes(self, int token):
         """The spelling of token `token`."""
@@ -115,7 +133,7 @@ cdef class TokenTrie:
     @property
     def nbytes(self):
         """Bytes held by the trie's arrays."""
-        return (13 * self.node_count + 4 * self.token_count + self.spelling.size() + 4 * self.spelling_first.size()
+        return (25 * self.node_count + 4 * self.token_count + self.spelling.size() + 4 * self.spelling_first.size()
                 + 8 * self.words)
 
     def __len__(self):

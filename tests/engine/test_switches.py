@@ -133,7 +133,7 @@ def test_without_memory_every_mask_and_step_is_computed_again() -> None:
 
 def test_lookahead_drops_what_cannot_follow() -> None:
     source = 'root ::= "[" name "]"\nname ::= [a-c]+'
-    grammar = compiled(Grammar.from_ebnf(source), WORDS, Options(lookahead=True, inline_limit=0))
+    grammar = compiled(Grammar.from_ebnf(source), WORDS, Options(lookahead=True, inline_limit=0, direct_limit=0))
     plain = compiled(Grammar.from_ebnf(source), WORDS, Options(inline_limit=0))
     answers = []
     for each in (grammar, plain):

@@ -193,7 +193,7 @@ def test_a_compile_can_be_called_off() -> None:
 
 
 def test_the_trace_tells_how_masks_were_found() -> None:
-    compiler = GrammarCompiler(tokenizer(WORDS), cache_enabled=False)
+    compiler = GrammarCompiler(tokenizer(WORDS), options=Options(direct_limit=0), cache_enabled=False)
     first, second = (compiler.compile_grammar(SOURCE) for _ in range(2))
     kinds = []
     for grammar in (first, first, second):
@@ -208,3 +208,12 @@ def test_the_trace_tells_how_masks_were_found() -> None:
         assert [event.position for event in fills] == [0, 2]
         assert all(event.nanoseconds >= 0 and event.nbytes > 0 for event in fills)
     assert kinds == [["miss", "miss"], ["mask hit", "mask hit"], ["pool hit", "pool hit"]]
+
+
+def test_a_walk_is_called_one() -> None:
+    matcher = GrammarMatcher(make())
+    with matcher.trace() as events:
+        mask(matcher)
+        mask(matcher)
+    assert [event.kind for event in events.fills()] == ["walk", "mask hit"]
+    assert matcher.compiled.cache_stats().walks == 1

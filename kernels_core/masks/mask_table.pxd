@@ -1,0 +1,66 @@
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from kernels_core.earley.arena cimport Arena
+
+
+cdef struct MaskRec:
+    # The allowed ids: those in `words` (NULL: none), less `removed`, and `ids`.  Stop tokens' bits are 0, the matcher
+    # sets them.
+    uint64_t hash
+    const uint32_t* words    # one bit an id; the mask's own, or those of a token set or of another mask
+    int32_t* removed         # all of them in `words`
+    int32_t* ids             # none of them in `words`
+    int32_t removed_count
+    int32_t id_count
+    int32_t population       # how many tokens are allowed
+    int32_t number
+
+
+cdef class MaskTable:
+    cdef readonly int32_t words
+    cdef Arena arena
+    cdef vector[MaskRec*] table, masks
+    # The draft.  An id is marked while it is in `removed` or in `added`, which is told apart by `main`.
+    cdef const uint32_t* main
+    cdef int32_t main_population
+    cdef uint64_t main_hash
+    cdef vector[int32_t] removed, added
+    cdef vector[uint32_t] marks
+
+    cdef void begin(self) noexcept nogil
+    cdef void add_dense(self, const uint32_t* words, int32_t population, uint64_t hash,
+                        vector[int32_t]& removed) noexcept nogil
+    cdef MaskRec* finish(self) except NULL nogil
+    cdef MaskRec* _keep(self, uint64_t hash, int32_t population) except NULL nogil
+    cdef bint _is(self, MaskRec* mask) noexcept nogil
+    cdef void _write_draft(self, uint32_t* row) noexcept nogil
+
+
+cdef inline void add_id(MaskTable table, int32_t token) noexcept nogil:
+    """Allow one token in the draft."""
+    cdef int32_t word = token >> 5
+    cdef uint32_t bit = <uint32_t>1 << (token & 31)
+    if table.main != NULL and table.main[word] & bit:
+        table.marks[word] &= ~bit         # allowed again, if it had been removed
+    elif not table.marks[word] & bit:
+        table.marks[word] |= bit
+        table.added.push_back(token)
+
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    static inline uint64_t ms_mix(uint64_t id) {
+        id = (id + 0x9E3779B97F4A7C15ULL) * 0xBF58476D1CE4E5B9ULL;
+        id = (id ^ (id >> 27)) * 0x94D049BB133111EBULL;
+        return id ^ (id >> 31);
+    }
+    """
+    uint64_t ms_mix(uint64_t id) noexcept nogil      # an id's share of a set's hash, which is their sum
+    int __builtin_ctz(unsigned int) nogil
+    int __builtin_popcount(unsigned int) nogil
+
+
+cdef void write_mask(MaskRec* mask, uint32_t* row, int32_t words) noexcept nogil
+cdef void digest(const uint32_t* words, int32_t count, int32_t* population, uint64_t* hash) noexcept nogil

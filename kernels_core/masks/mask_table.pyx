@@ -1,0 +1,194 @@
+# distutils: language = c++
+"""Masks, interned: equal masks are stored once and have one number.
+
+Most masks are either a handful of tokens or nearly one that is known (the inside of a string, and what may follow it),
+so a mask is kept as a difference: the bits of a token set that it shares, the ids it lacks, the ids it has beyond.  Its
+hash is a sum over its ids.  So a mask that differs from known bits in twenty ids is drafted, hashed and looked up at the
+cost of twenty ids; a row of 16 KB is touched when the mask is copied out, and not before.
+
+Drafting: `begin`, any number of `add_id` and `add_dense`, `finish`.  Read on: `cache.pyx`, which drafts.
+"""
+
+from libc.string cimport memcmp, memcpy, memset
+from libcpp.algorithm cimport binary_search
+
+__all__ = ["MaskTable"]
+
+cdef int32_t LIST_LIMIT = 1024       # ids listed in one mask; with more it gets bits of its own
+
+
+cdef void write_mask(MaskRec* mask, uint32_t* row, int32_t words) noexcept nogil:
+    """Write the first `words` words of a mask row."""
+    cdef int32_t i
+    if mask.words != NULL:
+        memcpy(row, mask.words, words * sizeof(uint32_t))
+        for i in range(mask.removed_count):
+            row[mask.removed[i] >> 5] &= ~(<uint32_t>1 << (mask.removed[i] & 31))
+    else:
+        memset(row, 0, words * sizeof(uint32_t))
+    for i in range(mask.id_count):
+        row[mask.ids[i] >> 5] |= <uint32_t>1 << (mask.ids[i] & 31)
+
+
+cdef void digest(const uint32_t* words, int32_t count, int32_t* population, uint64_t* hash) noexcept nogil:
+    """Size and hash of a set of ids given as bits."""
+    cdef int32_t i, total = 0
+    cdef uint64_t sum = 0
+    cdef uint32_t word
+    for i in range(count):
+        word = words[i]
+        total += __builtin_popcount(word)
+        while word:
+            sum += ms_mix(32 * i + __builtin_ctz(word))
+            word &= word - 1
+    population[0], hash[0] = total, sum
+
+
+cdef class MaskTable:
+    """All masks of one `cache.MaskCache` over `words` words, and the draft of the next.  Used under the machine's lock.
+
+    Bits that drafts are given must live as long as the table.
+    """
+
+    def __init__(self, int32_t words):
+        self.words = words
+        self.arena = Arena()
+        self.table.assign(256, NULL)
+        self.marks.assign(words, 0)
+
+    cdef void begin(self) noexcept nogil:
+        """An empty draft; one that was left unfinished is forgotten."""
+        cdef size_t i
+        for i in range(self.removed.size()):
+            self.marks[self.removed[i] >> 5] = 0
+        for i in range(self.added.size()):
+            self.marks[self.added[i] >> 5] = 0
+        self.removed.clear()
+        self.added.clear()
+        self.main = NULL
+        self.main_population = 0
+        self.main_hash = 0
+
+    cdef void add_dense(self, const uint32_t* words, int32_t population, uint64_t hash,
+                        vector[int32_t]& removed) noexcept nogil:
+        """Allow the tokens in `words`, whose size and hash are given, but for `removed` (ascending, all in `words`)."""
+        cdef vector[int32_t] before
+        cdef size_t i
+        cdef int32_t w, token
+        cdef uint32_t extra
+        if self.main == NULL:
+            before.swap(self.added)
+            for i in range(before.size()):
+                self.marks[before[i] >> 5] = 0
+            self.main, self.main_population, self.main_hash = words, population, hash
+            self.removed = removed
+            for i in range(removed.size()):
+                self.marks[removed[i] >> 5] |= <uint32_t>1 << (removed[i] & 31)
+            for i in range(before.size()):
+                add_id(self, before[i])
+            return
+        for i in range(self.removed.size()):
+            token = self.removed[i]
+            if words[token >> 5] >> (token & 31) & 1 and not binary_search(removed.begin(), removed.end(), token):
+                add_id(self, token)
+        if words == self.main:
+            return
+        for w in range(self.words):
+            extra = words[w] & ~self.main[w]
+            while extra:
+                token = 32 * w + __builtin_ctz(extra)
+                extra &= extra - 1
+                if removed.empty() or not binary_search(removed.begin(), removed.end(), token):
+                    add_id(self, token)
+
+    cdef MaskRec* finish(self) except NULL nogil:
+        """The mask that was drafted: the one that is known if there is an equal one."""
+        cdef size_t i, kept = 0, at
+        cdef int32_t token
+        cdef uint64_t hash = self.main_hash
+        cdef MaskRec* mask
+        for i in range(self.removed.size()):
+            token = self.removed[i]
+            if self.marks[token >> 5] >> (token & 31) & 1:       # not allowed again since
+                self.removed[kept] = token
+                kept += 1
+                hash -= ms_mix(token)
+        self.removed.resize(kept)                # ids that were allowed again have no mark to clear
+        for i in range(self.added.size()):
+            hash += ms_mix(self.added[i])
+        cdef int32_t population = self.main_population + <int32_t>self.added.size() - <int32_t>kept
+        at = hash & (self.table.size() - 1)
+        mask = self.table[at]
+        while mask != NULL:
+            if mask.hash == hash and mask.population == population and self._is(mask):
+                break
+            at = (at + 1) & (self.table.size() - 1)
+            mask = self.table[at]
+        if mask == NULL:
+            mask = self._keep(hash, population)
+            self.table[at] = mask
+            if 2 * self.masks.size() > self.table.size():
+                _grow(self.table)
+        self.begin()
+        return mask
+
+    cdef MaskRec* _keep(self, uint64_t hash, int32_t population) except NULL nogil:
+        cdef MaskRec* mask = <MaskRec*>self.arena.take(sizeof(MaskRec))
+        cdef size_t nbytes
+        cdef uint32_t* words
+        mask.hash, mask.number, mask.population = hash, <int32_t>self.masks.size(), population
+        if self.removed.size() + self.added.size() > <size_t>LIST_LIMIT:
+            words = <uint32_t*>self.arena.take(self.words * sizeof(uint32_t))
+            self._write_draft(words)
+            mask.words = words
+        else:
+            mask.words = self.main
+            mask.removed_count, mask.id_count = <int32_t>self.removed.size(), <int32_t>self.added.size()
+            nbytes = self.removed.size() * sizeof(int32_t)
+            mask.removed = <int32_t*>self.arena.take(nbytes + 8)
+            memcpy(mask.removed, self.removed.data(), nbytes)
+            nbytes = self.added.size() * sizeof(int32_t)
+            mask.ids = <int32_t*>self.arena.take(nbytes + 8)
+            memcpy(mask.ids, self.added.data(), nbytes)
+        self.masks.push_back(mask)
+        return mask
+
+    cdef bint _is(self, MaskRec* mask) noexcept nogil:
+        """Whether `mask`, of the draft's size, is the draft.  Rows are written only if they are not kept alike."""
+        cdef vector[uint32_t] mine, other
+        cdef int32_t i
+        if mask.words == self.main:
+            if mask.id_count != <int32_t>self.added.size() or mask.removed_count != <int32_t>self.removed.size():
+                return False
+            for i in range(mask.id_count):
+                if not self.marks[mask.ids[i] >> 5] >> (mask.ids[i] & 31) & 1:
+                    return False
+            for i in range(mask.removed_count):
+                if not self.marks[mask.removed[i] >> 5] >> (mask.removed[i] & 31) & 1:
+                    return False
+            return True
+        mine.resize(self.words)
+        other.resize(self.words)
+        self._write_draft(mine.data())
+        write_mask(mask, other.data(), self.words)
+        return mine == other
+
+    cdef void _write_draft(self, uint32_t* row) noexcept nogil:
+        cdef MaskRec draft
+        draft.words = self.main
+        draft.removed, draft.removed_count = self.removed.data(), <int32_t>self.removed.size()
+        draft.ids, draft.id_count = self.added.data(), <int32_t>self.added.size()
+        write_mask(&draft, row, self.words)
+
+
+cdef void _grow(vector[MaskRec*]& table) noexcept nogil:
+    cdef vector[MaskRec*] old
+    cdef size_t i, at
+    old.swap(table)
+    table.assign(2 * old.size(), NULL)
+    for i in range(old.size()):
+        if old[i] != NULL:
+            at = old[i].hash & (table.size() - 1)
+            while table[at] != NULL:
+                at = (at + 1) & (table.size() - 1)
+            table[at] = old[i]
