@@ -163,7 +163,7 @@ class Tracing:
         self._matcher.set_trace(self._before)
 
     def fill(self, nanoseconds: int, nbytes: int, known: bool, made: int, pool: int, partial: int, hits: int) -> None:
-        """A mask was found (`known`: by pointer), or `made` token sets were, or some came from the pool, or `hits` here."""
+        """A mask was found (`known`: by pointer), or `made` token sets, some in the pool, or some here (`hits`)."""
         kind: FillKind = "token-set hit" if hits else "walk"
         if known:
             kind = "mask hit"

@@ -146,7 +146,7 @@ def test_a_text_that_is_too_large_by_itself_is_an_error_and_stays() -> None:
 
 
 def test_every_way_to_ask_makes_room() -> None:
-    grammar = compiled(Grammar.from_ebnf(SOURCE), WORDS, OPTIONS["default"])
+    grammar = compiled(Grammar.from_ebnf(SOURCE), WORDS, Options(max_bytes=SMALL // 2, unroll_limit=0, inline_limit=0))
     large = compiled(Grammar.from_ebnf(SOURCE), WORDS, Options(unroll_limit=0))
     rng = random.Random(4)
     row = allocate_token_bitmask(1, tokenizer(WORDS).vocab_size)
