@@ -73,11 +73,13 @@ class CompiledGrammar:
         budget.check()
         _check_tokens(grammar, tokenizer_info)
         where = f"grammar {grammar.lazy_ir.root!r}"
-        lowering = Lowering(grammar.lazy_ir, options, budget.check)
+        lazy = options.lazy_lowering and options.parser in ("earley", "naive") and not options.lookahead
+        lowering = Lowering(grammar.lazy_ir if lazy else grammar.ir, options, budget.check)
         self._pool = pool
         self._renewing = threading.Lock()
         self.renewals = 0
-        machine = self._parser(self._tables(lowering), where)
+        tables = GrowingTables(lowering) if lazy else self._whole(lowering)
+        machine = self._parser(tables, where)
         lowering.check = _never_called_off
         self.masks = self._masks(_trie(tokenizer_info), machine)
         with budget:
@@ -87,11 +89,8 @@ class CompiledGrammar:
             for state in self._to_warm(jit) if jit else ():
                 self.masks.warm(state, limit_ms=budget.left_ms(), cancel=cancel)
 
-    def _tables(self, lowering: Lowering) -> Tables:
-        options = self.options
-        if options.lazy_lowering and options.parser in ("earley", "naive") and not options.lookahead:
-            return GrowingTables(lowering)
-        return WholeTables(lowering, minimise=options.fsm_minimise or options.parser != "fsm")
+    def _whole(self, lowering: Lowering) -> Tables:
+        return WholeTables(lowering, minimise=self.options.fsm_minimise or self.options.parser != "fsm")
 
     def _parser(self, tables: Tables, where: str) -> Machine:
         options = self.options

@@ -38,7 +38,7 @@ cdef class GrowingIdentities(Identities):
             self.named.resize(rule + 1, 0)
         if not self.named[rule]:
             with gil:
-                name = self.rule(rule)
+                name = self._inside(rule)
                 self.of_rule[rule].high = int.from_bytes(name[:8], "big")
                 self.of_rule[rule].low = int.from_bytes(name[8:], "big")
             self.named[rule] = 1
@@ -85,6 +85,13 @@ cdef class GrowingIdentities(Identities):
         cdef Identity found = siphash128(<const uint8_t*><const char*>text, len(text), self.key_high, self.key_low)
         return found.high.to_bytes(8, "big") + found.low.to_bytes(8, "big")
 
+    def _inside(self, int number):
+        """What the states of a lowered rule are named by: its key, if it has one, and the automaton made of it."""
+        rule = self.tables.lowering.rules[number]
+        if rule.key is None:
+            return self.rule(number)
+        return self._hash(b"inside" + rule.key + rule.nfa.description(_unnamed, _unnamed))
+
     def rule(self, int number):
         """The identity of a rule as 16 bytes."""
         if number not in self.rules:
@@ -102,6 +109,7 @@ cdef class GrowingIdentities(Identities):
                 continue
             rule = lowering.rules[number]
             if rule.key is not None:
+                # Its key says all, whether it is lowered by now or not: a name must not change.
                 self.rules[number] = self._hash(b"deferred" + rule.key)
                 continue
             calls[number] = lowering.nfa(number).called()
@@ -140,6 +148,10 @@ cdef class GrowingIdentities(Identities):
         text = lowering.nfa(number).description(reference, token_set)
         counted = lowering.rules[number].repeat is not None
         return b"%d %d " % (counted, len(text)) + text
+
+
+def _unnamed(symbol):
+    return b""
 
 
 def strong_components(calls):

@@ -31,7 +31,6 @@ from kernels_core.grammar.ir import (
     ByteSet,
     CharSet,
     Choice,
-    DeferredRule,
     Empty,
     GrammarIR,
     Literal,
@@ -71,7 +70,7 @@ class LoweredRule:
     """A rule that is called.  `source` is the IR rule it came from (its own name unless it is a counted rule).
 
     `repeat` is (minimum, maximum or None) for a counted rule, whose laps are texts of `item`, the node at `path` in
-    the body of `source`.  `key` stands for the rule's language if its body is not made yet (`ir.DeferredRule`).
+    the body of `source`.  `key` stands for the rule's language if its body was deferred (`ir.DeferredRule`).
     `nfa` is None until asked for.
     """
 
@@ -123,7 +122,6 @@ class Lowering:
             if not nfa.fill(self, body, rule.source, rule.path, limit):
                 raise BudgetExceededError("automaton states", self.options.max_states, f"rule {rule.name!r}")
             rule.nfa = nfa
-            rule.key = None
         return rule.nfa
 
     def positions(self, number: int, places: list[tuple[int, int]]) -> list[Position]:
@@ -138,8 +136,7 @@ class Lowering:
         """The number of the rule called `name`."""
         if name not in self._rule_ids:
             self._rule_ids[name] = len(self.rules)
-            rule = self.ir.rules[name]
-            self.rules.append(LoweredRule(name, name, key=rule.key if isinstance(rule, DeferredRule) else None))
+            self.rules.append(LoweredRule(name, name, key=self.ir.key(name)))
         return self._rule_ids[name]
 
     def token_set_id(self, ids: tuple[int, ...], negated: bool) -> int:
@@ -173,7 +170,8 @@ class Lowering:
             return -1
         rule = self.ir.rules[name]
         cost = -1
-        if self.options.inline_limit and len(self._open) < _DEEPEST_CHAIN and not isinstance(rule, DeferredRule):
+        # A rule that was deferred is called ever after: what is lowered must not depend on when it was made.
+        if self.options.inline_limit and len(self._open) < _DEEPEST_CHAIN and self.ir.key(name) is None:
             self._open.append(name)
             cost = self._cost_if_inlined(name, rule.body)
             self._open.pop()

@@ -220,6 +220,12 @@ class GrammarIR:
     root: str
     source: str = ""
     lock: threading.RLock = field(default_factory=threading.RLock, compare=False, repr=False)
+    keys: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)  # of deferred rules that were made
+
+    def key(self, name: str) -> bytes | None:
+        """The key of a rule that is deferred, or was; None for all others."""
+        rule = self.rules[name]
+        return rule.key if isinstance(rule, DeferredRule) else self.keys.get(name)
 
     def expand(self, name: str) -> Rule:
         """The rule called `name` with its body."""
@@ -229,7 +235,9 @@ class GrammarIR:
         with self.lock:
             rule = self.rules[name]
             if isinstance(rule, DeferredRule):
-                rule = self.rules[name] = Rule(name, rule.make(self.rules), span=rule.span)
+                made = Rule(name, rule.make(self.rules), span=rule.span)
+                self.keys[name] = rule.key
+                rule = self.rules[name] = made
             return rule
 
     def complete(self) -> GrammarIR:

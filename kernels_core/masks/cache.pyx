@@ -14,7 +14,7 @@ from libcpp.algorithm cimport sort
 from kernels_core.automata.growing cimport GrowingTables
 from kernels_core.automata.growing_identity cimport GrowingIdentities
 from kernels_core.automata.identity cimport WholeIdentities
-from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS
+from kernels_core.automata.tables cimport CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL, TOKENS
 from kernels_core.earley.machine cimport FREE, LOCKED, CancelToken, Item, ms_clock, ms_load, ms_store, step
 from kernels_core.masks.direct cimport walk_from
 from kernels_core.masks.laps cimport add_laps, compute_laps, find_exits, has_plain_laps
@@ -467,6 +467,14 @@ cdef class MaskCache:
                 live[0] += self.trie.below_first[byte]
         if best == state or 2 * best_weight < self.trie.token_count:
             return -1
+        if self.machine.tables.flags[best] == CALLS or self.machine.tables.flags[best] == (CALLS | EXPANDED):
+            # It only goes on in another rule: the state that counts is where that begins.
+            self.machine.tables.need(best)
+            first = self.machine.tables.call_first[best]
+            if (self.machine.tables.call_past[best] == first + 1
+                    and self.machine.tables.flags[self.machine.tables.calls[first].target] & TAIL
+                    and self.machine.tables.lap_min[self.machine.tables.calls[first].rule] < 0):
+                best = self.machine.tables.enter(self.machine.tables.calls[first].rule)
         if not self.machine.tables.flags[best] & SCANNABLE:
             return -1
         return best

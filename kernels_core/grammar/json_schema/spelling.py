@@ -79,7 +79,10 @@ class Speller:
     def string(self, language: Language, hint: str = "string") -> Node:
         """The strings of `language`, quotes included."""
         if language == ALL:
-            return self.book.share("string", "string", lambda: seq((_QUOTE, self._everything(), _QUOTE)))
+            return self.book.share("string", "string", lambda: seq((_QUOTE, self._rest())))
+        if isinstance(language, Not) and isinstance(language.item, Words):
+            excluded = language.item.words
+            return self.book.share(("string", language), hint, lambda: seq((_QUOTE, self._key_but(excluded))))
         if isinstance(language, Words) and len(language.words) <= _INLINE_WORDS:
             return choice([self.word(text) for text in sorted(language.words)])
         return self.book.share(("string", language), hint, lambda: seq((_QUOTE, self.content(language), _QUOTE)))
@@ -165,8 +168,19 @@ class Speller:
                 graph.edge(state, self._characters(ranges), target)
         return graph.node(self.book, "text")
 
-    def _all_but(self, excluded: Iterable[str], least: int, most: int | None) -> Node:
-        """Strings of `least` to `most` characters but for `excluded`: along the tree of these words, then free."""
+    def _rest(self) -> Node:
+        """Any characters and the closing quote: one rule, so that all strings and keys end in the same states."""
+        return self.book.share("rest", "string_rest", lambda: seq((self._everything(), _QUOTE)))
+
+    def _key_but(self, excluded: Iterable[str]) -> Node:
+        """Strings but for `excluded`, with the closing quote."""
+        return self._all_but(excluded, 0, None, closed=True)
+
+    def _all_but(self, excluded: Iterable[str], least: int, most: int | None, *, closed: bool = False) -> Node:
+        """Strings of `least` to `most` characters but for `excluded`: along the tree of these words, then free.
+
+        `closed`: with the closing quote; any length then.
+        """
         tree: _Tree = {}
         for text in excluded:
             at = tree
@@ -175,12 +189,14 @@ class Speller:
             at[""] = {}
         graph = Graph()
         end = graph.state(final=True)
-        free = self._everything() if least == 0 and most is None else None
+        free = self._rest() if closed else self._everything() if least == 0 and most is None else None
         work: list[tuple[_Tree, int, int]] = [(tree, 0, 0)]
         while work:
             node, state, depth = work.pop()
             is_word = node.pop("", None) is not None
-            if not is_word and depth >= least:
+            if not is_word and closed:
+                graph.edge(state, _QUOTE, end)
+            elif not is_word and depth >= least:
                 graph.finish(state)
             if most is not None and depth >= most:
                 continue
