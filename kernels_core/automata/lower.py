@@ -149,6 +149,8 @@ class Lowering:
 
     def can_be_empty(self, name: str) -> bool:
         """Whether the rule called `name` matches the empty string."""
+        if self.ir.key(name) is not None:
+            return False  # what was deferred was promised not to be
         if name not in self._nullable:
             # Rules that were made since are looked at together; what they call is known or among them.
             new = dict(islice(list(self.ir.rules.items()), len(self._nullable), None))
