@@ -103,8 +103,7 @@ class Lowering:
         self._nullable: dict[str, bool] = {}
         self._inline_cost: dict[str, int] = {ir.root: -1}
         self._inline_width: dict[str, int] = {}
-        self._open: list[str] = []  # rules that are being looked into, each called by the one before
-        self._recursive: set[str] = set()
+        self._chain = 0  # rules that are being looked into, each called by the one before
         self._flat = options.parser == "fsm"
         # Whether `unroll_limit` alone decides what is copied, so that the NFA can do it by itself.
         self.copies_small = options.repetition == "counters" and not self._flat
@@ -166,19 +165,16 @@ class Lowering:
         """Edges that the rule called `name` takes where it is spelt out; -1 if it is called instead."""
         if name in self._inline_cost:
             return self._inline_cost[name]
-        if name in self._open:
-            # A circle of rules: spelling them all out would have no end.
-            self._recursive.update(self._open[self._open.index(name) :])
-            return -1
+        # A rule that calls a rule that is called is called itself; so a rule that calls itself, by any way, is.
+        self._inline_cost[name] = cost = -1
         rule = self.ir.rules[name]
-        cost = -1
         # A rule that was deferred is called ever after: what is lowered must not depend on when it was made.
-        if self.options.inline_limit and len(self._open) < _DEEPEST_CHAIN and self.ir.key(name) is None:
-            self._open.append(name)
+        if self.options.inline_limit and self._chain < _DEEPEST_CHAIN and self.ir.key(name) is None:
+            self._chain += 1
             cost = self._cost_if_inlined(name, rule.body)
-            self._open.pop()
-        self._inline_cost[name] = -1 if name in self._recursive else cost
-        return self._inline_cost[name]
+            self._chain -= 1
+        self._inline_cost[name] = cost
+        return cost
 
     def _cost_if_inlined(self, name: str, body: Node) -> int:
         limit = self.options.inline_limit
@@ -196,9 +192,9 @@ class Lowering:
     def repeat_cost(self, node: Repeat, below: int) -> int:
         """Edges of a repetition if it is spelt out, `below` for one lap or -1; a counted rule is called: one edge."""
         copies = _copies(node)
-        if copies is None:
+        if copies is None or below < 0:
             return below
-        return copies * below if below >= 0 and copies * below <= self.options.unroll_limit else 1
+        return copies * below if copies * below <= self.options.unroll_limit else 1
 
     def _inline_everything(self) -> None:
         """Every rule is spelt out in the root; refuses recursion, and a root that would be too big."""

@@ -411,9 +411,10 @@ cdef int _cost(node, lowering, int limit, int depth) except -2:
                 return -1
     elif kind is Repeat:
         # Whether laps are copied does not depend on the room that is left here.
-        counts = node.maximum is None and node.minimum > 1 or node.maximum is not None and node.maximum > 1
-        below = _cost(node.item, lowering, lowering.options.unroll_limit if counts else limit, depth + 1)
+        below = _cost(node.item, lowering, max(limit, <int>lowering.options.unroll_limit), depth + 1)
         total = lowering.repeat_cost(node, below)
+        if total < 0:
+            return -1
     elif kind is TagDispatch:
         return -1
     else:

@@ -170,3 +170,11 @@ def test_bad_switches_are_named() -> None:
     for wrong in ({"parser": "lr"}, {"repetition": "none"}, {"jit": "some"}, {"jit": -1}, {"max_stacks": 0}):
         with pytest.raises(ValueError, match=f"Options.{next(iter(wrong))}"):
             Options(**wrong)
+
+
+def test_a_rule_that_calls_itself_in_a_repetition_is_not_spelt_out() -> None:
+    source = 'root ::= r | "z"\nr ::= ("b" root r){0,2} | "a"'
+    for repetition in ("counters", "compress"):
+        options = Options(repetition=repetition, repetition_threshold=2)  # type: ignore[arg-type]
+        matcher = GrammarMatcher(compiled(Grammar.from_ebnf(source), WORDS, options))
+        assert matcher.accept_string("bzabba")
