@@ -58,8 +58,11 @@ STEPS: Final = (
     Step("+ differential masks", {"differential_masks": False}, {"differential_masks": True}),
     Step("+ inlining", {"inline_limit": 0}, {"inline_limit": Options().inline_limit}),
     Step("+ lap counters instead of compression", {"repetition": "compress"}, {"repetition": "counters"}),
-    Step("+ lazy lowering", {"lazy_lowering": False}, {"lazy_lowering": True}),
+    Step("+ lap profiles", {"lap_profiles": False}, {"lap_profiles": True}),
+    Step("+ direct walks", {"direct_limit": 0}, {"direct_limit": Options().direct_limit}),
     Step("+ lookahead", {"lookahead": False}, {"lookahead": True}),
+    # What may follow a rule is known once everything is lowered: lookahead and laziness exclude each other.
+    Step("+ lazy lowering instead of lookahead", {"lazy_lowering": False}, {"lazy_lowering": True, "lookahead": False}),
 )
 # Without these the baseline would not come to an end on some schemas.
 BUDGETS: Final = {"max_compile_ms": 60_000, "max_fill_ms": 10_000}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -316,6 +317,7 @@ def test_a_generation_in_the_background_shares_the_views(explorer: Explorer, mod
     while not future.done():
         explorer.refresh()
         explorer.tokens.selected_token = 40 + explorer.session.index
+        time.sleep(0.01)  # a busy loop would keep the interpreter from the model
     assert len(future.result()) <= 30
     assert explorer.stepper.state["running"] is False
     assert explorer.stepper.state["box"] == box_text(explorer.session.text)
