@@ -9,7 +9,6 @@ from kernels_core.automata.tables cimport Tables
 cdef struct RuleNfa:
     NfaView nfa
     int32_t closures      # where the rule's rows in `closure_first`, `closure_past` and `single` begin
-    bint lowered
 
 
 cdef class GrowingTables(Tables):

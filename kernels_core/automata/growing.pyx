@@ -64,7 +64,6 @@ cdef class GrowingTables(Tables):
         self.nfas.resize(self.start.size())
         first = <int32_t>self.single.size()
         self.nfas[rule].closures = first
-        self.nfas[rule].lowered = True
         self.closure_first.resize(first + self.nfas[rule].nfa.size, -1)
         self.closure_past.resize(first + self.nfas[rule].nfa.size, -1)
         self.single.resize(first + self.nfas[rule].nfa.size, -1)
