@@ -85,9 +85,10 @@ class Session:
     ) -> None:
         self._lock = threading.RLock()
         self._observers: list[Callable[[Change], None]] = []
-        self._options = options
+        # What is looked at as a whole is lowered as a whole: minimal automata are what a person wants to read.
+        self._options = options or Options(lazy_lowering=False)
         self._tokenizer = load_tokenizer(tokenizer)
-        self._compiler = GrammarCompiler(self._tokenizer.info, options=options)
+        self._compiler = GrammarCompiler(self._tokenizer.info, options=self._options)
         parsed, self._source = with_source(grammar, root_rule_name)
         self._compiled = self._compiler.compile_grammar(parsed)
         self._matcher = GrammarMatcher(self._compiled)
