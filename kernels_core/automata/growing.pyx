@@ -299,4 +299,6 @@ cdef class GrowingTables(Tables):
             places = nfa.tags_of(0)
         for k in range(self.subset_first[state], self.subset_past[state]):
             places += nfa.tags_of(self.members[k])
+        if not places:
+            places = nfa.tags_of(0)     # inside a shorthand: no body was made that it would be a position in
         return self.lowering.positions(rule, places)

@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import islice
 
+from kernels_core.automata.brief import spell_shorthand
 from kernels_core.automata.dispatch import DispatchAutomaton
-from kernels_core.automata.nfa import AFTER, Nfa, spelling_cost
+from kernels_core.automata.nfa import AFTER, Nfa, may_be_empty, spelling_cost
 from kernels_core.automata.utf8 import utf8_sequences
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 from kernels_core.grammar.analysis import components, nullable_rules, recursive_rules
@@ -31,16 +31,17 @@ from kernels_core.grammar.ir import (
     ByteSet,
     CharSet,
     Choice,
-    Empty,
     GrammarIR,
     Literal,
     Node,
     Repeat,
+    Rule,
     RuleRef,
     Seq,
     TagDispatch,
 )
 from kernels_core.grammar.nodes import fold
+from kernels_core.grammar.shorthand import Shorthand
 from kernels_core.options import Options
 
 __all__ = ["AFTER", "LoweredRule", "Lowering", "Position"]
@@ -99,8 +100,9 @@ class Lowering:
         self.token_sets: list[tuple[tuple[int, ...], bool]] = []
         self._rule_ids: dict[str, int] = {}
         self._counted: dict[tuple[str, Node, int, int | None], int] = {}
+        self.calls: dict[str, tuple[Node | None, int, bool, bool]] = {}  # by name of the rule, see `call_of`
         self._token_set_ids: dict[tuple[tuple[int, ...], bool], int] = {}
-        self._nullable: dict[str, bool] = {}
+        self._empty: dict[str, int] = {}
         self._inline_cost: dict[str, int] = {ir.root: -1}
         self._inline_width: dict[str, int] = {}
         self._chain = 0  # rules that are being looked into, each called by the one before
@@ -115,10 +117,14 @@ class Lowering:
         """The automaton of rule `number`.  `BudgetExceededError` when it has far more than `max_states` states."""
         rule = self.rules[number]
         if rule.nfa is None:
-            body = self.ir.expand(rule.source).body if rule.item is None else rule.item
+            body = self.ir.brief(rule.source) if rule.item is None else rule.item
             nfa = Nfa()
             limit = 50 * self.options.max_states
-            if not nfa.fill(self, body, rule.source, rule.path, limit):
+            if isinstance(body, Shorthand):
+                done = spell_shorthand(nfa, self, body, rule.name, limit)
+            else:
+                done = nfa.fill(self, body, rule.source, rule.path, limit)
+            if not done:
                 raise BudgetExceededError("automaton states", self.options.max_states, f"rule {rule.name!r}")
             rule.nfa = nfa
         return rule.nfa
@@ -148,18 +154,42 @@ class Lowering:
 
     def can_be_empty(self, name: str) -> bool:
         """Whether the rule called `name` matches the empty string."""
-        if self.ir.key(name) is not None:
-            return False  # what was deferred was promised not to be
-        if name not in self._nullable:
-            # Rules that were made since are looked at together; what they call is known or among them.
-            new = dict(islice(list(self.ir.rules.items()), len(self._nullable), None))
-            nullable = nullable_rules(GrammarIR(new, self.ir.root), self._nullable)
-            self._nullable.update((other, other in nullable) for other in new)
-        return self._nullable[name]
+        if self.emptiness(name) < 0:
+            self._settle({})
+        return bool(self._empty[name])
 
-    def inlined(self, name: str) -> Node | None:
-        """The body of the rule called `name` if it is spelt out where it is called, else None."""
-        return self.ir.rules[name].body if self.inline_cost(name) >= 0 else None
+    def _settle(self, more: dict[str, Rule]) -> frozenset[str]:
+        """Look at all rules that nothing is known of together, and at `more`; those that match the empty string."""
+        new = {other: rule for other, rule in self.ir.rules.items() if self._empty.get(other, -1) < 0}
+        known = {other: bool(empty) for other, empty in self._empty.items() if empty >= 0}
+        nullable = nullable_rules(GrammarIR({**new, **more}, self.ir.root), known)
+        self._empty.update((other, int(other in nullable)) for other in new)
+        return nullable
+
+    def emptiness(self, name: str) -> int:
+        """1 if the rule called `name` matches the empty string, 0 if not, -1 if that cannot be seen at once."""
+        found = self._empty.get(name)
+        if found is None:
+            self._empty[name] = -1
+            # What was deferred was promised not to match it.
+            found = 0 if self.ir.key(name) is not None else may_be_empty(self.ir.rules[name].body, self)
+            self._empty[name] = found
+        return found
+
+    def call_of(self, name: str) -> tuple[Node | None, int, bool, bool]:
+        """What a call of the rule called `name` becomes: (body, ...) if that is spelt out, else (None, number of the
+        rule that is called, whether it may be left out, whether that is not the rule itself but its only repetition).
+        """
+        body = self.ir.rules[name].body if self.inline_cost(name) >= 0 else None
+        call: tuple[Node | None, int, bool, bool]
+        if body is None:
+            call = (None, self.rule_id(name), self.can_be_empty(name), False)
+        elif isinstance(body, Repeat) and self.copies_small and _copies(body) is not None and not self._unrolls(body):
+            call = (None, *self._counted_call(name, (), body.item, body.minimum, body.maximum), True)
+        else:
+            call = (body, -1, False, False)
+        self.calls[name] = call
+        return call
 
     def inline_cost(self, name: str) -> int:
         """Edges that the rule called `name` takes where it is spelt out; -1 if it is called instead."""
@@ -290,16 +320,20 @@ class Lowering:
             node = Repeat(item, max(minimum - last, 0), None if maximum is None else maximum - last)
             self._unroll(nfa, rest, joint, target, place, stack)
             target, minimum, maximum = joint, node.minimum, node.maximum
+        rule, path = nfa.position(place)
+        number, empty = self._counted_call(rule, path, item, minimum, maximum)
+        nfa.tag(source, place)
+        nfa.call(source, number, target)
+        if empty:
+            nfa.epsilon(source, target)
+
+    def _counted_call(
+        self, source: str, path: tuple[int, ...], item: Node, minimum: int, maximum: int | None
+    ) -> tuple[int, bool]:
+        """The counted rule for a repetition at `path` in rule `source`, and whether it may be left out."""
         # An item that can be empty fills up missing laps for free; the laps that count are the non-empty ones.
         if self._node_can_be_empty(item):
             minimum = 0
-        nfa.tag(source, place)
-        nfa.call(source, self._counted_id(nfa, place, item, minimum, maximum), target)
-        if minimum == 0:
-            nfa.epsilon(source, target)
-
-    def _counted_id(self, nfa: Nfa, place: int, item: Node, minimum: int, maximum: int | None) -> int:
-        source, path = nfa.position(place)
         key = (source, item, minimum, maximum)
         if key not in self._counted:
             self._counted[key] = len(self.rules)
@@ -307,7 +341,7 @@ class Lowering:
             name = f"{source}{{{bounds}}}"
             name += "'" * sum(1 for rule in self.rules if rule.name.startswith(name))
             self.rules.append(LoweredRule(name, source, (minimum, maximum), item, (*path, 0)))
-        return self._counted[key]
+        return self._counted[key], minimum == 0
 
     def _unrolls(self, node: Repeat) -> bool:
         """Whether a counted repetition is spelt out as copies; `BudgetExceededError` where it must be and cannot."""
@@ -359,24 +393,8 @@ class Lowering:
                     nfa.epsilon(state, target)
 
     def _node_can_be_empty(self, node: Node) -> bool:
-        def combine(node: Node, below: list[bool]) -> bool:
-            match node:
-                case Empty():
-                    return True
-                case Seq():
-                    return all(below)
-                case Choice():
-                    return any(below)
-                case Repeat(_, minimum, _):
-                    return minimum == 0 or below[0]
-                case RuleRef(name):
-                    return self.can_be_empty(name)
-                case TagDispatch():
-                    return not node.stops
-                case _:
-                    return False
-
-        return fold(node, combine)
+        found = may_be_empty(node, self)
+        return bool(found) if found >= 0 else "" in self._settle({"": Rule("", node)})  # no rule has an empty name
 
 
 def _no_check() -> None:

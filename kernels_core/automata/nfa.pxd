@@ -47,6 +47,8 @@ cdef class Nfa:
     cdef readonly int32_t size
     cdef readonly list roots
     cdef readonly bint sealed
+    cdef dict entries           # of rules that are spelt out, by (name, the state they lead to)
+    cdef dict classes           # of character classes beyond ASCII, by (ranges, the state they lead to)
     cdef vector[RangeEdge] bytes
     cdef vector[SymbolEdge] symbols
     cdef vector[Epsilon] epsilons
@@ -65,6 +67,8 @@ cdef class Nfa:
     cpdef int32_t root(self, str rule, tuple path)
     cdef void seal(self)
     cdef NfaView view(self)
-    cdef void _spell_class(self, tuple ranges, int32_t source, int32_t target, int32_t place, dict shared)
+    cdef bint spell(self, lowering, body, int32_t source, int32_t target, int32_t place, int32_t limit) except -1
+    cdef int _spell_class(self, tuple ranges, int32_t source, int32_t target, int32_t place) except -1
+    cdef int32_t _entry(self, lowering, str name, int32_t target, list stack) except -1
     cdef int _copies(self, lowering, node) except -1
     cdef void _literal(self, bytes value, int32_t source, int32_t target, int32_t place)

@@ -30,10 +30,11 @@ from kernels_core.grammar.ir import (
     TokenSet,
 )
 
-__all__ = ["AFTER", "Nfa", "spelling_cost"]
+__all__ = ["AFTER", "Nfa", "may_be_empty", "spelling_cost"]
 
 AFTER = -1           # offset of a tag behind its node
 cdef int32_t C_AFTER = -1
+cdef int32_t NOWHERE = -1    # the place of what stands in no body: parts of a shorthand
 cdef int SHARED_CLASS = 4    # byte sequences; a character class with more is shared inside a rule
 cdef int DEEPEST = 400       # nesting up to which a body's cost is looked into
 
@@ -60,6 +61,8 @@ cdef class Nfa:
     def __cinit__(self):
         self.size = 2
         self.roots = []
+        self.entries = {}
+        self.classes = {}
 
     def __len__(self):
         return self.size
@@ -90,10 +93,13 @@ cdef class Nfa:
 
     cpdef void tag(self, int32_t state, int32_t place, int32_t offset=0):
         """Remember that `state` stands for the dotted position `offset` bytes into `place`."""
-        self.tags.push_back(Tag(state, place, offset))
+        if place != NOWHERE:
+            self.tags.push_back(Tag(state, place, offset))
 
     cpdef int32_t place(self, int32_t parent, int32_t child):
         """The place of a node: child number `child` of the node at place `parent`."""
+        if parent == NOWHERE:
+            return NOWHERE
         self.places.push_back(Place(parent, child))
         return <int32_t>self.places.size() - 1
 
@@ -126,14 +132,15 @@ cdef class Nfa:
 
     def fill(self, lowering, body, str rule, tuple path, int32_t limit):
         """Spell `body`, the node at `path` in `rule`, out between states 0 and 1.  False past `limit` states."""
-        cdef int32_t source, target, place, at, after, inner, i, count, nodes = 0
-        cdef list stack
-        cdef dict entries = {}      # of rules that are spelt out, by (name, the state they lead to)
-        cdef dict classes = {}
-        cdef tuple items, top, key
-        place = self.root(rule, path)
+        cdef int32_t place = self.root(rule, path)
         self.tag(1, place, C_AFTER)
-        stack = [(body, 0, 1, place)]
+        return self.spell(lowering, body, 0, 1, place, limit)
+
+    cdef bint spell(self, lowering, body, int32_t source, int32_t target, int32_t place, int32_t limit) except -1:
+        """Spell `body`, the node at `place`, out between two states.  False past `limit` states in all."""
+        cdef int32_t at, after, inner, i, count, nodes = 0
+        cdef list stack = [(body, source, target, place)]
+        cdef tuple items, top, call
         while stack:
             nodes += 1
             if nodes % 256 == 0:
@@ -151,13 +158,8 @@ cdef class Nfa:
                     item = items[i]
                     if i == 0:
                         stack.append((item, source, after, self.place(place, i)))
-                    elif type(item) is RuleRef and lowering.inlined(item.name) is not None:
-                        key = (item.name, after)
-                        entry = entries.get(key)
-                        if entry is None:
-                            entry = entries[key] = self.state()
-                            stack.append((lowering.inlined(item.name), entry, after, self.root(item.name, ())))
-                        after = entry
+                    elif type(item) is RuleRef and _call(lowering, item.name)[0] is not None:
+                        after = self._entry(lowering, item.name, after, stack)
                     else:
                         at = self.state()
                         stack.append((item, at, after, self.place(place, i)))
@@ -166,20 +168,14 @@ cdef class Nfa:
                 self._literal(node.value, source, target, place)
             elif kind is RuleRef:
                 name = node.name
-                inlined = lowering.inlined(name)
-                if inlined is None:
-                    self.tag(source, place)
-                    self.call(source, lowering.rule_id(name), target)
-                    if lowering.can_be_empty(name):
-                        self.epsilon(source, target)
+                call = _call(lowering, name)
+                if call[0] is not None:
+                    self.epsilon(source, self._entry(lowering, name, target, stack))
                     continue
-                # Spelt out once for each place it leads to: another call only has to get to its entry.
-                key = (name, target)
-                entry = entries.get(key)
-                if entry is None:
-                    entry = entries[key] = self.state()
-                    stack.append((inlined, entry, target, self.root(name, ())))
-                self.epsilon(source, entry)
+                self.tag(source, self.root(name, ()) if call[3] else place)
+                self.call(source, call[1], target)
+                if call[2]:
+                    self.epsilon(source, target)
             elif kind is Choice:
                 # Safe to share: spelling out a node only adds edges out of `source` and into `target`.
                 items = node.items
@@ -187,7 +183,7 @@ cdef class Nfa:
                     stack.append((items[i], source, target, self.place(place, i)))
             elif kind is CharSet:
                 self.tag(source, place)
-                self._spell_class(node.ranges, source, target, place, classes)
+                self._spell_class(node.ranges, source, target, place)
             elif kind is Repeat:
                 if node.maximum == 0:
                     self.epsilon(source, target)
@@ -234,6 +230,15 @@ cdef class Nfa:
                 raise TypeError(f"cannot lower a {kind.__name__}")
         return self.size <= limit
 
+    cdef int32_t _entry(self, lowering, str name, int32_t target, list stack) except -1:
+        """Where a rule that is spelt out begins: once for each place it leads to, whoever calls it."""
+        cdef tuple key = (name, target)
+        entry = self.entries.get(key)
+        if entry is None:
+            entry = self.entries[key] = self.state()
+            stack.append((_call(lowering, name)[0], entry, target, self.root(name, ())))
+        return entry
+
     cdef int _copies(self, lowering, node) except -1:
         """How many copies spell a counted repetition out, if they are as cheap as `unroll_limit` asks; else 0."""
         cdef int limit = lowering.options.unroll_limit, below
@@ -247,12 +252,13 @@ cdef class Nfa:
         cdef int32_t at = source, i, after, count = <int32_t>len(value)
         cdef const unsigned char* text = value
         for i in range(count):
-            self.tags.push_back(Tag(at, place, i))
+            if place != NOWHERE:
+                self.tags.push_back(Tag(at, place, i))
             after = target if i == count - 1 else self.state()
             self.bytes.push_back(RangeEdge(at, text[i], text[i], after))
             at = after
 
-    cdef void _spell_class(self, tuple ranges, int32_t source, int32_t target, int32_t place, dict shared):
+    cdef int _spell_class(self, tuple ranges, int32_t source, int32_t target, int32_t place) except -1:
         """A character class in UTF-8.  What lies beyond ASCII is spelt out once for each place it leads to."""
         cdef tuple beyond, pair, key
         cdef int32_t low, high, at, after, i
@@ -262,7 +268,7 @@ cdef class Nfa:
                 break
             self.bytes.push_back(RangeEdge(source, pair[0], pair[1], target))
         else:
-            return
+            return 0
         if <int>pair[0] < 0x80:
             self.bytes.push_back(RangeEdge(source, pair[0], 0x7F, target))
             beyond = ((0x80, pair[1]), *ranges[i + 1:])
@@ -271,11 +277,11 @@ cdef class Nfa:
         sequences = utf8_sequences(beyond)
         if len(sequences) > SHARED_CLASS:
             key = (beyond, target)
-            entry = shared.get(key)
+            entry = self.classes.get(key)
             if entry is not None:
                 self.epsilon(source, entry)
-                return
-            entry = shared[key] = self.state()
+                return 0
+            entry = self.classes[key] = self.state()
             self.tag(entry, place)
             self.epsilon(source, entry)
             source = entry
@@ -286,6 +292,7 @@ cdef class Nfa:
                 after = target if i == len(sequence) - 1 else self.state()
                 self.bytes.push_back(RangeEdge(at, low, high, after))
                 at = after
+        return 0
 
     # -- reading --------------------------------------------------------------------------------------------------
 
@@ -297,6 +304,7 @@ cdef class Nfa:
         if self.sealed:
             return
         self.sealed = True
+        self.entries = self.classes = None
         stable_sort(self.bytes.begin(), self.bytes.end(), _before)
         stable_sort(self.symbols.begin(), self.symbols.end(), _symbol_before)
         stable_sort(self.epsilons.begin(), self.epsilons.end(), _epsilon_before)
@@ -384,6 +392,11 @@ cdef class Nfa:
         return b"".join(parts)
 
 
+cdef tuple _call(lowering, name):
+    found = (<dict>lowering.calls).get(name)
+    return <tuple>found if found is not None else <tuple>lowering.call_of(name)
+
+
 def spelling_cost(node, lowering, int limit):
     """Byte edges that `node` takes when it is spelt out; -1 past `limit`, or where it calls a rule that is not."""
     return _cost(node, lowering, limit, 0)
@@ -420,3 +433,33 @@ cdef int _cost(node, lowering, int limit, int depth) except -2:
     else:
         total = 1
     return total if total <= limit else -1
+
+
+def may_be_empty(node, lowering):
+    """Whether `node` matches the empty string: 1 or 0, or -1 if that depends on a rule that is being looked at."""
+    return _empty(node, lowering, 0)
+
+
+cdef int _empty(node, lowering, int depth) except -2:
+    cdef int below, found
+    kind = type(node)
+    if depth > DEEPEST:
+        return -1
+    if kind is Literal or kind is CharSet or kind is ByteSet or kind is Never or kind is TokenSet:
+        return 0
+    if kind is Empty:
+        return 1
+    if kind is RuleRef:
+        return lowering.emptiness(node.name)
+    if kind is Repeat:
+        return 1 if node.minimum == 0 or node.maximum == 0 else _empty(node.item, lowering, depth + 1)
+    if kind is TagDispatch:
+        return not node.stops
+    found = kind is Seq         # a sequence needs all its items, a choice one
+    for item in node.items:
+        below = _empty(item, lowering, depth + 1)
+        if below == (kind is Choice):
+            return below
+        if below < 0:
+            found = -1
+    return found

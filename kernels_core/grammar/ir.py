@@ -12,6 +12,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .shorthand import Shorthand
 
 __all__ = [
     "ByteSet",
@@ -184,15 +188,16 @@ class DeferredRule(Rule):
     Whoever makes one promises that the rule matches some text, and not the empty one, so that nobody has to look.
 
     `key`: bytes that stand for the language; rules with equal keys have equal bodies up to the names of rules.
-    `make(rules)` returns the body and may add rules to the dict it is given, under names that are free there.
+    `make(brief)` returns the body, or with `brief` perhaps a shorthand for it, and may add rules to the grammar, under
+    names that are free there.
     """
 
     __slots__ = ("key", "make")
 
     key: bytes
-    make: Callable[[dict[str, Rule]], Node]
+    make: Callable[[bool], Node | Shorthand]
 
-    def __init__(self, name: str, key: bytes, make: Callable[[dict[str, Rule]], Node]) -> None:
+    def __init__(self, name: str, key: bytes, make: Callable[[bool], Node | Shorthand]) -> None:
         fields = {"name": name, "notes": (), "span": None, "key": key, "make": make}
         for field_name, value in fields.items():
             object.__setattr__(self, field_name, value)
@@ -233,12 +238,23 @@ class GrammarIR:
         if not isinstance(rule, DeferredRule):
             return rule
         with self.lock:
-            rule = self.rules[name]
-            if isinstance(rule, DeferredRule):
-                made = Rule(name, rule.make(self.rules), span=rule.span)
-                self.keys[name] = rule.key
-                rule = self.rules[name] = made
-            return rule
+            self._made(name, brief=False)
+            return self.rules[name]
+
+    def brief(self, name: str) -> Node | Shorthand:
+        """The body of the rule called `name`, or a shorthand for it; the rule is not expanded by a shorthand."""
+        with self.lock:
+            return self._made(name, brief=True)
+
+    def _made(self, name: str, *, brief: bool) -> Node | Shorthand:
+        rule = self.rules[name]
+        if not isinstance(rule, DeferredRule):
+            return rule.body
+        body = rule.make(brief)
+        if isinstance(body, Node):
+            self.keys[name] = rule.key
+            self.rules[name] = Rule(name, body, span=rule.span)
+        return body
 
     def complete(self) -> GrammarIR:
         """This IR, after every deferred rule was expanded."""

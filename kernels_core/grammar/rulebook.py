@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 
 from .ir import DeferredRule, GrammarIR, Never, Node, Rule, RuleRef
 from .names import RESERVED
+from .shorthand import Shorthand
 
 __all__ = ["RuleBook"]
 
@@ -40,10 +41,10 @@ class RuleBook:
         self.rules[name] = Rule(name, body)
         return RuleRef(name)
 
-    def defer(self, hint: str, key: bytes, make: Callable[[], Node]) -> RuleRef:
+    def defer(self, hint: str, key: bytes, make: Callable[[bool], Node | Shorthand]) -> RuleRef:
         """A new rule whose body is made when it is needed; `key` stands for it (`ir.DeferredRule`)."""
         name = self.reserve(hint)
-        self.rules[name] = DeferredRule(name, key, lambda rules: make())
+        self.rules[name] = DeferredRule(name, key, make)
         return RuleRef(name)
 
     def add(self, hint: str, body: Node) -> RuleRef:

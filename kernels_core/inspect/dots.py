@@ -16,7 +16,7 @@ _CONTEXT = 60  # characters kept on each side of the dot when a rule is long
 
 def dotted_rule(ir: GrammarIR, position: Position) -> str:
     """The rule of `position` with a dot at it; long rules are cut to the surroundings of the dot."""
-    marked = _mark(ir.rules[position.rule].body, position.path, position.offset)
+    marked = _mark(ir.expand(position.rule).body, position.path, position.offset)
     text = print_node(marked)
     at = text.index(DOT)
     left, right = text[:at], text[at + 1 :]

@@ -143,7 +143,7 @@ def compile_schema(
     emitter = write(
         reader.space,
         book,
-        Speller(book, any_spelling=options.any_spelling),
+        Speller(book, any_spelling=options.any_spelling, defer=defer),
         _layout(book, options),
         problems,
         any_order=options.any_order,
@@ -181,7 +181,8 @@ def defer_schema(
     if len(problems) or not later.may_wait(term):
         return None
     if options not in writers:
-        writers[options] = (Speller(book, any_spelling=options.any_spelling), _layout(book, options))
+        speller = Speller(book, any_spelling=options.any_spelling, defer=True)
+        writers[options] = (speller, _layout(book, options))
     speller, layout = writers[options]
     emitter = Emitter(
         reader.space,

@@ -19,6 +19,7 @@ from ..nodes import choice
 from ..regular.dfa import TooManyStates
 from ..regular.languages import ALL, NOTHING, Language
 from ..rulebook import RuleBook
+from ..shorthand import Listing
 from .arrays import ArrayText, NotFinite
 from .later import Later
 from .layout import Layout
@@ -104,16 +105,19 @@ class Emitter:
             self._rules["later", term, level] = found
         return found
 
-    def _make(self, term: Term, level: int) -> Node:
+    def _make(self, term: Term, level: int, brief: bool) -> Node | Listing:
         before = len(self.problems)
         shape, place, name = self.known(term)
         scalar = shape.strings != NOTHING or shape.numbers != NO_NUMBERS or shape.booleans or shape.null
+        body: Node | Listing | None = None
         if len(shape.objects) + len(shape.arrays) == 1 and not scalar:
             # The rule that is being made is this one's; no need for another.
-            if shape.objects:
-                body = self.object_text(shape.objects[0], level, place, name)
-            else:
+            if shape.arrays:
                 body = self.array_text(shape.arrays[0], level, place, name)
+            elif brief and not self.any_order:
+                body = ObjectText(self, shape.objects[0], level, name).brief()
+            if body is None:
+                body = self.object_text(shape.objects[0], level, place, name)
         else:
             body = self.alternatives(shape, level, place, name)
         self._finish()

@@ -17,14 +17,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..ir import Node
+from ..ir import Choice, Literal, Never, Node, RuleRef
 from ..nodes import choice, repeat, seq
 from ..regular.dfa import TooManyStates, is_empty
 from ..regular.graph import Graph
-from ..regular.languages import Language, Words, complement, intersection, matches, union
+from ..regular.languages import ALL, Language, Not, Words, complement, intersection, matches, union
+from ..shorthand import Item, Listing
 from .members import names_of, value_of
 from .shapes import Members
-from .terms import FALSE, AllOf, Term
+from .terms import FALSE, TRUE, AllOf, Term
 
 if TYPE_CHECKING:
     from .emit import Emitter
@@ -92,6 +93,54 @@ class ObjectText:
         filled = seq((layout.opening(b"{", self.level), body, layout.closing(b"}", self.level)))
         may_be_empty = not (any(self.required) or members.needs or members.least)
         return choice((filled, layout.empty(b"{}"))) if may_be_empty else filled
+
+    def brief(self) -> Listing | None:
+        """The whole object as a shorthand, if all there is to say are values, names that are required, and an order."""
+        members, layout = self.members, self.layout
+        if members.needs or members.least or members.most is not None:
+            return None
+        single: dict[str, Term] = {}
+        others: list[tuple[Language, Term]] = []
+        for keys, term in members.rules:
+            if isinstance(keys, Words) and len(keys.words) == 1:
+                single[next(iter(keys.words))] = term
+            else:
+                others.append((keys, term))
+        names = dict.fromkeys((*single, *members.required))
+        rest = Not(Words(frozenset(names))) if names else ALL
+        if len(others) > 1 or (others and others[0][0] not in (rest, ALL)):
+            return None
+        free = others[0][1] if others else TRUE
+        declared = free if others and others[0][0] == ALL else TRUE
+        items: list[Item] = []
+        for name in names:
+            term = single.get(name, TRUE)
+            if declared is not TRUE:
+                term = self.emitter.space.all_of(term, declared)
+            if term is FALSE and name in members.required:
+                return None
+            if term is not FALSE:
+                items.append(Item(self.declared_key(name), self._value(term), name in members.required))
+        more = () if free is FALSE else (Item(self.other_key(rest), self._value(free), False),)
+        if not items and not more:
+            return None
+        return Listing(
+            layout.opening(b"{", self.level),
+            tuple(items),
+            more,
+            layout.colon(self.level),
+            layout.comma(self.level),
+            layout.closing(b"}", self.level),
+            Never() if members.required else layout.empty(b"{}"),
+        )
+
+    def _value(self, term: Term) -> Node:
+        """The text of a value; in a rule of its own if it is more than fixed texts."""
+        node = self.emitter.value(term, self.inner)
+        parts = node.items if isinstance(node, Choice) else (node,)
+        if all(isinstance(part, (Literal, RuleRef)) for part in parts):
+            return node
+        return self.emitter.book.add(f"{self.name}_value", node)
 
     # -- what is written differently where members are not JSON -----------------------------------------------------
 

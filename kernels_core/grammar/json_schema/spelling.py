@@ -18,8 +18,10 @@ Read on: `languages.py`, `dfa.py`, `graph.py`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any
 
 from .. import charset
@@ -45,6 +47,7 @@ from ..regular.languages import (
 )
 from ..regular.lengths import with_length
 from ..rulebook import RuleBook
+from ..shorthand import Besides
 from .counting import MAX_PAIRS, counted_text, reachable_pairs
 
 __all__ = ["Speller"]
@@ -59,6 +62,8 @@ _PLAIN: Ranges = ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0x7E))
 _NOT_PLAIN = charset.complement(_PLAIN)
 _BEYOND_ASCII: Ranges = ((0x7F, 0x10FFFF),)
 _QUOTE = Literal(b'"')
+# Finds characters that may be spelt in another way than as themselves.
+_NOT_LETTERS = re.compile(r"[^ !#-.0-\[\]-~]").search
 # Longer strings are counted by halving, not state by state, where the pattern is simple enough.
 _FEW_CHARACTERS = 100
 # Enumerations of more strings than this are a rule of their own.
@@ -71,9 +76,11 @@ class Speller:
     # Long strings are counted by halving where an automaton has at most so many pairs of connected states.
     most_pairs = MAX_PAIRS
 
-    def __init__(self, book: RuleBook, *, any_spelling: bool) -> None:
+    def __init__(self, book: RuleBook, *, any_spelling: bool, defer: bool = False) -> None:
+        """`defer`: rules that are large and cannot fail are made when they are needed."""
         self.book = book
         self.any_spelling = any_spelling
+        self.defer = defer
         self._others: dict[str, Node] = {}
 
     def string(self, language: Language, hint: str = "string") -> Node:
@@ -82,6 +89,8 @@ class Speller:
             return self.book.share("string", "string", lambda: seq((_QUOTE, self._rest())))
         if isinstance(language, Not) and isinstance(language.item, Words):
             excluded = language.item.words
+            if self._may_wait(excluded):
+                return self.book.remember(("string", language), lambda: seq((_QUOTE, self._waiting(excluded))))
             return self.book.share(("string", language), hint, lambda: seq((_QUOTE, self._key_but(excluded))))
         if isinstance(language, Words) and len(language.words) <= _INLINE_WORDS:
             return choice([self.word(text) for text in sorted(language.words)])
@@ -89,6 +98,8 @@ class Speller:
 
     def word(self, text: str) -> Node:
         """One string, quotes included."""
+        if not self.any_spelling and not _NOT_LETTERS(text):
+            return Literal(b'"%b"' % text.encode())
         return seq((_QUOTE, self._text(text), _QUOTE))
 
     def content(self, language: Language) -> Node:
@@ -172,9 +183,25 @@ class Speller:
         """Any characters and the closing quote: one rule, so that all strings and keys end in the same states."""
         return self.book.share("rest", "string_rest", lambda: seq((self._everything(), _QUOTE)))
 
-    def _key_but(self, excluded: Iterable[str]) -> Node:
+    def _key_but(self, excluded: frozenset[str]) -> Node:
         """Strings but for `excluded`, with the closing quote."""
         return self._all_but(excluded, 0, None, closed=True)
+
+    def _may_wait(self, excluded: frozenset[str]) -> bool:
+        """Whether `excluded` are words of letters, of which the shorthand can be made."""
+        return self.defer and not self.any_spelling and not any(map(_NOT_LETTERS, excluded))
+
+    def _waiting(self, excluded: frozenset[str]) -> Node:
+        """`_key_but`, made when it is needed."""
+
+        def make(brief: bool) -> Node | Besides:
+            if not brief:
+                return self._key_but(excluded)
+            beyond = choice((CharSet(_BEYOND_ASCII), self._escapes()))
+            return Besides(frozenset(map(str.encode, excluded)), _PLAIN, beyond, self._rest(), 0x22)
+
+        key = blake2b(repr(("other_key", sorted(excluded))).encode(), digest_size=16).digest()
+        return self.book.defer("other_key", key, make)
 
     def _all_but(self, excluded: Iterable[str], least: int, most: int | None, *, closed: bool = False) -> Node:
         """Strings of `least` to `most` characters but for `excluded`: along the tree of these words, then free.

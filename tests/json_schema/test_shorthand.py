@@ -1,0 +1,121 @@
+"""Shorthands say exactly what the bodies say that they stand for: both become the same minimal automaton."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher
+from kernels_core.automata.brief import spell_shorthand
+from kernels_core.automata.fsm import determinise
+from kernels_core.automata.lower import Lowering
+from kernels_core.automata.nfa import Nfa
+from kernels_core.grammar.ir import CharSet, DeferredRule, GrammarIR, Literal, Rule, RuleRef
+from kernels_core.grammar.json_schema import SchemaOptions
+from kernels_core.grammar.json_schema.compile import compile_schema
+from kernels_core.grammar.shorthand import Besides, Listing
+from kernels_core.options import Options
+from tests.engine.driver import tokenizer
+
+VOCABULARY = tokenizer([bytes([byte]) for byte in range(256)])
+
+names = st.text(st.sampled_from('ab /"\\é~'), max_size=4)
+values = st.sampled_from(
+    [{"type": "string"}, {"type": "integer", "minimum": 3}, {"enum": [1, "x"]}, {"type": ["null", "boolean"]}]
+)
+objects = st.fixed_dictionaries(
+    {
+        "type": st.just("object"),
+        "properties": st.dictionaries(names, values, max_size=4),
+        "additionalProperties": st.just(False) | values,  # no free values: those call themselves
+    },
+    optional={"required": st.lists(names, max_size=3, unique=True)},
+)
+layouts = st.sampled_from(
+    [
+        SchemaOptions(max_whitespace_cnt=1),
+        SchemaOptions(any_whitespace=False),
+        SchemaOptions(any_whitespace=False, indent=1),
+        SchemaOptions(any_spelling=True, any_whitespace=False, separators=(",", ":")),
+    ]
+)
+
+
+def same_language(lowering: Lowering, name: str, brief: Any, body: Any) -> bool:
+    short, long = Nfa(), Nfa()
+    assert spell_shorthand(short, lowering, brief, name, 1_000_000)
+    assert long.fill(lowering, body, name, (), 1_000_000)
+    left, right = (determinise(one, proper=False, max_states=200_000, where="test") for one in (short, long))
+    return (left.byte_edges, left.accepting) == (right.byte_edges, right.accepting)
+
+
+@settings(max_examples=150, deadline=None)
+@given(objects, layouts)
+def test_shorthand_and_body_are_one_language(schema: dict[str, Any], options: SchemaOptions) -> None:
+    open_names = schema["additionalProperties"] is not False
+    schema["required"] = [name for name in schema.get("required", ()) if open_names or name in schema["properties"]]
+    ir = compile_schema(schema, json.dumps(schema), options, {}, defer=True).ir
+    briefs: dict[str, Any] = {}
+    while waiting := [
+        name for name, rule in ir.rules.items() if isinstance(rule, DeferredRule) and name not in briefs
+    ]:
+        for name in waiting:
+            briefs[name] = ir.brief(name)
+    ir.complete()
+    lowering = Lowering(ir, Options(parser="fsm", max_states=1_000_000))
+    for name, brief in briefs.items():
+        if isinstance(brief, Besides | Listing):
+            assert same_language(lowering, name, brief, ir.rules[name].body)
+
+
+def test_objects_and_their_other_keys_are_brief() -> None:
+    schema = {"type": "object", "properties": {"name": {"type": "string"}, "size": {"type": "integer"}}}
+    ir = compile_schema(schema, json.dumps(schema), SchemaOptions(), {}, defer=True).ir
+    assert isinstance(ir.brief("root"), Listing)
+    assert isinstance(ir.brief("other_key"), Besides)
+    assert isinstance(ir.rules["root"], DeferredRule)  # nobody asked for the body
+    ir.expand("root")
+    assert not isinstance(ir.brief("root"), Listing)  # what was made in full stays
+
+
+def test_a_needless_rule_is_not_made_in_full() -> None:
+    schema = {"type": "object", "properties": {f"name_{i}": {"type": "string"} for i in range(30)}}
+    grammar = Grammar.from_json_schema(schema)
+    matcher = GrammarMatcher(GrammarCompiler(VOCABULARY).compile_grammar(grammar))
+    assert matcher.accept_string('{"name_3": "x", "other": [1]}')
+    assert isinstance(grammar.lazy_ir.rules["root"], DeferredRule)
+    assert isinstance(grammar.lazy_ir.rules["other_key"], DeferredRule)
+
+
+@pytest.mark.parametrize("word", ["a/b", "é"])
+def test_words_with_other_spellings_are_spelt_out(word: str) -> None:
+    schema = {"type": "object", "properties": {word: {"type": "integer"}}}
+    compiled = GrammarCompiler(VOCABULARY).compile_json_schema(schema)
+
+    def is_taken(key: str) -> bool:
+        return GrammarMatcher(compiled).accept_string(f'{{{key}: "text"')
+
+    assert is_taken('"other"')
+    assert not is_taken(json.dumps(word))
+    assert not is_taken(json.dumps(word).replace("/", "\\/"))
+
+
+def test_words_hold_letters_only() -> None:
+    ir = GrammarIR({"root": Rule("root", Literal(b"x"))}, "root")
+    besides = Besides(frozenset((b'a"',)), ((0x61, 0x7A),), CharSet(((0x80, 0xFF),)), RuleRef("root"), 0x22)
+    with pytest.raises(ValueError, match="no letter"):
+        spell_shorthand(Nfa(), Lowering(ir, Options()), besides, "root", 1000)
+
+
+def test_what_waits_inside_a_shorthand_can_be_explained() -> None:
+    properties = {"name": {"type": "string"}, "deep": {"type": "object", "properties": {"z": {"type": "integer"}}}}
+    compiled = GrammarCompiler(VOCABULARY).compile_json_schema({"type": "object", "properties": properties})
+    matcher = GrammarMatcher(compiled)
+    assert matcher.accept_string('{"deep": {"z')
+    reason = matcher.explain(b"\x01")
+    assert not reason.accepted
+    assert {"deep", "other_key"} <= {item.rule for item in reason.waiting}
