@@ -14,13 +14,15 @@ from fractions import Fraction
 from functools import partial
 
 from ...errors import UnsupportedSchemaError
-from ..ir import GrammarIR, Literal, Node, RuleRef
+from ..ir import GrammarIR, Literal, Never, Node, RuleRef
 from ..nodes import choice
 from ..regular.dfa import TooManyStates
 from ..regular.languages import ALL, NOTHING, Language
 from ..rulebook import RuleBook
 from ..shorthand import Listing
 from .arrays import ArrayText, NotFinite
+from .certain import Certain
+from .kinds import Kinds, kinds_of
 from .later import Later
 from .layout import Layout
 from .number_text import number_text
@@ -63,7 +65,11 @@ class Emitter:
         self.canonical_numbers = canonical_numbers
         self.plain_integers = plain_integers
         self.later = later
+        if later is not None:
+            self.certain = Certain(space, speller, self.kinds, later.may_wait, any_order=any_order)
         self._scalars: dict[str, Node] = {}
+        self._kinds: dict[Members, Kinds] = {}
+        self._visited: set[tuple[Term, int]] = set()
         self._rules: dict[object, RuleRef] = {}
         self._work: list[tuple[str, Callable[[], Node]]] = []
 
@@ -93,7 +99,34 @@ class Emitter:
                 return self._scalars[scalar]
             if self.later.may_wait(term):
                 return self._wait(term, level)
+            if self.certain.may_wait(term):
+                self._write_troubled(term, level)
+                return self._wait(term, level)
         return self.now(term, level)
+
+    def _write_troubled(self, term: Term, level: int) -> None:
+        """Write at once what is in a term that may wait, and may not wait itself."""
+        if ("later", term, level) in self._rules:
+            return
+        work = [(term, level)]
+        while work:
+            outer, level = work.pop()
+            inner = self.layout.inner(level)
+            for one in self.certain.troubled(outer):
+                if (one, inner) in self._visited:
+                    continue
+                self._visited.add((one, inner))
+                if self.certain.may_wait(one):
+                    work.append((one, inner))
+                else:
+                    self.value(one, inner)
+
+    def kinds(self, members: Members) -> Kinds:
+        """The kinds of members that objects of `members` have.  Raises `TooManyStates`."""
+        found = self._kinds.get(members)
+        if found is None:
+            found = self._kinds[members] = kinds_of(self.space, members)
+        return found
 
     def _wait(self, term: Term, level: int) -> RuleRef:
         """The rule of a term whose body is made when the rule is needed."""
@@ -157,9 +190,11 @@ class Emitter:
         except (TooLarge, Circular, RecursionError):
             return ANYTHING
 
-    def rule(self, key: object, hint: str, build: Callable[[], Node]) -> RuleRef:
+    def rule(self, key: object, hint: str, build: Callable[[], Node]) -> Node:
         """The rule filed under `key`; its body is made by `build`, later."""
         found = self._rules.get(key)
+        if found is not None and found.name not in self.book.rules:
+            return Never()  # it turned out to have no text, and was removed
         if found is None:
             found = self._rules[key] = RuleRef(self.book.reserve(hint))
             self._work.append((found.name, build))

@@ -6,6 +6,8 @@ Read on: `plain.pyx` (which ones may wait), `emit.py` (what is made of them), `.
 from __future__ import annotations
 
 from hashlib import blake2b
+from itertools import count
+from secrets import token_hex
 
 from .plain import Plain
 from .resolve import Context
@@ -17,14 +19,16 @@ _REFERENCE = '"$ref"'
 
 
 class Later:
-    """Decides for one document.  `setting`: all that the rules depend on besides the schemas, as text."""
+    """Decides for one document.  `setting`: all that the rules depend on besides the schemas, as text.  `alone`: no
+    other document has a say in it."""
 
-    def __init__(self, plain: Plain, context: Context, setting: str, document: str) -> None:
+    def __init__(self, plain: Plain, context: Context, setting: str, document: str, *, alone: bool) -> None:
         self._plain = plain
         self._context = context
         self._setting = setting
         self._document = document
-        self._digest: bytes | None = None
+        self._alone = alone
+        self._digest: str | None = None
 
     def scalar(self, term: Term) -> str | None:
         """The type of a term that says "a string", "a number", ... and no more."""
@@ -41,10 +45,22 @@ class Later:
 
     def key(self, term: Term, level: int) -> bytes:
         """Bytes that are equal for equal rules, in this document or another."""
-        text = term.text if isinstance(term, Place) else "true"
-        if _REFERENCE in text or not text:
-            if self._digest is None:
-                self._digest = blake2b(self._document.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-            text += self._digest.hex() + (term.pointer if isinstance(term, Place) and not text else "")
+        text = self._text(term)
         content = f"{self._setting} {level} {text}".encode("utf-8", "surrogatepass")
         return blake2b(content, digest_size=16).digest()
+
+    def _text(self, term: Term) -> str:
+        if term is TRUE:
+            return "true"
+        if isinstance(term, Place) and term.context == self._context and self._alone:
+            if term.text and _REFERENCE not in term.text:
+                return term.text
+            if self._digest is None:
+                self._digest = blake2b(self._document.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+            return f"{term.text or term.pointer} in {self._digest}"
+        # A combination of schemas, or one that other documents have a say in: known to this process alone.
+        return f"{_PROCESS} {next(_NUMBERS)}"
+
+
+_PROCESS = token_hex(16)
+_NUMBERS = count()

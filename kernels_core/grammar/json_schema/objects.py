@@ -8,51 +8,32 @@ A member that is declared cannot come twice.  Others can: "no key twice" is not 
 with distinct keys is accepted exactly when it is valid; a text that repeats an additional key is judged as if the two
 were different keys (JSON parsers then keep the last).
 
-Read on: `shapes.py` (`Members`), `members.py`, `graph.py`.
+Read on: `kinds.py` (which members there are), `graph.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ..ir import Choice, Literal, Never, Node, RuleRef
 from ..nodes import choice, repeat, seq
-from ..regular.dfa import TooManyStates, is_empty
+from ..regular.dfa import TooManyStates
 from ..regular.graph import Graph
-from ..regular.languages import ALL, Language, Not, Words, complement, intersection, matches, union
+from ..regular.languages import Language
 from ..shorthand import Item, Listing
-from .members import names_of, value_of
+from .kinds import Kind, Needs
 from .shapes import Members
-from .terms import FALSE, TRUE, AllOf, Term
+from .terms import AllOf, Term
 
 if TYPE_CHECKING:
     from .emit import Emitter
 
 __all__ = ["MAX_MEMBER_EDGES", "ObjectText"]
 
-# Edges of one object's graph, and classes of keys that patterns can tell apart.
+# Edges of one object's graph.
 MAX_MEMBER_EDGES = 6_000
-MAX_KEY_CLASSES = 64
-# Sets of needs that one member may meet.
-MAX_OPTIONS = 64
 
-_Needs = frozenset[int]
-_State = tuple[int, _Needs, int, bool]
-
-
-def _holds_name(name: str, keys: Language) -> bool:
-    return matches(keys, name)
-
-
-class _Kind:
-    """One declared name, or one class of other keys: its key text, its value, and what it may do for the needs."""
-
-    __slots__ = ("key", "options", "term")
-
-    def __init__(self, key: Node, term: Term, options: list[tuple[_Needs, Term]]) -> None:
-        self.key, self.term, self.options = key, term, options
+_State = tuple[int, Needs, int, bool]
 
 
 class ObjectText:
@@ -68,20 +49,16 @@ class ObjectText:
         self.any_order = emitter.any_order and not in_order
         self.required: list[bool] = []
         self._edges: dict[tuple[int, Term, bool], Node] = {}
-        self.named: list[_Kind] = []
-        self.others: list[_Kind] = []
+        self.named: list[tuple[Node, Kind]] = []
+        self.others: list[tuple[Node, Kind]] = []
 
     def node(self) -> Node:
         """The whole object, braces included.  Raises `TooManyStates`."""
         members, layout = self.members, self.layout
-        names = names_of(members)
-        for name in names:
-            term = value_of(self.emitter.space, members, name)
-            if term is not FALSE:
-                key = self.declared_key(name)
-                self.named.append(self._kind(key, term, partial(_holds_name, name)))
-                self.required.append(name in members.required)
-        self._find_others(names)
+        kinds = self.emitter.kinds(members)
+        self.named = [(self.declared_key(kind.name), kind) for kind in kinds.named if kind.name is not None]
+        self.required = list(kinds.required)
+        self.others = [(self.other_key(kind.keys), kind) for kind in kinds.others]
         if self.any_order:
             self.any_order = len(self.named) > 1 or (len(self.named) == 1 and bool(self.others))
         if self.any_order:
@@ -99,29 +76,13 @@ class ObjectText:
         members, layout = self.members, self.layout
         if members.needs or members.least or members.most is not None:
             return None
-        single: dict[str, Term] = {}
-        others: list[tuple[Language, Term]] = []
-        for keys, term in members.rules:
-            if isinstance(keys, Words) and len(keys.words) == 1:
-                single[next(iter(keys.words))] = term
-            else:
-                others.append((keys, term))
-        names = dict.fromkeys((*single, *members.required))
-        rest = Not(Words(frozenset(names))) if names else ALL
-        if len(others) > 1 or (others and others[0][0] not in (rest, ALL)):
-            return None
-        free = others[0][1] if others else TRUE
-        declared = free if others and others[0][0] == ALL else TRUE
-        items: list[Item] = []
-        for name in names:
-            term = single.get(name, TRUE)
-            if declared is not TRUE:
-                term = self.emitter.space.all_of(term, declared)
-            if term is FALSE and name in members.required:
-                return None
-            if term is not FALSE:
-                items.append(Item(self.declared_key(name), self._value(term), name in members.required))
-        more = () if free is FALSE else (Item(self.other_key(rest), self._value(free), False),)
+        kinds = self.emitter.kinds(members)
+        items = [
+            Item(self.declared_key(kind.name), self._value(kind.term), required)
+            for kind, required in zip(kinds.named, kinds.required, strict=True)
+            if kind.name is not None
+        ]
+        more = tuple(Item(self.other_key(kind.keys), self._value(kind.term), False) for kind in kinds.others)
         if not items and not more:
             return None
         return Listing(
@@ -156,80 +117,13 @@ class ObjectText:
         """One member with a value of `term`."""
         return seq((key, self.layout.colon(self.level), self.emitter.value(term, self.inner)))
 
-    # -- kinds of members -----------------------------------------------------------------------------------------
-
-    def _kind(self, key: Node, term: Term, holds: Callable[[Language], bool]) -> _Kind:
-        """Which needs a member of this kind meets: always, or only with a narrower value."""
-        space = self.emitter.space
-        always: set[int] = set()
-        sometimes: dict[int, Term] = {}
-        for number, need in enumerate(self.members.needs):
-            wanted = space.any_of(*(other for keys, other in need if holds(keys)))
-            inside = space.all_of(term, wanted)
-            if inside is FALSE or (inside is not term and space.is_void(inside)):
-                continue
-            if inside is term:
-                always.add(number)
-            else:
-                sometimes[number] = inside
-        # Each set of needs that the values of some kind meet, and no others: a tag meets few of the possible sets.
-        cells: list[tuple[_Needs, Term, Term]] = [(frozenset(always), term, term)]
-        for number, inside in sometimes.items():
-            split: list[tuple[_Needs, Term, Term]] = []
-            for meets, wide, cell in cells:
-                within = space.all_of(cell, inside)
-                without = space.all_of(cell, space.negate(inside)) if len(sometimes) > 1 else cell
-                if not space.is_void(within):
-                    split.append((meets | {number}, space.all_of(wide, inside), within))
-                if not space.is_void(without):
-                    split.append((meets, wide, without))
-            cells = split
-            if len(cells) > MAX_OPTIONS:
-                raise TooManyStates(MAX_OPTIONS)
-        return _Kind(key, term, [(meets, wide) for meets, wide, _ in cells])
-
-    def _find_others(self, names: list[str]) -> None:
-        """Classes of keys that are not declared: with the same rules for their values, as few as possible."""
-        members, space = self.members, self.emitter.space
-        mentioned = [keys for keys, _ in members.rules] + [keys for need in members.needs for keys, _ in need]
-        languages = {keys for keys in mentioned if not (isinstance(keys, Words) and keys.words <= set(names))}
-        everything = complement(Words(frozenset(names)))
-        cells: list[tuple[Language, frozenset[Language]]] = [(everything, frozenset())]
-        for language in sorted(languages, key=repr):
-            split: list[tuple[Language, frozenset[Language]]] = []
-            for cell, inside in cells:
-                within = intersection(cell, language)
-                if is_empty(within):
-                    split.append((cell, inside))
-                    continue
-                without = intersection(cell, complement(language))
-                if is_empty(without):
-                    split.append((cell, inside | {language}))
-                    continue
-                split += [(within, inside | {language}), (without, inside)]
-            cells = split
-            if len(cells) > MAX_KEY_CLASSES:
-                raise TooManyStates(MAX_KEY_CLASSES)
-        groups: dict[tuple[Term, tuple[Term, ...]], list[Language]] = {}
-        for cell, inside in cells:
-            term = space.all_of(*(other for keys, other in members.rules if keys in inside))
-            if term is FALSE:
-                continue
-            wanted = tuple(space.any_of(*(other for keys, other in need if keys in inside)) for need in members.needs)
-            groups.setdefault((term, wanted), []).append(cell)
-        for (term, _), found in groups.items():
-            keys = everything if len(found) == len(cells) else union(*found)
-            inside = next(inside for cell, inside in cells if cell is found[0])
-            node = self.other_key(keys)
-            self.others.append(self._kind(node, term, inside.__contains__))
-
     # -- text -----------------------------------------------------------------------------------------------------
 
     def _plain(self) -> Node:
         """No needs, no bounds: declared members in order, then any number of others."""
         comma = self.layout.comma(self.level)
-        named = [self.member(kind.key, kind.term) for kind in self.named]
-        other = choice([self.member(kind.key, kind.term) for kind in self.others])
+        named = [self.member(key, kind.term) for key, kind in self.named]
+        other = choice([self.member(key, kind.term) for key, kind in self.others])
         others = repeat(seq((comma, other)), 0, None)
 
         def after(low: int, high: int) -> Node:
@@ -259,7 +153,7 @@ class ObjectText:
             return None
         comma = self.layout.comma(self.level)
         count = len(self.named)
-        other = choice([self.member(kind.key, kind.term) for kind in self.others])
+        other = choice([self.member(key, kind.term) for key, kind in self.others])
         least = max(members.least - count, 0)
         most = None if members.most is None else members.most - count
         if not count:
@@ -267,7 +161,7 @@ class ObjectText:
             if rest is not None and rest < 0:
                 return choice(())
             return seq((other, repeat(seq((comma, other)), max(least - 1, 0), rest)))
-        first, *more = [self.member(kind.key, kind.term) for kind in self.named]
+        first, *more = [self.member(key, kind.term) for key, kind in self.named]
         behind = [seq((comma, member)) for member in more]
         return seq((first, *behind, repeat(seq((comma, other)), least, most)))
 
@@ -298,20 +192,20 @@ class ObjectText:
                 graph.skip(numbers[state], number((after, met, count, written)))
             if members.most is not None and count >= members.most:
                 continue
-            for kind, then in reached:
+            for key, kind, then in reached:
                 for meets, term in self._useful(kind, met):
                     target = number((then, met | meets, min(count + 1, cap), True))
-                    graph.edge(numbers[state], self._edge(kind, term, written), target)
+                    graph.edge(numbers[state], self._edge(key, kind, term, written), target)
                     edges += 1
                     if edges > MAX_MEMBER_EDGES:
                         raise TooManyStates(MAX_MEMBER_EDGES)
         return graph.node(self.emitter.book, f"{self.name}_members")
 
-    def _edge(self, kind: _Kind, term: Term, written: bool) -> Node:
+    def _edge(self, key: Node, kind: Kind, term: Term, written: bool) -> Node:
         """A member, behind a comma if it is not the first; a rule of its own where it stands on many edges."""
         found = self._edges.get((id(kind), term, written))
         if found is None:
-            found = self.member(kind.key, term)
+            found = self.member(key, term)
             if len(self.members.needs) + self.members.least + (self.members.most or 0) > 1 or self.any_order:
                 found = self.emitter.book.add(f"{self.name}_member", found)
             plain = found
@@ -319,25 +213,25 @@ class ObjectText:
             self._edges[id(kind), term, True], self._edges[id(kind), term, False] = found, plain
         return self._edges[id(kind), term, written]
 
-    def _next_ordered(self, place: int) -> tuple[bool, int | None, list[tuple[_Kind, int]]]:
+    def _next_ordered(self, place: int) -> tuple[bool, int | None, list[tuple[Node, Kind, int]]]:
         """Behind the first `place` names: may the object end here; the place after leaving out the next name; and
         which members may follow, with the place then."""
         if place == len(self.named):
-            return True, None, [(kind, place) for kind in self.others]
+            return True, None, [(*kind, place) for kind in self.others]
         after = None if self.required[place] else place + 1
-        return False, after, [(self.named[place], place + 1)]
+        return False, after, [(*self.named[place], place + 1)]
 
-    def _next_seen(self, seen: int) -> tuple[bool, int | None, list[tuple[_Kind, int]]]:
+    def _next_seen(self, seen: int) -> tuple[bool, int | None, list[tuple[Node, Kind, int]]]:
         """The same in any order: `seen` has a bit for each name."""
         done = all(seen >> i & 1 for i, required in enumerate(self.required) if required)
-        reached = [(kind, seen | 1 << i) for i, kind in enumerate(self.named) if not seen >> i & 1]
-        return done, None, reached + [(kind, seen) for kind in self.others]
+        reached = [(*kind, seen | 1 << i) for i, kind in enumerate(self.named) if not seen >> i & 1]
+        return done, None, reached + [(*kind, seen) for kind in self.others]
 
-    def _useful(self, kind: _Kind, met: _Needs) -> list[tuple[_Needs, Term]]:
+    def _useful(self, kind: Kind, met: Needs) -> list[tuple[Needs, Term]]:
         """Options of a member that say something new: needs that are met already ask for nothing."""
         if len(kind.options) == 1:
             return kind.options
-        groups: dict[_Needs, list[Term]] = {}
+        groups: dict[Needs, list[Term]] = {}
         for meets, term in kind.options:
             groups.setdefault(meets - met, []).append(term)
         return [(new, term) for new, terms in groups.items() for term in _widest(terms)]

@@ -28,7 +28,7 @@ from .. import charset
 from ..charset import Ranges
 from ..ir import CharSet, Literal, Node
 from ..nodes import MAX_REPEAT, char_set, choice, literal, repeat, seq
-from ..regular.dfa import determinise
+from ..regular.dfa import TooManyStates, determinise, has_length
 from ..regular.graph import Graph
 from ..regular.languages import (
     ALL,
@@ -134,29 +134,55 @@ class Speller:
         return repeat(item, min(least, MAX_REPEAT), most)
 
     def _intersection(self, language: And) -> Node:
-        bounds: tuple[int, int | None] = (0, None)
-        excluded: frozenset[str] = frozenset()
-        others: list[Language] = []
-        for item in language.items:
-            span = length_bounds(item)
-            if span is not None:
-                bounds = span
-            elif isinstance(item, Not) and isinstance(item.item, Words):
-                excluded = item.item.words
-            else:
-                others.append(item)
+        bounds, excluded, others = _conditions(language)
         if not others:
             return self._all_but(excluded, *bounds)
-        if bounds != (0, None) and not excluded:
-            solved = with_length(intersection(*others), *bounds)
-            if solved is not None:
-                return self.content(solved)
+        solved = _solved(bounds, excluded, others)
+        if solved is not None:
+            return self.content(solved)
         if bounds[1] is not None and bounds[1] > _FEW_CHARACTERS:
-            rest = [Not(Words(excluded))] if excluded else []
-            dfa = determinise(intersection(*others, *rest))
+            dfa = determinise(_uncounted(excluded, others))
             if reachable_pairs(dfa) <= self.most_pairs:
                 return counted_text(dfa, bounds[0], bounds[1], self.book, self._characters, "counted")
         return self._automaton(language)
+
+    def outlook(self, language: Language) -> tuple[bool, bool]:
+        """Before anything is written: whether `string` will surely not raise, and whether there surely is a string."""
+        match language:
+            case Words():
+                return True, bool(language.words)
+            case Chars():
+                return True, True
+            case Not(item=Words()):
+                return True, True
+            case Cat() | Alt():
+                parts = [self.outlook(item) for item in language.items]
+                some = all(part[1] for part in parts) if isinstance(language, Cat) else any(part[1] for part in parts)
+                return all(part[0] for part in parts), some
+            case Loop():
+                written, some = self.outlook(language.item)
+                return written, some or not language.least
+        try:
+            return True, self._has_text(language)
+        except TooManyStates:
+            return False, False
+
+    def _has_text(self, language: Language) -> bool:
+        """Whether there surely is a string in an intersection or a complement, which can be written."""
+        if not isinstance(language, And):
+            return any(determinise(language).accepting)
+        bounds, excluded, others = _conditions(language)
+        if not others:
+            return bounds[1] is None or bounds[1] > 0 or "" not in excluded
+        solved = _solved(bounds, excluded, others)
+        if solved is not None:
+            written, some = self.outlook(solved)
+            return written and some
+        if bounds[1] is not None and bounds[1] > _FEW_CHARACTERS:
+            dfa = determinise(_uncounted(excluded, others))
+            if reachable_pairs(dfa) <= self.most_pairs:
+                return has_length(dfa, *bounds)
+        return any(determinise(language).accepting)
 
     def _automaton(self, language: Language) -> Node:
         dfa = determinise(language)
@@ -305,6 +331,35 @@ class Speller:
     def _beyond_ascii(self) -> Node:
         """`uXXXX` for everything from U+007F on."""
         return self.book.share("beyond", "u_escape", lambda: _hex(_BEYOND_ASCII))
+
+
+def _conditions(language: And) -> tuple[tuple[int, int | None], frozenset[str], list[Language]]:
+    """Bounds of the length, words that are left out, and everything else."""
+    bounds: tuple[int, int | None] = (0, None)
+    excluded: frozenset[str] = frozenset()
+    others: list[Language] = []
+    for item in language.items:
+        span = length_bounds(item)
+        if span is not None:
+            bounds = span
+        elif isinstance(item, Not) and isinstance(item.item, Words):
+            excluded = item.item.words
+        else:
+            others.append(item)
+    return bounds, excluded, others
+
+
+def _solved(
+    bounds: tuple[int, int | None], excluded: frozenset[str], others: list[Language]
+) -> Language | None:
+    """The same without an intersection, where a length can be solved for one part."""
+    if bounds == (0, None) or excluded:
+        return None
+    return with_length(intersection(*others), *bounds)
+
+
+def _uncounted(excluded: frozenset[str], others: list[Language]) -> Language:
+    return intersection(*others, *([Not(Words(excluded))] if excluded else []))
 
 
 def _short_escapes(ranges: Ranges) -> Node:

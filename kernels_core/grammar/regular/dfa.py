@@ -33,7 +33,7 @@ from .languages import (
     length_bounds,
 )
 
-__all__ = ["MAX_STATES", "Dfa", "TooManyStates", "determinise", "is_empty", "live", "minimal", "shortest"]
+__all__ = ["MAX_STATES", "Dfa", "TooManyStates", "determinise", "has_length", "is_empty", "live", "minimal", "shortest"]
 
 MAX_STATES = 10_000
 # Emptiness is asked often, and "perhaps not empty" is a safe answer.
@@ -97,6 +97,7 @@ def _letters(item: Language) -> tuple[Ranges, ...]:
     return tuple(normalise(pairs) for pairs in classes.values())
 
 
+@lru_cache(maxsize=1 << 10)
 def determinise(item: Language, limit: int = MAX_STATES) -> Dfa:
     """The minimal automaton of `item`, without dead states (but for the start of an empty language)."""
     if isinstance(item, And):
@@ -284,6 +285,24 @@ def _leads_nowhere(item: Language) -> bool:
                 seen.add(target)
                 queue.append(target)
     return True
+
+
+def has_length(dfa: Dfa, least: int, most: int | None) -> bool:
+    """Is a string of `least` to `most` characters accepted?"""
+    here = {0}
+    after = [{target for target in row if target != _DEAD} for row in dfa.table]
+    # Without a shorter way to go on, lengths repeat after as many steps as there are states.
+    last = least + len(dfa.table) if most is None else most
+    seen: set[frozenset[int]] = set()
+    for length in range(last + 1):
+        if length >= least:
+            if any(dfa.accepting[state] for state in here):
+                return True
+            if frozenset(here) in seen:
+                return False
+            seen.add(frozenset(here))
+        here = set().union(*(after[state] for state in here))
+    return False
 
 
 def shortest(item: Language) -> str | None:

@@ -1,0 +1,234 @@
+"""Which terms' rules may wait although their schemas are not plain: looked at by their shapes.
+
+`plain.pyx` judges by what is written, in passing.  This looks at what was found to be meant: the shape of a term, the
+kinds of its members, its strings and numbers.  That takes the schema algebra, but no text.  A rule may wait if
+
+- it can be written: no construction in it can go past a budget (`_Look.clean`);
+- it and everything in it certainly has an instance, so that a parser that gets there can go on (`whole`).
+
+What has an instance, but may not be possible to write, is written at once (`troubled`), and what is above it still
+waits.  Everything else is written at once as well, and all that it is a part of: the grammar's own analysis then
+removes what is empty.
+
+Read on: `emit.py` (who asks), `kinds.py`, `later.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..regular.dfa import TooManyStates
+from ..regular.languages import NOTHING, Language, Words
+from .kinds import Kinds
+from .numbers import Numbers, Piece
+from .shapes import Items, Members
+from .space import Circular, Space, TooLarge
+from .terms import FALSE, Term
+
+if TYPE_CHECKING:
+    from .spelling import Speller
+
+__all__ = ["Certain"]
+
+# Edges of a graph of members that are certainly within `objects.MAX_MEMBER_EDGES`.
+_FEW_EDGES = 3_000
+# Remainders, and digits behind the point, of multiples that certainly take few states.
+_SMALL_MODULUS = 100
+_FEW_PLACES = 3
+# Any order of so many names takes few states.
+_FEW_NAMES = 6
+
+_Way = tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What one term shows.  `clean`: it can be written.  `below`: the values inside it.  `ways`: for each alternative
+    terms that have to have an instance so that it has one.  `sure`: these are all alternatives, and all conditions."""
+
+    clean: bool
+    sure: bool
+    below: tuple[Term, ...]
+    ways: tuple[_Way, ...]
+
+
+_UNKNOWN = _Look(False, False, (), ())
+
+
+class Certain:
+    """Answers for the terms of one compile.  `plain` answers for schemas as they are written."""
+
+    def __init__(
+        self,
+        space: Space,
+        speller: Speller,
+        kinds: Callable[[Members], Kinds],
+        plain: Callable[[Term], bool],
+        *,
+        any_order: bool,
+    ) -> None:
+        self._space = space
+        self._speller = speller
+        self._kinds = kinds
+        self._plain = plain
+        self._any_order = any_order
+        self._looks: dict[Term, _Look] = {}
+        self._some: set[Term] = set()
+        self._waits: dict[Term, bool] = {}
+
+    def may_wait(self, term: Term) -> bool:
+        """Whether the rule of `term` can be made later without any surprise."""
+        known = self._waits.get(term)
+        if known is not None:
+            return known
+        if term is FALSE:
+            return False
+        self._explore(term)
+        look = self._looks[term]
+        found = look.clean and self._is_whole(term) and all(self._is_whole(other) for other in look.below)
+        self._waits[term] = found
+        return found
+
+    def troubled(self, term: Term) -> list[Term]:
+        """The terms directly in `term`, which may wait, that have to be written at once; and those that may wait."""
+        return [other for other in dict.fromkeys(self._looks[term].below) if not self._plain(other)]
+
+    def _is_whole(self, term: Term) -> bool:
+        """Whether each alternative has an instance."""
+        if term not in self._looks:
+            return self._plain(term)
+        look = self._looks[term]
+        return look.sure and bool(look.ways) and all(self._has(way) for way in look.ways)
+
+    def _has(self, way: _Way) -> bool:
+        return all(term in self._some or term not in self._looks for term in way)
+
+    def _explore(self, term: Term) -> None:
+        """Look at `term` and everything in it; find those that have an instance, as the least set that follows."""
+        found: list[Term] = []
+        work = [term]
+        while work:
+            top = work.pop()
+            if top in self._looks or (top is not term and self._plain(top)):
+                continue
+            look = self._looks[top] = self._look(top)
+            found.append(top)
+            work.extend(look.below)
+            for way in look.ways:
+                work.extend(way)
+        found.reverse()
+        changed = True
+        while changed:
+            changed = False
+            for one in found:
+                if one not in self._some and any(self._has(way) for way in self._looks[one].ways):
+                    self._some.add(one)
+                    changed = True
+
+    # -- one term -------------------------------------------------------------------------------------------------
+
+    def _look(self, term: Term) -> _Look:
+        if term is FALSE:
+            return _UNKNOWN
+        try:
+            shape = self._space.shape(term)
+        except (TooLarge, Circular, RecursionError):
+            return _UNKNOWN
+        clean = sure = True
+        ways: list[_Way] = []
+        below: list[Term] = []
+        if shape.null or shape.booleans:
+            ways.append(())
+        if shape.numbers:
+            clean, sure = _numbers(shape.numbers)
+            ways.append(())
+        if shape.strings != NOTHING:
+            written, some = self._speller.outlook(shape.strings)
+            clean, sure = clean and written, sure and some
+            ways.append(())
+        for members in shape.objects:
+            written, some = self._members(members, below, ways)
+            clean, sure = clean and written, sure and some
+        for items in shape.arrays:
+            written, some = self._items(items, below, ways)
+            clean, sure = clean and written, sure and some
+        return _Look(clean, sure, tuple(below), tuple(ways))
+
+    def _members(self, members: Members, below: list[Term], ways: list[_Way]) -> tuple[bool, bool]:
+        """(can be written, the way that is added is all it takes)."""
+        try:
+            kinds = self._kinds(members)
+        except TooManyStates:
+            return False, False
+        clean = sure = True
+        for kind in kinds.others:
+            written, some = self._speller.outlook(kind.keys)
+            clean, sure = clean and written, sure and some
+        for kind in (*kinds.named, *kinds.others):
+            below += (term for _, term in kind.options)
+        way = [kind.term for kind, needed in zip(kinds.named, kinds.required, strict=True) if needed]
+        missing = members.least - len(way)
+        if missing > 0:
+            endless = [kind.term for kind in kinds.others if not isinstance(kind.keys, Words)]
+            optional = [kind.term for kind, needed in zip(kinds.named, kinds.required, strict=True) if not needed]
+            if endless:
+                way.append(endless[0])
+            elif missing <= len(optional):
+                way += optional[:missing]
+            else:
+                sure = False
+        if members.needs:
+            # Who meets them, and whether there is room, is for the grammar to find out.
+            sure = False
+        ways.append(tuple(way))
+        return clean and self._edges(members, kinds) <= _FEW_EDGES, sure
+
+    def _edges(self, members: Members, kinds: Kinds) -> int:
+        """A bound on the edges of the graph of members."""
+        if self._any_order and len(kinds.named) > 1:
+            if len(kinds.named) > _FEW_NAMES:
+                return _FEW_EDGES + 1
+            places = 2 ** len(kinds.named)
+        elif not (members.needs or members.least or members.most is not None):
+            return 0
+        else:
+            places = 1
+        others = sum(len(kind.options) for kind in kinds.others)
+        named = sum(len(kind.options) for kind in kinds.named)
+        counts = (members.least if members.most is None else members.most) + 2
+        return places * (named + others + 1) * counts * 2 ** min(len(members.needs), 20)
+
+    def _items(self, items: Items, below: list[Term], ways: list[_Way]) -> tuple[bool, bool]:
+        rest = () if items.rest is FALSE else (items.rest,)
+        below += items.prefix
+        below += rest
+        way = items.prefix[: items.least]
+        if items.least > len(items.prefix):
+            way += rest
+        sure = bool(rest) or items.least <= len(items.prefix)
+        if items.unique is not None:
+            sure = sure and items.unique and items.least <= 1
+        for count in items.counts:
+            only = count.cells[0]
+            simple = len(items.counts) == 1 and len(count.cells) == 1 and only[:2] == (0, None) and not items.prefix
+            if count.least and not (simple and count.least == 1 and items.least <= 1 and items.most != 0):
+                sure = False
+            elif count.least:
+                way = (self._space.all_of(items.rest, only[2]),)
+            elif items.least or count.most is not None:
+                sure = sure and not items.least
+        ways.append(way)
+        return not items.counts and items.unique is None, sure
+
+
+def _numbers(numbers: Numbers) -> tuple[bool, bool]:
+    """(few states, surely some): bounds and small remainders; what is *no* multiple is not looked into."""
+    pieces: tuple[Piece, ...] = (*numbers.whole, *numbers.pointed)
+    for piece in pieces:
+        if piece.gaps or piece.step.numerator > _SMALL_MODULUS:
+            return False, not piece.gaps
+        if piece.step and 10**_FEW_PLACES % piece.step.denominator:
+            return False, True
+    return True, True

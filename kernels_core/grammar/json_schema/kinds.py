@@ -1,0 +1,209 @@
+"""Kinds of members of an object: one for each declared name, one for each class of other keys with equal rules.
+
+This is all of an object that takes thought (which keys there are, what their values must be, what they do for the
+needs), and nothing of its text: `certain.py` looks at it to see whether the text may wait, `objects.py` writes it.
+
+Read on: `shapes.py` (`Members`), `members.py`, `objects.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ..regular.dfa import TooManyStates, is_empty
+from ..regular.languages import And, Language, Not, Words, complement, intersection, matches, union
+from .members import names_of
+from .shapes import Members
+from .terms import FALSE, Term
+
+if TYPE_CHECKING:
+    from .space import Space
+
+__all__ = ["Kind", "Kinds", "Needs", "kinds_of"]
+
+# Classes of keys that patterns can tell apart.
+MAX_KEY_CLASSES = 64
+# Sets of needs that one member may meet.
+MAX_OPTIONS = 64
+
+Needs = frozenset[int]
+
+
+class Kind:
+    """A declared `name`, or (None) all keys in `keys`; the term of their values; and `options`: which needs a member
+    meets, by number, with which narrower values."""
+
+    __slots__ = ("keys", "name", "options", "term")
+
+    def __init__(self, name: str | None, keys: Language, term: Term, options: list[tuple[Needs, Term]]) -> None:
+        self.name, self.keys, self.term, self.options = name, keys, term, options
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Of one `Members`: declared names in order, whether each is required, and the others."""
+
+    named: tuple[Kind, ...]
+    required: tuple[bool, ...]
+    others: tuple[Kind, ...]
+
+
+def kinds_of(space: Space, members: Members) -> Kinds:
+    """The kinds of members.  Raises `TooManyStates`."""
+    single: dict[str, list[Term]] = {}
+    wide: list[tuple[Language, Term, int]] = []
+    for number, (keys, term) in enumerate(members.rules):
+        if isinstance(keys, Words) and len(keys.words) == 1:
+            single.setdefault(next(iter(keys.words)), []).append(term)
+        else:
+            wide.append((keys, term, number))
+    order = {keys: number for number, (keys, _) in enumerate(members.rules)} if wide else {}
+    named: list[Kind] = []
+    required: list[bool] = []
+    names = names_of(members)
+    must = set(members.required)
+    for name in names:
+        terms = single.get(name, [])
+        if wide:
+            # The first mention decides the order of names in a value, so rules keep theirs.
+            own = order.get(Words(frozenset((name,))), 0)
+            before = [term for keys, term, number in wide if number < own and matches(keys, name)]
+            after = [term for keys, term, number in wide if number >= own and matches(keys, name)]
+            terms = [*before, *terms, *after]
+        term = terms[0] if len(terms) == 1 else space.all_of(*terms)
+        if term is not FALSE:
+            options = _options(space, members, term, partial(_holds_name, name)) if members.needs else [(_NONE, term)]
+            named.append(Kind(name, Words(frozenset((name,))), term, options))
+            required.append(name in must)
+    return Kinds(tuple(named), tuple(required), tuple(_others(space, members, names)))
+
+
+_NONE: Needs = frozenset()
+
+
+def _holds_name(name: str, keys: Language) -> bool:
+    return matches(keys, name)
+
+
+def _options(
+    space: Space, members: Members, term: Term, holds: Callable[[Language], bool]
+) -> list[tuple[Needs, Term]]:
+    """Which needs a member of a kind meets: always, or only with a narrower value."""
+    always: set[int] = set()
+    sometimes: dict[int, Term] = {}
+    for number, need in enumerate(members.needs):
+        wanted = space.any_of(*(other for keys, other in need if holds(keys)))
+        inside = space.all_of(term, wanted)
+        if inside is FALSE or (inside is not term and space.is_void(inside)):
+            continue
+        if inside is term:
+            always.add(number)
+        else:
+            sometimes[number] = inside
+    # Each set of needs that the values of some kind meet, and no others: a tag meets few of the possible sets.
+    cells: list[tuple[Needs, Term, Term]] = [(frozenset(always), term, term)]
+    for number, inside in sometimes.items():
+        split: list[tuple[Needs, Term, Term]] = []
+        for meets, wide, cell in cells:
+            within = space.all_of(cell, inside)
+            without = space.all_of(cell, space.negate(inside)) if len(sometimes) > 1 else cell
+            if not space.is_void(within):
+                split.append((meets | {number}, space.all_of(wide, inside), within))
+            if not space.is_void(without):
+                split.append((meets, wide, without))
+        cells = split
+        if len(cells) > MAX_OPTIONS:
+            raise TooManyStates(MAX_OPTIONS)
+    return [(meets, wide) for meets, wide, _ in cells]
+
+
+def _others(space: Space, members: Members, names: list[str]) -> list[Kind]:
+    """Classes of keys that are not declared: with the same rules for their values, as few as possible."""
+    declared = frozenset(names)
+    mentioned = [keys for keys, _ in members.rules] + [keys for need in members.needs for keys, _ in need]
+    languages = dict.fromkeys(
+        keys for keys in mentioned if not (isinstance(keys, Words) and keys.words <= declared)
+    )
+    everything = complement(Words(declared))
+    cells = _cells(everything, declared, list(languages))
+    groups: dict[tuple[Term, tuple[Term, ...]], list[tuple[Language, frozenset[Language]]]] = {}
+    for cell, inside in cells:
+        term = space.all_of(*(other for keys, other in members.rules if keys in inside))
+        if term is FALSE:
+            continue
+        wanted = tuple(space.any_of(*(other for keys, other in need if keys in inside)) for need in members.needs)
+        groups.setdefault((term, wanted), []).append((cell, inside))
+    kinds: list[Kind] = []
+    for (term, _), found in groups.items():
+        keys = everything if len(found) == len(cells) else union(*(cell for cell, _ in found))
+        holds = found[0][1].__contains__
+        options = _options(space, members, term, holds) if members.needs else [(_NONE, term)]
+        kinds.append(Kind(None, keys, term, options))
+    return kinds
+
+
+def _cells(
+    everything: Language, declared: frozenset[str], languages: list[Language]
+) -> list[tuple[Language, frozenset[Language]]]:
+    """`everything` (all keys but `declared`) split into what `languages` tell apart: (keys, languages that hold them)."""
+    cells: list[tuple[Language, frozenset[Language]]] = [(everything, frozenset())]
+    decided: set[Language] = set()
+    # What is a condition on others ("no other pattern") comes behind those, and needs no look at strings.
+    for language in sorted(languages, key=lambda keys: isinstance(keys, And | Not)):
+        derived = _derived(language, declared, decided)
+        split: list[tuple[Language, frozenset[Language]]] = []
+        for cell, inside in cells:
+            if derived is not None:
+                split.append((cell, inside | {language} if derived.isdisjoint(inside) else inside))
+                continue
+            if any(_apart(other, language) for other in inside):
+                split.append((cell, inside))
+                continue
+            within = intersection(cell, language)
+            if is_empty(within):
+                split.append((cell, inside))
+                continue
+            without = intersection(cell, complement(language))
+            if is_empty(without):
+                split.append((cell, inside | {language}))
+                continue
+            split += [(_without_idle(within, language), inside | {language}), (without, inside)]
+        cells = split
+        decided.add(language)
+        if len(cells) > MAX_KEY_CLASSES:
+            raise TooManyStates(MAX_KEY_CLASSES)
+    return cells
+
+
+def _derived(language: Language, declared: frozenset[str], decided: set[Language]) -> frozenset[Language] | None:
+    """If `language` is "no declared name, and in none of these": these, all of them `decided`.  Else None."""
+    outside: set[Language] = set()
+    for part in language.items if isinstance(language, And) else (language,):
+        if not isinstance(part, Not):
+            return None
+        if isinstance(part.item, Words) and part.item.words <= declared:
+            continue
+        if part.item not in decided:
+            return None
+        outside.add(part.item)
+    return frozenset(outside)
+
+
+def _apart(one: Language, other: Language) -> bool:
+    """No common string?"""
+    return is_empty(intersection(one, other))
+
+
+def _without_idle(cell: Language, language: Language) -> Language:
+    """`cell`, which lies inside `language`, without "not in ..." of what has nothing in common with it."""
+    if not isinstance(cell, And) or isinstance(language, Words):
+        return cell
+    kept = [
+        part
+        for part in cell.items
+        if not (isinstance(part, Not) and not isinstance(part.item, Words) and _apart(part.item, language))
+    ]
+    return cell if len(kept) == len(cell.items) else intersection(*kept)
