@@ -105,6 +105,56 @@ def test_nothing_is_made_that_is_not_asked_for() -> None:
     assert Grammar.from_ebnf(str(grammar)) == grammar
 
 
+def test_what_is_not_plain_waits_where_it_surely_has_instances() -> None:
+    tags = [
+        {
+            "properties": {"kind": {"const": kind}, "value": {"pattern": f"^{kind}[0-9]+$", "maxLength": 9}},
+            "required": ["kind"],
+        }
+        for kind in "abc"
+    ]
+    schema = {
+        "type": "object",
+        "properties": {
+            "one": {"oneOf": tags},
+            "two": {"allOf": [{"type": "integer", "multipleOf": 3}, {"minimum": 2}]},
+        },
+        "patternProperties": {"^x-": {"not": {"type": "string"}}, "^y": {"type": ["array", "string"], "minLength": 1}},
+        "additionalProperties": False,
+        "minProperties": 1,
+    }
+    grammar = Grammar.from_json_schema(schema)
+    assert isinstance(grammar.lazy_ir.rules[grammar.lazy_ir.root], DeferredRule)
+    compiled = GrammarCompiler(VOCABULARY).compile_grammar(grammar)
+    right = ['{"one": {"kind": "b", "value": "b12"}, "two": 6}', '{"x-1": [null], "yes": "no"}', '{"y": []}']
+    wrong = ['{"one": {"kind": "b", "value": "a12"}}', '{"two": 1}', '{"x-1": "x"}', '{"yes": ""}', "{}", '{"z": 1}']
+    for text in right + wrong:
+        matcher = GrammarMatcher(compiled)
+        assert (matcher.accept_string(text) and matcher.is_completed()) == (text in right), text
+
+
+def test_what_surely_has_instances_and_cannot_be_written_is_found_when_compiling() -> None:
+    unique = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    deep = {"not": {"properties": {"a": {"type": "object", "patternProperties": {"^a": unique}}}}}
+    schema = {"type": "object", "properties": {"a": {"patternProperties": {"^b": unique}}, "b": {"type": "string"}}}
+    for one in (schema, {"allOf": [schema, {"not": {"required": ["c"]}}]}):
+        with pytest.raises(UnsupportedSchemaError, match="uniqueItems"):
+            Grammar.from_json_schema(one)
+        assert len(Grammar.from_json_schema(one, lenient=True).warnings) == 1
+    assert Grammar.from_json_schema({"properties": {"x": {"not": {"const": 3}}}, "minProperties": 2}).warnings == ()
+    assert deep  # the complement of "all different" is refused as well
+    with pytest.raises(UnsupportedSchemaError, match="uniqueItems"):
+        Grammar.from_json_schema(deep)
+
+
+def test_too_many_names_in_any_order_are_found_when_compiling() -> None:
+    closed = {"type": "object", "additionalProperties": False}
+    many = closed | {"properties": {f"p{i}": {"type": "string"} for i in range(20)}}
+    with pytest.raises(UnsupportedSchemaError, match="in any order"):
+        Grammar.from_json_schema(many, any_order=True)
+    assert Grammar.from_json_schema(many, any_order=True, lenient=True).warnings
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
 from ..regular.dfa import TooManyStates
-from ..regular.languages import NOTHING, Language, Words
+from ..regular.languages import NOTHING, Words
 from .kinds import Kinds
 from .numbers import Numbers, Piece
 from .shapes import Items, Members
@@ -34,8 +35,8 @@ __all__ = ["Certain"]
 
 # Edges of a graph of members that are certainly within `objects.MAX_MEMBER_EDGES`.
 _FEW_EDGES = 3_000
-# Remainders, and digits behind the point, of multiples that certainly take few states.
-_SMALL_MODULUS = 100
+# Remainders of all conditions together, and digits behind the point, of multiples that certainly take few states.
+_SMALL_MODULUS = 200
 _FEW_PLACES = 3
 # Any order of so many names takes few states.
 _FEW_NAMES = 6
@@ -190,7 +191,7 @@ class Certain:
         if self._any_order and len(kinds.named) > 1:
             if len(kinds.named) > _FEW_NAMES:
                 return _FEW_EDGES + 1
-            places = 2 ** len(kinds.named)
+            places = 1 << len(kinds.named)
         elif not (members.needs or members.least or members.most is not None):
             return 0
         else:
@@ -198,7 +199,7 @@ class Certain:
         others = sum(len(kind.options) for kind in kinds.others)
         named = sum(len(kind.options) for kind in kinds.named)
         counts = (members.least if members.most is None else members.most) + 2
-        return places * (named + others + 1) * counts * 2 ** min(len(members.needs), 20)
+        return places * (named + others + 1) * (counts << min(len(members.needs), 20))
 
     def _items(self, items: Items, below: list[Term], ways: list[_Way]) -> tuple[bool, bool]:
         rest = () if items.rest is FALSE else (items.rest,)
@@ -224,11 +225,16 @@ class Certain:
 
 
 def _numbers(numbers: Numbers) -> tuple[bool, bool]:
-    """(few states, surely some): bounds and small remainders; what is *no* multiple is not looked into."""
+    """(few states, surely some), by bounds and remainders."""
+    clean = sure = True
     pieces: tuple[Piece, ...] = (*numbers.whole, *numbers.pointed)
     for piece in pieces:
-        if piece.gaps or piece.step.numerator > _SMALL_MODULUS:
-            return False, not piece.gaps
-        if piece.step and 10**_FEW_PLACES % piece.step.denominator:
-            return False, True
-    return True, True
+        steps = (*((piece.step,) if piece.step else ()), *piece.gaps)
+        if prod(step.numerator for step in steps) > _SMALL_MODULUS:
+            clean = False
+        if any(10**_FEW_PLACES % step.denominator for step in steps):
+            clean = False
+        # Of a short range of multiples some are left over (`numbers.py` has looked), and of an endless one always.
+        if piece.step and len(piece.gaps) > 1 and piece.low is not None and piece.high is not None:
+            sure = False
+    return clean, sure

@@ -211,8 +211,15 @@ def _layout(book: RuleBook, options: SchemaOptions) -> Layout:
 
 def _later(documents: Documents, text: str, options: SchemaOptions) -> Later:
     context = documents.root_context
-    plain = Plain(documents.root, context.dialect.keywords, pointers=documents.is_nameless, strict=options.strict_mode)
-    return Later(plain, context, repr((options, context.dialect.uri, context.dialect.relaxed)), text, alone=documents.is_nameless)
+    plain = Plain(
+        documents.root,
+        context.dialect.keywords,
+        pointers=documents.is_nameless,
+        strict=options.strict_mode,
+        any_order=options.any_order,
+    )
+    setting = repr((options, context.dialect.uri, context.dialect.relaxed))
+    return Later(plain, context, setting, text, alone=documents.is_nameless)
 
 
 def _root(reader: Reader, schema: Any, problems: Problems) -> Term:

@@ -88,9 +88,7 @@ def _holds_name(name: str, keys: Language) -> bool:
     return matches(keys, name)
 
 
-def _options(
-    space: Space, members: Members, term: Term, holds: Callable[[Language], bool]
-) -> list[tuple[Needs, Term]]:
+def _options(space: Space, members: Members, term: Term, holds: Callable[[Language], bool]) -> list[tuple[Needs, Term]]:
     """Which needs a member of a kind meets: always, or only with a narrower value."""
     always: set[int] = set()
     sometimes: dict[int, Term] = {}
@@ -124,9 +122,7 @@ def _others(space: Space, members: Members, names: list[str]) -> list[Kind]:
     """Classes of keys that are not declared: with the same rules for their values, as few as possible."""
     declared = frozenset(names)
     mentioned = [keys for keys, _ in members.rules] + [keys for need in members.needs for keys, _ in need]
-    languages = dict.fromkeys(
-        keys for keys in mentioned if not (isinstance(keys, Words) and keys.words <= declared)
-    )
+    languages = dict.fromkeys(keys for keys in mentioned if not (isinstance(keys, Words) and keys.words <= declared))
     everything = complement(Words(declared))
     cells = _cells(everything, declared, list(languages))
     groups: dict[tuple[Term, tuple[Term, ...]], list[tuple[Language, frozenset[Language]]]] = {}
@@ -148,7 +144,7 @@ def _others(space: Space, members: Members, names: list[str]) -> list[Kind]:
 def _cells(
     everything: Language, declared: frozenset[str], languages: list[Language]
 ) -> list[tuple[Language, frozenset[Language]]]:
-    """`everything` (all keys but `declared`) split into what `languages` tell apart: (keys, languages that hold them)."""
+    """`everything` (all keys but `declared`) split into what `languages` tell apart: (keys, those that hold them)."""
     cells: list[tuple[Language, frozenset[Language]]] = [(everything, frozenset())]
     decided: set[Language] = set()
     # What is a condition on others ("no other pattern") comes behind those, and needs no look at strings.

@@ -27,6 +27,7 @@ cdef frozenset SCALAR = frozenset(("boolean", "integer", "null", "number", "stri
 cdef frozenset NUMERIC = frozenset(("number", "integer"))
 cdef int PLAIN = 1, NOT_PLAIN = 2, OPEN = 3       # OPEN + the level at which it was opened
 cdef int DEEPEST = 200          # schemas in schemas; what is deeper is compiled at once
+cdef int FEW_NAMES = 6           # members in any order take few states
 cdef int MAX_ROUNDS = 12        # circles of references that turned out not to be plain
 cdef long long LARGEST = 1_000_000_000_000
 cdef object UNSET = object()
@@ -42,20 +43,22 @@ cdef class Plain:
     """Answers for the sub-schemas of one document.
 
     `root` is the document, `keywords` those that its dialect knows.  `pointers`: references are plain pointers into the
-    document (nothing in it has a name of its own).  `strict`: names that are not declared are forbidden.
+    document (nothing in it has a name of its own).  `strict`: names that are not declared are forbidden.  `any_order`:
+    members come in any order.
     """
 
     cdef object root, keywords
-    cdef bint pointers, strict
+    cdef bint pointers, strict, any_order
     cdef dict state             # id of a schema -> PLAIN, NOT_PLAIN, or OPEN and more; `root` keeps the schemas alive
     cdef set assumed            # ids that were taken for plain while they were open
     cdef bint wrong             # ... and one of them was not
 
-    def __init__(self, root, keywords, *, bint pointers, bint strict):
+    def __init__(self, root, keywords, *, bint pointers, bint strict, bint any_order=False):
         self.root = root
         self.keywords = keywords
         self.pointers = pointers
         self.strict = strict
+        self.any_order = any_order
         self.state = {}
         self.assumed = set()
 
@@ -181,6 +184,8 @@ cdef class Plain:
         cdef dict properties = schema.get("properties") or {}
         cdef list required = schema.get("required") or []
         cdef bint is_open = schema.get("additionalProperties", True) is not False and not self.strict
+        if self.any_order and len(properties) + len(required) > FEW_NAMES:
+            return False
         for name in required:
             if type(name) is not str or not _is_text(name):
                 return False

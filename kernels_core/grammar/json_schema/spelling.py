@@ -28,7 +28,7 @@ from .. import charset
 from ..charset import Ranges
 from ..ir import CharSet, Literal, Node
 from ..nodes import MAX_REPEAT, char_set, choice, literal, repeat, seq
-from ..regular.dfa import TooManyStates, determinise, has_length
+from ..regular.dfa import TooManyStates, determinise, has_length, surely_some
 from ..regular.graph import Graph
 from ..regular.languages import (
     ALL,
@@ -170,7 +170,7 @@ class Speller:
     def _has_text(self, language: Language) -> bool:
         """Whether there surely is a string in an intersection or a complement, which can be written."""
         if not isinstance(language, And):
-            return any(determinise(language).accepting)
+            return surely_some(language)
         bounds, excluded, others = _conditions(language)
         if not others:
             return bounds[1] is None or bounds[1] > 0 or "" not in excluded
@@ -182,7 +182,7 @@ class Speller:
             dfa = determinise(_uncounted(excluded, others))
             if reachable_pairs(dfa) <= self.most_pairs:
                 return has_length(dfa, *bounds)
-        return any(determinise(language).accepting)
+        return surely_some(language)
 
     def _automaton(self, language: Language) -> Node:
         dfa = determinise(language)
@@ -349,9 +349,7 @@ def _conditions(language: And) -> tuple[tuple[int, int | None], frozenset[str], 
     return bounds, excluded, others
 
 
-def _solved(
-    bounds: tuple[int, int | None], excluded: frozenset[str], others: list[Language]
-) -> Language | None:
+def _solved(bounds: tuple[int, int | None], excluded: frozenset[str], others: list[Language]) -> Language | None:
     """The same without an intersection, where a length can be solved for one part."""
     if bounds == (0, None) or excluded:
         return None

@@ -1,8 +1,9 @@
 """Deterministic automata over code points, made from a `Language` when its structure alone will not do.
 
 The alphabet of an automaton is the coarsest partition of the code points that the language's own character sets tell
-apart (a dozen classes for most patterns), so tables are dense and small.  States are derivatives of the language;
-an intersection with "any l to h characters" is counted in integers beside them, not derived.
+apart (a dozen classes for most patterns), so tables are dense and small.  States are tuples of places in its regular
+parts (`positions.pyx`), or, where that does not do, derivatives of the language; an intersection with "any l to h
+characters" is counted in integers beside them.
 
 Every construction has a budget of states; `TooManyStates` says that it was not enough.
 
@@ -32,8 +33,20 @@ from .languages import (
     intersection,
     length_bounds,
 )
+from .positions import explore, inhabited
 
-__all__ = ["MAX_STATES", "Dfa", "TooManyStates", "determinise", "has_length", "is_empty", "live", "minimal", "shortest"]
+__all__ = [
+    "MAX_STATES",
+    "Dfa",
+    "TooManyStates",
+    "determinise",
+    "has_length",
+    "is_empty",
+    "live",
+    "minimal",
+    "shortest",
+    "surely_some",
+]
 
 MAX_STATES = 10_000
 # Emptiness is asked often, and "perhaps not empty" is a safe answer.
@@ -97,20 +110,47 @@ def _letters(item: Language) -> tuple[Ranges, ...]:
     return tuple(normalise(pairs) for pairs in classes.values())
 
 
-@lru_cache(maxsize=1 << 10)
+@lru_cache(maxsize=1 << 9)
 def determinise(item: Language, limit: int = MAX_STATES) -> Dfa:
     """The minimal automaton of `item`, without dead states (but for the start of an empty language)."""
+    counted = _without_length(item)
+    if counted is None:
+        return minimal(live(explored(item, limit)))
+    rest, bounds = counted
+    return minimal(live(_counted(determinise(rest, limit), bounds, limit)))
+
+
+def surely_some(item: Language, limit: int = MAX_STATES) -> bool:
+    """Whether `item` has a member, and `determinise` will not raise.  Raises `TooManyStates` if it would."""
+    counted = _without_length(item)
+    if counted is None:
+        return any(explored(item, limit).accepting)
+    return any(determinise(item, limit).accepting)
+
+
+def _without_length(item: Language) -> tuple[Language, tuple[int, int | None]] | None:
+    """An intersection with a length: the rest, and the length."""
     if isinstance(item, And):
         for part in item.items:
             bounds = length_bounds(part)
             if bounds is not None:
-                rest = determinise(intersection(*(other for other in item.items if other is not part)), limit)
-                return minimal(live(_counted(rest, bounds, limit)))
-    return minimal(live(_explore(item, limit)))
+                return intersection(*(other for other in item.items if other is not part)), bounds
+    return None
+
+
+@lru_cache(maxsize=1 << 9)
+def explored(item: Language, limit: int) -> Dfa:
+    """An automaton of `item`, not minimal."""
+    return _explore(item, limit)
 
 
 def _explore(item: Language, limit: int) -> Dfa:
     letters = _letters(item)
+    found = explore(item, letters, limit)
+    if isinstance(found, tuple):
+        return Dfa(letters, *found)
+    if found is not None:
+        raise TooManyStates(limit)
     samples = [ranges[0][0] for ranges in letters]
     numbers: dict[Language, int] = {item: 0}
     table: list[list[int]] = []
@@ -259,18 +299,31 @@ def is_empty(item: Language) -> bool:
     if isinstance(item, And):
         spans = [part for part in item.items if length_bounds(part) is not None]
         if spans:
-            try:
-                return not any(determinise(item, _EMPTINESS_STATES).accepting)
-            except TooManyStates:
-                return False
+            return not _has_counted(item, spans)
     try:
         return _leads_nowhere(item)
     except TooManyStates:
         return False
 
 
+def _has_counted(item: And, spans: list[Language]) -> bool:
+    """Is there perhaps a string of an allowed length?"""
+    bounds = [bounds for part in spans if (bounds := length_bounds(part)) is not None]
+    least = max(low for low, _ in bounds)
+    most = min((high for _, high in bounds if high is not None), default=None)
+    rest = intersection(*(part for part in item.items if part not in spans))
+    try:
+        return has_length(explored(rest, _EMPTINESS_STATES), least, most)
+    except TooManyStates:
+        return True
+
+
 def _leads_nowhere(item: Language) -> bool:
-    samples = [ranges[0][0] for ranges in _letters(item)]
+    letters = _letters(item)
+    found = inhabited(item, letters, _EMPTINESS_STATES)
+    if found is not None:
+        return not found
+    samples = [ranges[0][0] for ranges in letters]
     seen = {item}
     queue = deque([item])
     while queue:

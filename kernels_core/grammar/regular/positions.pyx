@@ -1,0 +1,436 @@
+# distutils: language = c++
+"""Languages as position automata: sets of states are integers, and one step is an "or" and an "and".
+
+A regular expression without complements has one state for each place where it mentions a character (V. M. Glushkov,
+Russian Math. Surveys 16, 1961): reading a letter leads from a set of places to those that may follow and hold the
+letter.  Each such part of a language is a `_Leaf`, which is determinised as far as it is asked for; intersections,
+complements and unions of leaves are decided on tuples of leaf states.  So nothing is built for what cannot be reached,
+and a tuple is dropped as soon as the parts that are settled settle the whole.
+
+What this cannot do (complements inside a sequence, `Unfolding`, very many places) is `None` to the caller, which then
+takes derivatives.
+
+Read on: `dfa.py` (who calls this), `languages.py`.
+"""
+
+from kernels_core.grammar.regular.languages import Alt, And, Cat, Chars, Loop, Not, Words
+
+__all__ = ["explore", "inhabited"]
+
+# Places of one leaf, and depth of what is followed by recursion.
+cdef int MAX_POSITIONS = 3_000
+cdef int MAX_DEPTH = 150
+cdef int DEAD = 0, ALWAYS = 1, OPEN = 2
+cdef object ONE = 1         # shifted as a Python integer, of any size
+cdef int LEAF = 0, NOT = 1, ALL_OF = 2, ANY_OF = 3
+
+
+class _Beyond(Exception):
+    """Not for this module."""
+
+
+cdef class _Leaf:
+    """The position automaton of one expression, and its deterministic states as far as they were met."""
+
+    cdef list follow            # place -> places behind it, as bits
+    cdef list masks             # letter -> places that hold it
+    cdef object last            # places where the text may end
+    cdef object universal       # places from which every text goes on and ends
+    cdef list rows              # state -> states by letter, or None
+    cdef list sets              # state -> places
+    cdef list kinds             # state -> DEAD, ALWAYS or OPEN
+    cdef list accepts
+    cdef dict numbers           # places -> state
+    cdef object first
+    cdef bint nullable
+    cdef dict letters_of        # ranges -> mask of letters
+    cdef list samples
+    cdef list holds             # place -> mask of letters
+
+    def __init__(self, item, list samples, dict letters_of):
+        self.samples = samples
+        self.letters_of = letters_of
+        self.follow = []
+        self.holds = []
+        first, last, nullable = self._add(item, 0)
+        cdef int letter, place
+        cdef int count = len(self.follow)
+        self.masks = []
+        for letter in range(len(samples)):
+            bit = ONE << letter
+            mask = 0
+            for place in range(count):
+                if self.holds[place] & bit:
+                    mask |= ONE << place
+            self.masks.append(mask)
+        every = (ONE << len(samples)) - 1
+        endless = 0
+        for place in range(count):
+            bit = ONE << place
+            if self.holds[place] == every and self.follow[place] & bit and last & bit:
+                endless |= bit
+        self.universal = endless
+        for place in range(count):
+            if endless and self.follow[place] & endless and last & (ONE << place):
+                self.universal |= ONE << place
+        self.last = last
+        self.first = first
+        self.nullable = nullable
+        # State 0 is dead, 1 accepts everything; 2 is the start, before any place.
+        self.rows = [[0] * len(samples), [1] * len(samples), None]
+        self.sets = [0, None, None]
+        self.kinds = [DEAD, ALWAYS, OPEN]
+        self.accepts = [False, True, nullable]
+        self.numbers = {0: 0}
+
+    # -- places ---------------------------------------------------------------------------------------------------
+
+    cdef object _place(self, ranges):
+        """A new place, as a bit."""
+        cdef int number = len(self.follow)
+        if number >= MAX_POSITIONS:
+            raise _Beyond
+        found = self.letters_of.get(ranges)
+        if found is None:
+            found = 0
+            for letter, sample in enumerate(self.samples):
+                if _contains(ranges, sample):
+                    found |= ONE << letter
+            self.letters_of[ranges] = found
+        self.holds.append(found)
+        self.follow.append(0)
+        return ONE << number
+
+    cdef int _connect(self, before, after) except -1:
+        """`after` may follow `before`."""
+        if not after:
+            return 0
+        while before:
+            low = before & -before
+            place = low.bit_length() - 1
+            self.follow[place] |= after
+            before ^= low
+        return 0
+
+    cdef tuple _add(self, item, int depth):
+        """Places of `item`: (the first ones, the last ones, may it be empty)."""
+        if depth > MAX_DEPTH:
+            raise _Beyond
+        kind = type(item)
+        if kind is Chars:
+            place = self._place(item.ranges)
+            return place, place, False
+        if kind is Words:
+            return self._add_words(item.words)
+        if kind is Cat:
+            first, last, nullable = self._add((<tuple>item.items)[0], depth + 1)
+            for part in (<tuple>item.items)[1:]:
+                more_first, more_last, more_nullable = self._add(part, depth + 1)
+                self._connect(last, more_first)
+                if nullable:
+                    first |= more_first
+                last = last | more_last if more_nullable else more_last
+                nullable = nullable and more_nullable
+            return first, last, nullable
+        if kind is Alt:
+            first, last, nullable = 0, 0, False
+            for part in item.items:
+                more_first, more_last, more_nullable = self._add(part, depth + 1)
+                first |= more_first
+                last |= more_last
+                nullable = nullable or more_nullable
+            return first, last, nullable
+        if kind is Loop:
+            return self._add_loop(item, depth)
+        raise _Beyond
+
+    cdef tuple _add_words(self, words):
+        """A tree: words that begin alike share places."""
+        if sum(map(len, words)) > MAX_POSITIONS:
+            raise _Beyond
+        cdef dict places = {}
+        first, last = 0, 0
+        for text in sorted(words):
+            before = None
+            for i in range(len(text)):
+                start = text[: i + 1]
+                place = places.get(start)
+                if place is None:
+                    code = ord(text[i])
+                    place = places[start] = self._place(((code, code),))
+                    if before is None:
+                        first |= place
+                    else:
+                        self._connect(before, place)
+                before = place
+            if before is not None:
+                last |= before
+        return first, last, "" in words
+
+    cdef tuple _add_loop(self, item, int depth):
+        """One copy for each round that is counted.  A round that may be empty need not be."""
+        least, most = item.least, item.most
+        copies = most if most is not None else max(least, 1)
+        if copies > MAX_POSITIONS:
+            raise _Beyond
+        first, last, before = 0, 0, 0
+        nullable = least == 0
+        for round_ in range(copies):
+            more_first, more_last, empty = self._add(item.item, depth + 1)
+            nullable = nullable or empty
+            if round_:
+                self._connect(before, more_first)
+            else:
+                first = more_first
+            before = more_last
+            if round_ + 1 >= least or empty:
+                last |= more_last
+        if most is None:
+            self._connect(before, more_first)
+        return first, last, nullable
+
+    # -- deterministic states ---------------------------------------------------------------------------------------
+
+    cdef list row(self, int state):
+        """States by letter."""
+        found = self.rows[state]
+        if found is not None:
+            return found
+        places = self.sets[state]
+        after = self.first
+        if places is not None:
+            after = 0
+            while places:
+                low = places & -places
+                after |= self.follow[low.bit_length() - 1]
+                places ^= low
+        cdef list row = []
+        for mask in self.masks:
+            row.append(self._number(after & mask))
+        self.rows[state] = row
+        return row
+
+    cdef object _number(self, places):
+        if places & self.universal:
+            return 1
+        number = self.numbers.get(places)
+        if number is None:
+            number = self.numbers[places] = len(self.sets)
+            self.sets.append(places)
+            self.rows.append(None)
+            self.kinds.append(OPEN)
+            self.accepts.append((places & self.last) != 0)
+        return number
+
+
+cdef bint _contains(tuple ranges, value):
+    cdef Py_ssize_t low = 0, high = len(ranges), middle
+    while low < high:
+        middle = (low + high) // 2
+        pair = ranges[middle]
+        if value > pair[1]:
+            low = middle + 1
+        elif value < pair[0]:
+            high = middle
+        else:
+            return True
+    return False
+
+
+cdef class _Whole:
+    """Leaves under intersections, unions and complements.
+
+    A formula is a tuple: (LEAF, number), (NOT, formula), (ALL_OF or ANY_OF, formulas).  Of a state, only the leaves that
+    still matter are kept, so that states that differ elsewhere are one.
+    """
+
+    cdef list leaves
+    cdef dict numbers           # language -> leaf
+    cdef tuple formula
+    cdef list samples
+    cdef dict letters_of
+    cdef list used              # leaf -> does it matter in the state that is looked at
+
+    def __init__(self, item, list samples):
+        self.samples = samples
+        self.letters_of = {}
+        self.leaves = []
+        self.numbers = {}
+        self.formula = self._formula(item, 0)
+
+    cdef tuple _formula(self, item, int depth):
+        if depth > MAX_DEPTH:
+            raise _Beyond
+        kind = type(item)
+        if kind is Not:
+            return NOT, self._formula(item.item, depth + 1)
+        if kind is And:
+            return ALL_OF, tuple([self._formula(part, depth + 1) for part in item.items])
+        if kind is Alt and any([type(part) is And or type(part) is Not for part in item.items]):
+            return ANY_OF, tuple([self._formula(part, depth + 1) for part in item.items])
+        number = self.numbers.get(item)
+        if number is None:
+            number = self.numbers[item] = len(self.leaves)
+            self.leaves.append(_Leaf(item, self.samples, self.letters_of))
+        return LEAF, number
+
+    cdef int _judge(self, tuple formula, tuple state):
+        """DEAD or ALWAYS if what is settled decides, else OPEN."""
+        cdef int operation = formula[0]
+        cdef int found, settled
+        if operation == LEAF:
+            return (<_Leaf>self.leaves[formula[1]]).kinds[state[formula[1]]]
+        if operation == NOT:
+            found = self._judge(formula[1], state)
+            return OPEN if found == OPEN else 1 - found
+        settled = DEAD if operation == ALL_OF else ALWAYS
+        cdef int result = 1 - settled
+        for part in <tuple>formula[1]:
+            found = self._judge(part, state)
+            if found == settled:
+                return settled
+            if found == OPEN:
+                result = OPEN
+        return result
+
+    cdef int _mark(self, tuple formula, tuple state) except -1:
+        """Mark the leaves that matter in a formula that is open."""
+        cdef int operation = formula[0]
+        if operation == LEAF:
+            self.used[formula[1]] = True
+        elif operation == NOT:
+            self._mark(formula[1], state)
+        else:
+            for part in <tuple>formula[1]:
+                if self._judge(part, state) == OPEN:
+                    self._mark(part, state)
+        return 0
+
+    cdef bint accepts(self, tuple formula, tuple state):
+        cdef int operation = formula[0]
+        if operation == LEAF:
+            return (<_Leaf>self.leaves[formula[1]]).accepts[state[formula[1]]]
+        if operation == NOT:
+            return not self.accepts(formula[1], state)
+        for part in <tuple>formula[1]:
+            if self.accepts(part, state) != (operation == ALL_OF):
+                return operation == ANY_OF
+        return operation == ALL_OF
+
+    cdef tuple start(self):
+        return (2,) * len(self.leaves)
+
+    cdef tuple settle(self, tuple state, int *kind):
+        """The state without what does not matter; `kind` is set."""
+        kind[0] = self._judge(self.formula, state)
+        cdef Py_ssize_t i
+        if kind[0] != OPEN or len(self.leaves) == 1:
+            return state
+        self.used = [False] * len(self.leaves)
+        self._mark(self.formula, state)
+        if all(self.used):
+            return state
+        # What is settled stays as it is; what is open and does not matter is as good as dead.
+        return tuple([
+            number if self.used[i] or number < 2 else 0 for i, number in enumerate(state)
+        ])
+
+
+def explore(item, tuple letters, int limit):
+    """Reachable states of `item`: (table, accepting), state 0 the start, -1 where nothing is left; None if this is not
+    for here; the number `limit` if there are more states than that.
+
+    `letters` are disjoint sets of code points that `item` does not tell apart.
+    """
+    cdef _Whole whole
+    cdef _Leaf leaf
+    cdef int kind = OPEN
+    cdef int letter, width = len(letters)
+    cdef Py_ssize_t position = 0
+    try:
+        whole = _Whole(item, [ranges[0][0] for ranges in letters])
+    except _Beyond:
+        return None
+    cdef tuple state = whole.start()
+    cdef dict numbers = {state: 0}
+    cdef list queue = [state]
+    cdef list table = [], accepting = [], rows, row
+    cdef object always = None
+    cdef bint single = len(whole.leaves) == 1
+    while position < len(queue):
+        state = queue[position]
+        position += 1
+        if state is None:
+            # Everything from here on.
+            accepting.append(True)
+            table.append([always] * width)
+            continue
+        accepting.append(whole.accepts(whole.formula, state))
+        rows = []
+        for number, leaf in zip(state, whole.leaves):
+            rows.append(leaf.row(number))
+        row = []
+        seen = {}
+        for letter in range(width):
+            raw = tuple([(<list>one)[letter] for one in rows])
+            target = seen.get(raw)
+            if target is None:
+                settled = whole.settle(raw, &kind)
+                if kind == DEAD:
+                    target = -1
+                elif kind == ALWAYS:
+                    if always is None:
+                        always = len(queue)
+                        queue.append(None)
+                    target = always
+                else:
+                    target = numbers.get(settled)
+                    if target is None:
+                        target = numbers[settled] = len(queue)
+                        queue.append(settled)
+                if len(queue) > limit:
+                    return limit
+                seen[raw] = target
+            row.append(target)
+        table.append(row)
+    return table, accepting
+
+
+def inhabited(item, tuple letters, int limit):
+    """Whether some string is in `item`; None if this is not for here, or more than `limit` states do not tell."""
+    cdef _Whole whole
+    cdef _Leaf leaf
+    cdef int kind = OPEN
+    cdef int letter, width = len(letters)
+    cdef Py_ssize_t position = 0
+    try:
+        whole = _Whole(item, [ranges[0][0] for ranges in letters])
+    except _Beyond:
+        return None
+    cdef tuple state = whole.start()
+    if whole.accepts(whole.formula, state):
+        return True
+    cdef set met = set(), seen = {state}       # before and after they are settled
+    cdef list queue = [state]
+    while position < len(queue):
+        state = queue[position]
+        position += 1
+        rows = []
+        for number, leaf in zip(state, whole.leaves):
+            rows.append(leaf.row(number))
+        for letter in range(width):
+            raw = tuple([(<list>one)[letter] for one in rows])
+            if raw in met:
+                continue
+            met.add(raw)
+            settled = whole.settle(raw, &kind)
+            if kind == DEAD:
+                continue
+            if kind == ALWAYS or whole.accepts(whole.formula, settled):
+                return True
+            if settled not in seen:
+                seen.add(settled)
+                queue.append(settled)
+                if len(queue) > limit:
+                    return None
+    return False
