@@ -356,7 +356,6 @@ def explore(item, tuple letters, int limit):
     cdef list queue = [state]
     cdef list table = [], accepting = [], rows, row
     cdef object always = None
-    cdef bint single = len(whole.leaves) == 1
     while position < len(queue):
         state = queue[position]
         position += 1
