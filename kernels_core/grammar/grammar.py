@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..errors import GrammarError, InvalidStructuralTagError, SchemaProblem, UnsupportedFeatureError
+from ..errors import GrammarError, SchemaProblem, UnsupportedFeatureError
 from . import analysis, nodes
 from .ebnf import parse_ebnf
 from .ir import DeferredRule, GrammarIR, Node, Rule, RuleRef
@@ -26,6 +26,7 @@ from .rulebook import RuleBook
 if TYPE_CHECKING:
     from .json_schema import SchemaOptions
     from .structural_tag.tokens import Vocabulary
+    from .written import Written
 
 __all__ = ["Grammar"]
 
@@ -170,15 +171,11 @@ class Grammar:
 
         Raises `InvalidStructuralTagError`, and what the formats inside raise, each with the JSON pointer of the fault.
         """
-        from .json_schema import schema_text
-        from .structural_tag import load_structural_tag
+        from .structural_tag import load_structural_tag, write_structural_tag
 
         loaded = load_structural_tag(tag, triggers)
-        try:
-            text = schema_text(loaded)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise InvalidStructuralTagError(f"this is not JSON: {error}", "#") from None
-        return _from_structural_tag(text, tokenizer_info, loaded)
+        text, written = write_structural_tag(loaded)
+        return _tag_grammar(loaded, text, written, tokenizer_info)
 
     @staticmethod
     def concat(*grammars: Grammar) -> Grammar:
@@ -314,10 +311,16 @@ def _from_json_schema(text: str, options: SchemaOptions, resources: dict[str, An
     return self
 
 
-def _from_structural_tag(text: str, tokenizer_info: Vocabulary | None, loaded: Any = None) -> Grammar:
-    from .structural_tag import load_structural_tag, structural_tag_rules
+def _from_structural_tag(text: str, tokenizer_info: Vocabulary | None) -> Grammar:
+    return Grammar.from_structural_tag(text, tokenizer_info=tokenizer_info)
 
-    ir = structural_tag_rules(load_structural_tag(text) if loaded is None else loaded, text, tokenizer_info)
+
+def _tag_grammar(
+    loaded: Mapping[str, Any], text: str, written: Written | None, tokenizer_info: Vocabulary | None
+) -> Grammar:
+    from .structural_tag import structural_tag_rules
+
+    ir = structural_tag_rules(loaded, text, tokenizer_info, written)
     return Grammar._made(ir, "structural tag", (_from_structural_tag, (text, tokenizer_info)))
 
 

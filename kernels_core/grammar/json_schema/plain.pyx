@@ -82,6 +82,8 @@ cdef class Plain:
             return True
         if type(schema) is not dict:
             return False
+        if _is_scalar(<dict>schema):
+            return True
         through = self._through(<dict>schema)
         if through is not None:
             # Says what another schema says, and has an instance when that has: not remembered by itself.
@@ -297,6 +299,24 @@ def is_simple_pattern(str pattern):
         return search(pattern) != NOTHING
     except GrammarError:
         return False
+
+
+cdef bint _is_scalar(dict schema) except -1:
+    """Whether a schema is the name of a scalar type, perhaps with words about it: most schemas are, so this is quick."""
+    cdef bint found = False
+    for word, value in schema.items():
+        if type(word) is not str:
+            return False
+        if <str>word == "type":
+            if type(value) is not str:
+                return False
+            found = (<str>value == "string" or <str>value == "integer" or <str>value == "number"
+                     or <str>value == "boolean" or <str>value == "null")
+            if not found:
+                return False
+        elif <str>word != "description" and <str>word != "title":
+            return False
+    return found
 
 
 cdef bint _is_count(value) except -1:

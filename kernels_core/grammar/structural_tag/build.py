@@ -9,6 +9,7 @@ Read on: `../ir.py` (TagDispatch), `../json_schema` (schemas), `../ebnf.py`, `..
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -27,6 +28,7 @@ from ..json_schema.spelling import Speller
 from ..regex import parse_regex
 from ..regular.dfa import TooManyStates
 from ..rulebook import RuleBook
+from ..written import Written
 from .bare import BareEmitter
 from .careful import CarefulEmitter
 from .elements import ElementEmitter
@@ -34,6 +36,7 @@ from .ends import End, FreeText
 from .fields import Fields, pointer
 from .limited import limited_text
 from .styles import STYLES
+from .tag_lists import ReadTag, TagList
 from .tokens import Spellings, Vocabulary, token_id
 
 __all__ = ["Builder", "format_types"]
@@ -53,10 +56,15 @@ class _Schema(NamedTuple):
 
 
 class Builder:
-    """Builds the rules of one structural tag; `vocabulary` is needed where tokens are given by their text."""
+    """Builds the rules of one structural tag.
 
-    def __init__(self, vocabulary: Vocabulary | None) -> None:
+    vocabulary: needed where tokens are given by their text.
+    written: the tag as text, which allows for putting plain calls off; None if everything is to be done at once.
+    """
+
+    def __init__(self, vocabulary: Vocabulary | None, written: Written | None = None) -> None:
         self._vocabulary = vocabulary
+        self._written = written
         self._spellings = Spellings(vocabulary)
         self._book = RuleBook()
         self._imported: dict[object, Node] = {}
@@ -68,6 +76,7 @@ class Builder:
         """The rules of the format `value`; the root is called "root"."""
         root = self._book.reserve("root")
         self._book.define(root, self.node(value, path, None))
+        self._written = None  # it knows the parts of a value that may change now
         return self._book.grammar(root, source)
 
     def node(self, value: Any, path: str, end: End | None, avoid: tuple[int, ...] = ()) -> Node:
@@ -277,13 +286,16 @@ class Builder:
     # -- tags -----------------------------------------------------------------------------------------------------
 
     def _tag(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
-        begin = fields.any("begin")
-        first: Node
-        if isinstance(begin, str):
-            first = self._spellings.node(fields.text("begin"))
-        else:
-            first = nodes.token_set((self._token_format(begin, fields.at("begin")),))
+        begin = self._begin(fields)
+        first = self._spellings.node(begin) if isinstance(begin, str) else begin
         return _ended(nodes.seq((first, self._inside(fields))), end)
+
+    def _begin(self, fields: Fields) -> str | Node:
+        """How a tag begins: text, or a token."""
+        begin = fields.any("begin")
+        if isinstance(begin, str):
+            return fields.text("begin")
+        return nodes.token_set((self._token_format(begin, fields.at("begin")),))
 
     def _inside(self, fields: Fields) -> Node:
         """A tag's content and end."""
@@ -304,23 +316,34 @@ class Builder:
                     raise InvalidStructuralTagError("a string is expected here", fields.at("end", index))
         return End.of_texts(texts, self._spellings)
 
-    def _tags(self, fields: Fields) -> list[Fields]:
-        """The entries of `tags`, which must be tags; an empty list says nothing and is refused."""
-        found = []
-        for index, value in enumerate(fields.list("tags")):
-            path = fields.at("tags", index)
-            if not isinstance(value, Mapping) or value.get("type", "tag") != "tag":
-                raise InvalidStructuralTagError("a format of type 'tag' is expected here", path)
-            found.append(Fields(value, path, _FORMATS["tag"][0].split()))
+    def _tags(self, fields: Fields, triggers: tuple[str, ...]) -> tuple[TagList, list[tuple[int, Fields]]]:
+        """The entries of `tags`, which must be tags, and those that are to be read; an empty list is refused."""
+        found = fields.list("tags")
         if not found:
             fields.fail("the list is empty", "tags")
-        return found
+        book, place = self._book, fields.at("tags")
+        tags = TagList(found, place, triggers, self._written, self._spellings, book, self._inside)
+        return tags, [(at, self._checked_tag(found[at], pointer(place, at))) for at in tags.others]
+
+    def _checked_tag(self, value: Any, path: str) -> Fields:
+        if not isinstance(value, Mapping) or value.get("type", "tag") != "tag":
+            raise InvalidStructuralTagError("a format of type 'tag' is expected here", path)
+        return Fields(value, path, _FORMATS["tag"][0].split())
+
+    def _read_tag(self, tag: Fields, begin: str | Node, hint: str) -> ReadTag:
+        """A tag of a list.  Schemas without instances are refused, so that arguments can be written."""
+        inside = self._book.add(hint, self._inside(tag))
+        return ReadTag(begin, inside, sure=tag.value["content"]["type"] == "json_schema")
 
     def _triggered_tags(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
-        triggers = dict.fromkeys(fields.texts("triggers", required=True))
-        by_trigger: dict[str, list[Node]] = {trigger: [] for trigger in triggers}
-        whole: list[Node] = []
-        for tag in self._tags(fields):
+        triggers = tuple(dict.fromkeys(fields.texts("triggers", required=True)))
+        tags, others = self._tags(fields, triggers)
+        by_trigger = {trigger: tags.plain_by_trigger(number) for number, trigger in enumerate(triggers)}
+        if tags.names_tokens:
+            for trigger, members in by_trigger.items():
+                for at in members:
+                    self._check_cut(trigger, tags.begin(at), pointer(pointer(fields.at("tags"), at), "begin"))
+        for at, tag in others:
             if not isinstance(tag.any("begin"), str):
                 tag.fail("a tag in triggered_tags begins with a string; see token_triggered_tags", "begin")
             begin = tag.text("begin")
@@ -328,34 +351,39 @@ class Builder:
             if len(fitting) != 1:
                 how = f"with several triggers: {', '.join(map(repr, fitting))}" if fitting else "with no trigger"
                 tag.fail(f"{begin!r} begins {how}", "begin")
-            trigger = fitting[0]
-            pieces = (self._spellings.node(trigger), self._spellings.node(begin.removeprefix(trigger)))
-            if nodes.seq(pieces) != self._spellings.node(begin):
-                tag.fail(f"the trigger {trigger!r} cuts a control token's name in {begin!r}", "begin")
-            inside = self._book.add(begin, self._inside(tag))
-            whole.append(nodes.seq((self._spellings.node(begin), inside)))
-            by_trigger[trigger].append(nodes.seq((pieces[1], inside)))
+            self._check_cut(fitting[0], begin, tag.at("begin"))
+            tags.read[at] = self._read_tag(tag, begin, begin)
+            insort(by_trigger[fitting[0]], at)
         for index, trigger in enumerate(fields.list("triggers")):
             if not by_trigger[trigger]:
                 raise InvalidStructuralTagError(f"no tag begins with {trigger!r}", fields.at("triggers", index))
+        once = fields.flag("stop_after_first", False)
+        first = fields.flag("at_least_one", False)
+        whole = tags.alternatives("tag", range(len(tags))) if first else nodes.seq(())
+        if once and first:
+            return _ended(whole, end)
         switches = []
         for trigger in triggers:
             watched, rest = self._switch(trigger)
-            found = self._book.add(trigger, nodes.choice(by_trigger[trigger]))
-            switches.append((watched, nodes.seq((rest, found))))
-        once = fields.flag("stop_after_first", False)
-        first = fields.flag("at_least_one", False)
-        if once and first:
-            return _ended(nodes.choice(whole), end)
-        free = self._free(fields, switches, not once, end)
-        return nodes.seq((nodes.choice(whole), free)) if first else free
+            switches.append((watched, nodes.seq((rest, tags.alternatives(trigger, by_trigger[trigger], trigger)))))
+        return nodes.seq((whole, self._free(fields, switches, not once, end)))
+
+    def _check_cut(self, trigger: str, begin: str | Node, place: str) -> None:
+        assert isinstance(begin, str)
+        pieces = (self._spellings.node(trigger), self._spellings.node(begin.removeprefix(trigger)))
+        if nodes.seq(pieces) != self._spellings.node(begin):
+            raise InvalidStructuralTagError(f"the trigger {trigger!r} cuts a control token's name in {begin!r}", place)
 
     def _tags_with_separator(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
         separator = self._spellings.node(fields.text("separator"))
-        tag = self._book.add("tag", nodes.choice(self._tag(tag, None, ()) for tag in self._tags(fields)))
-        listed: Node = tag
+        tags, others = self._tags(fields, ("",))
+        for at, tag in others:
+            begin = self._begin(tag)
+            tags.read[at] = self._read_tag(tag, begin, begin if isinstance(begin, str) else "inside")
+        one = tags.alternatives("tag", range(len(tags)))
+        listed: Node = one
         if not fields.flag("stop_after_first", False):
-            listed = nodes.seq((tag, nodes.repeat(nodes.seq((separator, tag)), 0, None)))
+            listed = nodes.seq((one, nodes.repeat(nodes.seq((separator, one)), 0, None)))
         if not fields.flag("at_least_one", False):
             listed = nodes.repeat(listed, 0, 1)
         return _ended(listed, end)
@@ -424,7 +452,7 @@ class Builder:
         triggers = self._token_ids(fields, "trigger_tokens", required=True)
         self._needs_token_end(fields, end)
         switches: list[Node] = []
-        for tag in self._tags(fields):
+        for _, tag in self._tags(fields, ())[1]:
             begin = self._token_format(tag.any("begin"), tag.at("begin"))
             if begin not in triggers:
                 tag.fail(f"the token {begin} is not among trigger_tokens", "begin")

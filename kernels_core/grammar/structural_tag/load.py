@@ -15,11 +15,13 @@ from typing import Any
 
 from ...errors import GrammarSyntaxError, InvalidStructuralTagError
 from ..ir import GrammarIR
+from ..json_schema import schema_text
+from ..written import Written, write
 from .build import Builder
 from .fields import Fields
 from .tokens import Vocabulary
 
-__all__ = ["load_structural_tag", "structural_tag_rules"]
+__all__ = ["load_structural_tag", "structural_tag_rules", "write_structural_tag"]
 
 
 def load_structural_tag(tag: Any, triggers: Sequence[str] | None = None) -> Mapping[str, Any]:
@@ -66,10 +68,25 @@ def _older(items: Sequence[Any], triggers: Sequence[str], path: str) -> dict[str
     return {"type": "triggered_tags", "triggers": list(triggers), "tags": tags}
 
 
-def structural_tag_rules(tag: Mapping[str, Any], source: str, vocabulary: Vocabulary | None) -> GrammarIR:
-    """The rules of a loaded tag; `source` is its JSON text.
+def write_structural_tag(tag: Mapping[str, Any]) -> tuple[str, Written | None]:
+    """The JSON text of a loaded tag, and where its parts are in it; `InvalidStructuralTagError` if it has none."""
+    written: Written | None = write(tag, "tags")
+    if written is not None:
+        return written.text, written
+    try:
+        return schema_text(tag), None
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidStructuralTagError(f"this is not JSON: {error}", "#") from None
+
+
+def structural_tag_rules(
+    tag: Mapping[str, Any], source: str, vocabulary: Vocabulary | None, written: Written | None = None
+) -> GrammarIR:
+    """The rules of a loaded tag as `write_structural_tag` left it; `source` is its JSON text.
+
+    With `written` the rules of plain calls are made when they are needed.
 
     Raises `InvalidStructuralTagError`, `UnsupportedFeatureError` and `UnsupportedSchemaError`, each with the JSON
     pointer of what is at fault.
     """
-    return Builder(vocabulary).grammar(tag["format"], "#/format", source)
+    return Builder(vocabulary, written).grammar(tag["format"], "#/format", source)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from hashlib import sha256
 from typing import Any, Protocol
 
 from ...errors import InvalidStructuralTagError
@@ -55,6 +56,15 @@ class Spellings:
     @cached_property
     def _names(self) -> re.Pattern[bytes]:
         return _any_of(tuple(self._ids))
+
+    def names_tokens(self, text: str) -> bool:
+        """Whether the name of a control token occurs in `text`."""
+        return self._names.search(text.encode()) is not None
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Bytes that stand for what the names of control tokens mean."""
+        return sha256(repr(sorted(self._ids.items())).encode()).digest()
 
     def parts(self, text: str) -> list[Node]:
         """`text` as literals and tokens, in order."""

@@ -1,0 +1,150 @@
+# distutils: language = c++
+"""Which tags of a list are plain calls: a string, arguments as JSON of a plain schema, one of some strings.
+
+Sets of tools are lists of such tags, often hundreds, of which a text uses one or two.  A plain call certainly has
+nothing to complain about, so only this much is asked about it at first; the tag is read in earnest when the parser
+gets to it.  Saying "not plain" is always safe: such a tag is read at once, and that is what finds faults and names
+them.
+
+Read on: `tag_lists.py` (who asks), `../json_schema/plain.pyx` (plain schemas), `../written.pyx` (the copy that is read).
+"""
+
+from libcpp.vector cimport vector
+
+from kernels_core.grammar.written cimport Stretch, Written
+
+from kernels_core.grammar.json_schema.dialect import DEFAULT, dialect_of
+from kernels_core.grammar.json_schema.plain import Plain
+
+__all__ = ["PlainCalls"]
+
+# Text of a schema in which something may have a name of its own, so that references are not just pointers.
+cdef tuple NAMING = ('"$id"', '"id": "', '"$anchor"', '"$dynamic', '"$recursive', '"$ref": "http')
+
+
+cdef class PlainCalls:
+    """The plain calls among `tags`, which are lists that were `written`, by their place.
+
+    A plain call begins with just one of `triggers`, which may be empty strings.
+    """
+
+    cdef readonly list begins       # how each tag begins; None for those that are not plain
+    cdef readonly set ends          # what ends any of them
+    cdef readonly list by_trigger   # for each trigger, the places of its plain calls
+    cdef readonly list others       # the places of all other tags
+    cdef Written written
+    cdef vector[Stretch] stretches
+
+    def __init__(self, list tags, tuple triggers, Written written):
+        cdef int at, number, fitting
+        self.begins = []
+        self.ends = set()
+        self.by_trigger = [[] for _ in triggers]
+        self.others = []
+        self.written = written
+        self.stretches.resize(len(tags))
+        for at, tag in enumerate(tags):
+            begin = _begin(tag, written)
+            fitting = -1
+            if begin is not None:
+                for number in range(<int>len(triggers)):
+                    if (<str>begin).startswith(<str>triggers[number]):
+                        fitting = number if fitting == -1 else -2
+            if fitting < 0:
+                self.begins.append(None)
+                self.others.append(at)
+                continue
+            self.begins.append(begin)
+            (<list>self.by_trigger[fitting]).append(at)
+            self.stretches[at] = written.stretches[<size_t><void*>tag]
+            end = (<dict>tag)["end"]
+            if type(end) is str:
+                self.ends.add(end)
+            else:
+                self.ends.update(end)
+
+    def text(self, int at):
+        """A tag as it was written."""
+        cdef Stretch found = self.stretches[at]
+        return self.written.text[found.first:found.past]
+
+    def __repr__(self):
+        return f"<PlainCalls: {len(self.begins) - len(self.others)} of {len(self.begins)} tags>"
+
+
+cdef object _begin(tag, Written written):
+    """How a plain call begins; None for all other tags."""
+    if type(tag) is not dict or not written.holds(tag):
+        return None
+    begin = content = end = None
+    for key, value in (<dict>tag).items():
+        if key == "begin":
+            begin = value
+        elif key == "content":
+            content = value
+        elif key == "end":
+            end = value
+        elif key != "type" or type(value) is not str or <str>value != "tag":
+            return None
+    if type(begin) is not str or type(content) is not dict or not _is_end(end):
+        return None
+    return begin if _is_plain_content(<dict>content, tag, written) else None
+
+
+cdef bint _is_end(end) except -1:
+    if type(end) is str:
+        return True
+    if type(end) is not list or not <list>end:
+        return False
+    for text in <list>end:
+        if type(text) is not str:
+            return False
+    return True
+
+
+cdef bint _is_plain_content(dict content, tag, Written written) except -1:
+    """Whether a format is the JSON of a plain schema, without conditions on how that is written."""
+    cdef bint strict = False, is_schema = False
+    schema = None
+    for key, value in content.items():
+        if key == "json_schema":
+            schema = value
+        elif key == "type":
+            is_schema = type(value) is str and <str>value == "json_schema"
+        elif key == "strict_mode" and type(value) is bool:
+            strict = value
+        elif key == "plain_integers":
+            if type(value) is not bool:
+                return False
+        elif key == "style":
+            if type(value) is not str or <str>value != "json":
+                return False
+        elif key == "any_order":
+            if value is not False:
+                return False
+        elif key == "excludes":
+            if type(value) is not list or <list>value:
+                return False
+        else:
+            return False
+    return is_schema and type(schema) is dict and _is_plain(<dict>schema, strict, tag, written)
+
+
+cdef bint _is_plain(dict schema, bint strict, tag, Written written) except -1:
+    keywords = DEFAULT.keywords
+    if "$schema" in schema:
+        dialect = dialect_of(schema["$schema"]) if type(schema["$schema"]) is str else None
+        if dialect is None:
+            return False
+        keywords = dialect.keywords
+    if "$id" in schema or "id" in schema:
+        return False
+    if Plain(schema, keywords, pointers=False, strict=strict).holds(schema):
+        return True
+    text = written.part(tag)
+    if '"$ref"' not in text:
+        return False
+    for word in NAMING:
+        if word in text:
+            return False
+    return Plain(schema, keywords, pointers=True, strict=strict).holds(schema)

@@ -1,0 +1,127 @@
+"""The tags of one list: each is read at once, or, where nothing can be wrong with it, when the parser gets to it.
+
+A set of tools is such a list, and a text calls few of them.  A plain call (`plain_calls.pyx`) is not read at all before
+the parser predicts what follows its beginning; until then there is the text that it was written as.  Nor are the
+alternatives that a list adds up to spelt out before the parser gets there.
+
+What is put off is done by the same code as what is not, so that there is one meaning.
+
+Read on: `build.py` (who asks), `../written.pyx`, `../ir.py` (`DeferredRule`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from functools import cached_property, partial
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from .. import nodes
+from ..ir import Node, RuleRef
+from ..rulebook import RuleBook
+from ..written import Written
+from .fields import Fields, pointer
+from .plain_calls import PlainCalls
+from .tokens import Spellings
+
+__all__ = ["ReadTag", "TagList"]
+
+
+class ReadTag(NamedTuple):
+    """A tag that was read.  `begin`: text or a token.  `inside`: the rule of the rest.
+
+    `sure`: the rest certainly matches some text.
+    """
+
+    begin: str | Node
+    inside: RuleRef
+    sure: bool
+
+
+class TagList:
+    """The tags in `value`, a list at `path`, which begin with one of `triggers` each.
+
+    Those at the places `others` have to be put into `read` before anything is made of the list.  `inside` reads the
+    content and the end of a tag.  `written`: None if nothing may be put off.
+    """
+
+    def __init__(
+        self,
+        value: Sequence[Any],
+        path: str,
+        triggers: tuple[str, ...],
+        written: Written | None,
+        spellings: Spellings,
+        book: RuleBook,
+        inside: Callable[[Fields], Node],
+    ) -> None:
+        self.read: dict[int, ReadTag] = {}
+        self._size = len(value)
+        self._path = path
+        self._spellings = spellings
+        self._book = book
+        self._inside = inside
+        self._rules: dict[int, RuleRef] = {}
+        self._text = written.part(value) if written is not None and type(value) is list else None
+        self._plain: Any = None if self._text is None else PlainCalls(value, triggers, written)
+        self.others: list[int] = list(range(len(value))) if self._plain is None else self._plain.others
+
+    def __len__(self) -> int:
+        return self._size
+
+    def plain_by_trigger(self, trigger: int) -> list[int]:
+        """The places of the plain calls that begin with a trigger, given by its index."""
+        return [] if self._plain is None else list(self._plain.by_trigger[trigger])
+
+    @cached_property
+    def names_tokens(self) -> bool:
+        """Whether plain calls have names of control tokens where they begin or end."""
+        if self._plain is None:
+            return False
+        return self._spellings.names_tokens("\0".join([*filter(None, self._plain.begins), *self._plain.ends]))
+
+    def begin(self, at: int) -> str | Node:
+        """How the tag at a place begins."""
+        if at in self.read:
+            return self.read[at].begin
+        found: str = self._plain.begins[at]
+        return found
+
+    def alternatives(self, hint: str, members: Sequence[int], skip: str = "") -> RuleRef:
+        """The rule of one of the tags at the places `members`, without `skip`, which they all begin with."""
+        others = [self.read[at] for at in members if at in self.read]
+        if len(others) == len(members) or not all(tag.sure and tag.begin != skip for tag in others):
+            return self._book.add(hint, self._choice(members, skip))
+        # Something is put off, and there surely are texts, and no empty one.
+        assert self._text is not None
+        return self._book.defer(hint, self._key(f"{skip} {members} ", self._text), lambda: self._choice(members, skip))
+
+    def _choice(self, members: Iterable[int], skip: str) -> Node:
+        return nodes.choice(nodes.seq((self._first(at, skip), self._rest(at))) for at in members)
+
+    def _first(self, at: int, skip: str) -> Node:
+        begin = self.begin(at)
+        return self._spellings.node(begin.removeprefix(skip)) if isinstance(begin, str) else begin
+
+    def _rest(self, at: int) -> RuleRef:
+        """What follows the beginning of a tag."""
+        if at in self.read:
+            return self.read[at].inside
+        if at not in self._rules:
+            text = self._plain.text(at)
+            self._rules[at] = self._book.defer(self._plain.begins[at], self._key(text), partial(self._late, text, at))
+        return self._rules[at]
+
+    def _late(self, text: str, at: int) -> Node:
+        """The content and the end of a plain call, read now."""
+        value = json.loads(text, parse_float=Decimal)
+        return self._inside(Fields(value, pointer(self._path, at), value))
+
+    def _key(self, *texts: str) -> bytes:
+        """What stands for rules made of these texts, which say all about them but what names of tokens mean."""
+        digest = sha256(self._spellings.digest if self.names_tokens else b"")
+        for text in texts:
+            digest.update(text.encode())
+        return digest.digest()[:16]
