@@ -210,9 +210,15 @@ def test_tools_wait_for_their_call() -> None:
     compiler = GrammarCompiler(VOCABULARY)
     compiled = compiler.compile_structural_tag({"type": "structural_tag", "format": tag})
     rules = compiled.grammar.lazy_ir.rules
-    before = {name for name, rule in rules.items() if isinstance(rule, DeferredRule)}
+
+    def waiting() -> set[str]:
+        return {name for name, rule in rules.items() if isinstance(rule, DeferredRule)}
+
+    assert len(waiting()) == 1  # what comes after the trigger
+    matcher = GrammarMatcher(compiled)
+    assert matcher.accept_string(b"a <t")
+    before = waiting()
     assert len(before) >= 20
     for text, taken in ((b'a <t7>{"x": 7}</> b', True), (b'<t8>{"x": 7', False), (b'<t_>{"x": 9}</>', True)):
         assert GrammarMatcher(compiled).accept_string(text) is taken
-    lowered = {rule.name for rule in compiled.machine.tables.lowering.rules if rule.nfa is not None}
-    assert len(before & lowered) == 2
+    assert len(before - waiting()) == 2

@@ -2,8 +2,8 @@
 
 In reading order: `fields` (checked reading of JSON objects), `tokens` (tokens by name), `ends` (what ends a tag),
 `limited` (free text with a limit), `styles`, `careful`, `elements`, `bare` (arguments that are not plain JSON),
-`plain_calls` and `tag_lists` (what of a set of tools is read when), `build` (each format, as grammar rules), `load` (the
-front door).
+`plain_calls` and `tag_lists` (what of a set of tools is read when), `build` (each format, as grammar rules), and `load`
+(the front door).
 """
 
 from .load import load_structural_tag, structural_tag_rules, write_structural_tag

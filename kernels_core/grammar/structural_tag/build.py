@@ -339,11 +339,13 @@ class Builder:
         triggers = tuple(dict.fromkeys(fields.texts("triggers", required=True)))
         tags, others = self._tags(fields, triggers)
         by_trigger = {trigger: tags.plain_by_trigger(number) for number, trigger in enumerate(triggers)}
-        if tags.names_tokens:
-            for trigger, members in by_trigger.items():
-                for at in members:
-                    self._check_cut(trigger, tags.begin(at), pointer(pointer(fields.at("tags"), at), "begin"))
-        for at, tag in others:
+        reading = dict(others)
+        plain = {at: trigger for trigger, places in by_trigger.items() for at in places} if tags.names_tokens else {}
+        for at in sorted((*reading, *plain)):
+            if at in plain:
+                self._check_cut(plain[at], tags.begin(at), pointer(pointer(fields.at("tags"), at), "begin"))
+                continue
+            tag = reading[at]
             if not isinstance(tag.any("begin"), str):
                 tag.fail("a tag in triggered_tags begins with a string; see token_triggered_tags", "begin")
             begin = tag.text("begin")

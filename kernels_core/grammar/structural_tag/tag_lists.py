@@ -96,7 +96,9 @@ class TagList:
             return self._book.add(hint, self._choice(members, skip))
         # Something is put off, and there surely are texts, and no empty one.
         assert self._text is not None
-        return self._book.defer(hint, self._key(f"{skip} {members} ", self._text), lambda: self._choice(members, skip))
+        return self._book.defer(
+            hint, self._key(f"{skip} {members} ", self._text), lambda brief: self._choice(members, skip)
+        )
 
     def _choice(self, members: Iterable[int], skip: str) -> Node:
         return nodes.choice(nodes.seq((self._first(at, skip), self._rest(at))) for at in members)
@@ -114,7 +116,7 @@ class TagList:
             self._rules[at] = self._book.defer(self._plain.begins[at], self._key(text), partial(self._late, text, at))
         return self._rules[at]
 
-    def _late(self, text: str, at: int) -> Node:
+    def _late(self, text: str, at: int, brief: bool) -> Node:
         """The content and the end of a plain call, read now."""
         value = json.loads(text, parse_float=Decimal)
         return self._inside(Fields(value, pointer(self._path, at), value))
