@@ -13,8 +13,8 @@ from libcpp.vector cimport vector
 from kernels_core.automata.nfa cimport Nfa, RangeEdge
 
 from kernels_core.automata.nfa import AFTER
-from kernels_core.grammar.ir import Never
-from kernels_core.grammar.shorthand import Besides, Listing
+from kernels_core.grammar.ir import DeferredRule, Never, RuleRef
+from kernels_core.grammar.shorthand import Besides, Branches, Listing
 
 __all__ = ["spell_shorthand"]
 
@@ -36,6 +36,8 @@ def spell_shorthand(Nfa nfa, lowering, shorthand, str rule, int32_t limit):
         return _spell_besides(nfa, lowering, shorthand, place, limit)
     if isinstance(shorthand, Listing):
         return _spell_listing(nfa, lowering, shorthand, limit)
+    if isinstance(shorthand, Branches):
+        return _spell_branches(nfa, lowering, shorthand, place, limit)
     raise TypeError(f"{type(shorthand).__name__} is no shorthand")
 
 
@@ -100,6 +102,43 @@ cdef void _to_rest(Nfa nfa, const uint8_t* letters, int32_t state, int32_t low, 
         while low <= high and letters[low]:
             low += 1
         nfa.bytes.push_back(RangeEdge(state, first, low - 1, rest))
+
+
+cdef bint _spell_branches(Nfa nfa, lowering, branches, int32_t place, int32_t limit) except -1:
+    """The tree of the words; a rule is called where its word ends."""
+    cdef vector[Branch] stack
+    cdef Branch branch
+    cdef list words = sorted(zip(branches.words, branches.rules))
+    cdef const unsigned char* text
+    cdef int32_t i, k
+    cdef bytes word
+    cdef dict rules = lowering.ir.rules
+    stack.push_back(Branch(0, <int32_t>len(words), 0, START))
+    while not stack.empty():
+        branch = stack.back()
+        stack.pop_back()
+        i = branch.first
+        while i < branch.past:
+            word, name = <tuple>words[i]
+            if <int32_t>len(word) > branch.depth:
+                break
+            if isinstance(rules[name], DeferredRule):
+                nfa.call(branch.state, lowering.rule_id(name), FINAL)       # promised not to be empty
+            elif not nfa.spell(lowering, RuleRef(name), branch.state, FINAL, NOWHERE, limit):
+                return False
+            i += 1
+        while i < branch.past:
+            text = <bytes>(<tuple>words[i])[0]
+            k = i + 1
+            while k < branch.past and (<const unsigned char*><bytes>(<tuple>words[k])[0])[branch.depth] == text[branch.depth]:
+                k += 1
+            stack.push_back(Branch(i, k, branch.depth + 1, nfa.state()))
+            nfa.bytes.push_back(RangeEdge(branch.state, text[branch.depth], text[branch.depth], stack.back().state))
+            nfa.tag(stack.back().state, place)
+            i = k
+        if nfa.size > limit:
+            return False
+    return True
 
 
 cdef bint _spell_listing(Nfa nfa, lowering, listing, int32_t limit) except -1:

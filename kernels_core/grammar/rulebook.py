@@ -24,8 +24,8 @@ class RuleBook:
         self._shared: dict[Hashable, RuleRef] = {}
         self._nodes: dict[Hashable, Node] = {}
 
-    def reserve(self, hint: str) -> str:
-        """A name like `hint` that no other rule has; its body follows by `define`."""
+    def free_name(self, hint: str) -> str:
+        """A name like `hint` that no other rule has."""
         base = _OUTSIDE.sub("_", hint)[:_LONGEST].strip("_.-") or "rule"
         if base[0].isdigit() or base in RESERVED:
             base = "_" + base
@@ -33,6 +33,11 @@ class RuleBook:
         while name in self.rules:
             count = self._counts[base] = self._counts.get(base, 0) + 1
             name = f"{base}_{count}"
+        return name
+
+    def reserve(self, hint: str) -> str:
+        """A name like `hint` that no other rule has; its body follows by `define`."""
+        name = self.free_name(hint)
         self.rules[name] = Rule(name, Never())
         return name
 

@@ -5,8 +5,9 @@
 
 - `Besides`: any text but for some words, such as "all other keys" of an object.
 - `Listing`: items in a fixed order with separators, most of them optional, then any number of others: an object.
+- `Branches`: many words, each with a rule of its own behind it: a set of tools.
 
-Read on: `ir.py`; `json_schema/spelling.py` and `json_schema/objects.py`, who make them.
+Read on: `ir.py`; `json_schema/spelling.py`, `json_schema/objects.py` and `structural_tag/tag_lists.py`, who make them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 
 from .ir import Node
 
-__all__ = ["Besides", "Item", "Listing", "Shorthand"]
+__all__ = ["Besides", "Branches", "Item", "Listing", "Shorthand"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,4 +61,12 @@ class Listing:
     empty: Node
 
 
-Shorthand = Besides | Listing
+@dataclass(frozen=True, slots=True, eq=False)
+class Branches:
+    """One of `words`, then a text of the rule whose name stands at the same place of `rules`; words may be equal."""
+
+    words: tuple[bytes, ...]
+    rules: tuple[str, ...]
+
+
+Shorthand = Besides | Branches | Listing

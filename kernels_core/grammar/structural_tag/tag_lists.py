@@ -19,8 +19,9 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from .. import nodes
-from ..ir import Node, RuleRef
+from ..ir import DeferredRule, Node, RuleRef
 from ..rulebook import RuleBook
+from ..shorthand import Branches, Shorthand
 from ..written import Written
 from .fields import Fields, pointer
 from .plain_calls import PlainCalls
@@ -112,18 +113,43 @@ class TagList:
         if at in self.read:
             return self.read[at].inside
         if at not in self._rules:
-            text = self._plain.text(at)
-            self._rules[at] = self._book.defer(self._plain.begins[at], self._key(text), partial(self._late, text, at))
+            name = self._book.free_name(self._plain.begins[at])
+            self._book.rules[name] = _Call(name, self, at)
+            self._rules[at] = RuleRef(name)
         return self._rules[at]
 
-    def _late(self, text: str, at: int, brief: bool) -> Node:
+    def key(self, at: int) -> bytes:
+        """What stands for what follows a plain call's beginning: its text, and what names of tokens mean."""
+        return b"tag " + self._setting + self._plain.text(at).encode()
+
+    def content(self, at: int) -> Node:
         """The content and the end of a plain call, read now."""
-        value = json.loads(text, parse_float=Decimal)
+        value = json.loads(self._plain.text(at), parse_float=Decimal)
         return self._inside(Fields(value, pointer(self._path, at), value))
 
-    def _key(self, *texts: str) -> bytes:
-        """What stands for rules made of these texts, which say all about them but what names of tokens mean."""
-        digest = sha256(self._spellings.digest if self.names_tokens else b"")
-        for text in texts:
-            digest.update(text.encode())
-        return digest.digest()[:16]
+    @cached_property
+    def _setting(self) -> bytes:
+        return self._spellings.digest if self.names_tokens else b""
+
+
+class _Call(DeferredRule):
+    """What follows the beginning of the plain call at a place of a list.  There are many, so they are small."""
+
+    __slots__ = ("_at", "_tags")
+
+    _at: int
+    _tags: TagList
+    notes = ()
+    span = None
+
+    def __init__(self, name: str, tags: TagList, at: int) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "_tags", tags)
+        object.__setattr__(self, "_at", at)
+
+    @property
+    def key(self) -> bytes:  # type: ignore[override]
+        return self._tags.key(self._at)
+
+    def make(self, brief: bool) -> Node:  # type: ignore[override]
+        return self._tags.content(self._at)
