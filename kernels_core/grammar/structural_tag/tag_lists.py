@@ -97,9 +97,16 @@ class TagList:
             return self._book.add(hint, self._choice(members, skip))
         # Something is put off, and there surely are texts, and no empty one.
         assert self._text is not None
-        return self._book.defer(
-            hint, self._key(f"{skip} {members} ", self._text), lambda brief: self._choice(members, skip)
-        )
+        key = sha256(f"{skip} {members} {self._text}".encode() + self._setting).digest()[:16]
+        return self._book.defer(hint, key, partial(self._made, members, skip))
+
+    def _made(self, members: Sequence[int], skip: str, brief: bool) -> Node | Shorthand:
+        """The alternatives, when they are needed."""
+        begins = [self.begin(at) for at in members]
+        if not brief or self.names_tokens or not all(isinstance(begin, str) for begin in begins):
+            return self._choice(members, skip)
+        words = tuple(begin[len(skip) :].encode() for begin in begins if isinstance(begin, str))
+        return Branches(words, tuple(self._rest(at).name for at in members))
 
     def _choice(self, members: Iterable[int], skip: str) -> Node:
         return nodes.choice(nodes.seq((self._first(at, skip), self._rest(at))) for at in members)
@@ -120,7 +127,8 @@ class TagList:
 
     def key(self, at: int) -> bytes:
         """What stands for what follows a plain call's beginning: its text, and what names of tokens mean."""
-        return b"tag " + self._setting + self._plain.text(at).encode()
+        text: str = self._plain.text(at)
+        return b"tag " + self._setting + text.encode()
 
     def content(self, at: int) -> Node:
         """The content and the end of a plain call, read now."""
