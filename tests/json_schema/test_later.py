@@ -187,6 +187,32 @@ def test_circles(schema: dict[str, Any], expected: bool) -> None:
     assert plain(schema).holds(schema) is expected
 
 
+@pytest.mark.parametrize(
+    ("member", "expected"),
+    [
+        ({"type": "boolean", "enum": ["True", "False"], "description": "x"}, True),
+        ({"type": "array", "items": {"type": "string"}, "enum": ["a"]}, True),
+        ({"type": ["integer", "null"], "const": "a"}, True),
+        ({"type": "array", "items": {"type": "strin"}, "enum": ["a"]}, False),
+        ({"type": "boolean", "enum": [{}]}, False),
+        ({"type": "boolean", "enum": []}, False),
+        ({"type": "boolean", "enum": ["a"], "minLength": "b"}, False),
+        ({"type": "boolen", "enum": ["a"]}, False),
+        ({"type": "boolean", "enum": ["a"], "$id": "b"}, False),
+    ],
+)
+def test_a_member_that_never_occurs_keeps_nothing_from_waiting(member: dict[str, Any], expected: bool) -> None:
+    schema = {"type": "object", "properties": {"x": member, "y": {"type": "null"}}, "additionalProperties": False}
+    assert plain(schema).holds(schema) is expected
+    assert plain(schema).holds({**schema, "required": ["x"]}) is False
+    if expected:
+        matcher = GrammarMatcher(GrammarCompiler(VOCABULARY).compile_json_schema(schema))
+        assert matcher.accept_string('{"y":null}')
+        assert matcher.is_completed()
+        matcher.reset()
+        assert not matcher.accept_string('{"x"')
+
+
 def test_equal_schemas_have_equal_keys() -> None:
     def keys(schema: dict[str, Any]) -> dict[str, bytes]:
         ir = Grammar.from_json_schema(schema).lazy_ir

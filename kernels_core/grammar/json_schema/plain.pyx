@@ -27,6 +27,7 @@ cdef frozenset SCALAR = frozenset(("boolean", "integer", "null", "number", "stri
 cdef frozenset NUMERIC = frozenset(("number", "integer"))
 cdef int PLAIN = 1, NOT_PLAIN = 2, OPEN = 3       # OPEN + the level at which it was opened
 cdef int DEEPEST = 200          # schemas in schemas; what is deeper is compiled at once
+cdef int UNKNOWN = 0, SOME_FIT = 1, NONE_FITS = 2
 cdef int FEW_NAMES = 6           # members in any order take few states
 cdef int MAX_ROUNDS = 12        # circles of references that turned out not to be plain
 cdef long long LARGEST = 1_000_000_000_000
@@ -170,7 +171,7 @@ cdef class Plain:
             else:
                 return False
         if constants:
-            return not (bounds or lengths) and self._constants(schema, types)
+            return not (bounds or lengths) and self._constants(schema, types) == SOME_FIT
         if bounds and not _has_room(schema, types):
             return False
         if lengths and not _in_order(schema, "minLength", "maxLength"):
@@ -197,9 +198,32 @@ cdef class Plain:
             elif not is_open or type(schema.get("additionalProperties", True)) is dict:
                 return False
         for name, value in properties.items():
-            if value is False or not _is_text(name) or not self._check(value, False, depth + 1, level + 1):
+            if value is False or not _is_text(name):
+                return False
+            if not self._check(value, False, depth + 1, level + 1) and not self._is_idle(value, depth, level):
                 return False
         return True
+
+    cdef bint _is_idle(self, schema, int depth, int level) except -1:
+        """Whether a schema is constants that all are of types it does not ask for: such a member never occurs."""
+        cdef dict rest = {}
+        if type(schema) is not dict:
+            return False
+        for word, value in (<dict>schema).items():
+            if word == "items":
+                if not self._check(value, False, depth + 1, level + 1):
+                    return False
+            elif word in self.keywords:
+                rest[word] = value
+            elif word == "$id" or word == "id" or word == "$schema":
+                return False
+        types = rest.get("type")
+        for one in types if type(types) is list else (types,):
+            if type(one) is not str or one not in TYPES:
+                return False
+        if len(rest) != 2 or not ("const" in rest or type(rest.get("enum")) is list and rest["enum"]):
+            return False
+        return self._constants(rest, types) == NONE_FITS
 
     cdef bint _alone(self, dict schema) except -1:
         """Whether only one keyword of the schema says something."""
@@ -259,14 +283,14 @@ cdef class Plain:
             at = (<dict>at)[part]
         return at
 
-    cdef bint _constants(self, dict schema, types) except -1:
-        """Scalars, some of them of the types that are asked for."""
+    cdef int _constants(self, dict schema, types) except -1:
+        """Whether constants are of the types that are asked for; UNKNOWN if they are not just scalars."""
         cdef bint some = False
         if "enum" in schema and "const" in schema or "format" in schema or "pattern" in schema:
-            return False
+            return UNKNOWN
         for word in ("properties", "required", "additionalProperties", "items", "minItems", "maxItems"):
             if word in schema:
-                return False
+                return UNKNOWN
         cdef list values = schema["enum"] if "enum" in schema else [schema["const"]]
         for value in values:
             if value is None:
@@ -275,19 +299,19 @@ cdef class Plain:
                 kind = "boolean"
             elif type(value) is str:
                 if not _is_text(value):
-                    return False
+                    return UNKNOWN
                 kind = "string"
             elif type(value) is int and -LARGEST < value < LARGEST:
                 kind = "integer"
             elif type(value) is not int and _is_number(value):
                 kind = "number"
             else:
-                return False
+                return UNKNOWN
             if types is None or kind == types or type(types) is list and kind in types:
                 some = True
             elif kind == "integer" and (types == "number" or type(types) is list and "number" in types):
                 some = True
-        return some
+        return SOME_FIT if some else NONE_FITS
 
 
 @lru_cache(maxsize=4096)
