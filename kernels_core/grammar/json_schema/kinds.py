@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..regular.dfa import TooManyStates, is_empty
 from ..regular.languages import And, Language, Not, Words, complement, intersection, matches, union
-from .members import names_of
+from .members import Values, names_of
 from .shapes import Members
 from .terms import FALSE, Term
 
@@ -53,27 +53,13 @@ class Kinds:
 
 def kinds_of(space: Space, members: Members) -> Kinds:
     """The kinds of members.  Raises `TooManyStates`."""
-    single: dict[str, list[Term]] = {}
-    wide: list[tuple[Language, Term, int]] = []
-    for number, (keys, term) in enumerate(members.rules):
-        if isinstance(keys, Words) and len(keys.words) == 1:
-            single.setdefault(next(iter(keys.words)), []).append(term)
-        else:
-            wide.append((keys, term, number))
-    order = {keys: number for number, (keys, _) in enumerate(members.rules)} if wide else {}
     named: list[Kind] = []
     required: list[bool] = []
     names = names_of(members)
     must = set(members.required)
+    values = Values(space, members.rules)
     for name in names:
-        terms = single.get(name, [])
-        if wide:
-            # The first mention decides the order of names in a value, so rules keep theirs.
-            own = order.get(Words(frozenset((name,))), 0)
-            before = [term for keys, term, number in wide if number < own and matches(keys, name)]
-            after = [term for keys, term, number in wide if number >= own and matches(keys, name)]
-            terms = [*before, *terms, *after]
-        term = terms[0] if len(terms) == 1 else space.all_of(*terms)
+        term = values.of(name)
         if term is not FALSE:
             options = _options(space, members, term, partial(_holds_name, name)) if members.needs else [(_NONE, term)]
             named.append(Kind(name, Words(frozenset((name,))), term, options))

@@ -8,6 +8,7 @@ Read on: `shapes.py` (what `Members` means), `space.py`, `objects.py` (its text)
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,12 +21,41 @@ from .terms import FALSE, TRUE, AllOf, Term
 if TYPE_CHECKING:
     from .space import Space
 
-__all__ = ["complement", "covers", "meet", "names_of", "normal", "split", "value_of"]
+__all__ = ["Values", "complement", "covers", "meet", "names_of", "normal", "split", "value_of"]
 
 # A need on so many names is looked at name by name.
 _FEW_NAMES = 32
 # Values of a name by which alternatives are told apart.
 MAX_TAGS = 16
+
+
+class Values:
+    """What the values of names must be, by rules: one look for each name and not one for each rule."""
+
+    __slots__ = ("_order", "_single", "_space", "_wide")
+
+    def __init__(self, space: Space, rules: Iterable[Rule]) -> None:
+        self._space = space
+        self._single: dict[str, list[Term]] = {}
+        self._wide: list[tuple[int, Language, Term]] = []
+        self._order: dict[str, int] = {}
+        for number, (keys, term) in enumerate(rules):
+            if isinstance(keys, Words) and len(keys.words) == 1:
+                (name,) = keys.words
+                self._single.setdefault(name, []).append(term)
+                self._order.setdefault(name, number)
+            else:
+                self._wide.append((number, keys, term))
+
+    def of(self, name: str) -> Term:
+        """What the value of `name` must be; rules keep their order, which decides the order of names inside."""
+        own = self._single.get(name, [])
+        if self._wide:
+            place = self._order.get(name, 0)
+            before = [term for number, keys, term in self._wide if number < place and matches(keys, name)]
+            after = [term for number, keys, term in self._wide if number >= place and matches(keys, name)]
+            own = [*before, *own, *after]
+        return own[0] if len(own) == 1 else self._space.all_of(*own)
 
 
 def value_of(space: Space, members: Members, name: str) -> Term:
@@ -106,8 +136,9 @@ def normal(space: Space, members: Members) -> Members | None:
     )
     if made.most is not None and made.most < max(made.least, len(made.required)):
         return None
+    values = Values(space, made.rules)
     for name in made.required:
-        term = value_of(space, made, name)
+        term = values.of(name)
         if term is FALSE or (isinstance(term, AllOf) and space.is_void(term)):
             return None
     if made.least:
@@ -163,6 +194,7 @@ def _open_cells(
 ) -> tuple[Rule, ...] | None:
     """The rectangles of a need that can still be met; None if the need is met by what is required."""
     cells: dict[Language, Term] = {}
+    values = Values(space, rules.items())
     for keys, term in need:
         if term is FALSE or keys == NOTHING:
             continue
@@ -172,7 +204,7 @@ def _open_cells(
         for part in parts:
             if isinstance(part, Words) and len(part.words) == 1:
                 (name,) = part.words
-                value = space.all_of(*(other for language, other in rules.items() if matches(language, name)))
+                value = values.of(name)
                 if name in required and (term is TRUE or term is value or term in getattr(value, "parts", ())):
                     return None
                 inside = space.all_of(value, term)
@@ -208,7 +240,8 @@ def _possible_names(space: Space, members: Members) -> int | None:
     left = intersection(*forbidden)
     if not isinstance(left, Words):
         return None
-    return sum(value_of(space, members, name) is not FALSE for name in left.words)
+    values = Values(space, members.rules)
+    return sum(values.of(name) is not FALSE for name in left.words)
 
 
 def complement(space: Space, members: Members) -> tuple[Members, ...]:

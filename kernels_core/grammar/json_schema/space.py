@@ -32,10 +32,14 @@ __all__ = ["Circular", "Space", "Spent", "TooLarge"]
 # Alternatives of one shape, and intersections of two alternatives in one compile.
 MAX_ALTERNATIVES = 256
 MAX_WORK = 60_000
+# So few alternatives are compared each with each.
+_FEW = 6
 # Intersections of shapes in one compile; the largest schemas that were met take a tenth.
 MAX_MEETS = 200_000
 # Looking into members of members, to see whether there is any value.
 _MAX_LOOK = 6
+# Intersections that one such look may take.
+_MAX_LOOK_WORK = 50
 
 
 class TooLarge(Exception):
@@ -54,6 +58,10 @@ class _Unfinished(Exception):
     """A shape is asked for while it is being worked out further up: the answer is not known yet."""
 
 
+class _Enough(_Unfinished):
+    """A look takes too long to tell."""
+
+
 class Space:
     """The terms and shapes of one schema.  `read` works out the shape of a schema at its place, and whether that is
     exact."""
@@ -70,6 +78,7 @@ class Space:
         self._void: dict[Term, bool] = {}
         self._work = 0
         self._meets = 0
+        self._enough = 0
 
     # -- terms ----------------------------------------------------------------------------------------------------
 
@@ -160,6 +169,11 @@ class Space:
             case Place():
                 return self._read(term)
             case AllOf():
+                # Conditions are added one at a time: all but the last are often known together.
+                before = self._terms.get(("all", frozenset(term.parts[:-1])))
+                if before is not None and before in self._shapes:
+                    shape = self.meet(self._shapes[before], self.shape(term.parts[-1]))
+                    return shape, self._inexact.isdisjoint(term.parts)
                 shape = ANYTHING
                 for part in term.parts:
                     shape = self.meet(shape, self.shape(part))
@@ -185,15 +199,25 @@ class Space:
             return known
         if self._level >= _MAX_LOOK:
             return False
-        self._level += 1
+        self._begin_look()
         try:
             found = self.is_void_shape(self.shape(term))
+        except _Enough:
+            if self._level > 1:
+                return False  # what is left of the work for a look depends on where it began
+            found = False
         except (_Unfinished, TooLarge, Circular):
             return False
         finally:
             self._level -= 1
         self._void[term] = found
         return found
+
+    def _begin_look(self) -> None:
+        """Go a level deeper, where only so much work is done."""
+        if not self._level:
+            self._enough = self._work + _MAX_LOOK_WORK
+        self._level += 1
 
     def is_void_shape(self, shape: Shape) -> bool:
         """Certainly no value?"""
@@ -231,16 +255,18 @@ class Space:
             return ANYTHING
         if len(shapes) == 1:
             return shapes[0]
-        joined = VOID
-        for shape in shapes:
-            joined = Shape(
-                joined.null or shape.null,
-                joined.booleans | shape.booleans,
-                joined.numbers | shape.numbers,
-                union(joined.strings, shape.strings),
-                self._united(joined.arrays + shape.arrays, item_shapes.covers),
-                self._united(joined.objects + shape.objects, member_shapes.covers),
-            )
+        booleans: frozenset[bool] = frozenset().union(*(shape.booleans for shape in shapes))
+        numbers = VOID.numbers
+        for other in dict.fromkeys(shape.numbers for shape in shapes if shape.numbers is not VOID.numbers):
+            numbers = numbers | other
+        joined = Shape(
+            any(shape.null for shape in shapes),
+            booleans,
+            numbers,
+            union(*(shape.strings for shape in shapes)),
+            self._united(tuple(items for shape in shapes for items in shape.arrays), item_shapes.covers),
+            self._united_objects(tuple(members for shape in shapes for members in shape.objects)),
+        )
         return ANYTHING if joined == ANYTHING else joined
 
     def complement(self, shape: Shape) -> Shape:
@@ -288,9 +314,8 @@ class Space:
                 self._once_each(arrays, [s.arrays for s in shapes], self.meet_arrays, self._complement_arrays),
                 item_shapes.covers,
             ),
-            objects=self._united(
-                self._once_each(objects, [s.objects for s in shapes], self.meet_objects, self.complement_objects),
-                member_shapes.covers,
+            objects=self._united_objects(
+                self._once_each(objects, [s.objects for s in shapes], self.meet_objects, self.complement_objects)
             ),
         )
         return (ANYTHING if found == ANYTHING else found), True
@@ -346,7 +371,7 @@ class Space:
                 both = member_shapes.meet(self, a, b)
                 if both is not None:
                     met += member_shapes.split(self, both)
-        return self._united(tuple(met), member_shapes.covers)
+        return self._united_objects(tuple(met))
 
     def _complement_arrays(self, alternatives: tuple[Items, ...]) -> tuple[Items, ...]:
         result: tuple[Items, ...] = (ANY_ITEMS,)
@@ -365,6 +390,8 @@ class Space:
         self._work += 1
         if self._work > MAX_WORK:
             raise Spent(f"its normal form takes more than {MAX_WORK:,} intersections")
+        if self._level and self._work > self._enough:
+            raise _Enough
 
     def _united(self, alternatives: tuple[T, ...], covers: Callable[[T, T], bool]) -> tuple[T, ...]:
         """Without duplicates and without alternatives that another one covers."""
@@ -377,9 +404,35 @@ class Space:
                 kept = [other for other in kept if not covers(one, other)]
                 kept.append(one)
             unique = tuple(kept)
-        if len(unique) > MAX_ALTERNATIVES:
+        return self._bounded(unique)
+
+    def _bounded(self, alternatives: tuple[T, ...]) -> tuple[T, ...]:
+        if len(alternatives) > MAX_ALTERNATIVES:
             raise TooLarge(f"its normal form has more than {MAX_ALTERNATIVES} alternatives")
-        return unique
+        return alternatives
+
+    def _united_objects(self, alternatives: tuple[Members, ...]) -> tuple[Members, ...]:
+        """The same for objects.  What covers an alternative has all its rules there, so only such are compared: of many
+        alternatives, most differ by a tag."""
+        unique = tuple(dict.fromkeys(alternatives))
+        if len(unique) <= _FEW:
+            return self._united(unique, member_shapes.covers)
+        having: dict[tuple[Language, Term], list[int]] = {}
+        for number, members in enumerate(unique):
+            for keys, term in members.rules:
+                for part in dict.fromkeys((term, *(term.parts if isinstance(term, AllOf) else ()))):
+                    having.setdefault((keys, part), []).append(number)
+        covered: set[int] = set()
+        everyone = range(len(unique))
+        for number, large in enumerate(unique):
+            shared = [having[rule] for rule in large.rules if rule[1] is not TRUE]
+            for other in min(shared, key=len) if shared else everyone:
+                if other == number or other in covered or number in covered:
+                    continue
+                if member_shapes.covers(large, unique[other]):
+                    # Of two that cover each other the first stays.
+                    covered.add(other if number < other or not member_shapes.covers(unique[other], large) else number)
+        return self._bounded(tuple(members for number, members in enumerate(unique) if number not in covered))
 
     # -- finite sets ----------------------------------------------------------------------------------------------
 
@@ -390,7 +443,7 @@ class Space:
         """
         if self._level >= _MAX_LOOK:
             return None
-        self._level += 1
+        self._begin_look()
         try:
             shape = self.shape(term)
         except (_Unfinished, TooLarge, Circular):
