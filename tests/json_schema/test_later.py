@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, UnsupportedSchemaError
+from kernels_core.grammar.analysis import productive_rules, reachable_rules
 from kernels_core.grammar.ir import DeferredRule
 from kernels_core.grammar.json_schema import SchemaOptions
 from kernels_core.grammar.json_schema.compile import compile_schema
@@ -248,3 +249,75 @@ def test_tools_wait_for_their_call() -> None:
     for text, taken in ((b'a <t7>{"x": 7}</> b', True), (b'<t8>{"x": 7', False), (b'<t_>{"x": 9}</>', True)):
         assert GrammarMatcher(compiled).accept_string(text) is taken
     assert len(before - waiting()) == 2
+
+
+conditions = st.recursive(
+    st.one_of(
+        st.sampled_from(["string", "integer", "boolean", "null", "object"]).map(lambda kind: {"type": kind}),
+        st.sampled_from(["#/$defs/a", "#/$defs/b"]).map(lambda target: {"$ref": target}),
+        st.sampled_from(
+            [
+                {"pattern": "^a"},
+                {"minimum": 3, "maximum": 2},
+                {"enum": [1, "x", None]},
+                {"type": "string", "pattern": "^[ab]*$", "maxLength": 3},
+                {"type": "integer", "multipleOf": 3, "minimum": 1},
+                {"const": {"a": 1}},
+                {"required": ["a"]},
+                {"uniqueItems": True, "items": {"enum": [1, "x", None]}},
+                {"type": "array", "uniqueItems": True},
+            ]
+        ),
+    ),
+    lambda inner: st.one_of(
+        st.fixed_dictionaries(
+            {"properties": members(inner)},
+            optional={
+                "required": st.lists(st.sampled_from(NAMES), unique=True),
+                "additionalProperties": inner,
+                "patternProperties": st.dictionaries(st.sampled_from(["^a", "b$", "^c"]), inner, max_size=2),
+                "minProperties": st.integers(0, 2),
+                "maxProperties": st.integers(0, 3),
+                "propertyNames": st.sampled_from([{"maxLength": 1}, {"pattern": "^[ab]"}, {"enum": ["a"]}]),
+                "dependencies": st.dictionaries(st.sampled_from(NAMES), inner, max_size=1),
+            },
+        ),
+        st.fixed_dictionaries(
+            {"type": st.just("array"), "items": inner},
+            optional={"contains": inner, "minItems": st.integers(0, 2), "maxItems": st.integers(0, 3)},
+        ),
+        st.fixed_dictionaries({"not": inner}),
+        st.fixed_dictionaries({"if": inner, "then": inner}, optional={"else": inner}),
+        *(
+            st.fixed_dictionaries({word: st.lists(inner, min_size=1, max_size=3)}, optional={"type": st.just("object")})
+            for word in ("anyOf", "oneOf", "allOf")
+        ),
+    ),
+    max_leaves=8,
+)
+conditional = st.builds(
+    lambda one, two, root: {"$defs": {"a": one, "b": two}, "allOf": [root]}, conditions, conditions, conditions
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(conditional)
+def test_conditions_that_wait_have_instances_and_no_problems(document: dict[str, Any]) -> None:
+    text = json.dumps(document)
+    try:
+        whole = compile_schema(document, text, SchemaOptions(), {}).ir
+    except UnsupportedSchemaError:
+        with pytest.raises(UnsupportedSchemaError):
+            Grammar.from_json_schema(document)
+        return
+    grammar = Grammar.from_json_schema(document)
+    waiting = {name for name, rule in grammar.lazy_ir.rules.items() if isinstance(rule, DeferredRule)}
+    made = grammar.lazy_ir.complete()  # raises where something cannot be written
+    if waiting:
+        assert set(reachable_rules(made)) <= productive_rules(made)
+    compiler = GrammarCompiler(VOCABULARY)
+    now, later = compiler.compile_grammar(Grammar(whole)), compiler.compile_json_schema(document)
+    for one in TEXTS:
+        matchers = [GrammarMatcher(now), GrammarMatcher(later)]
+        verdicts = [matcher.accept_string(one) and matcher.is_completed() for matcher in matchers]
+        assert verdicts[0] == verdicts[1], one

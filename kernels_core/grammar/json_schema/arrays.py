@@ -4,7 +4,7 @@ Lengths alone are counted by the parser.  `contains` (and what negations become)
 `uniqueItems` makes states of the values seen, which is exact where few scalars are allowed, and refused elsewhere:
 that two free strings differ is not context-free.
 
-Read on: `shapes.py` (`Items`), `items.py`, `graph.py`.
+Read on: `shapes.py` (`Items`), `items.py`, `steps.py` (the graph).
 """
 
 from __future__ import annotations
@@ -14,19 +14,21 @@ from typing import TYPE_CHECKING
 
 from ..ir import Never, Node
 from ..nodes import choice, repeat, seq
-from ..regular.dfa import TooManyStates
-from ..regular.graph import Graph
 from .shapes import Count, Items, Shape
+from .steps import Steps
 from .terms import FALSE, Term
 
 if TYPE_CHECKING:
     from .emit import Emitter
+    from .space import Space
 
-__all__ = ["MAX_ITEM_EDGES", "ArrayText", "NotFinite"]
+__all__ = ["MAX_ITEM_EDGES", "ArrayText", "ItemStep", "NotFinite", "item_steps", "needs_steps"]
 
 MAX_ITEM_EDGES = 6_000
 # Distinct items are remembered as a set, of at most so many.
 MAX_DISTINCT = 9
+# An item, and whether one stands in front of it.
+ItemStep = tuple[Term, bool]
 _State = tuple[int, tuple[int, ...], frozenset[int], bool, bool]
 # A longer prefix is not nested but made of rules.
 _NESTED = 24
@@ -50,7 +52,7 @@ class ArrayText:
     def node(self) -> Node:
         """The whole array, brackets included.  Raises `TooManyStates` and `NotFinite`."""
         items, layout = self.items, self.layout
-        if items.counts or items.unique is not None or len(items.prefix) > _NESTED:
+        if needs_steps(items):
             body = self._graph()
         else:
             body = self._plain()
@@ -80,102 +82,112 @@ class ArrayText:
                 node = repeat(node, 0, 1)
         return seq((self.item(items.prefix[0]), node))
 
-    # -- counts and distinct items --------------------------------------------------------------------------------
-
     def _graph(self) -> Node:
-        """States: (position, one number for each count, values seen, a value came twice)."""
-        items = self.items
-        bounds = [len(items.prefix), items.least if items.most is None else items.most]
-        bounds += [max(start, stop or 0) for count in items.counts for start, stop, _ in count.cells]
-        last = max(bounds)
-        values = self._values(last) if items.unique is not None else None
-        graph = Graph()
+        """Counts and distinct items: the ways through a graph."""
         comma = self.layout.comma(self.level)
-        start: _State = (0, (0,) * len(items.counts), frozenset(), False, False)
-        numbers = {start: 0}
-        work = [start]
-        edges = 0
-        while work:
-            state = work.pop()
-            position, counts, seen, twice, written = state
-            number = numbers[state]
-            met = all(have >= count.least for have, count in zip(counts, items.counts, strict=True))
-            if written and met and position >= items.least and (items.unique is not False or twice):
-                graph.finish(number)
-            if items.most is not None and position >= items.most:
+
+        def edge(step: ItemStep) -> Node:
+            term, written = step
+            return seq((comma, self.item(term))) if written else self.item(term)
+
+        steps = item_steps(self.emitter.space, self.items)
+        return steps.node(edge, self.emitter.book, f"{self.name}_items")
+
+
+def needs_steps(items: Items) -> bool:
+    """Whether lengths are not all that is counted, or the prefix is too long to nest."""
+    return bool(items.counts) or items.unique is not None or len(items.prefix) > _NESTED
+
+
+def item_steps(space: Space, items: Items) -> Steps[_State, ItemStep]:
+    """States: (position, one number for each count, values seen, a value came twice, is there an item).
+
+    Raises `TooManyStates` and `NotFinite`.
+    """
+    bounds = [len(items.prefix), items.least if items.most is None else items.most]
+    bounds += [max(start, stop or 0) for count in items.counts for start, stop, _ in count.cells]
+    last = max(bounds)
+    values = _values(space, items, last) if items.unique is not None else None
+    start: _State = (0, (0,) * len(items.counts), frozenset(), False, False)
+    steps: Steps[_State, ItemStep] = Steps(start, MAX_ITEM_EDGES)
+    work: list[tuple[int, _State]] = [(0, start)]
+    while work:
+        number, state = work.pop()
+        position, counts, seen, twice, written = state
+        met = all(have >= count.least for have, count in zip(counts, items.counts, strict=True))
+        if written and met and position >= items.least and (items.unique is not False or twice):
+            steps.final.add(number)
+        if items.most is not None and position >= items.most:
+            continue
+        after = min(position + 1, last)
+        for term, reached, value in _next_items(space, items, position, counts, values):
+            repeated = value is not None and value in seen
+            if repeated and items.unique:
                 continue
-            after = min(position + 1, last)
-            for term, reached, value in self._steps(position, counts, values):
-                repeated = value is not None and value in seen
-                if repeated and items.unique:
-                    continue
-                both = twice or repeated
-                # Once a value came twice, what else was seen no longer matters.
-                now = seen | {value} if value is not None and not (both and not items.unique) else frozenset()
-                target = (after, reached, now if values is not None else frozenset(), both, True)
-                if target not in numbers:
-                    numbers[target] = graph.state()
-                    work.append(target)
-                item = self.item(term)
-                graph.edge(number, seq((comma, item)) if written else item, numbers[target])
-                edges += 1
-                if edges > MAX_ITEM_EDGES:
-                    raise TooManyStates(MAX_ITEM_EDGES)
-        return graph.node(self.emitter.book, f"{self.name}_items")
+            both = twice or repeated
+            # Once a value came twice, what else was seen no longer matters.
+            now = seen | {value} if value is not None and not (both and not items.unique) else frozenset()
+            target: _State = (after, reached, now if values is not None else frozenset(), both, True)
+            steps.edge(number, (term, written), steps.reach(target, work))
+    return steps
 
-    def _steps(
-        self, position: int, counts: tuple[int, ...], values: list[list[tuple[Term, int]]] | None
-    ) -> list[tuple[Term, tuple[int, ...], int | None]]:
-        """(item, counts after it, number of its value) for what may stand at `position`."""
-        items, space = self.items, self.emitter.space
-        term = items.at(position)
-        if term is FALSE:
-            return []
-        starts: list[tuple[Term, int | None]] = [(term, None)]
-        if values is not None:
-            starts = list(values[min(position, len(values) - 1)])
-        found: list[tuple[Term, tuple[int, ...], int | None]] = []
-        for base, value in starts:
-            choices = [
-                self._counting(base, position, have, count) for have, count in zip(counts, items.counts, strict=True)
-            ]
-            for combination in product(*choices):
-                inside = space.all_of(base, *(narrowed for narrowed, _ in combination))
-                if inside is FALSE or (inside is not base and space.is_void(inside)):
-                    continue
-                found.append((inside, tuple(have for _, have in combination), value))
-        return found
 
-    def _counting(self, term: Term, position: int, have: int, count: Count) -> list[tuple[Term, int]]:
-        """Ways in which an item can (not) count: (what it must be, number afterwards)."""
-        space = self.emitter.space
-        wanted = space.any_of(
-            *(other for start, stop, other in count.cells if start <= position and (stop is None or position < stop))
-        )
-        inside = space.all_of(term, wanted)
-        if inside is FALSE or space.is_void(inside):
+def _next_items(
+    space: Space,
+    items: Items,
+    position: int,
+    counts: tuple[int, ...],
+    values: list[list[tuple[Term, int]]] | None,
+) -> list[tuple[Term, tuple[int, ...], int | None]]:
+    """(item, counts after it, number of its value) for what may stand at `position`."""
+    term = items.at(position)
+    if term is FALSE:
+        return []
+    starts: list[tuple[Term, int | None]] = [(term, None)]
+    if values is not None:
+        starts = list(values[min(position, len(values) - 1)])
+    found: list[tuple[Term, tuple[int, ...], int | None]] = []
+    for base, value in starts:
+        choices = [
+            _counting(space, base, position, have, count) for have, count in zip(counts, items.counts, strict=True)
+        ]
+        for combination in product(*choices):
+            inside = space.all_of(base, *(narrowed for narrowed, _ in combination))
+            if inside is FALSE or (inside is not base and space.is_void(inside)):
+                continue
+            found.append((inside, tuple(have for _, have in combination), value))
+    return found
+
+
+def _counting(space: Space, term: Term, position: int, have: int, count: Count) -> list[tuple[Term, int]]:
+    """Ways in which an item can (not) count: (what it must be, number afterwards)."""
+    wanted = space.any_of(
+        *(other for start, stop, other in count.cells if start <= position and (stop is None or position < stop))
+    )
+    inside = space.all_of(term, wanted)
+    if inside is FALSE or space.is_void(inside):
+        return [(term, have)]
+    if count.most is None:
+        # "At least": what is enough is enough, and not to count is never wrong.
+        if have >= count.least:
             return [(term, have)]
-        if count.most is None:
-            # "At least": what is enough is enough, and not to count is never wrong.
-            if have >= count.least:
-                return [(term, have)]
-            return [(inside, have + 1)] if inside is term else [(inside, have + 1), (term, have)]
-        options = [(space.all_of(term, space.negate(wanted)), have)]
-        if have < count.most:
-            options.append((inside, have + 1))
-        return [(narrowed, number) for narrowed, number in options if narrowed is not FALSE]
+        return [(inside, have + 1)] if inside is term else [(inside, have + 1), (term, have)]
+    options = [(space.all_of(term, space.negate(wanted)), have)]
+    if have < count.most:
+        options.append((inside, have + 1))
+    return [(narrowed, number) for narrowed, number in options if narrowed is not FALSE]
 
-    def _values(self, last: int) -> list[list[tuple[Term, int]]]:
-        """For each position the scalars that may stand there, numbered by value."""
-        space, items = self.emitter.space, self.items
-        numbers: dict[Shape, int] = {}
-        found: list[list[tuple[Term, int]]] = []
-        for position in range(min(last, len(items.prefix)) + 1):
-            term = items.at(position)
-            scalars = space.scalars(term, MAX_DISTINCT)
-            if scalars is None:
-                raise NotFinite
-            found.append([(space.fixed(one), numbers.setdefault(one, len(numbers))) for one in scalars])
-        if len(numbers) > MAX_DISTINCT:
+
+def _values(space: Space, items: Items, last: int) -> list[list[tuple[Term, int]]]:
+    """For each position the scalars that may stand there, numbered by value."""
+    numbers: dict[Shape, int] = {}
+    found: list[list[tuple[Term, int]]] = []
+    for position in range(min(last, len(items.prefix)) + 1):
+        term = items.at(position)
+        scalars = space.scalars(term, MAX_DISTINCT)
+        if scalars is None:
             raise NotFinite
-        return found
+        found.append([(space.fixed(one), numbers.setdefault(one, len(numbers))) for one in scalars])
+    if len(numbers) > MAX_DISTINCT:
+        raise NotFinite
+    return found

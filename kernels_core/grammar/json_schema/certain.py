@@ -22,10 +22,12 @@ from typing import TYPE_CHECKING
 
 from ..regular.dfa import TooManyStates
 from ..regular.languages import NOTHING, Words
+from .arrays import NotFinite, item_steps, needs_steps
 from .kinds import Kinds
 from .numbers import Numbers, Piece
 from .shapes import Items, Members
 from .space import Circular, Space, TooLarge
+from .steps import member_steps
 from .terms import FALSE, Term
 
 if TYPE_CHECKING:
@@ -33,13 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Certain"]
 
-# Edges of a graph of members that are certainly within `objects.MAX_MEMBER_EDGES`.
-_FEW_EDGES = 3_000
 # Remainders of all conditions together, and digits behind the point, of multiples that certainly take few states.
 _SMALL_MODULUS = 200
 _FEW_PLACES = 3
-# Any order of so many names takes few states.
-_FEW_NAMES = 6
 
 _Way = tuple[Term, ...]
 
@@ -169,59 +167,60 @@ class Certain:
             clean, sure = clean and written, sure and some
         for kind in (*kinds.named, *kinds.others):
             below += (term for _, term in kind.options)
-        way = [kind.term for kind, needed in zip(kinds.named, kinds.required, strict=True) if needed]
-        missing = members.least - len(way)
-        if missing > 0:
-            endless = [kind.term for kind in kinds.others if not isinstance(kind.keys, Words)]
-            optional = [kind.term for kind, needed in zip(kinds.named, kinds.required, strict=True) if not needed]
-            if endless:
-                way.append(endless[0])
-            elif missing <= len(optional):
-                way += optional[:missing]
-            else:
-                sure = False
-        if members.needs:
-            # Who meets them, and whether there is room, is for the grammar to find out.
-            sure = False
-        ways.append(tuple(way))
-        return clean and self._edges(members, kinds) <= _FEW_EDGES, sure
+        plain_order = not self._any_order or len(kinds.named) < 2
+        counted = members.least or members.most is not None
+        if plain_order and not members.needs and (all(kinds.required) or not counted):
+            # An expression, of any number of members.
+            way = [kind.term for kind, needed in zip(kinds.named, kinds.required, strict=True) if needed]
+            if members.least > len(way):
+                more = [kind.term for kind in kinds.others if not isinstance(kind.keys, Words)]
+                sure = sure and bool(more)
+                way += more[:1]
+            ways.append(tuple(way))
+            return clean, sure
+        try:
+            steps = member_steps(members, kinds, any_order=not plain_order)
+        except TooManyStates:
+            return False, False
+        if not (any(kinds.required) or members.needs or members.least):
+            ways.append(())
+            return clean, sure
+        found = steps.cheapest(lambda step: self._cost(step[1]))
+        if found is None:
+            return clean, False
+        ways.append(tuple(term for _, term, _ in found))
+        return clean, sure
 
-    def _edges(self, members: Members, kinds: Kinds) -> int:
-        """A bound on the edges of the graph of members."""
-        if self._any_order and len(kinds.named) > 1:
-            if len(kinds.named) > _FEW_NAMES:
-                return _FEW_EDGES + 1
-            places = 1 << len(kinds.named)
-        elif not (members.needs or members.least or members.most is not None):
-            return 0
-        else:
-            places = 1
-        others = sum(len(kind.options) for kind in kinds.others)
-        named = sum(len(kind.options) for kind in kinds.named)
-        counts = (members.least if members.most is None else members.most) + 2
-        return places * (named + others + 1) * (counts << min(len(members.needs), 20))
+    def _cost(self, term: Term) -> int:
+        """What surely has an instance is the better way."""
+        return 1 if term in self._some or self._plain(term) else 4
 
     def _items(self, items: Items, below: list[Term], ways: list[_Way]) -> tuple[bool, bool]:
         rest = () if items.rest is FALSE else (items.rest,)
-        below += items.prefix
-        below += rest
-        way = items.prefix[: items.least]
-        if items.least > len(items.prefix):
-            way += rest
-        sure = bool(rest) or items.least <= len(items.prefix)
-        if items.unique is not None:
-            sure = sure and items.unique and items.least <= 1
-        for count in items.counts:
-            only = count.cells[0]
-            simple = len(items.counts) == 1 and len(count.cells) == 1 and only[:2] == (0, None) and not items.prefix
-            if count.least and not (simple and count.least == 1 and items.least <= 1 and items.most != 0):
-                sure = False
-            elif count.least:
-                way = (self._space.all_of(items.rest, only[2]),)
-            elif items.least or count.most is not None:
-                sure = sure and not items.least
-        ways.append(way)
-        return not items.counts and items.unique is None, sure
+        if not needs_steps(items):
+            below += items.prefix
+            below += rest
+            way = items.prefix[: items.least]
+            if items.least > len(items.prefix):
+                way += rest
+            ways.append(way)
+            return True, bool(rest) or items.least <= len(items.prefix)
+        try:
+            steps = item_steps(self._space, items)
+        except (TooManyStates, NotFinite):
+            # Who is to be told about that, is told when it is written.
+            below += (*items.prefix, *rest)
+            ways.append(items.prefix[: items.least] if items.least <= len(items.prefix) else (*items.prefix, *rest))
+            return False, items.unique is None or (not items.counts and items.least < 2)
+        below += (step[0] for edges in steps.edges for step, _ in edges if step is not None)
+        if not items.least and items.unique is not False and not any(count.least for count in items.counts):
+            ways.append(())
+            return True, True
+        found = steps.cheapest(lambda step: self._cost(step[0]))
+        if found is None:
+            return True, False
+        ways.append(tuple(term for term, _ in found))
+        return True, True
 
 
 def _numbers(numbers: Numbers) -> tuple[bool, bool]:

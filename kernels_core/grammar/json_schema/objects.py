@@ -8,7 +8,7 @@ A member that is declared cannot come twice.  Others can: "no key twice" is not 
 with distinct keys is accepted exactly when it is valid; a text that repeats an additional key is judged as if the two
 were different keys (JSON parsers then keep the last).
 
-Read on: `kinds.py` (which members there are), `graph.py`.
+Read on: `kinds.py` (which members there are), `steps.py` (the graph).
 """
 
 from __future__ import annotations
@@ -17,23 +17,17 @@ from typing import TYPE_CHECKING
 
 from ..ir import Choice, Literal, Never, Node, RuleRef
 from ..nodes import choice, repeat, seq
-from ..regular.dfa import TooManyStates
-from ..regular.graph import Graph
 from ..regular.languages import Language
 from ..shorthand import Item, Listing
-from .kinds import Kind, Needs
+from .kinds import Kind
 from .shapes import Members
-from .terms import AllOf, Term
+from .steps import MemberStep, member_steps
+from .terms import Term
 
 if TYPE_CHECKING:
     from .emit import Emitter
 
-__all__ = ["MAX_MEMBER_EDGES", "ObjectText"]
-
-# Edges of one object's graph.
-MAX_MEMBER_EDGES = 6_000
-
-_State = tuple[int, Needs, int, bool]
+__all__ = ["ObjectText"]
 
 
 class ObjectText:
@@ -166,80 +160,23 @@ class ObjectText:
         return seq((first, *behind, repeat(seq((comma, other)), least, most)))
 
     def _graph(self) -> Node:
-        """States: (how far in the order, or names seen as bits; needs met; members counted; not the first)."""
-        members = self.members
-        all_needs = frozenset(range(len(members.needs)))
-        cap = members.least if members.most is None else members.most
-        start: _State = (0, frozenset(), 0, False)
-        graph = Graph()
-        numbers = {start: 0}
-        work = [start]
-        edges = 0
+        """Needs, bounds or free order: the ways through a graph."""
+        kinds = [*self.named, *self.others]
+        steps = member_steps(self.members, self.emitter.kinds(self.members), any_order=self.any_order)
 
-        def number(state: _State) -> int:
-            if state not in numbers:
-                numbers[state] = graph.state()
-                work.append(state)
-            return numbers[state]
+        def edge(step: MemberStep) -> Node:
+            number, term, written = step
+            return self._edge(kinds[number][0], number, term, written)
 
-        while work:
-            state = work.pop()
-            place, met, count, written = state
-            done, after, reached = self._next_seen(place) if self.any_order else self._next_ordered(place)
-            if written and done and met == all_needs and count >= members.least:
-                graph.finish(numbers[state])
-            if after is not None:
-                graph.skip(numbers[state], number((after, met, count, written)))
-            if members.most is not None and count >= members.most:
-                continue
-            for key, kind, then in reached:
-                for meets, term in self._useful(kind, met):
-                    target = number((then, met | meets, min(count + 1, cap), True))
-                    graph.edge(numbers[state], self._edge(key, kind, term, written), target)
-                    edges += 1
-                    if edges > MAX_MEMBER_EDGES:
-                        raise TooManyStates(MAX_MEMBER_EDGES)
-        return graph.node(self.emitter.book, f"{self.name}_members")
+        return steps.node(edge, self.emitter.book, f"{self.name}_members")
 
-    def _edge(self, key: Node, kind: Kind, term: Term, written: bool) -> Node:
+    def _edge(self, key: Node, number: int, term: Term, written: bool) -> Node:
         """A member, behind a comma if it is not the first; a rule of its own where it stands on many edges."""
-        found = self._edges.get((id(kind), term, written))
+        found = self._edges.get((number, term, written))
         if found is None:
             found = self.member(key, term)
             if len(self.members.needs) + self.members.least + (self.members.most or 0) > 1 or self.any_order:
                 found = self.emitter.book.add(f"{self.name}_member", found)
-            plain = found
-            found = seq((self.layout.comma(self.level), plain))
-            self._edges[id(kind), term, True], self._edges[id(kind), term, False] = found, plain
-        return self._edges[id(kind), term, written]
-
-    def _next_ordered(self, place: int) -> tuple[bool, int | None, list[tuple[Node, Kind, int]]]:
-        """Behind the first `place` names: may the object end here; the place after leaving out the next name; and
-        which members may follow, with the place then."""
-        if place == len(self.named):
-            return True, None, [(*kind, place) for kind in self.others]
-        after = None if self.required[place] else place + 1
-        return False, after, [(*self.named[place], place + 1)]
-
-    def _next_seen(self, seen: int) -> tuple[bool, int | None, list[tuple[Node, Kind, int]]]:
-        """The same in any order: `seen` has a bit for each name."""
-        done = all(seen >> i & 1 for i, required in enumerate(self.required) if required)
-        reached = [(*kind, seen | 1 << i) for i, kind in enumerate(self.named) if not seen >> i & 1]
-        return done, None, reached + [(*kind, seen) for kind in self.others]
-
-    def _useful(self, kind: Kind, met: Needs) -> list[tuple[Needs, Term]]:
-        """Options of a member that say something new: needs that are met already ask for nothing."""
-        if len(kind.options) == 1:
-            return kind.options
-        groups: dict[Needs, list[Term]] = {}
-        for meets, term in kind.options:
-            groups.setdefault(meets - met, []).append(term)
-        return [(new, term) for new, terms in groups.items() for term in _widest(terms)]
-
-
-def _widest(terms: list[Term]) -> list[Term]:
-    """Without terms that only narrow others."""
-    if len(terms) == 1:
-        return terms
-    parts = {term: frozenset(term.parts if isinstance(term, AllOf) else (term,)) for term in dict.fromkeys(terms)}
-    return [term for term in parts if not any(parts[other] < parts[term] for other in parts)]
+            self._edges[number, term, False] = found
+            self._edges[number, term, True] = seq((self.layout.comma(self.level), found))
+        return self._edges[number, term, written]

@@ -1,0 +1,166 @@
+"""What may come next, as a graph: members of an object with needs, items of an array that are counted.
+
+A graph says nothing of text: labels are what is written on the way.  `certain.py` asks it for a shortest way to an
+end, `objects.py` and `arrays.py` write it.
+
+Read on: `kinds.py` (members), `arrays.py` (items).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from heapq import heappop, heappush
+from typing import Generic, TypeVar
+
+from ..ir import Node
+from ..regular.dfa import TooManyStates
+from ..regular.graph import Graph
+from ..rulebook import RuleBook
+from .kinds import Kind, Kinds, Needs
+from .shapes import Members
+from .terms import AllOf, Term
+
+__all__ = ["MAX_MEMBER_EDGES", "MemberStep", "Steps", "member_steps"]
+
+# Edges of one object's graph.
+MAX_MEMBER_EDGES = 6_000
+
+S = TypeVar("S", bound=Hashable)
+L = TypeVar("L")
+
+
+class Steps(Generic[S, L]):
+    """States by number, 0 the start.  `reach` numbers a state by what it is, and says which still wait."""
+
+    def __init__(self, start: S, limit: int) -> None:
+        self.edges: list[list[tuple[L | None, int]]] = [[]]
+        self.final: set[int] = set()
+        self._numbers: dict[S, int] = {start: 0}
+        self._limit = limit
+        self._count = 0
+
+    def reach(self, state: S, work: list[tuple[int, S]]) -> int:
+        """The number of `state`; a new one is put on `work`."""
+        number = self._numbers.get(state)
+        if number is None:
+            number = self._numbers[state] = len(self.edges)
+            self.edges.append([])
+            work.append((number, state))
+        return number
+
+    def edge(self, source: int, label: L | None, target: int) -> None:
+        """A step; None as label: nothing is written.  Raises `TooManyStates`."""
+        self.edges[source].append((label, target))
+        self._count += label is not None
+        if self._count > self._limit:
+            raise TooManyStates(self._limit)
+
+    def node(self, label: Callable[[L], Node], book: RuleBook, hint: str) -> Node:
+        """All ways to an end as text."""
+        graph = Graph()
+        for _ in self.edges[1:]:
+            graph.state()
+        for number, edges in enumerate(self.edges):
+            if number in self.final:
+                graph.finish(number)
+            for what, target in edges:
+                if what is None:
+                    graph.skip(number, target)
+                else:
+                    graph.edge(number, label(what), target)
+        return graph.node(book, hint)
+
+    def cheapest(self, cost: Callable[[L], int]) -> list[L] | None:
+        """What is written on a cheapest way to an end, or None if there is no way."""
+        best = {0: 0}
+        before: dict[int, tuple[int, L | None]] = {}
+        heap = [(0, 0)]
+        while heap:
+            spent, state = heappop(heap)
+            if state in self.final:
+                way: list[L] = []
+                while state:
+                    state, label = before[state]
+                    if label is not None:
+                        way.append(label)
+                return way
+            if spent > best[state]:
+                continue
+            for label, target in self.edges[state]:
+                total = spent + (0 if label is None else cost(label))
+                if target not in best or total < best[target]:
+                    best[target] = total
+                    before[target] = (state, label)
+                    heappush(heap, (total, target))
+        return None
+
+
+# The kind, by place (declared ones, then others); its value; whether a member stands in front of it.
+MemberStep = tuple[int, Term, bool]
+# How far in the order (or names seen, as bits), needs met, members counted, is there a member.
+_State = tuple[int, Needs, int, bool]
+
+
+def member_steps(members: Members, kinds: Kinds, *, any_order: bool) -> Steps[_State, MemberStep]:
+    """The members of an object, in declared order and then all others, or in any order.  Raises `TooManyStates`."""
+    order = _Order(kinds, any_order=any_order)
+    all_needs = frozenset(range(len(members.needs)))
+    cap = members.least if members.most is None else members.most
+    start: _State = (0, frozenset(), 0, False)
+    steps: Steps[_State, MemberStep] = Steps(start, MAX_MEMBER_EDGES)
+    work: list[tuple[int, _State]] = [(0, start)]
+    while work:
+        number, state = work.pop()
+        place, met, count, written = state
+        done, after, reached = order.behind(place)
+        if written and done and met == all_needs and count >= members.least:
+            steps.final.add(number)
+        if after is not None:
+            steps.edge(number, None, steps.reach((after, met, count, written), work))
+        if members.most is not None and count >= members.most:
+            continue
+        for kind, then in reached:
+            for meets, term in _useful(order.kinds[kind], met):
+                target = steps.reach((then, met | meets, min(count + 1, cap), True), work)
+                steps.edge(number, (kind, term, written), target)
+    return steps
+
+
+class _Order:
+    """Which kinds may come, by place in the order or by names seen."""
+
+    def __init__(self, kinds: Kinds, *, any_order: bool) -> None:
+        self.kinds: tuple[Kind, ...] = (*kinds.named, *kinds.others)
+        self._named = len(kinds.named)
+        self._required = kinds.required
+        self._any_order = any_order
+
+    def behind(self, place: int) -> tuple[bool, int | None, list[tuple[int, int]]]:
+        """May the object end here; the place after leaving out the next name; which kinds may follow, with the place
+        then."""
+        others = range(self._named, len(self.kinds))
+        if self._any_order:
+            done = all(place >> i & 1 for i, required in enumerate(self._required) if required)
+            reached = [(i, place | 1 << i) for i in range(self._named) if not place >> i & 1]
+            return done, None, reached + [(kind, place) for kind in others]
+        if place == self._named:
+            return True, None, [(kind, place) for kind in others]
+        return False, None if self._required[place] else place + 1, [(place, place + 1)]
+
+
+def _useful(kind: Kind, met: Needs) -> list[tuple[Needs, Term]]:
+    """Options of a member that say something new: needs that are met already ask for nothing."""
+    if len(kind.options) == 1:
+        return kind.options
+    groups: dict[Needs, list[Term]] = {}
+    for meets, term in kind.options:
+        groups.setdefault(meets - met, []).append(term)
+    return [(new, term) for new, terms in groups.items() for term in _widest(terms)]
+
+
+def _widest(terms: list[Term]) -> list[Term]:
+    """Without terms that only narrow others."""
+    if len(terms) == 1:
+        return terms
+    parts = {term: frozenset(term.parts if isinstance(term, AllOf) else (term,)) for term in dict.fromkeys(terms)}
+    return [term for term in parts if not any(parts[other] < parts[term] for other in parts)]
