@@ -11,9 +11,10 @@ from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
 from kernels_core.automata.nfa cimport Nfa, RangeEdge
+from kernels_core.grammar.tree cimport Never, RuleRef
 
 from kernels_core.automata.nfa import AFTER
-from kernels_core.grammar.ir import DeferredRule, Never, RuleRef
+from kernels_core.grammar.ir import DeferredRule
 from kernels_core.grammar.shorthand import Besides, Branches, Listing
 
 __all__ = ["spell_shorthand"]

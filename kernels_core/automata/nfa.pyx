@@ -15,20 +15,11 @@ minimises).
 from libc.stdint cimport int32_t, int64_t
 from libcpp.algorithm cimport stable_sort
 
-from kernels_core.automata.utf8 import utf8_sequences
-from kernels_core.grammar.ir import (
-    ByteSet,
-    CharSet,
-    Choice,
-    Empty,
-    Literal,
-    Never,
-    Repeat,
-    RuleRef,
-    Seq,
-    TagDispatch,
-    TokenSet,
+from kernels_core.grammar.tree cimport (
+    ByteSet, CharSet, Choice, Empty, Literal, Never, Repeat, RuleRef, Seq, TagDispatch, TokenSet,
 )
+
+from kernels_core.automata.utf8 import utf8_sequences
 
 __all__ = ["AFTER", "Nfa", "may_be_empty", "spelling_cost"]
 
@@ -141,6 +132,7 @@ cdef class Nfa:
         cdef int32_t at, after, inner, i, count, nodes = 0
         cdef list stack = [(body, source, target, place)]
         cdef tuple items, top, call
+        cdef Repeat repeated
         while stack:
             nodes += 1
             if nodes % 256 == 0:
@@ -152,22 +144,22 @@ cdef class Nfa:
             kind = type(node)
             if kind is Seq:
                 # From the end: what leads to a rule that is spelt out leads to its entry, which others may lead to too.
-                items = node.items
+                items = (<Seq>node).items
                 after = target
                 for i in range(<int32_t>len(items) - 1, -1, -1):
                     item = items[i]
                     if i == 0:
                         stack.append((item, source, after, self.place(place, i)))
-                    elif type(item) is RuleRef and _call(lowering, item.name)[0] is not None:
-                        after = self._entry(lowering, item.name, after, stack)
+                    elif type(item) is RuleRef and _call(lowering, (<RuleRef>item).name)[0] is not None:
+                        after = self._entry(lowering, (<RuleRef>item).name, after, stack)
                     else:
                         at = self.state()
                         stack.append((item, at, after, self.place(place, i)))
                         after = at
             elif kind is Literal:
-                self._literal(node.value, source, target, place)
+                self._literal((<Literal>node).value, source, target, place)
             elif kind is RuleRef:
-                name = node.name
+                name = (<RuleRef>node).name
                 call = _call(lowering, name)
                 if call[0] is not None:
                     self.epsilon(source, self._entry(lowering, name, target, stack))
@@ -178,41 +170,42 @@ cdef class Nfa:
                     self.epsilon(source, target)
             elif kind is Choice:
                 # Safe to share: spelling out a node only adds edges out of `source` and into `target`.
-                items = node.items
+                items = (<Choice>node).items
                 for i in range(<int32_t>len(items)):
                     stack.append((items[i], source, target, self.place(place, i)))
             elif kind is CharSet:
                 self.tag(source, place)
-                self._spell_class(node.ranges, source, target, place)
+                self._spell_class((<CharSet>node).ranges, source, target, place)
             elif kind is Repeat:
-                if node.maximum == 0:
+                repeated = <Repeat>node
+                if repeated.maximum == 0:
                     self.epsilon(source, target)
-                elif node.maximum == 1:
-                    if node.minimum == 0:
+                elif repeated.maximum == 1:
+                    if repeated.minimum == 0:
                         self.epsilon(source, target)
-                    stack.append((node.item, source, target, self.place(place, 0)))
-                elif node.maximum is None and node.minimum <= 1:
+                    stack.append((repeated.item, source, target, self.place(place, 0)))
+                elif repeated.maximum is None and repeated.minimum <= 1:
                     # One loop between two fresh joints, so that nothing leaks into what `source` and `target` serve.
                     at, after = self.state(), self.state()
                     self.epsilon(source, at)
                     self.epsilon(after, at)
                     self.epsilon(after, target)
-                    if node.minimum == 0:
+                    if repeated.minimum == 0:
                         self.epsilon(source, target)
-                    stack.append((node.item, at, after, self.place(place, 0)))
+                    stack.append((repeated.item, at, after, self.place(place, 0)))
                 elif lowering.copies_small and self._copies(lowering, node) > 0:
                     count = self._copies(lowering, node)
                     at = source
                     inner = self.place(place, 0)
                     for i in range(count):
-                        if i >= node.minimum and node.maximum is not None:
+                        if i >= repeated.minimum and repeated.maximum is not None:
                             self.epsilon(at, target)
-                        after = target if i == count - 1 and node.maximum is not None else self.state()
-                        stack.append((node.item, at, after, inner))
+                        after = target if i == count - 1 and repeated.maximum is not None else self.state()
+                        stack.append((repeated.item, at, after, inner))
                         at = after
-                    if node.maximum is None:
+                    if repeated.maximum is None:
                         self.epsilon(at, target)
-                        stack.append((Repeat(node.item, 0, None), at, target, place))
+                        stack.append((Repeat(repeated.item, 0, None), at, target, place))
                 else:
                     lowering.counted(self, node, source, target, place, stack)
             elif kind is Empty:
@@ -408,12 +401,12 @@ cdef int _cost(node, lowering, int limit, int depth) except -2:
     if depth > DEEPEST:
         return -1
     if kind is Literal:
-        total = <int>len(node.value)
+        total = <int>len((<Literal>node).value)
     elif kind is CharSet:
-        for sequence in utf8_sequences(node.ranges):
+        for sequence in utf8_sequences((<CharSet>node).ranges):
             total += <int>len(sequence)
     elif kind is RuleRef:
-        return lowering.inline_cost(node.name)
+        return lowering.inline_cost((<RuleRef>node).name)
     elif kind is Seq or kind is Choice:
         for item in node.items:
             below = _cost(item, lowering, limit - total, depth + 1)

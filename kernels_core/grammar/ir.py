@@ -14,6 +14,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from .tree import (
+    ByteSet,
+    CharSet,
+    Choice,
+    Empty,
+    Literal,
+    Never,
+    Node,
+    Repeat,
+    RuleRef,
+    Seq,
+    Span,
+    TagDispatch,
+    TokenSet,
+)
+
 if TYPE_CHECKING:
     from .shorthand import Shorthand
 
@@ -42,133 +58,6 @@ MAX_CODE_POINT = 0x10FFFF
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """Half-open range of character offsets `[start, end)` in the grammar's source text."""
-
-    start: int
-    end: int
-
-
-def _span() -> Span | None:
-    return field(default=None, compare=False, kw_only=True)  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True, slots=True)
-class Empty:
-    """The empty string: the language {ε}."""
-
-    span: Span | None = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Never:
-    """The empty language: matches nothing at all (EBNF's `[]`)."""
-
-    span: Span | None = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Literal:
-    """A fixed, non-empty byte string."""
-
-    value: bytes
-    span: Span | None = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class CharSet:
-    """One code point out of `ranges`, spelt in UTF-8.
-
-    `ranges` holds inclusive `(first, last)` pairs, sorted, disjoint and not adjacent, non-empty; surrogates
-    (U+D800..U+DFFF) have no UTF-8 spelling and never match, whether or not a range spans them.
-    """
-
-    ranges: tuple[tuple[int, int], ...]
-    span: Span | None = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class ByteSet:
-    """One raw byte out of `ranges` (inclusive pairs in 0..255, sorted, disjoint, not adjacent, non-empty)."""
-
-    ranges: tuple[tuple[int, int], ...]
-    span: Span | None = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Seq:
-    """Concatenation of two or more nodes."""
-
-    items: tuple[Node, ...]
-    span: Span | None = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Union of two or more nodes (unordered: the language is the union, there is no priority)."""
-
-    items: tuple[Node, ...]
-    span: Span | None = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    """`item` between `minimum` and `maximum` times, both inclusive; `maximum=None` is unbounded."""
-
-    item: Node
-    minimum: int
-    maximum: int | None
-    span: Span | None = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class RuleRef:
-    """A call of the rule called `name`."""
-
-    name: str
-    span: Span | None = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class TokenSet:
-    """One whole token, by id: one of `ids`, or with `negated` one that is not in `ids`.
-
-    `ids` are sorted and distinct.  A negated set never holds stop tokens or tokens without text.  Bytes never match
-    it: `accept_string` cannot pass here.
-    """
-
-    ids: tuple[int, ...]
-    negated: bool = False
-    span: Span | None = _span()
-
-
-@dataclass(frozen=True, slots=True)
-class TagDispatch:
-    """Free text in which each of `tags` switches to its content (XGrammar-2, section 3.1).
-
-    The text is `f1 T1 r1 f2 T2 r2 ... fn`: T are tags, r texts of `contents` at the same place, f free text.  No tag
-    and no string of `excludes` ends in `f`, or in `f T` before the end of T, unless it lies inside that T.  With
-    `loop` free text goes on after a tag's content, without it everything ends there.  The text may end wherever free
-    text may, also in the middle of what might become a tag.
-
-    With `stops` free text may not just end: a stop string, found the way tags are, is the last thing of the text, so
-    that `f S` holds its first stop string at its end.  (Without `loop`, a tag's content ends the text as before.)
-
-    `tags`, `excludes` and `stops` are non-empty byte strings; equal tags are one union.
-    """
-
-    tags: tuple[bytes, ...]
-    contents: tuple[Node, ...]
-    loop: bool = True
-    excludes: tuple[bytes, ...] = ()
-    stops: tuple[bytes, ...] = ()
-    span: Span | None = _span()
-
-
-Node = Empty | Never | Literal | CharSet | ByteSet | Seq | Choice | Repeat | RuleRef | TokenSet | TagDispatch
-
-
-@dataclass(frozen=True, slots=True)
 class Rule:
     """A named rule.  `span` covers its definition (name and body) in the source.
 
@@ -179,7 +68,7 @@ class Rule:
     name: str
     body: Node
     notes: tuple[tuple[str, str | float | None], ...] = ()
-    span: Span | None = _span()
+    span: Span | None = field(default=None, compare=False, kw_only=True)
 
 
 class DeferredRule(Rule):

@@ -16,8 +16,6 @@ Read on: `ebnf.py` (who calls this), `substring.py`.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..errors import GrammarError, UnsupportedFeatureError
 from . import nodes
 from .ir import Node, RuleRef, Span
@@ -229,10 +227,10 @@ def _regex(
     def moved(node: Node, below: list[Node]) -> Node:
         if isinstance(node, RuleRef):
             return RuleRef(names[node.name])
-        return nodes.rebuild(replace(node, span=None), below)
+        return nodes.rebuild(node.with_span(None), below)
 
     bodies = {name: nodes.fold(rule.body, moved) for name, rule in ir.rules.items()}
-    root = replace(bodies.pop(ir.root), span=span)
+    root = bodies.pop(ir.root).with_span(span)
     return root, [(names[name], body) for name, body in bodies.items()]
 
 

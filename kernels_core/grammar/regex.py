@@ -8,8 +8,6 @@ Read on: `regular/reader.py` (the dialect), `regular/patterns.py` (patterns as l
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..errors import UnsupportedFeatureError
 from . import charset, nodes
 from .ir import CharSet, Empty, GrammarIR, Node, Repeat, Rule, Span
@@ -41,7 +39,7 @@ def parse_regex(pattern: str, flags: str = "", *, match: str = "full") -> Gramma
     body = _unanchored(found.tree, anywhere=match == "search")
     span = Span(0, len(pattern))
     if body is not None:
-        body = body if body.span else replace(body, span=span)
+        body = body if body.span else body.with_span(span)
         return GrammarIR({"root": Rule("root", body, span=span)}, "root", pattern)
     return _by_automaton(found, span, anywhere=match == "search")
 

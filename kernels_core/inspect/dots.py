@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kernels_core.automata.lower import AFTER, Position
 from kernels_core.grammar.ir import Choice, GrammarIR, Literal, Node, Repeat, RuleRef, Seq, TagDispatch, children
 from kernels_core.grammar.printer import print_node
@@ -51,7 +49,8 @@ def _mark(node: Node, path: tuple[int, ...], offset: int) -> Node:
             case Repeat(_, minimum, maximum):
                 here = (Repeat(_joined(here), minimum, maximum),)
             case TagDispatch(contents=contents):
-                here = (replace(parent, contents=(*contents[:step], _joined(here), *contents[step + 1 :])),)
+                marked = (*contents[:step], _joined(here), *contents[step + 1 :])
+                here = (TagDispatch(parent.tags, marked, parent.loop, parent.excludes, parent.stops),)
     return _joined(here)
 
 

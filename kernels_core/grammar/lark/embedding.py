@@ -5,8 +5,6 @@ Read on: `terminals.py` and `lower.py` (who embeds what).
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from .. import nodes
 from ..ir import GrammarIR, Node, RuleRef, Span
 from ..rulebook import RuleBook
@@ -28,12 +26,12 @@ def embedded(ir: GrammarIR, book: RuleBook, hint: str, span: Span, *, shift: int
             place = Span(node.span.start + shift, node.span.end + shift)
         if isinstance(node, RuleRef):
             return RuleRef(names.get(node.name, node.name), span=place)
-        return nodes.rebuild(replace(node, span=place), below)
+        return nodes.rebuild(node.with_span(place), below)
 
     bodies = {name: nodes.fold(rule.body, moved) for name, rule in ir.rules.items()}
     recursive = single and any(_calls(body, ir.root) for body in bodies.values())
     if single and not recursive:
-        return replace(bodies[ir.root], span=span)
+        return bodies[ir.root].with_span(span)
     if recursive:
         names = {ir.root: book.reserve(hint)}
         bodies = {name: nodes.fold(rule.body, moved) for name, rule in ir.rules.items()}

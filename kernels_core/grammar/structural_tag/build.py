@@ -219,7 +219,7 @@ class Builder:
         def numbered(node: Node, below: list[Node]) -> Node:
             if isinstance(node, RuleRef):
                 return RuleRef(inside[node.name] if node.name in inside else names[node.name])
-            return nodes.rebuild(replace(node, span=None), below)
+            return nodes.rebuild(node.with_span(None), below)
 
         bodies = tuple(nodes.fold(body, numbered) for body in group.values())
         try:

@@ -1,0 +1,55 @@
+cdef class Span:
+    cdef readonly object start, end
+
+
+cdef class Node:
+    cdef readonly object span
+    cdef Py_hash_t known_hash       # 0: not asked for yet
+    cdef tuple parts(self)
+
+
+cdef class Empty(Node):
+    pass
+
+
+cdef class Never(Node):
+    pass
+
+
+cdef class Literal(Node):
+    cdef readonly bytes value
+
+
+cdef class CharSet(Node):
+    cdef readonly tuple ranges
+
+
+cdef class ByteSet(Node):
+    cdef readonly tuple ranges
+
+
+cdef class Seq(Node):
+    cdef readonly tuple items
+
+
+cdef class Choice(Node):
+    cdef readonly tuple items
+
+
+cdef class Repeat(Node):
+    cdef tuple held                 # (item,)
+    cdef readonly object minimum, maximum
+
+
+cdef class RuleRef(Node):
+    cdef readonly str name
+
+
+cdef class TokenSet(Node):
+    cdef readonly tuple ids
+    cdef readonly bint negated
+
+
+cdef class TagDispatch(Node):
+    cdef readonly tuple tags, contents, excludes, stops
+    cdef readonly bint loop

@@ -1,0 +1,295 @@
+"""The nodes that the bodies of rules are made of.
+
+Nodes are immutable, compare and hash by content, and know no rules; source spans are not part of a node's identity.  A
+node can only hold nodes that were there before it, so there are no cycles, and nodes are left out of cyclic garbage
+collection: grammars hold many of them.  Whatever holds a node does so through a tuple, which Python takes apart without
+recursion however deep the tree is.
+
+Read on: `ir.py` (rules), `nodes.py` (makes nodes in normal form).
+"""
+
+cimport cython
+
+from cpython.object cimport Py_EQ, Py_NE
+
+__all__ = [
+    "ByteSet",
+    "CharSet",
+    "Choice",
+    "Empty",
+    "Literal",
+    "Never",
+    "Node",
+    "Repeat",
+    "RuleRef",
+    "Seq",
+    "Span",
+    "TagDispatch",
+    "TokenSet",
+]
+
+cdef extern from "Python.h":
+    int Py_EnterRecursiveCall(const char*) except *
+    void Py_LeaveRecursiveCall()
+
+
+@cython.final
+@cython.no_gc
+cdef class Span:
+    """Half-open range of character offsets `[start, end)` in the grammar's source text."""
+
+    __match_args__ = ("start", "end")
+
+    def __init__(self, start, end):
+        self.start, self.end = start, end
+
+    def __eq__(self, other):
+        return type(other) is Span and (self.start, self.end) == (other.start, other.end)
+
+    def __hash__(self):
+        return hash((self.start, self.end))
+
+    def __repr__(self):
+        return f"Span(start={self.start!r}, end={self.end!r})"
+
+    def __reduce__(self):
+        return Span, (self.start, self.end)
+
+
+@cython.no_gc
+cdef class Node:
+    """What all nodes have.  `span` says where in the source a node was written, if that is known."""
+
+    cdef tuple parts(self):
+        """What a node is identified by, besides its class."""
+        raise NotImplementedError
+
+    def with_span(self, span):
+        """The same node with another span."""
+        return _made(type(self), self.parts(), span)
+
+    def __richcmp__(self, other, int operation):
+        cdef bint same
+        if operation != Py_EQ and operation != Py_NE or not isinstance(other, Node):
+            return NotImplemented
+        if self is other:
+            same = True
+        elif type(self) is not type(other):
+            same = False
+        elif self.known_hash and (<Node>other).known_hash and self.known_hash != (<Node>other).known_hash:
+            same = False
+        else:
+            same = self.parts() == (<Node>other).parts()
+        return same == (operation == Py_EQ)
+
+    def __hash__(self):
+        if self.known_hash == 0:
+            Py_EnterRecursiveCall(" while hashing a node")
+            try:
+                self.known_hash = hash((type(self).__name__, self.parts())) or 1
+            finally:
+                Py_LeaveRecursiveCall()
+        return self.known_hash
+
+    def __repr__(self):
+        shown = [f"{name}={part!r}" for name, part in zip(self.__match_args__, self.parts(), strict=True)]
+        if self.span is not None:
+            shown.append(f"span={self.span!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __reduce__(self):
+        return _made, (type(self), self.parts(), self.span)
+
+
+def _made(kind, parts, span):
+    return kind(*parts, span=span)
+
+
+@cython.final
+@cython.no_gc
+cdef class Empty(Node):
+    """The empty string: the language {ε}."""
+
+    __match_args__ = ()
+
+    def __init__(self, *, span=None):
+        self.span = span
+
+    cdef tuple parts(self):
+        return ()
+
+
+@cython.final
+@cython.no_gc
+cdef class Never(Node):
+    """The empty language: matches nothing at all (EBNF's `[]`)."""
+
+    __match_args__ = ()
+
+    def __init__(self, *, span=None):
+        self.span = span
+
+    cdef tuple parts(self):
+        return ()
+
+
+@cython.final
+@cython.no_gc
+cdef class Literal(Node):
+    """A fixed, non-empty byte string."""
+
+    __match_args__ = ("value",)
+
+    def __init__(self, bytes value not None, *, span=None):
+        self.value = value
+        self.span = span
+
+    cdef tuple parts(self):
+        return (self.value,)
+
+
+@cython.final
+@cython.no_gc
+cdef class CharSet(Node):
+    """One code point out of `ranges`, spelt in UTF-8.
+
+    `ranges` holds inclusive `(first, last)` pairs, sorted, disjoint and not adjacent, non-empty; surrogates
+    (U+D800..U+DFFF) have no UTF-8 spelling and never match, whether or not a range spans them.
+    """
+
+    __match_args__ = ("ranges",)
+
+    def __init__(self, tuple ranges not None, *, span=None):
+        self.ranges = ranges
+        self.span = span
+
+    cdef tuple parts(self):
+        return (self.ranges,)
+
+
+@cython.final
+@cython.no_gc
+cdef class ByteSet(Node):
+    """One raw byte out of `ranges` (inclusive pairs in 0..255, sorted, disjoint, not adjacent, non-empty)."""
+
+    __match_args__ = ("ranges",)
+
+    def __init__(self, tuple ranges not None, *, span=None):
+        self.ranges = ranges
+        self.span = span
+
+    cdef tuple parts(self):
+        return (self.ranges,)
+
+
+@cython.final
+@cython.no_gc
+cdef class Seq(Node):
+    """Concatenation of two or more nodes."""
+
+    __match_args__ = ("items",)
+
+    def __init__(self, tuple items not None, *, span=None):
+        self.items = items
+        self.span = span
+
+    cdef tuple parts(self):
+        return (self.items,)
+
+
+@cython.final
+@cython.no_gc
+cdef class Choice(Node):
+    """Union of two or more nodes (unordered: the language is the union, there is no priority)."""
+
+    __match_args__ = ("items",)
+
+    def __init__(self, tuple items not None, *, span=None):
+        self.items = items
+        self.span = span
+
+    cdef tuple parts(self):
+        return (self.items,)
+
+
+@cython.final
+@cython.no_gc
+cdef class Repeat(Node):
+    """`item` between `minimum` and `maximum` times, both inclusive; `maximum=None` is unbounded."""
+
+    __match_args__ = ("item", "minimum", "maximum")
+
+    def __init__(self, Node item not None, minimum, maximum, *, span=None):
+        self.held = (item,)
+        self.minimum, self.maximum = minimum, maximum
+        self.span = span
+
+    @property
+    def item(self):
+        """What is repeated."""
+        return self.held[0]
+
+    cdef tuple parts(self):
+        return (self.held[0], self.minimum, self.maximum)
+
+
+@cython.final
+@cython.no_gc
+cdef class RuleRef(Node):
+    """A call of the rule called `name`."""
+
+    __match_args__ = ("name",)
+
+    def __init__(self, str name not None, *, span=None):
+        self.name = name
+        self.span = span
+
+    cdef tuple parts(self):
+        return (self.name,)
+
+
+@cython.final
+@cython.no_gc
+cdef class TokenSet(Node):
+    """One whole token, by id: one of `ids`, or with `negated` one that is not in `ids`.
+
+    `ids` are sorted and distinct.  A negated set never holds stop tokens or tokens without text.  Bytes never match
+    it: `accept_string` cannot pass here.
+    """
+
+    __match_args__ = ("ids", "negated")
+
+    def __init__(self, tuple ids not None, bint negated=False, *, span=None):
+        self.ids, self.negated = ids, negated
+        self.span = span
+
+    cdef tuple parts(self):
+        return (self.ids, self.negated)
+
+
+@cython.final
+@cython.no_gc
+cdef class TagDispatch(Node):
+    """Free text in which each of `tags` switches to its content (XGrammar-2, section 3.1).
+
+    The text is `f1 T1 r1 f2 T2 r2 ... fn`: T are tags, r texts of `contents` at the same place, f free text.  No tag
+    and no string of `excludes` ends in `f`, or in `f T` before the end of T, unless it lies inside that T.  With
+    `loop` free text goes on after a tag's content, without it everything ends there.  The text may end wherever free
+    text may, also in the middle of what might become a tag.
+
+    With `stops` free text may not just end: a stop string, found the way tags are, is the last thing of the text, so
+    that `f S` holds its first stop string at its end.  (Without `loop`, a tag's content ends the text as before.)
+
+    `tags`, `excludes` and `stops` are non-empty byte strings; equal tags are one union.
+    """
+
+    __match_args__ = ("tags", "contents", "loop", "excludes", "stops")
+
+    def __init__(self, tuple tags not None, tuple contents not None, bint loop=True, tuple excludes=(), tuple stops=(),
+                 *, span=None):
+        self.tags, self.contents, self.loop = tags, contents, loop
+        self.excludes, self.stops = excludes, stops
+        self.span = span
+
+    cdef tuple parts(self):
+        return (self.tags, self.contents, self.loop, self.excludes, self.stops)
