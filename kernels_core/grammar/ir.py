@@ -10,7 +10,7 @@ Read on: `kernels_core/grammar/ebnf.py` (text to IR), `kernels_core/automata/low
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,8 @@ from .tree import (
     Span,
     TagDispatch,
     TokenSet,
+    children,
+    walk,
 )
 
 if TYPE_CHECKING:
@@ -152,25 +154,3 @@ class GrammarIR:
                 for name in waiting:
                     self.expand(name)
         return self
-
-
-def children(node: Node) -> tuple[Node, ...]:
-    """The direct sub-nodes of `node`, left to right."""
-    match node:
-        case Seq(items) | Choice(items):
-            return items
-        case Repeat(item):
-            return (item,)
-        case TagDispatch():
-            return node.contents
-        case _:
-            return ()
-
-
-def walk(node: Node) -> Iterator[Node]:
-    """`node` and everything below it, in pre-order (iterative: depth is not limited by Python's stack)."""
-    stack = [node]
-    while stack:
-        top = stack.pop()
-        yield top
-        stack.extend(reversed(children(top)))

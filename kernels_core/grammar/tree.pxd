@@ -53,3 +53,6 @@ cdef class TokenSet(Node):
 cdef class TagDispatch(Node):
     cdef readonly tuple tags, contents, excludes, stops
     cdef readonly bint loop
+
+
+cpdef tuple children(Node node)

@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from typing import Self
 
 class Span:
@@ -100,3 +101,6 @@ class TagDispatch(_Node):
 
 # One of the classes above: a `match` over all of them is complete.
 Node = Empty | Never | Literal | CharSet | ByteSet | Seq | Choice | Repeat | RuleRef | TokenSet | TagDispatch
+
+def children(node: Node) -> tuple[Node, ...]: ...
+def walk(node: Node) -> Iterator[Node]: ...

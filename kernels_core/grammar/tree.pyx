@@ -26,6 +26,8 @@ __all__ = [
     "Span",
     "TagDispatch",
     "TokenSet",
+    "children",
+    "walk",
 ]
 
 cdef extern from "Python.h":
@@ -293,3 +295,26 @@ cdef class TagDispatch(Node):
 
     cdef tuple parts(self):
         return (self.tags, self.contents, self.loop, self.excludes, self.stops)
+
+
+cpdef tuple children(Node node):
+    """The direct sub-nodes of `node`, left to right."""
+    kind = type(node)
+    if kind is Seq:
+        return (<Seq>node).items
+    if kind is Choice:
+        return (<Choice>node).items
+    if kind is Repeat:
+        return (<Repeat>node).held
+    if kind is TagDispatch:
+        return (<TagDispatch>node).contents
+    return ()
+
+
+def walk(Node node):
+    """`node` and everything below it, in pre-order (iterative: depth is not limited by Python's stack)."""
+    cdef list stack = [node]
+    while stack:
+        top = stack.pop()
+        yield top
+        stack.extend(reversed(children(top)))

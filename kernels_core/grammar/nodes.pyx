@@ -11,28 +11,11 @@ Nothing here recurses: `fold` is the loop that other passes use instead of recur
 Read on: `ir.py` (the nodes), `ebnf.py` and `regex.py` (who builds them), `analysis.py` (what is computed on them).
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable
-from typing import TypeVar
-
-from . import charset
-from .ir import (
-    ByteSet,
-    CharSet,
-    Choice,
-    Empty,
-    Literal,
-    Never,
-    Node,
-    Repeat,
-    RuleRef,
-    Seq,
-    Span,
-    TagDispatch,
-    TokenSet,
-    children,
+from kernels_core.grammar.tree cimport (
+    ByteSet, CharSet, Choice, Empty, Literal, Never, Node, Repeat, RuleRef, Seq, Span, TagDispatch, TokenSet, children,
 )
+
+from kernels_core.grammar import charset
 
 __all__ = [
     "MAX_REPEAT",
@@ -49,18 +32,16 @@ __all__ = [
     "token_set",
 ]
 
-T = TypeVar("T")
-
 # Largest bound of a counted repeat: counters are signed 32-bit numbers in the engine.
 MAX_REPEAT = 2**31 - 1
 
 
-def literal(value: bytes, span: Span | None = None) -> Node:
+def literal(bytes value, span=None):
     """A fixed byte string; `b""` is `Empty`."""
     return Literal(value, span=span) if value else Empty(span=span)
 
 
-def char_set(ranges: charset.Ranges, span: Span | None = None) -> Node:
+def char_set(tuple ranges, span=None):
     """One code point out of `ranges` (as `charset.normalise` makes them)."""
     ranges = charset.canonical(ranges)
     if not ranges:
@@ -70,7 +51,7 @@ def char_set(ranges: charset.Ranges, span: Span | None = None) -> Node:
     return CharSet(ranges, span=span)
 
 
-def byte_set(ranges: charset.Ranges, span: Span | None = None) -> Node:
+def byte_set(tuple ranges, span=None):
     """One byte out of `ranges` (0..255)."""
     if not ranges:
         return Never(span=span)
@@ -79,55 +60,52 @@ def byte_set(ranges: charset.Ranges, span: Span | None = None) -> Node:
     return CharSet(ranges, span=span) if ranges[-1][1] < 0x80 else ByteSet(ranges, span=span)
 
 
-def seq(items: Iterable[Node], span: Span | None = None) -> Node:
+def seq(items, span=None):
     """Concatenation of `items` (already in normal form)."""
-    flat: list[Node] = []
+    cdef list flat = [], fused = []
+    cdef Py_ssize_t first = 0, past
     for item in items:
         kind = type(item)
         if kind is Empty:
             continue
         if kind is Never:
             return Never(span=span)
-        flat.extend(item.items if isinstance(item, Seq) else (item,))
-    fused: list[Node] = []
-    run: list[Literal] = []
-    for item in flat:
-        if isinstance(item, Literal):
-            run.append(item)
+        if kind is Seq:
+            flat.extend((<Seq>item).items)
         else:
-            if run:
-                fused.append(_fuse(run))
-                run = []
-            fused.append(item)
-    if run:
-        fused.append(_fuse(run))
+            flat.append(item)
+    while first < len(flat):
+        past = first + 1
+        if type(flat[first]) is Literal:
+            while past < len(flat) and type(flat[past]) is Literal:
+                past += 1
+        fused.append(flat[first] if past == first + 1 else _fuse(flat[first:past]))
+        first = past
     if not fused:
         return Empty(span=span)
     return fused[0] if len(fused) == 1 else Seq(tuple(fused), span=span)
 
 
-def _fuse(run: list[Literal]) -> Literal:
-    if len(run) == 1:
-        return run[0]
-    first, last = run[0].span, run[-1].span
+cdef Literal _fuse(list run):
+    cdef Span first = (<Node>run[0]).span, last = (<Node>run[-1]).span
     span = Span(first.start, last.end) if first is not None and last is not None else None
-    return Literal(b"".join(item.value for item in run), span=span)
+    return Literal(b"".join([(<Literal>item).value for item in run]), span=span)
 
 
-def choice(items: Iterable[Node], span: Span | None = None) -> Node:
+def choice(items, span=None):
     """Union of `items` (already in normal form)."""
-    flat: list[Node] = []
-    seen: set[Node] = set()
-    optional = False
+    cdef list flat = []
+    cdef set seen = set()
+    cdef bint optional = False
     for outer in items:
-        for item in outer.items if isinstance(outer, Choice) else (outer,):
+        for item in (<Choice>outer).items if type(outer) is Choice else (outer,):
             kind = type(item)
             if kind is Never:
                 continue
             if kind is Empty:
                 optional = True
                 continue
-            if isinstance(item, (Literal, CharSet, ByteSet, RuleRef)):
+            if kind is Literal or kind is CharSet or kind is ByteSet or kind is RuleRef:
                 if item in seen:
                     continue
                 seen.add(item)
@@ -138,7 +116,7 @@ def choice(items: Iterable[Node], span: Span | None = None) -> Node:
     return repeat(body, 0, 1, span) if optional else body
 
 
-def repeat(item: Node, minimum: int, maximum: int | None, span: Span | None = None) -> Node:
+def repeat(Node item, minimum, maximum, span=None):
     """`item` from `minimum` to `maximum` times (`None`: no upper bound).
 
     Bounds stay as written where the item can be empty, too: its language is then that of `0..maximum`, since empty
@@ -160,7 +138,7 @@ def repeat(item: Node, minimum: int, maximum: int | None, span: Span | None = No
     return Repeat(item, minimum, maximum, span=span)
 
 
-def _product(inner: tuple[int, int | None], outer: tuple[int, int | None]) -> tuple[int, int | None] | None:
+cdef _product(inner, outer):
     """Bounds of `(x{inner}){outer}` as one repeat, or None where the counts have holes: `(x{2}){0,3}` is 0, 2, 4, 6.
 
     With k rounds of the outer repeat the counts are k*low..k*high.  Neighbouring k leave no hole when
@@ -178,13 +156,13 @@ def _product(inner: tuple[int, int | None], outer: tuple[int, int | None]) -> tu
     return minimum, maximum
 
 
-def fold(node: Node, combine: Callable[[Node, list[T]], T]) -> T:
+def fold(node, combine):
     """Bottom-up value of a tree: `combine(node, values of its children, left to right)`.
 
     A loop with its own stack, so that the depth of a grammar is not limited by Python's.
     """
-    values: list[T] = []
-    stack: list[tuple[Node, bool]] = [(node, False)]
+    cdef list values = [], stack = [(node, False)]
+    cdef Py_ssize_t first
     while stack:
         top, ready = stack.pop()
         below = children(top)
@@ -199,15 +177,7 @@ def fold(node: Node, combine: Callable[[Node, list[T]], T]) -> T:
     return values[0]
 
 
-def tag_dispatch(
-    tags: tuple[bytes, ...],
-    contents: tuple[Node, ...],
-    loop: bool,
-    excludes: tuple[bytes, ...],
-    span: Span | None = None,
-    *,
-    stops: tuple[bytes, ...] = (),
-) -> Node:
+def tag_dispatch(tuple tags, tuple contents, bint loop, tuple excludes, span=None, *, tuple stops=()):
     """Free text with tags.  A tag whose content matches nothing can never be passed: it becomes an exclude."""
     dead = tuple(tag for tag, content in zip(tags, contents, strict=True) if isinstance(content, Never))
     alive = [(tag, content) for tag, content in zip(tags, contents, strict=True) if not isinstance(content, Never)]
@@ -222,13 +192,13 @@ def tag_dispatch(
     )
 
 
-def token_set(ids: Iterable[int], negated: bool = False, span: Span | None = None) -> Node:
+def token_set(ids, bint negated=False, span=None):
     """One token out of `ids`, or with `negated` one that is not in it."""
     ids = tuple(sorted(set(ids)))
     return TokenSet(ids, negated, span=span) if ids or negated else Never(span=span)
 
 
-def token_dispatch(switches: Iterable[Node], watched: Iterable[int], loop: bool, span: Span | None = None) -> Node:
+def token_dispatch(switches, watched, bint loop, span=None):
     """Free tokens, none of `watched`, and `switches` between them (each begins with a watched token).
 
     Without `loop` a switch is the end.
@@ -239,22 +209,21 @@ def token_dispatch(switches: Iterable[Node], watched: Iterable[int], loop: bool,
     return seq((repeat(free, 0, None), repeat(choice(switches), 0, 1)), span)
 
 
-def rebuild(node: Node, below: list[Node]) -> Node:
+def rebuild(Node node, list below):
     """`node` with other children, in normal form; for use with `fold`."""
-    match node:
-        case Seq():
-            return seq(below, node.span)
-        case Choice():
-            return choice(below, node.span)
-        case Repeat(_, minimum, maximum):
-            return repeat(below[0], minimum, maximum, node.span)
-        case TagDispatch():
-            return tag_dispatch(node.tags, tuple(below), node.loop, node.excludes, node.span, stops=node.stops)
-        case Literal(value):
-            return node if value else Empty(span=node.span)
-        case CharSet(ranges):
-            return char_set(charset.normalise(ranges), node.span)
-        case ByteSet(ranges):
-            return byte_set(charset.normalise(ranges), node.span)
-        case _:
-            return node
+    kind = type(node)
+    if kind is Seq:
+        return seq(below, node.span)
+    if kind is Choice:
+        return choice(below, node.span)
+    if kind is Repeat:
+        return repeat(below[0], (<Repeat>node).minimum, (<Repeat>node).maximum, node.span)
+    if kind is TagDispatch:
+        return tag_dispatch(node.tags, tuple(below), node.loop, node.excludes, node.span, stops=node.stops)
+    if kind is Literal:
+        return node if (<Literal>node).value else Empty(span=node.span)
+    if kind is CharSet:
+        return char_set(charset.normalise((<CharSet>node).ranges), node.span)
+    if kind is ByteSet:
+        return byte_set(charset.normalise((<ByteSet>node).ranges), node.span)
+    return node
