@@ -59,6 +59,7 @@ STEPS: Final = (
     Step("+ inlining", {"inline_limit": 0}, {"inline_limit": Options().inline_limit}),
     Step("+ lap counters instead of compression", {"repetition": "compress"}, {"repetition": "counters"}),
     Step("+ lap profiles", {"lap_profiles": False}, {"lap_profiles": True}),
+    Step("+ sweeps", {"sweeps": False}, {"sweeps": True}),
     Step("+ direct walks", {"direct_limit": 0}, {"direct_limit": Options().direct_limit}),
     Step("+ lookahead", {"lookahead": False}, {"lookahead": True}),
     # What may follow a rule is known once everything is lowered: lookahead and laziness exclude each other.

@@ -127,6 +127,7 @@ class CompiledGrammar:
             max_fill_ms=options.max_fill_ms,
             direct_limit=options.direct_limit,
             lap_profiles=options.lap_profiles,
+            sweeps=options.sweeps,
         )
 
     @property

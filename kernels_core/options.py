@@ -45,6 +45,8 @@ class Options:
         sets: the trie is followed from the parser state itself; 0 makes token sets for all.
     lap_profiles: where a counted repetition allows it, find out once how many laps each token needs, for all counts and
         bounds, instead of verdicts for each count near a bound.
+    sweeps: accept whole subtrees of the vocabulary where every byte in them leads back to the same parser state,
+        instead of walking them.
     cross_grammar_cache: share token sets between the grammars of a compiler, by structural identity of states.
     differential_masks: compute a state's token sets as a difference to a similar state's where there is one.
     differential_from: ... for states whose first bytes begin at least this many tokens; others are cheap to compute.
@@ -70,6 +72,7 @@ class Options:
     unroll_limit: int = 32
     direct_limit: int = 1024
     lap_profiles: bool = True
+    sweeps: bool = True
     cross_grammar_cache: bool = True
     differential_masks: bool = True
     differential_from: int = 2048

@@ -74,6 +74,7 @@ cdef class Machine:
     cdef readonly bint memoize           # False: transitions and closures are computed again each time
     cdef readonly str where
     cdef int64_t step_hits_, step_misses_
+    cdef int64_t nodes_walked            # of the vocabulary's trie, by walks that make token sets
     cdef int64_t deadline, limit_ms      # clock nanoseconds, 0: none; what is said when it has passed
     cdef const int* cancelled            # a CancelToken's flag, NULL: none
     # scratch, empty or stale between calls

@@ -306,7 +306,8 @@ class CacheStats(Table):
     `mask_hits` / `mask_misses`: masks found by pointer / computed.  `token_set_hits` / `token_set_misses`:
     accepted-rejected-uncertain entries found in this grammar / computed.  Found in the cross-grammar cache:
     `pool_hits` as they were wanted (perfect), `partial_hits` for an equal state with another lookahead, which are
-    filtered again.  `walks`: masks where the trie was followed from the parser state itself.
+    filtered again.  `walks`: masks where the trie was followed from the parser state itself; `nodes_walked`: trie
+    nodes that walks for token sets visited.
     `lookahead_dropped`: uncertain tokens' rests that no caller can take, dropped by the lookahead filter.
     `*_bytes` are bytes held.
     """
@@ -331,6 +332,7 @@ class CacheStats(Table):
     partial_hits: int = 0
     renewals: int = 0
     walks: int = 0
+    nodes_walked: int = 0
 
     def rows(self) -> list[dict[str, Any]]:
         return [{"counter": name, "value": value} for name, value in asdict(self).items()]

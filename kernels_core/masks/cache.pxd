@@ -11,6 +11,7 @@ from kernels_core.masks.laps cimport Exit
 from kernels_core.masks.lookahead cimport Lookahead
 from kernels_core.masks.mask_table cimport MaskRec, MaskTable
 from kernels_core.masks.pool cimport PoolKey, TokenSetPool
+from kernels_core.masks.sweeps cimport Sweeps
 from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport TokenTrie
 
@@ -31,6 +32,7 @@ cdef class MaskCache:
     cdef unordered_map[int32_t, int64_t] measured        # by state: nanoseconds its last token set took
     cdef readonly bint memoize             # False: a mask is computed at every fill
     cdef readonly Lookahead lookahead      # None: uncertain tokens are not filtered
+    cdef readonly Sweeps sweeps            # None: every node is walked
     cdef bint in_base                      # a base is being computed
     cdef Identities identities
     # by code of the bytes that callers take (0: any): (state, clipped counter) -> verdicts

@@ -20,6 +20,7 @@ from kernels_core.masks.direct cimport walk_from
 from kernels_core.masks.laps cimport add_laps, compute_laps, find_exits, has_plain_laps
 from kernels_core.masks.mask_table cimport add_id, digest, write_mask
 from kernels_core.masks.pool cimport PoolKey
+from kernels_core.masks.sweeps cimport Sweeps
 from kernels_core.masks.token_sets cimport (
     LAPS,
     MAX_CHAIN,
@@ -45,11 +46,12 @@ cdef class MaskCache:
     differences to another state's, for states whose first bytes begin at least `differential_from` tokens.
     Without `memoize` a set's mask is computed each time it is asked for.  `lookahead` drops uncertain tokens that no
     caller of their rule can take.  Items whose walk is estimated at `direct_limit` trie nodes at most get no token set.
+    `sweeps` accepts subtrees of the vocabulary whole where that is certain.
     """
 
     def __init__(self, TokenTrie trie, Machine machine, TokenSetPool pool, *, bint differential=True,
                  int differential_from=2048, bint memoize=True, Lookahead lookahead=None, int64_t max_fill_ms=0,
-                 int direct_limit=0, bint lap_profiles=False):
+                 int direct_limit=0, bint lap_profiles=False, bint sweeps=False):
         self.max_fill_ms = max_fill_ms
         self.trie = trie
         self.memoize = memoize
@@ -64,6 +66,7 @@ cdef class MaskCache:
             self.identities = kind(machine.tables, pool.secret())
         self.direct_limit = direct_limit
         self.lap_profiles = lap_profiles and lookahead is None
+        self.sweeps = Sweeps(machine) if sweeps else None
         self.table = MaskTable(trie.words)
         self.stack.resize(trie.max_depth + 1)
 
@@ -440,10 +443,10 @@ cdef class MaskCache:
                     self.in_base = False
                 if depth_of(base.get()) >= MAX_CHAIN:      # that was a difference itself, asked for before
                     base.reset()
-                    return compute_token_set(self.trie, self.machine, state, counter, base, NULL, goes_on, result)
-                return compute_token_set(self.trie, self.machine, state, counter, base,
+                    return compute_token_set(self.trie, self.machine, self.sweeps, state, counter, base, NULL, goes_on, result)
+                return compute_token_set(self.trie, self.machine, self.sweeps, state, counter, base,
                                          self.machine.single(other, BOTTOM_FRAME, other_counter), goes_on, result)
-        return compute_token_set(self.trie, self.machine, state, counter, base, NULL, goes_on, result)
+        return compute_token_set(self.trie, self.machine, self.sweeps, state, counter, base, NULL, goes_on, result)
 
     cdef int32_t _usual_target(self, int32_t state, int32_t* live) except -2 nogil:
         """The state that most tokens lead to by their first byte, if that is most of the vocabulary and not `state`.
@@ -643,6 +646,7 @@ cdef class MaskCache:
             "mask_hits": self.mask_hits,
             "mask_misses": self.mask_misses,
             "walks": self.walks,
+            "nodes_walked": self.machine.nodes_walked,
             "token_set_hits": self.state_hits,
             "token_set_misses": self.state_misses,
             "pool_hits": self.pool_hits,

@@ -16,9 +16,8 @@ from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, SCANNABLE, TOKENS
-from kernels_core.earley.machine cimport step
 from kernels_core.masks.mask_table cimport add_id, ms_mix
-from kernels_core.masks.token_sets cimport LAPS, Cap, Suffix, build_suffix_trie, sort_suffixes, suffix_of
+from kernels_core.masks.token_sets cimport LAPS, Cap, Suffix, build_suffix_trie, find_rests, sort_suffixes, suffix_of
 from kernels_core.masks.trie cimport TrieNode
 
 cdef size_t FEW = 512            # tokens listed as lacking from a row, instead of a row of its own
@@ -180,16 +179,9 @@ cdef void add_laps(TokenSet* laps, MaskTable draft, int32_t allowed) noexcept no
 cdef int find_exits(TokenSet* laps, Machine machine, SetRec* caller, vector[void*]& stack,
                     vector[Exit]& exits) except -1 nogil:
     """The tokens that `caller` takes the rest of, with the laps they complete; with the machine's lock held."""
-    cdef int32_t node = 1, count = <int32_t>laps.byte.size(), k
-    cdef SetRec* target
-    stack[0] = caller
-    while node < count:
-        target = step(machine, <SetRec*>stack[laps.depth[node] - 1], laps.byte[node])
-        if target == machine.dead:
-            node = laps.skip[node]
-            continue
-        stack[laps.depth[node]] = target
-        for k in range(laps.token_first[node], laps.token_first[node + 1]):
-            exits.push_back(Exit(laps.ids[k], laps.laps[k]))
-        node += 1
+    cdef vector[int32_t] places
+    cdef size_t i
+    find_rests(laps, machine, caller, stack, places)
+    for i in range(places.size()):
+        exits.push_back(Exit(laps.ids[places[i]], laps.laps[places[i]]))
     return 0

@@ -40,6 +40,7 @@ from kernels_core.masks.token_sets cimport (
     Cap,
     Storage,
     depth_of,
+    index_rests,
     point_dense,
 )
 
@@ -48,7 +49,7 @@ from kernels_core.errors import PoolFileError
 __all__ = ["LAYOUT", "read_file", "write_file"]
 
 MAGIC = b"maskscope pool\n"
-LAYOUT = 2
+LAYOUT = 3
 MAX_HEADER = 4096      # bytes
 
 
@@ -264,10 +265,16 @@ cdef bint _unpack_set(Reader& reader, TokenTrie trie, vector[shared_ptr[TokenSet
     for word in range(<int32_t>made.settled.size() - 1):
         if made.settled[word] >= made.settled[word + 1]:
             return False
+    for word in range(<int32_t>made.listed.size() - 1):
+        if made.listed[word] >= made.listed[word + 1]:
+            return False
     if not (_are_tokens(made.settled, trie) and _are_tokens(made.listed, trie) and _are_tokens(made.ids, trie)):
         return False
     point_dense(made, trie)
-    return _are_in(made.lacking, made.dense, trie) and _is_trie(made, trie) and _has_laps(made)
+    if not (_are_in(made.lacking, made.dense, trie) and _is_trie(made, trie) and _has_laps(made)):
+        return False
+    index_rests(made)
+    return True
 
 
 cdef bint _take_rows(Reader& reader, TokenTrie trie, TokenSet* made) noexcept nogil:

@@ -4,6 +4,7 @@ from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport Machine, SetRec
 from kernels_core.masks.mask_table cimport MaskTable
+from kernels_core.masks.sweeps cimport Sweeps
 from kernels_core.masks.trie cimport TokenTrie
 
 
@@ -42,7 +43,7 @@ cdef cppclass TokenSet:
     int32_t dense_population
     uint64_t dense_hash
     vector[int32_t] lacking         # ascending; all in `dense`
-    vector[int32_t] listed
+    vector[int32_t] listed          # ascending
     vector[uint32_t] bits
     # Uncertain: those of `base` but for `settled`, and a trie of what remains after the rule was left, laid out like
     # TokenTrie; node 0 is its root.
@@ -52,13 +53,15 @@ cdef cppclass TokenSet:
     vector[int32_t] depth
     vector[int32_t] token_first
     vector[int32_t] ids
+    vector[uint8_t] first_bytes     # of the rests, and the nodes that they lead to
+    vector[int32_t] first_nodes
     # Storage LAPS alone
     vector[vector[uint32_t]] rows
     vector[Cap] caps                # by laps allowed: the tokens accepted are those in a row, less `lacking`
     vector[int32_t] laps            # beside `ids`: the laps that are complete where the rest begins
 
 
-cdef int compute_token_set(TokenTrie trie, Machine machine, int32_t state, int32_t counter,
+cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32_t state, int32_t counter,
                            shared_ptr[TokenSet]& base, SetRec* base_start, const uint64_t* goes_on,
                            shared_ptr[TokenSet]& result) except -1 nogil
 cdef void point_dense(TokenSet* tokens, TokenTrie trie) noexcept nogil
@@ -66,6 +69,9 @@ cdef int depth_of(TokenSet* tokens) noexcept nogil
 cdef void add_accepted(TokenSet* tokens, MaskTable draft) noexcept nogil
 cdef int add_uncertain(TokenSet* tokens, MaskTable draft, Machine machine, SetRec* caller,
                        vector[void*]& stack) except -1 nogil
+cdef int find_rests(TokenSet* part, Machine machine, SetRec* caller, vector[void*]& stack,
+                    vector[int32_t]& places) except -1 nogil
+cdef void index_rests(TokenSet* part) noexcept nogil
 cdef void write_accepted(TokenSet* tokens, uint32_t* row, int32_t words) noexcept nogil
 cdef Suffix suffix_of(TokenTrie trie, int32_t token, int32_t depth) noexcept nogil
 cdef void sort_suffixes(vector[Suffix]& suffixes) noexcept nogil

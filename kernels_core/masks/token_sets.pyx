@@ -11,17 +11,28 @@ trie is walked once against the set that the caller goes on in; where it is aliv
 and stop where they have become the same, so the cost is the size of the difference: below such a node every verdict
 is equal, provided that the record of where the rule could have ended is equal too.  Counted rules differ only in the
 lap counter, and a counter matters only as far down as the bounds can be reached: each lap takes at least a byte.
+
+Read on: `unlike.pyx` (where two machines go apart), `sweeps.pyx` (what need not be walked).
 """
 
 from libc.string cimport memcmp
 from libcpp.algorithm cimport binary_search, inplace_merge, sort
 
 from kernels_core.automata.tables cimport COUNTED
-from kernels_core.earley.machine cimport FREE, LOCKED, Item, step
+from kernels_core.earley.machine cimport FREE, LOCKED, Item, is_live, step
+from kernels_core.masks.direct cimport Place
 from kernels_core.masks.mask_table cimport MaskRec, add_id, digest, write_mask
-from kernels_core.masks.trie cimport TrieNode
+from kernels_core.masks.trie cimport TrieNode, all_kids, live_kids
+from kernels_core.masks.unlike cimport find_unlike
+
+cdef extern from *:
+    int __builtin_popcountll(unsigned long long) nogil
+
 
 cdef int32_t BOTTOM_FRAME = 1
+cdef int WIDE = 32                  # live bytes
+cdef int32_t MANY_VISITS = 4096     # of a difference that is none
+cdef int32_t FEW_KIDS = 4           # are tried one by one
 cdef size_t LIST_LIMIT = 256        # accepted ids: more are quicker to copy as bits than to add one by one
 
 
@@ -64,20 +75,38 @@ cdef int add_uncertain(TokenSet* tokens, MaskTable draft, Machine machine, SetRe
 cdef int _resolve(TokenSet* tokens, TokenSet* whole, MaskTable draft, Machine machine, SetRec* caller,
                   vector[void*]& stack) except -1 nogil:
     """The uncertain tokens of one part of the chain of bases that begins with `whole`."""
-    cdef int32_t node = 1, count = <int32_t>tokens.byte.size(), k, token
+    cdef vector[int32_t] places
+    cdef size_t i
+    cdef int32_t token
+    find_rests(tokens, machine, caller, stack, places)
+    for i in range(places.size()):
+        token = tokens.ids[places[i]]
+        if whole == tokens or not _settled_above(whole, tokens, token):
+            add_id(draft, token)
+    return 0
+
+
+cdef int find_rests(TokenSet* part, Machine machine, SetRec* caller, vector[void*]& stack,
+                    vector[int32_t]& places) except -1 nogil:
+    """Where, in `ids` of `part`, the tokens are whose rest `caller` takes; with the machine's lock held."""
+    cdef int32_t node, past, k
+    cdef size_t first
     cdef SetRec* target
     stack[0] = caller
-    while node < count:
-        target = step(machine, <SetRec*>stack[tokens.depth[node] - 1], tokens.byte[node])
-        if target == machine.dead:
-            node = tokens.skip[node]
+    for first in range(part.first_bytes.size()):
+        if not is_live(caller, part.first_bytes[first]):
             continue
-        stack[tokens.depth[node]] = target
-        for k in range(tokens.token_first[node], tokens.token_first[node + 1]):
-            token = tokens.ids[k]
-            if whole == tokens or not _settled_above(whole, tokens, token):
-                add_id(draft, token)
-        node += 1
+        node = part.first_nodes[first]
+        past = part.skip[node]
+        while node < past:
+            target = step(machine, <SetRec*>stack[part.depth[node] - 1], part.byte[node])
+            if target == machine.dead:
+                node = part.skip[node]
+                continue
+            stack[part.depth[node]] = target
+            for k in range(part.token_first[node], part.token_first[node + 1]):
+                places.push_back(k)
+            node += 1
     return 0
 
 
@@ -126,124 +155,212 @@ cdef int depth_of(TokenSet* tokens) noexcept nogil:
 cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil:
     """Bytes held, `base` not included."""
     return (sizeof(TokenSet) + 4 * (tokens.lacking.size() + tokens.listed.size() + tokens.bits.size())
-            + 4 * tokens.settled.size() + 13 * tokens.byte.size() + 4 * tokens.ids.size() + 4 * tokens.laps.size()
+            + 4 * tokens.settled.size() + 13 * tokens.byte.size() + 5 * tokens.first_bytes.size() + 4 * tokens.ids.size() + 4 * tokens.laps.size()
             + (4 * tokens.rows.size() * tokens.rows[0].size() if tokens.rows.size() else 0))
 
 
 # -- computing ---------------------------------------------------------------------------------------------------------
 
-cdef int compute_token_set(TokenTrie trie, Machine machine, int32_t state, int32_t counter,
+cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32_t state, int32_t counter,
                            shared_ptr[TokenSet]& base, SetRec* base_start, const uint64_t* goes_on,
                            shared_ptr[TokenSet]& result) except -1 nogil:
     """Walk the trie from `state` under an unknown caller, with the machine's lock held; the verdicts go to `result`.
 
-    With a `base` (the verdicts from `base_start`) only the difference to it is walked and kept.  `goes_on`: four words,
-    the bytes that callers can take; rests that begin with another byte are left out.  NULL: any byte.
+    With a `base` (the verdicts from `base_start`) only the difference to it is walked and kept, unless that turns out to
+    be large.  `sweeps` accepts whole subtrees; None: all are walked.  `goes_on`: four words, the bytes that callers can
+    take; rests that begin with another byte are left out.  NULL: any byte.
     """
     cdef shared_ptr[TokenSet] made
     cdef vector[int32_t] accepted, removed
+    cdef vector[Run] runs
     cdef vector[Suffix] suffixes
     cdef SetRec* start = machine.single(state, BOTTOM_FRAME, counter)
     made.reset(new TokenSet())
-    made.get().base = base
     made.get().dense = NULL
-    if base.get() == NULL:
-        _walk(trie, machine, start, goes_on, accepted, suffixes)
-        _store_accepted(made.get(), trie, accepted)
-    else:
-        _walk_difference(trie, machine, start, base_start, goes_on, accepted, removed, suffixes)
+    if base.get() != NULL and _walk_difference(trie, machine, start, base_start, goes_on, accepted, removed, suffixes):
+        made.get().base = base
         _store_difference(made.get(), trie, accepted, removed)
+    else:
+        suffixes.clear()
+        _walk(trie, machine, sweeps, start, goes_on, runs, suffixes)
+        _store_accepted(made.get(), trie, runs)
     sort_suffixes(suffixes)
     build_suffix_trie(made.get(), suffixes)
     result = made
     return 0
 
 
-cdef int _walk(TokenTrie trie, Machine machine, SetRec* start, const uint64_t* goes_on, vector[int32_t]& accepted,
-               vector[Suffix]& suffixes) except -1 nogil:
-    """All nodes that are alive from `start`, in order."""
+cdef struct Run:
+    # Accepted tokens: those in ids[first:past] of the trie.
+    int32_t first
+    int32_t past
+
+
+cdef void _accept(vector[Run]& runs, int32_t first, int32_t past) noexcept nogil:
+    if first == past:
+        return
+    if not runs.empty() and runs.back().past == first:
+        runs.back().past = past
+    else:
+        runs.push_back(Run(first, past))
+
+
+cdef int _walk(TokenTrie trie, Machine machine, Sweeps sweeps, SetRec* start, const uint64_t* goes_on,
+               vector[Run]& runs, vector[Suffix]& suffixes) except -1 nogil:
+    """All that is alive from `start`, in order: from child to child while few bytes are live, then node by node."""
     cdef const TrieNode* nodes = trie.nodes.data()
-    cdef const int32_t* ids = trie.ids.data()
-    cdef int32_t node = 1, k, depth
+    cdef int32_t[256] kids
+    cdef int32_t n, node, depth
     cdef SetRec* target
+    cdef vector[int32_t] ends           # depths on the current path at which the rule could have ended
     cdef vector[void*] stack
-    cdef vector[int32_t] ends
+    cdef vector[Place] todo
+    cdef Place at
     stack.resize(trie.max_depth + 1)
-    stack[0] = start
-    while node < trie.node_count:
+    if _is_wide(start):
+        stack[0] = start
+        return _scan(trie, machine, sweeps, 1, trie.node_count, stack, ends, goes_on, runs, suffixes)
+    n = live_kids(trie, 0, &start.live[0], kids)
+    while n > 0:
+        n -= 1
+        todo.push_back(Place(kids[n], start))
+    while not todo.empty():
+        at = todo.back()
+        todo.pop_back()
+        node = at.node
         depth = nodes[node].depth
-        while not ends.empty() and ends.back() >= depth:
-            ends.pop_back()
-        target = step(machine, <SetRec*>stack[depth - 1], nodes[node].byte)
-        if target != machine.dead:
-            stack[depth] = target
-            for k in range(nodes[node].token_first, nodes[node + 1].token_first):
-                accepted.push_back(ids[k])
-            if target.escaped:
-                ends.push_back(depth)
-            node += 1
+        _forget(ends, depth)
+        machine.nodes_walked += 1
+        target = step(machine, at.set, nodes[node].byte)
+        if target == machine.dead:
+            if not ends.empty():
+                _add_suffixes(trie, ends, node, goes_on, suffixes)
             continue
-        if not ends.empty():
-            _add_suffixes(trie, ends, node, goes_on, suffixes)
-        node = nodes[node].skip
+        _accept(runs, nodes[node].token_first, nodes[node + 1].token_first)
+        if target.escaped:
+            ends.push_back(depth)
+        if _is_wide(target):
+            stack[depth] = target
+            _scan(trie, machine, sweeps, node + 1, nodes[node].skip, stack, ends, goes_on, runs, suffixes)
+            continue
+        n = live_kids(trie, node, &target.live[0], kids) if ends.empty() else all_kids(trie, node, kids)
+        while n > 0:
+            n -= 1
+            todo.push_back(Place(kids[n], target))
     return 0
 
 
-cdef int _walk_difference(TokenTrie trie, Machine machine, SetRec* start, SetRec* base_start,
-                          const uint64_t* goes_on, vector[int32_t]& accepted, vector[int32_t]& removed,
-                          vector[Suffix]& suffixes) except -1 nogil:
-    """Nodes where the machine from `start` and that from `base_start` are not the same yet."""
+cdef bint _is_wide(SetRec* set) noexcept nogil:
+    """Whether so many bytes are live that most nodes are visited anyway."""
+    cdef int w, count = 0
+    for w in range(4):
+        count += __builtin_popcountll(set.live[w])
+    return count > WIDE
+
+
+cdef int _scan(TokenTrie trie, Machine machine, Sweeps sweeps, int32_t node, int32_t past, vector[void*]& stack,
+               vector[int32_t]& ends, const uint64_t* goes_on, vector[Run]& runs,
+               vector[Suffix]& suffixes) except -1 nogil:
+    """The nodes from `node` to `past`, in preorder; `stack` has the set of each node above, by depth."""
     cdef const TrieNode* nodes = trie.nodes.data()
-    cdef const int32_t* ids = trie.ids.data()
-    cdef Walk mine, theirs
-    cdef int32_t node = 1, k, depth
+    cdef int32_t depth
+    cdef SetRec* source
     cdef SetRec* target
-    cdef SetRec* other
-    mine.stack.resize(trie.max_depth + 1)
-    mine.stack[0] = start
-    theirs.stack.resize(trie.max_depth + 1)
-    theirs.stack[0] = base_start
-    while node < trie.node_count:
+    while node < past:
         depth = nodes[node].depth
-        target = _descend(machine, mine, depth, nodes[node].byte)
-        other = _descend(machine, theirs, depth, nodes[node].byte)
-        if mine.ends == theirs.ends and _same_below(machine, target, other, nodes[node].height):
+        _forget(ends, depth)
+        machine.nodes_walked += 1
+        source = <SetRec*>stack[depth - 1]
+        target = step(machine, source, nodes[node].byte)
+        if target == machine.dead:
+            if not ends.empty():
+                _add_suffixes(trie, ends, node, goes_on, suffixes)
             node = nodes[node].skip
             continue
-        if target != machine.dead:
-            # What the base accepts at this node need not be said again.
-            if other == machine.dead:
-                for k in range(nodes[node].token_first, nodes[node + 1].token_first):
-                    accepted.push_back(ids[k])
-            if target.escaped:
-                mine.ends.push_back(depth)
-            if other.escaped:
-                theirs.ends.push_back(depth)
-            node += 1
+        if nodes[node].below >= 0 and sweeps is not None and sweeps.takes_all(trie, source, node):
+            _accept(runs, nodes[node].token_first, nodes[nodes[node].skip].token_first)
+            node = nodes[node].skip
             continue
-        if other != machine.dead or not theirs.ends.empty():
-            for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
-                removed.push_back(ids[k])
-        if not mine.ends.empty():
-            _add_suffixes(trie, mine.ends, node, goes_on, suffixes)
-        node = nodes[node].skip
+        stack[depth] = target
+        _accept(runs, nodes[node].token_first, nodes[node + 1].token_first)
+        if target.escaped:
+            ends.push_back(depth)
+        node += 1
     return 0
 
 
-cdef struct Walk:
-    # One machine's way down the trie.
-    vector[void*] stack         # the set reached at each depth
-    vector[int32_t] ends        # depths on the current path at which the rule could have ended
+cdef struct Visit:
+    # A node to look at, and the sets that its parent was reached with.
+    int32_t node
+    SetRec* mine
+    SetRec* theirs
 
 
-cdef inline SetRec* _descend(Machine machine, Walk& walk, int32_t depth, uint8_t byte) except NULL nogil:
-    """Step from the parent's set, and forget ends that are not above this node; the dead set stays dead."""
+cdef bint _walk_difference(TokenTrie trie, Machine machine, SetRec* start, SetRec* base_start,
+                           const uint64_t* goes_on, vector[int32_t]& accepted, vector[int32_t]& removed,
+                           vector[Suffix]& suffixes) except -1 nogil:
+    """Nodes where the machine from `start` and that from `base_start` are not the same yet.
+
+    False, with half of it done, where they go apart for good.
+    """
+    cdef const TrieNode* nodes = trie.nodes.data()
+    cdef const int32_t* ids = trie.ids.data()
+    cdef int32_t[256] kids
+    cdef uint64_t[4] unlike
+    cdef int32_t n, k, node, depth, visits = 0
     cdef SetRec* target
-    while not walk.ends.empty() and walk.ends.back() >= depth:
-        walk.ends.pop_back()
-    target = step(machine, <SetRec*>walk.stack[depth - 1], byte)
-    walk.stack[depth] = target
-    return target
+    cdef SetRec* other
+    cdef vector[int32_t] ends, their_ends        # as in `_walk`, for both machines
+    cdef vector[Visit] todo
+    cdef Visit at
+    find_unlike(machine, start, base_start, unlike)
+    n = live_kids(trie, 0, unlike, kids)
+    for k in range(n):
+        todo.push_back(Visit(kids[k], start, base_start))
+    while not todo.empty():
+        at = todo.back()
+        todo.pop_back()
+        visits += 1
+        machine.nodes_walked += 1
+        if visits > MANY_VISITS:
+            return False
+        node = at.node
+        depth = nodes[node].depth
+        _forget(ends, depth)
+        _forget(their_ends, depth)
+        target = step(machine, at.mine, nodes[node].byte)
+        other = step(machine, at.theirs, nodes[node].byte)
+        if ends == their_ends and _same_below(machine, target, other, nodes[node].height):
+            continue
+        if target == machine.dead:
+            if other != machine.dead or not their_ends.empty():
+                for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
+                    removed.push_back(ids[k])
+            if not ends.empty():
+                _add_suffixes(trie, ends, node, goes_on, suffixes)
+            continue
+        # What the base accepts at this node need not be said again.
+        if other == machine.dead:
+            for k in range(nodes[node].token_first, nodes[node + 1].token_first):
+                accepted.push_back(ids[k])
+        if target.escaped:
+            ends.push_back(depth)
+        if other.escaped:
+            their_ends.push_back(depth)
+        if nodes[node + 1].kid_first - nodes[node].kid_first <= FEW_KIDS or ends != their_ends:
+            n = all_kids(trie, node, kids)
+        else:
+            find_unlike(machine, target, other, unlike)
+            n = live_kids(trie, node, unlike, kids)
+        for k in range(n):
+            todo.push_back(Visit(kids[k], target, other))
+    return True
+
+
+cdef inline void _forget(vector[int32_t]& ends, int32_t depth) noexcept nogil:
+    """Drop the ends that are not above a node at `depth`."""
+    while not ends.empty() and ends.back() >= depth:
+        ends.pop_back()
 
 
 cdef bint _same_below(Machine machine, SetRec* mine, SetRec* theirs, int32_t height) noexcept nogil:
@@ -305,29 +422,42 @@ cdef void sort_suffixes(vector[Suffix]& suffixes) noexcept nogil:
     sort(suffixes.begin(), suffixes.end(), _before)
 
 
-cdef void _store_accepted(TokenSet* made, TokenTrie trie, vector[int32_t]& accepted) noexcept nogil:
+cdef void _store_accepted(TokenSet* made, TokenTrie trie, vector[Run]& runs) noexcept nogil:
     """As ids if they are few, accepted or not, else as one bit for all ids."""
-    cdef size_t i
-    cdef size_t missing = trie.token_count - accepted.size()
-    if accepted.size() <= min(LIST_LIMIT, <size_t>trie.words // 2):
+    cdef const int32_t* ids = trie.ids.data()
+    cdef size_t i, count = 0, missing
+    cdef int32_t k, at = 0
+    for i in range(runs.size()):
+        count += runs[i].past - runs[i].first
+    missing = trie.token_count - count
+    if count <= min(LIST_LIMIT, <size_t>trie.words // 2):
         made.storage = LIST
-        made.listed.swap(accepted)
+        for i in range(runs.size()):
+            made.listed.insert(made.listed.end(), ids + runs[i].first, ids + runs[i].past)
+        sort(made.listed.begin(), made.listed.end())
         return
-    made.storage = BITSET
-    made.bits.assign(trie.words, 0)
-    for i in range(accepted.size()):
-        made.bits[accepted[i] >> 5] |= <uint32_t>1 << (accepted[i] & 31)
+    runs.push_back(Run(trie.token_count, trie.token_count))
     if missing <= <size_t>trie.words // 2:
         made.storage = COMPLEMENT
-        for i in range(<size_t>trie.token_count):
-            if not made.bits[trie.ids[i] >> 5] >> (trie.ids[i] & 31) & 1:
-                made.lacking.push_back(trie.ids[i])
+        for i in range(runs.size()):
+            made.lacking.insert(made.lacking.end(), ids + at, ids + runs[i].first)
+            at = runs[i].past
         sort(made.lacking.begin(), made.lacking.end())
-        made.bits.clear()
-        made.bits.shrink_to_fit()
         made.dense, made.dense_population = trie.everything.data(), trie.token_count
         made.dense_hash = trie.everything_hash
         return
+    made.storage = BITSET
+    if missing < count:
+        made.bits = trie.everything
+        for i in range(runs.size()):
+            for k in range(at, runs[i].first):
+                made.bits[ids[k] >> 5] &= ~(<uint32_t>1 << (ids[k] & 31))
+            at = runs[i].past
+    else:
+        made.bits.assign(trie.words, 0)
+        for i in range(runs.size()):
+            for k in range(runs[i].first, runs[i].past):
+                made.bits[ids[k] >> 5] |= <uint32_t>1 << (ids[k] & 31)
     made.dense = made.bits.data()
     digest(made.dense, trie.words, &made.dense_population, &made.dense_hash)
 
@@ -336,25 +466,33 @@ cdef void _store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& acc
                             vector[int32_t]& removed) noexcept nogil:
     """As lists beyond the base's; where that would be more than bits, as bits of its own."""
     cdef TokenSet* base = made.base.get()
-    cdef vector[uint32_t] row
+    cdef TokenSet* part = base
+    cdef vector[int32_t] dropped        # from what the base lists
+    cdef bint uncertain = False         # has the base uncertain tokens?
     cdef size_t i
     cdef int32_t token
+    while part != NULL:
+        uncertain = uncertain or not part.ids.empty()
+        part = part.base.get()
     made.storage = DIFFERENCE
     made.dense, made.dense_population, made.dense_hash = base.dense, base.dense_population, base.dense_hash
-    if not removed.empty():
-        sort(removed.begin(), removed.end())
-        row.resize(trie.words)
-        write_accepted(base, row.data(), trie.words)
-        for i in range(removed.size()):
-            token = removed[i]
-            if not row[token >> 5] >> (token & 31) & 1:
-                made.settled.push_back(token)
-            elif base.dense != NULL and base.dense[token >> 5] >> (token & 31) & 1:
-                made.lacking.push_back(token)
+    for i in range(removed.size()):
+        token = removed[i]
+        if (base.dense != NULL and base.dense[token >> 5] >> (token & 31) & 1
+                and not binary_search(base.lacking.begin(), base.lacking.end(), token)):
+            made.lacking.push_back(token)
+        elif binary_search(base.listed.begin(), base.listed.end(), token):
+            dropped.push_back(token)
+        elif uncertain:
+            made.settled.push_back(token)
+    sort(made.lacking.begin(), made.lacking.end())
+    sort(made.settled.begin(), made.settled.end())
+    sort(dropped.begin(), dropped.end())
     for i in range(base.listed.size()):
         token = base.listed[i]
-        if not binary_search(removed.begin(), removed.end(), token):
+        if not binary_search(dropped.begin(), dropped.end(), token):
             accepted.push_back(token)
+    sort(accepted.begin(), accepted.end())
     made.listed.swap(accepted)
     i = made.lacking.size()
     made.lacking.insert(made.lacking.end(), base.lacking.begin(), base.lacking.end())
@@ -400,3 +538,15 @@ cdef void build_suffix_trie(TokenSet* result, vector[Suffix]& suffixes) noexcept
         result.skip[open_nodes.back()] = <int32_t>result.byte.size()
         open_nodes.pop_back()
     result.token_first.push_back(<int32_t>result.ids.size())
+    index_rests(result)
+
+
+cdef void index_rests(TokenSet* part) noexcept nogil:
+    """List the children of the suffix trie's root, so that what begins with a dead byte is not even looked at."""
+    cdef int32_t node = 1
+    part.first_bytes.clear()
+    part.first_nodes.clear()
+    while node < <int32_t>part.byte.size():
+        part.first_bytes.push_back(part.byte[node])
+        part.first_nodes.push_back(node)
+        node = part.skip[node]

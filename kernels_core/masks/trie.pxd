@@ -8,7 +8,15 @@ cdef struct TrieNode:
     int32_t kid_first       # its children: kids[kid_first of i : kid_first of i + 1], ascending by byte
     uint16_t depth
     uint16_t height         # bytes from here to the deepest node below
+    int32_t below           # what occurs from here on: a place in `below`; -1 for nodes with little below
     uint8_t byte
+
+
+cdef struct Below:
+    # What occurs in a subtree, its first node included.
+    uint64_t ascii[2]       # one bit a byte
+    uint8_t beyond_ascii    # are there other bytes?
+    uint8_t characters      # do they make characters in UTF-8, the first beginning here, the last perhaps cut off?
 
 
 cdef class TokenTrie:
@@ -16,6 +24,7 @@ cdef class TokenTrie:
     cdef vector[int32_t] ids             # token ids in trie order
     cdef vector[uint8_t] kid_bytes       # children of all nodes, parent by parent
     cdef vector[int32_t] kids
+    cdef vector[Below] below
     # Spellings of all tokens in one piece, by id
     cdef vector[uint8_t] spelling
     cdef vector[int32_t] spelling_first  # one longer than the vocabulary
@@ -27,3 +36,8 @@ cdef class TokenTrie:
     cdef object __weakref__
 
     cdef void _add_node(self, uint8_t byte, int depth) noexcept
+
+
+cdef int utf8_next(int mode, int32_t byte) noexcept nogil
+cdef int32_t live_kids(TokenTrie trie, int32_t node, const uint64_t* live, int32_t* found) noexcept nogil
+cdef int32_t all_kids(TokenTrie trie, int32_t node, int32_t* found) noexcept nogil

@@ -6,6 +6,8 @@ special tokens are not in the trie: no text spells them.  Walks over most of the
 order; walks along a few bytes go from child to child, by an index of children beside the nodes.
 """
 
+from libc.string cimport memchr
+
 from kernels_core.masks.mask_table cimport digest
 
 from kernels_core.errors import TokenizerError
@@ -13,6 +15,8 @@ from kernels_core.errors import TokenizerError
 __all__ = ["TokenTrie"]
 
 MAX_TOKEN_BYTES = 65_535
+cdef int MODES = 8              # of `utf8_next`
+cdef int32_t MUCH_BELOW = 16    # nodes of a subtree that is worth knowing about
 
 
 cdef class TokenTrie:
@@ -85,11 +89,13 @@ cdef class TokenTrie:
         self._add_node(0, 0)
         self._measure()
         self._index_children()
+        self._summarise()
 
     cdef void _add_node(self, uint8_t byte, int depth) noexcept:
         cdef TrieNode node
         node.byte, node.depth = byte, <uint16_t>depth
         node.skip = node.kid_first = node.height = 0
+        node.below = -1
         node.token_first = <int32_t>self.ids.size()
         self.nodes.push_back(node)
 
@@ -123,6 +129,41 @@ cdef class TokenTrie:
                 kid = self.nodes[kid].skip
         self.nodes[self.node_count].kid_first = <int32_t>self.kids.size()
 
+    def _summarise(self):
+        """What occurs below each node, children before parents, kept for nodes with much below them."""
+        cdef vector[uint64_t] ascii
+        cdef vector[uint8_t] beyond, good      # good: bit m, whether the bytes from here on are right in mode m
+        cdef int32_t node, k
+        cdef int mode, after
+        cdef uint8_t byte, fits
+        cdef Below below
+        ascii.assign(2 * self.node_count, 0)
+        beyond.assign(self.node_count, 0)
+        good.assign(self.node_count, 0xFF)
+        for node in range(self.node_count - 1, 0, -1):
+            byte = self.nodes[node].byte
+            fits = 0
+            for k in range(self.nodes[node].kid_first, self.nodes[node + 1].kid_first):
+                ascii[2 * node] |= ascii[2 * self.kids[k]]
+                ascii[2 * node + 1] |= ascii[2 * self.kids[k] + 1]
+                beyond[node] |= beyond[self.kids[k]]
+                good[node] &= good[self.kids[k]]
+            for mode in range(MODES):
+                after = utf8_next(mode, byte)
+                if after >= 0 and good[node] >> after & 1:
+                    fits |= 1 << mode
+            good[node] = fits
+            if byte < 0x80:
+                ascii[2 * node + (byte >> 6)] |= <uint64_t>1 << (byte & 63)
+            else:
+                beyond[node] = 1
+            self.nodes[node].below = -1
+            if self.nodes[node].skip - node >= MUCH_BELOW:
+                below.ascii[0], below.ascii[1] = ascii[2 * node], ascii[2 * node + 1]
+                below.beyond_ascii, below.characters = beyond[node], good[node] & 1
+                self.nodes[node].below = <int32_t>self.below.size()
+                self.below.push_back(below)
+
     def token_bytes(self, int token):
         """The spelling of token `token`."""
         if not 0 <= token < self.vocab_size:
@@ -133,7 +174,7 @@ cdef class TokenTrie:
     @property
     def nbytes(self):
         """Bytes held by the trie's arrays."""
-        return (25 * self.node_count + 4 * self.token_count + self.spelling.size() + 4 * self.spelling_first.size()
+        return (29 * self.node_count + 24 * self.below.size() + 4 * self.token_count + self.spelling.size() + 4 * self.spelling_first.size()
                 + 8 * self.words)
 
     def __len__(self):
@@ -142,3 +183,80 @@ cdef class TokenTrie:
     def __repr__(self):
         return (f"TokenTrie({self.token_count:,} of {self.vocab_size:,} tokens, {self.node_count:,} nodes, "
                 f"{self.nbytes / 1e6:.1f} MB)")
+
+
+# -- UTF-8 -------------------------------------------------------------------------------------------------------------
+
+cdef int utf8_next(int mode, int32_t byte) noexcept nogil:
+    """The mode after `byte`, -1 if it must not come in `mode`.
+
+    Modes: 0 between two characters; 1, 2, 3: so many bytes of a character are missing; 4 to 7: behind E0, ED, F0, F4,
+    whose next bytes are limited (Unicode 15, table 3-7).
+    """
+    if mode == 0:
+        if byte < 0x80:
+            return 0
+        if 0xC2 <= byte <= 0xDF:
+            return 1
+        if byte == 0xE0:
+            return 4
+        if byte == 0xED:
+            return 5
+        if 0xE1 <= byte <= 0xEF:
+            return 2
+        if byte == 0xF0:
+            return 6
+        if byte == 0xF4:
+            return 7
+        return 3 if 0xF1 <= byte <= 0xF3 else -1
+    if not 0x80 <= byte <= 0xBF:
+        return -1
+    if mode <= 3:
+        return mode - 1
+    if mode == 4:
+        return 1 if byte >= 0xA0 else -1
+    if mode == 5:
+        return 1 if byte <= 0x9F else -1
+    if mode == 6:
+        return 2 if byte >= 0x90 else -1
+    return 2 if byte <= 0x8F else -1
+
+
+# -- from child to child -----------------------------------------------------------------------------------------------
+
+cdef extern from *:
+    int __builtin_popcountll(unsigned long long) nogil
+    int __builtin_ctzll(unsigned long long) nogil
+
+
+cdef int32_t live_kids(TokenTrie trie, int32_t node, const uint64_t* live, int32_t* found) noexcept nogil:
+    """The children of `node` whose bytes are in `live` (four words), to `found`, which has room for 256; how many."""
+    cdef int32_t begin = trie.nodes[node].kid_first, count = trie.nodes[node + 1].kid_first - begin, k, w, n = 0
+    cdef const uint8_t* bytes = trie.kid_bytes.data() + begin
+    cdef const int32_t* kids = trie.kids.data() + begin
+    cdef const uint8_t* place
+    cdef uint64_t word
+    if count <= 8 or (__builtin_popcountll(live[0]) + __builtin_popcountll(live[1]) + __builtin_popcountll(live[2])
+                      + __builtin_popcountll(live[3])) > count // 4:
+        for k in range(count):
+            if live[bytes[k] >> 6] >> (bytes[k] & 63) & 1:
+                found[n] = kids[k]
+                n += 1
+        return n
+    for w in range(4):
+        word = live[w]
+        while word:
+            place = <const uint8_t*>memchr(bytes, 64 * w + __builtin_ctzll(word), count)
+            word &= word - 1
+            if place != NULL:
+                found[n] = kids[place - bytes]
+                n += 1
+    return n
+
+
+cdef int32_t all_kids(TokenTrie trie, int32_t node, int32_t* found) noexcept nogil:
+    """All children of `node`, to `found`; how many."""
+    cdef int32_t begin = trie.nodes[node].kid_first, count = trie.nodes[node + 1].kid_first - begin, k
+    for k in range(count):
+        found[k] = trie.kids[begin + k]
+    return count
