@@ -71,7 +71,7 @@ cdef class GrowingIdentities(Identities):
         reached, pending = {root}, [root]
         while pending:
             number = pending.pop()
-            if number in self.rules or self.tables.lowering.rules[number].key is not None:
+            if number in self.rules or self.tables.lowering.rules[number].has_key:
                 continue
             for called in self.tables.lowering.nfa(number).called():
                 if called not in reached:
@@ -88,7 +88,7 @@ cdef class GrowingIdentities(Identities):
     def _inside(self, int number):
         """What the states of a lowered rule are named by: its key, if it has one, and the automaton made of it."""
         rule = self.tables.lowering.rules[number]
-        if rule.key is None:
+        if not rule.has_key:
             return self.rule(number)
         return self._hash(b"inside" + rule.key + rule.nfa.description(_unnamed, _unnamed))
 
@@ -108,7 +108,7 @@ cdef class GrowingIdentities(Identities):
             if number in calls or number in self.rules:
                 continue
             rule = lowering.rules[number]
-            if rule.key is not None:
+            if rule.has_key:
                 # Its key says all, whether it is lowered by now or not: a name must not change.
                 self.rules[number] = self._hash(b"deferred" + rule.key)
                 continue

@@ -71,17 +71,26 @@ class LoweredRule:
     """A rule that is called.  `source` is the IR rule it came from (its own name unless it is a counted rule).
 
     `repeat` is (minimum, maximum or None) for a counted rule, whose laps are texts of `item`, the node at `path` in
-    the body of `source`.  `key` stands for the rule's language if its body was deferred (`ir.DeferredRule`).
-    `nfa` is None until asked for.
+    the body of `source`.  `ir` has the IR rule.  `nfa` is None until asked for.
     """
 
     name: str
     source: str
+    ir: GrammarIR = field(repr=False)
     repeat: tuple[int, int | None] | None = None
     item: Node | None = None
     path: tuple[int, ...] = ()
-    key: bytes | None = None
     nfa: Nfa | None = field(default=None, repr=False)
+
+    @property
+    def key(self) -> bytes | None:
+        """Stands for the rule's language if its body was deferred (`ir.DeferredRule`); may have to be worked out."""
+        return self.ir.key(self.source) if self.item is None else None
+
+    @property
+    def has_key(self) -> bool:
+        """Whether there is a `key`."""
+        return self.item is None and self.ir.was_deferred(self.source)
 
 
 class Lowering:
@@ -141,7 +150,7 @@ class Lowering:
         """The number of the rule called `name`."""
         if name not in self._rule_ids:
             self._rule_ids[name] = len(self.rules)
-            self.rules.append(LoweredRule(name, name, key=self.ir.key(name)))
+            self.rules.append(LoweredRule(name, name, self.ir))
         return self._rule_ids[name]
 
     def token_set_id(self, ids: tuple[int, ...], negated: bool) -> int:
@@ -172,7 +181,7 @@ class Lowering:
         if found is None:
             self._empty[name] = -1
             # What was deferred was promised not to match it.
-            found = 0 if self.ir.key(name) is not None else may_be_empty(self.ir.rules[name].body, self)
+            found = 0 if self.ir.was_deferred(name) else may_be_empty(self.ir.rules[name].body, self)
             self._empty[name] = found
         return found
 
@@ -199,7 +208,7 @@ class Lowering:
         self._inline_cost[name] = cost = -1
         rule = self.ir.rules[name]
         # A rule that was deferred is called ever after: what is lowered must not depend on when it was made.
-        if self.options.inline_limit and self._chain < _DEEPEST_CHAIN and self.ir.key(name) is None:
+        if self.options.inline_limit and self._chain < _DEEPEST_CHAIN and not self.ir.was_deferred(name):
             self._chain += 1
             cost = self._cost_if_inlined(name, rule.body)
             self._chain -= 1
@@ -340,7 +349,7 @@ class Lowering:
             bounds = f"{minimum}," + ("" if maximum is None else str(maximum))
             name = f"{source}{{{bounds}}}"
             name += "'" * sum(1 for rule in self.rules if rule.name.startswith(name))
-            self.rules.append(LoweredRule(name, source, (minimum, maximum), item, (*path, 0)))
+            self.rules.append(LoweredRule(name, source, self.ir, (minimum, maximum), item, (*path, 0)))
         return self._counted[key], minimum == 0
 
     def _unrolls(self, node: Repeat) -> bool:

@@ -118,6 +118,10 @@ class GrammarIR:
     lock: threading.RLock = field(default_factory=threading.RLock, compare=False, repr=False)
     keys: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)  # of deferred rules that were made
 
+    def was_deferred(self, name: str) -> bool:
+        """Whether the rule called `name` is deferred, or was."""
+        return isinstance(self.rules[name], DeferredRule) or name in self.keys
+
     def key(self, name: str) -> bytes | None:
         """The key of a rule that is deferred, or was; None for all others."""
         rule = self.rules[name]

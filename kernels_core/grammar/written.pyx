@@ -46,8 +46,11 @@ cdef class Written:
         found = self.stretches[<size_t><void*>value]
         return self.text[found.first:found.past]
 
+    def knows(self, value):
+        """Whether a value is a part."""
+        return self.holds(value)
+
     cdef bint holds(self, value) noexcept:
-        """Whether `part` knows the value."""
         return self.stretches.count(<size_t><void*>value) > 0
 
     def __repr__(self):

@@ -33,6 +33,7 @@ cdef class PlainCalls:
     cdef readonly list by_trigger   # for each trigger, the places of its plain calls
     cdef readonly list others       # the places of all other tags
     cdef Written written
+    cdef Stretch whole
     cdef vector[Stretch] stretches
 
     def __init__(self, list tags, tuple triggers, Written written):
@@ -42,6 +43,7 @@ cdef class PlainCalls:
         self.by_trigger = [[] for _ in triggers]
         self.others = []
         self.written = written
+        self.whole = written.stretches[<size_t><void*>tags]
         self.stretches.resize(len(tags))
         for at, tag in enumerate(tags):
             begin = _begin(tag, written)
@@ -67,6 +69,10 @@ cdef class PlainCalls:
         """A tag as it was written."""
         cdef Stretch found = self.stretches[at]
         return self.written.text[found.first:found.past]
+
+    def whole_text(self):
+        """The whole list as it was written."""
+        return self.written.text[self.whole.first:self.whole.past]
 
     def __repr__(self):
         return f"<PlainCalls: {len(self.begins) - len(self.others)} of {len(self.begins)} tags>"

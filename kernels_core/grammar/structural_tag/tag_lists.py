@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -65,8 +65,8 @@ class TagList:
         self._book = book
         self._inside = inside
         self._rules: dict[int, RuleRef] = {}
-        self._text = written.part(value) if written is not None and type(value) is list else None
-        self._plain: Any = None if self._text is None else PlainCalls(value, triggers, written)
+        waits = written is not None and type(value) is list and written.knows(value)
+        self._plain: Any = PlainCalls(value, triggers, written) if waits else None
         self.others: list[int] = list(range(len(value))) if self._plain is None else self._plain.others
 
     def __len__(self) -> int:
@@ -96,12 +96,12 @@ class TagList:
         if len(others) == len(members) or not all(tag.sure and tag.begin != skip for tag in others):
             return self._book.add(hint, self._choice(members, skip))
         # Something is put off, and there surely are texts, and no empty one.
-        assert self._text is not None
-        key = sha256(f"{skip} {members} {self._text}".encode() + self._setting).digest()[:16]
-        return self._book.defer(hint, key, partial(self._made, members, skip))
+        name = self._book.free_name(hint)
+        self._book.rules[name] = _Alternatives(name, self, members, skip)
+        return RuleRef(name)
 
-    def _made(self, members: Sequence[int], skip: str, brief: bool) -> Node | Shorthand:
-        """The alternatives, when they are needed."""
+    def made(self, members: Sequence[int], skip: str, brief: bool) -> Node | Shorthand:
+        """The body of what `alternatives` names."""
         begins = [self.begin(at) for at in members]
         if not brief or self.names_tokens or not all(isinstance(begin, str) for begin in begins):
             return self._choice(members, skip)
@@ -129,6 +129,10 @@ class TagList:
         """What stands for what follows a plain call's beginning: its text, and what names of tokens mean."""
         text: str = self._plain.text(at)
         return b"tag " + self._setting + text.encode()
+
+    def key_of_list(self, members: Sequence[int], skip: str) -> bytes:
+        """The same for alternatives."""
+        return sha256(f"{skip} {members} {self._plain.whole_text()}".encode() + self._setting).digest()
 
     def content(self, at: int) -> Node:
         """The content and the end of a plain call, read now."""
@@ -161,3 +165,26 @@ class _Call(DeferredRule):
 
     def make(self, brief: bool) -> Node:  # type: ignore[override]
         return self._tags.content(self._at)
+
+
+class _Alternatives(DeferredRule):
+    """Some tags of a list without what they all begin with."""
+
+    __slots__ = ("_members", "_skip", "_tags")
+
+    _tags: TagList
+    _members: Sequence[int]
+    _skip: str
+    notes = ()
+    span = None
+
+    def __init__(self, name: str, tags: TagList, members: Sequence[int], skip: str) -> None:
+        for slot, value in {"name": name, "_tags": tags, "_members": members, "_skip": skip}.items():
+            object.__setattr__(self, slot, value)
+
+    @property
+    def key(self) -> bytes:  # type: ignore[override]
+        return self._tags.key_of_list(self._members, self._skip)
+
+    def make(self, brief: bool) -> Node | Shorthand:  # type: ignore[override]
+        return self._tags.made(self._members, self._skip, brief)

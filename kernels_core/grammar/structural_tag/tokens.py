@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 from ...errors import InvalidStructuralTagError
 from .. import nodes
@@ -34,6 +34,38 @@ class Vocabulary(Protocol):
     def stop_token_ids(self) -> list[int]: ...
 
 
+class _Names:
+    """The names of a vocabulary's control tokens, found once."""
+
+    def __init__(self, vocabulary: Vocabulary | None) -> None:
+        self.ids: dict[bytes, list[int]] = {}
+        if vocabulary is not None:
+            decoded = vocabulary.decoded_vocab
+            for number in sorted({*vocabulary.special_token_ids, *vocabulary.stop_token_ids}):
+                if decoded[number]:
+                    self.ids.setdefault(decoded[number], []).append(number)
+        # The longest name first, as tokenizers do; of no names, a pattern that never matches.
+        names = sorted(self.ids, key=len, reverse=True)
+        self.pattern = re.compile(b"|".join(map(re.escape, names)) or rb"(?!)")
+        self.digest = sha256(repr(sorted(self.ids.items())).encode()).digest()
+
+
+_NAMES: WeakKeyDictionary[Vocabulary, _Names] = WeakKeyDictionary()
+_NO_NAMES = _Names(None)
+
+
+def _names(vocabulary: Vocabulary | None) -> _Names:
+    if vocabulary is None:
+        return _NO_NAMES
+    try:
+        found = _NAMES.get(vocabulary)
+        if found is None:
+            found = _NAMES[vocabulary] = _Names(vocabulary)
+    except TypeError:  # no weak references to it, or no hash
+        return _Names(vocabulary)
+    return found
+
+
 class Spellings:
     """Text of a structural tag as nodes.  A control token's name in it means that token, which bytes never match.
 
@@ -41,38 +73,24 @@ class Spellings:
     """
 
     def __init__(self, vocabulary: Vocabulary | None) -> None:
-        self._vocabulary = vocabulary
+        self._names = _names(vocabulary)
 
-    @cached_property
-    def _ids(self) -> dict[bytes, list[int]]:
-        found: dict[bytes, list[int]] = {}
-        if self._vocabulary is not None:
-            for number in sorted({*self._vocabulary.special_token_ids, *self._vocabulary.stop_token_ids}):
-                text = self._vocabulary.decoded_vocab[number]
-                if text:
-                    found.setdefault(text, []).append(number)
-        return found
-
-    @cached_property
-    def _names(self) -> re.Pattern[bytes]:
-        return _any_of(tuple(self._ids))
+    @property
+    def digest(self) -> bytes:
+        """Bytes that stand for what the names of control tokens mean."""
+        return self._names.digest
 
     def names_tokens(self, text: str) -> bool:
         """Whether the name of a control token occurs in `text`."""
-        return self._names.search(text.encode()) is not None
-
-    @cached_property
-    def digest(self) -> bytes:
-        """Bytes that stand for what the names of control tokens mean."""
-        return sha256(repr(sorted(self._ids.items())).encode()).digest()
+        return self._names.pattern.search(text.encode()) is not None
 
     def parts(self, text: str) -> list[Node]:
         """`text` as literals and tokens, in order."""
         found: list[Node] = []
         at = 0
         data = text.encode()
-        for match in self._names.finditer(data):
-            found += [nodes.literal(data[at : match.start()]), TokenSet(tuple(self._ids[match.group()]))]
+        for match in self._names.pattern.finditer(data):
+            found += [nodes.literal(data[at : match.start()]), TokenSet(tuple(self._names.ids[match.group()]))]
             at = match.end()
         found.append(nodes.literal(data[at:]))
         return [part for part in found if part != nodes.seq(())]
@@ -80,12 +98,6 @@ class Spellings:
     def node(self, text: str) -> Node:
         """`text` as one node."""
         return nodes.seq(self.parts(text))
-
-
-@lru_cache(maxsize=16)
-def _any_of(names: tuple[bytes, ...]) -> re.Pattern[bytes]:
-    """The longest name first, as tokenizers do; of no names, a pattern that never matches."""
-    return re.compile(b"|".join(map(re.escape, sorted(names, key=len, reverse=True))) or rb"(?!)")
 
 
 def token_id(token: Any, path: str, vocabulary: Vocabulary | None) -> int:
