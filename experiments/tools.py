@@ -5,7 +5,8 @@ Claim: compiling a structural tag over 500 tools never seen before takes at most
 Refuted by: "ours / best peer" of compiling 500 tools as a tag above 0.02.
 
 One trial is one set of tools in one engine.  Every trial starts with empty caches, so that each set is fresh whatever
-ran before.  Two forms: `tag`, free text in which calls may occur; `schema`, exactly one call as a JSON object.
+ran before.  Two forms: `tag`, free text in which calls may occur; `schema`, exactly one call as a JSON object.  A tag
+is compiled from parsed JSON, as a server has it (`peers.base.Engine.tools_request`); a schema from its text.
 """
 
 from __future__ import annotations
@@ -91,8 +92,10 @@ def trial(params: Params) -> dict[str, Any]:
     if params["form"] == "tag":
         texts = [(f"I will look this up.\n{tools.call(call.name, call.arguments)}", True) for call in chosen]
 
+        request = engine.tools_request(tools)
+
         def compile_input() -> Constraint:
-            return engine.compile_tools(tools)
+            return engine.compile_tools(request)
     else:
         schema = tools.as_schema()
         texts = [(json.dumps({"name": call.name, "parameters": call.arguments}), True) for call in chosen]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +62,7 @@ class Engine(ABC):
 
     name: in tables.  `version`: of the installed package.
     The `compile_...` methods are what is timed as compiling: from text to something whose first mask can be asked for.
+    Tools are in a request that a server has parsed: `tools_request`, not timed, puts them as the engine takes them.
     `RefusedError` when the engine does not take the input.
     """
 
@@ -86,8 +88,12 @@ class Engine(ABC):
         """EBNF text with the start rule `root`."""
         raise NotRunError(f"{self.name}: EBNF is not supported")
 
-    def compile_tools(self, tools: ToolSet) -> Constraint:
-        """Free text with calls of the tools in it."""
+    def tools_request(self, tools: ToolSet) -> Any:
+        """Free text with calls of the tools in it, in whatever form the engine takes such a thing quickest."""
+        raise NotRunError(f"{self.name}: structural tags are not supported")
+
+    def compile_tools(self, request: Any) -> Constraint:
+        """What `tools_request` returned."""
         raise NotRunError(f"{self.name}: structural tags are not supported")
 
     @abstractmethod

@@ -88,14 +88,16 @@ class LLGuidance(Engine):
             raise RefusedError(str(error)) from error
         return self._compile(lark)
 
-    def compile_tools(self, tools: ToolSet) -> Constraint:
-        tags = [
+    def tools_request(self, tools: ToolSet) -> list[Any]:
+        return [
             llguidance.StructTag(
                 trigger=tools.trigger, begin=tools.begin(tool), grammar=json.loads(tool.parameters), end=tools.end
             )
             for tool in tools.tools
         ]
-        return self._compile(llguidance.StructTag.to_grammar(tags, assume_special=False))
+
+    def compile_tools(self, request: list[Any]) -> Constraint:
+        return self._compile(llguidance.StructTag.to_grammar(request, assume_special=False))
 
     def _compile(self, grammar: str) -> Constraint:
         # log_level=0: errors are raised here, not printed as well.

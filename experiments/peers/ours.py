@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
+from typing import Any
 
 import kernels_core
 from experiments.peers.base import Constraint, Engine, RefusedError
@@ -78,8 +80,14 @@ class Ours(Engine):
         except GrammarError as error:
             raise RefusedError(str(error)) from error
 
-    def compile_tools(self, tools: ToolSet) -> OurConstraint:
-        return self.compile(tag_grammar(tools.as_tag()))
+    def tools_request(self, tools: ToolSet) -> Any:
+        return json.loads(tools.as_tag())
+
+    def compile_tools(self, request: Any) -> OurConstraint:
+        try:
+            return OurConstraint(self, self.compiler.compile_structural_tag(request))
+        except (GrammarError, BudgetExceededError) as error:
+            raise RefusedError(str(error)) from error
 
     def compile(self, grammar: Grammar) -> OurConstraint:
         """A grammar that was read already."""

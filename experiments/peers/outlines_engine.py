@@ -75,5 +75,5 @@ class OutlinesCore(Engine):
     def compile_ebnf(self, grammar: str) -> Constraint:
         raise NotRunError("outlines: only regular languages are supported")
 
-    def compile_tools(self, tools: ToolSet) -> Constraint:
+    def tools_request(self, tools: ToolSet) -> Any:
         raise NotRunError("outlines: structural tags are not supported")

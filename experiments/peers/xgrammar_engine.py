@@ -62,8 +62,12 @@ class XGrammar(Engine):
     def compile_ebnf(self, grammar: str) -> Constraint:
         return self._compile(self.compiler.compile_grammar, grammar)
 
-    def compile_tools(self, tools: ToolSet) -> Constraint:
-        return self._compile(self.compiler.compile_structural_tag, tools.as_tag())
+    def tools_request(self, tools: ToolSet) -> str:
+        # Text goes straight to its parser; a dict would be checked in Python and written as text first.
+        return tools.as_tag()
+
+    def compile_tools(self, request: str) -> Constraint:
+        return self._compile(self.compiler.compile_structural_tag, request)
 
     def _compile(self, method: Any, *args: Any, **options: Any) -> Constraint:
         try:
