@@ -63,7 +63,7 @@ _Part = Tree | _Moved | _Still
 _Parts = tuple[_Part, ...]
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def rest(nodes: _Parts, after: Language, before: int | None) -> Language:
     """The texts that match `nodes`, whose leaves are languages, one after the other, and then `after`.
 

@@ -280,7 +280,7 @@ def minimal(dfa: Dfa) -> Dfa:
     return Dfa(dfa.letters, table, [dfa.accepting[state] for state in representatives])
 
 
-@lru_cache(maxsize=1 << 14)
+@lru_cache(maxsize=1 << 12)
 def is_empty(item: Language) -> bool:
     """Certainly empty?  False also when it takes too many states to tell."""
     match item:

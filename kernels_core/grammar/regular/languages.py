@@ -432,7 +432,7 @@ def complement(item: Language) -> Language:
             return Not(item)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def derivative(item: Language, code_point: int) -> Language:
     """All w such that the character `code_point` followed by w is in `item`."""
     match item:
@@ -468,7 +468,7 @@ def derivative(item: Language, code_point: int) -> Language:
             raise TypeError(f"not a language: {item!r}")
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def matches(item: Language, text: str) -> bool:
     """Is `text` in the language?"""
     if isinstance(item, Words):
