@@ -321,3 +321,33 @@ def test_conditions_that_wait_have_instances_and_no_problems(document: dict[str,
         matchers = [GrammarMatcher(now), GrammarMatcher(later)]
         verdicts = [matcher.accept_string(one) and matcher.is_completed() for matcher in matchers]
         assert verdicts[0] == verdicts[1], one
+
+
+def test_all_references_to_a_schema_are_one_rule() -> None:
+    name = {"type": "object", "properties": {"first": {"type": "string"}}}
+    fields = {f"f{i}": {"$ref": "#/definitions/name", "description": f"number {i}"} for i in range(9)}
+    schema = {"type": "object", "properties": fields, "definitions": {"name": name}}
+    grammar = Grammar.from_json_schema(schema)
+    compiled = GrammarCompiler(VOCABULARY).compile_grammar(grammar)
+    assert GrammarMatcher(compiled).accept_string('{"f0": {"first": "x"}, "f3": {"first": "y"}, "f8": {"z": 1}}')
+    assert [rule.name for rule in compiled.machine.tables.lowering.rules].count("name") == 1
+    assert not any(rule.name.startswith("f") for rule in compiled.machine.tables.lowering.rules)
+
+
+def test_an_object_is_written_as_it_is_read() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": {"enum": ["x", 2]}, "c": True, "d": {"$ref": "#"}},
+        "required": ["b", "z"],
+    }
+    compiled = GrammarCompiler(VOCABULARY).compile_json_schema(schema)
+    for text, taken in (
+        ('{"a": 1, "b": "x", "z": [], "y": 0}', True),
+        ('{"b": 2, "c": null, "d": {"b": 2, "z": 1}, "z": 1}', True),
+        ('{"b": 3', False),
+        ('{"a": 1.5', False),
+        ('{"b": 2, "y": 1', False),
+        ('{"b": 2}', False),
+        ("{}", False),
+    ):
+        assert GrammarMatcher(compiled).accept_string(text) is taken

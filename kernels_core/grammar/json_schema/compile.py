@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TypedDict
 
 from ...errors import GrammarError, GrammarSyntaxError, SchemaProblem, UnsupportedSchemaError
 from ..analysis import normal_form
-from ..ir import GrammarIR, RuleRef
+from ..ir import DeferredRule, GrammarIR, RuleRef
 from ..rulebook import RuleBook
 from .conflicts import report_conflict
 from .emit import Emitter
@@ -149,13 +149,14 @@ def compile_schema(
         any_order=options.any_order,
         canonical_numbers=options.canonical_numbers,
         plain_integers=options.plain_integers,
-        later=_later(documents, text, options) if defer else None,
+        later=_later(reader, text, options) if defer else None,
     )
     ir = emitter.grammar(term, text)
     if len(problems) and not options.lenient:
         raise UnsupportedSchemaError(problems.all)
     try:
-        ir = normal_form(ir, "JSON Schema", trusted=True)
+        # A root that waits was found to have an instance, and all that is there already serves it.
+        ir = ir if isinstance(ir.rules[ir.root], DeferredRule) else normal_form(ir, "JSON Schema", trusted=True)
     except GrammarError:
         # No rule can finish, so there is no instance.
         conflicts = Problems()
@@ -174,9 +175,9 @@ def defer_schema(
     documents = Documents(schema, text, {})
     if documents.unknown_dialect is not None:
         return None
-    later = _later(documents, text, options)
     problems = Problems()
     reader = Reader(documents, problems, Settings(strict_mode=options.strict_mode, formats=options.formats))
+    later = _later(reader, text, options)
     term = _root(reader, schema, problems)
     if len(problems) or not later.may_wait(term):
         return None
@@ -209,7 +210,8 @@ def _layout(book: RuleBook, options: SchemaOptions) -> Layout:
     )
 
 
-def _later(documents: Documents, text: str, options: SchemaOptions) -> Later:
+def _later(reader: Reader, text: str, options: SchemaOptions) -> Later:
+    documents = reader.documents
     context = documents.root_context
     plain = Plain(
         documents.root,
@@ -219,7 +221,7 @@ def _later(documents: Documents, text: str, options: SchemaOptions) -> Later:
         any_order=options.any_order,
     )
     setting = repr((options, context.dialect.uri, context.dialect.relaxed))
-    return Later(plain, context, setting, text, alone=documents.is_nameless)
+    return Later(plain, reader, context, setting, text, alone=documents.is_nameless)
 
 
 def _root(reader: Reader, schema: Any, problems: Problems) -> Term:

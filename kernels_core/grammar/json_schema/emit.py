@@ -17,17 +17,17 @@ from ...errors import UnsupportedSchemaError
 from ..ir import GrammarIR, Literal, Never, Node, RuleRef
 from ..nodes import choice
 from ..regular.dfa import TooManyStates
-from ..regular.languages import ALL, NOTHING, Language
+from ..regular.languages import ALL, NOTHING, Language, Words, complement
 from ..rulebook import RuleBook
-from ..shorthand import Listing
+from ..shorthand import Item, Listing
 from .arrays import ArrayText, NotFinite
 from .certain import Certain
 from .kinds import Kinds, kinds_of
-from .later import Later
+from .later import Later, Member
 from .layout import Layout
 from .number_text import number_text
 from .numbers import ALL_NUMBERS, NO_NUMBERS, Numbers, Piece
-from .objects import ObjectText
+from .objects import ObjectText, as_rule, object_listing
 from .problems import Problems
 from .shapes import ANYTHING, VOID, Items, Members, Shape
 from .space import Circular, Space, Spent, TooLarge
@@ -98,7 +98,8 @@ class Emitter:
                     self._scalars[scalar] = self.now(term, level)
                 return self._scalars[scalar]
             if self.later.may_wait(term):
-                return self._wait(term, level)
+                behind = self.later.behind(term)
+                return self._wait(term, level) if behind is term else self.value(behind, level)
             if self.certain.may_wait(term):
                 self._write_troubled(term, level)
                 return self._wait(term, level)
@@ -139,6 +140,10 @@ class Emitter:
         return found
 
     def _make(self, term: Term, level: int, brief: bool) -> Node | Listing:
+        if brief and not self.any_order:
+            listing = self._listing(term, level)
+            if listing is not None:
+                return listing
         before = len(self.problems)
         shape, place, name = self.known(term)
         scalar = shape.strings != NOTHING or shape.numbers != NO_NUMBERS or shape.booleans or shape.null
@@ -157,6 +162,34 @@ class Emitter:
         if len(self.problems) > before:
             raise UnsupportedSchemaError(self.problems.all[before:])
         return body
+
+    def _listing(self, term: Term, level: int) -> Listing | None:
+        """An object that is no more than names and their values: written as it is read, with no shape in between."""
+        assert self.later is not None
+        found = self.later.members(term)
+        if found is None:
+            return None
+        named, free = found
+        inner, layout, speller = self.layout.inner(level), self.layout, self.speller
+
+        def value(member: Member) -> Node:
+            scalar = member.scalar
+            if scalar is not None and scalar in self._scalars:
+                return self._scalars[scalar]
+            return as_rule(self.value(member.term, inner), member.name or "value", self.book)
+
+        items = tuple(
+            Item(speller.word(member.name), value(member), member.required)
+            for member in named
+            if member.name is not None
+        )
+        others: tuple[Item, ...] = ()
+        if free is not None:
+            names = frozenset(member.name for member in named if member.name is not None)
+            key = speller.string(complement(Words(names)), "other_key")
+            others = (Item(key, value(free), False),)
+        must = any(member.required for member in named)
+        return object_listing(layout, level, items, others, must=must) if items or others else None
 
     def now(self, term: Term, level: int) -> Node:
         """The JSON texts of `term`, made at once."""

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING
 from ..ir import Choice, Literal, Never, Node, RuleRef
 from ..nodes import choice, repeat, seq
 from ..regular.languages import Language
+from ..rulebook import RuleBook
 from ..shorthand import Item, Listing
 from .kinds import Kind
+from .layout import Layout
 from .shapes import Members
 from .steps import MemberStep, member_steps
 from .terms import Term
@@ -79,23 +81,10 @@ class ObjectText:
         more = tuple(Item(self.other_key(kind.keys), self._value(kind.term), False) for kind in kinds.others)
         if not items and not more:
             return None
-        return Listing(
-            layout.opening(b"{", self.level),
-            tuple(items),
-            more,
-            layout.colon(self.level),
-            layout.comma(self.level),
-            layout.closing(b"}", self.level),
-            Never() if members.required else layout.empty(b"{}"),
-        )
+        return object_listing(layout, self.level, tuple(items), more, must=bool(members.required))
 
     def _value(self, term: Term) -> Node:
-        """The text of a value; in a rule of its own if it is more than fixed texts."""
-        node = self.emitter.value(term, self.inner)
-        parts = node.items if isinstance(node, Choice) else (node,)
-        if all(isinstance(part, (Literal, RuleRef)) for part in parts):
-            return node
-        return self.emitter.book.add(f"{self.name}_value", node)
+        return as_rule(self.emitter.value(term, self.inner), f"{self.name}_value", self.emitter.book)
 
     # -- what is written differently where members are not JSON -----------------------------------------------------
 
@@ -180,3 +169,18 @@ class ObjectText:
             self._edges[number, term, False] = found
             self._edges[number, term, True] = seq((self.layout.comma(self.level), found))
         return self._edges[number, term, written]
+
+
+def object_listing(
+    layout: Layout, level: int, items: tuple[Item, ...], others: tuple[Item, ...], *, must: bool
+) -> Listing:
+    """The shorthand of an object; `must`: some name is required."""
+    opening, closing = layout.opening(b"{", level), layout.closing(b"}", level)
+    empty = Never() if must else layout.empty(b"{}")
+    return Listing(opening, items, others, layout.colon(level), layout.comma(level), closing, empty)
+
+
+def as_rule(node: Node, hint: str, book: RuleBook) -> Node:
+    """`node`, in a rule of its own if it is more than fixed texts: parts of shorthands are in no body."""
+    parts = node.items if isinstance(node, Choice) else (node,)
+    return node if all(isinstance(part, Literal | RuleRef) for part in parts) else book.add(hint, node)

@@ -24,6 +24,7 @@ __all__ = ["Plain"]
 
 cdef frozenset TYPES = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
 cdef frozenset SCALAR = frozenset(("boolean", "integer", "null", "number", "string"))
+cdef frozenset MEMBER_WORDS = frozenset(("type", "properties", "required", "additionalProperties"))
 cdef frozenset NUMERIC = frozenset(("number", "integer"))
 cdef int PLAIN = 1, NOT_PLAIN = 2, OPEN = 3       # OPEN + the level at which it was opened
 cdef int DEEPEST = 200          # schemas in schemas; what is deeper is compiled at once
@@ -269,6 +270,31 @@ cdef class Plain:
             else:
                 return None
         return found
+
+    def behind(self, dict schema):
+        """(schema, pointer): what a plain schema that is no more than a reference comes to; None for others."""
+        cdef int _step
+        pointer = None
+        for _step in range(DEEPEST):
+            found = self._through(schema)
+            if type(found) is not dict:
+                break
+            if "$ref" in schema:
+                pointer = schema["$ref"]
+            elif pointer is not None:
+                pointer = f"{pointer}/allOf/0"
+            schema = found
+        return None if pointer is None else (schema, pointer)
+
+    def members(self, dict schema):
+        """(properties, required names, schema of others) of a plain object that says no more; None for others."""
+        for word in schema:
+            if word in self.keywords and word not in MEMBER_WORDS:
+                return None
+        if schema.get("type") != "object":
+            return None
+        others = schema.get("additionalProperties", not self.strict or "properties" not in schema)
+        return schema.get("properties") or {}, frozenset(schema.get("required") or ()), others
 
     cdef object _target(self, reference):
         """The schema that a pointer into the document leads to, or UNSET."""
