@@ -427,8 +427,10 @@ cdef void _store_accepted(TokenSet* made, TokenTrie trie, vector[Run]& runs) noe
     cdef const int32_t* ids = trie.ids.data()
     cdef size_t i, count = 0, missing
     cdef int32_t k, at = 0
+    cdef uint64_t hash = 0
     for i in range(runs.size()):
         count += runs[i].past - runs[i].first
+        hash += trie.hash_before[runs[i].past] - trie.hash_before[runs[i].first]
     missing = trie.token_count - count
     if count <= min(LIST_LIMIT, <size_t>trie.words // 2):
         made.storage = LIST
@@ -458,8 +460,7 @@ cdef void _store_accepted(TokenSet* made, TokenTrie trie, vector[Run]& runs) noe
         for i in range(runs.size()):
             for k in range(runs[i].first, runs[i].past):
                 made.bits[ids[k] >> 5] |= <uint32_t>1 << (ids[k] & 31)
-    made.dense = made.bits.data()
-    digest(made.dense, trie.words, &made.dense_population, &made.dense_hash)
+    made.dense, made.dense_population, made.dense_hash = made.bits.data(), <int32_t>count, hash
 
 
 cdef void _store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& accepted,
@@ -468,12 +469,16 @@ cdef void _store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& acc
     cdef TokenSet* base = made.base.get()
     cdef TokenSet* part = base
     cdef vector[int32_t] dropped        # from what the base lists
-    cdef bint uncertain = False         # has the base uncertain tokens?
+    cdef vector[int32_t] uncertain      # in the base, ascending, unless they are too many to sort here
+    cdef size_t count = 0               # of them
     cdef size_t i
     cdef int32_t token
     while part != NULL:
-        uncertain = uncertain or not part.ids.empty()
+        count += part.ids.size()
+        if count <= removed.size():
+            uncertain.insert(uncertain.end(), part.ids.begin(), part.ids.end())
         part = part.base.get()
+    sort(uncertain.begin(), uncertain.end())
     made.storage = DIFFERENCE
     made.dense, made.dense_population, made.dense_hash = base.dense, base.dense_population, base.dense_hash
     for i in range(removed.size()):
@@ -483,7 +488,7 @@ cdef void _store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& acc
             made.lacking.push_back(token)
         elif binary_search(base.listed.begin(), base.listed.end(), token):
             dropped.push_back(token)
-        elif uncertain:
+        elif count > removed.size() or binary_search(uncertain.begin(), uncertain.end(), token):
             made.settled.push_back(token)
     sort(made.lacking.begin(), made.lacking.end())
     sort(made.settled.begin(), made.settled.end())

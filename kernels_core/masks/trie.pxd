@@ -22,6 +22,7 @@ cdef struct Below:
 cdef class TokenTrie:
     cdef vector[TrieNode] nodes          # in preorder; node 0 is the root, and a last one closes the ranges
     cdef vector[int32_t] ids             # token ids in trie order
+    cdef vector[uint64_t] hash_before    # of the ids before each place: a range's hash is a difference
     cdef vector[uint8_t] kid_bytes       # children of all nodes, parent by parent
     cdef vector[int32_t] kids
     cdef vector[Below] below

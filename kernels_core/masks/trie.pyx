@@ -8,7 +8,7 @@ order; walks along a few bytes go from child to child, by an index of children b
 
 from libc.string cimport memchr
 
-from kernels_core.masks.mask_table cimport digest
+from kernels_core.masks.mask_table cimport ms_mix
 
 from kernels_core.errors import TokenizerError
 
@@ -16,7 +16,7 @@ __all__ = ["TokenTrie"]
 
 MAX_TOKEN_BYTES = 65_535
 cdef int MODES = 8              # of `utf8_next`
-cdef int32_t MUCH_BELOW = 16    # nodes of a subtree that is worth knowing about
+cdef int32_t MUCH_BELOW = 4     # nodes of a subtree that is worth knowing about
 
 
 cdef class TokenTrie:
@@ -41,7 +41,7 @@ cdef class TokenTrie:
         self._spell(tokens, order, set(stops))
 
     def _spell(self, list tokens, list order, set stops):
-        cdef int32_t token, size
+        cdef int32_t token
         cdef bytes spellings = b"".join(tokens)
         cdef const unsigned char* text = spellings
         self.spelling.assign(text, text + len(spellings))
@@ -51,7 +51,10 @@ cdef class TokenTrie:
         self.everything.assign(self.words, 0)
         for token in order:
             self.everything[token >> 5] |= <uint32_t>1 << (token & 31)
-        digest(self.everything.data(), self.words, &size, &self.everything_hash)
+        self.hash_before.push_back(0)
+        for token in order:
+            self.hash_before.push_back(self.hash_before.back() + ms_mix(token))
+        self.everything_hash = self.hash_before.back()
         self.spelt.assign(self.words, 0)
         for token in range(self.vocab_size):
             if tokens[token] and token not in stops:
@@ -174,7 +177,7 @@ cdef class TokenTrie:
     @property
     def nbytes(self):
         """Bytes held by the trie's arrays."""
-        return (29 * self.node_count + 24 * self.below.size() + 4 * self.token_count + self.spelling.size() + 4 * self.spelling_first.size()
+        return (29 * self.node_count + 24 * self.below.size() + 12 * self.token_count + self.spelling.size() + 4 * self.spelling_first.size()
                 + 8 * self.words)
 
     def __len__(self):
