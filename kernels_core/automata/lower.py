@@ -23,21 +23,18 @@ from dataclasses import dataclass, field
 
 from kernels_core.automata.brief import spell_shorthand
 from kernels_core.automata.dispatch import DispatchAutomaton
-from kernels_core.automata.nfa import AFTER, Nfa, may_be_empty, spelling_cost
+from kernels_core.automata.nfa import AFTER, Nfa, class_widths, ends_in_a_loop, may_be_empty, spelling_cost
 from kernels_core.automata.utf8 import utf8_sequences
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 from kernels_core.grammar.analysis import components, nullable_rules, recursive_rules
 from kernels_core.grammar.ir import (
-    ByteSet,
     CharSet,
-    Choice,
     GrammarIR,
     Literal,
     Node,
     Repeat,
     Rule,
     RuleRef,
-    Seq,
     TagDispatch,
 )
 from kernels_core.grammar.nodes import fold
@@ -220,8 +217,8 @@ class Lowering:
         cost: int = spelling_cost(body, self, 8 * limit)
         if cost < 0:
             return -1
-        looped, width = self._class_widths(body)
-        if looped > _WIDE_CLASS and self._ends_in_a_loop(body):
+        looped, width = class_widths(body, self._inline_width)
+        if looped > _WIDE_CLASS and ends_in_a_loop(body, self):
             limit = 8 * limit
         elif looped > _WIDE_CLASS:
             return -1
@@ -269,47 +266,6 @@ class Lowering:
 
         return fold(body, combine)
 
-    def _ends_in_a_loop(self, body: Node) -> bool:
-        """Whether a text of `body` may go on where it could have ended: `[a-z]*` may, a quoted string may not."""
-        stack = [body]
-        while stack:
-            match stack.pop():
-                case Seq(items):
-                    for item in reversed(items):
-                        stack.append(item)
-                        if not self._node_can_be_empty(item):
-                            break
-                case Choice(items):
-                    stack += items
-                case Repeat(item, _, maximum):
-                    if maximum is None or maximum > 1:
-                        return True
-                    stack.append(item)
-                case RuleRef(name):
-                    stack.append(self.ir.rules[name].body)
-        return False
-
-    def _class_widths(self, body: Node) -> tuple[int, int]:
-        """The widest character class inside a repetition of `body`, and the widest anywhere, in code points."""
-        looped = widest = 0
-        stack: list[tuple[Node, bool]] = [(body, False)]
-        while stack:
-            node, in_loop = stack.pop()
-            width = 0
-            match node:
-                case CharSet(ranges) | ByteSet(ranges):
-                    width = sum(last - first + 1 for first, last in ranges)
-                case Seq(items) | Choice(items):
-                    stack += [(item, in_loop) for item in items]
-                case Repeat(item, _, maximum):
-                    stack.append((item, in_loop or maximum is None or maximum > 1))
-                case RuleRef(name):
-                    width = self._inline_width.get(name, 0)  # a rule that is called keeps its loops to itself
-            widest = max(widest, width)
-            if in_loop:
-                looped = max(looped, width)
-        return looped, widest
-
     # -- what an NFA leaves to be decided ---------------------------------------------------------------------------
 
     def counted(
@@ -341,7 +297,7 @@ class Lowering:
     ) -> tuple[int, bool]:
         """The counted rule for a repetition at `path` in rule `source`, and whether it may be left out."""
         # An item that can be empty fills up missing laps for free; the laps that count are the non-empty ones.
-        if self._node_can_be_empty(item):
+        if self.node_can_be_empty(item):
             minimum = 0
         key = (source, item, minimum, maximum)
         if key not in self._counted:
@@ -401,7 +357,8 @@ class Lowering:
                 else:
                     nfa.epsilon(state, target)
 
-    def _node_can_be_empty(self, node: Node) -> bool:
+    def node_can_be_empty(self, node: Node) -> bool:
+        """Whether `node` matches the empty string."""
         found = may_be_empty(node, self)
         return bool(found) if found >= 0 else "" in self._settle({"": Rule("", node)})  # no rule has an empty name
 

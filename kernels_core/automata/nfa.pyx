@@ -16,12 +16,12 @@ from libc.stdint cimport int32_t, int64_t
 from libcpp.algorithm cimport stable_sort
 
 from kernels_core.grammar.tree cimport (
-    ByteSet, CharSet, Choice, Empty, Literal, Never, Repeat, RuleRef, Seq, TagDispatch, TokenSet,
+    ByteSet, CharSet, Choice, Empty, Literal, Never, Repeat, RuleRef, Seq, TagDispatch, TokenSet, children,
 )
 
 from kernels_core.automata.utf8 import utf8_sequences
 
-__all__ = ["AFTER", "Nfa", "may_be_empty", "spelling_cost"]
+__all__ = ["AFTER", "Nfa", "class_widths", "ends_in_a_loop", "may_be_empty", "spelling_cost"]
 
 AFTER = -1           # offset of a tag behind its node
 cdef int32_t C_AFTER = -1
@@ -426,6 +426,60 @@ cdef int _cost(node, lowering, int limit, int depth) except -2:
     else:
         total = 1
     return total if total <= limit else -1
+
+
+def class_widths(body, dict inlined):
+    """The widest character class inside a repetition of `body`, and the widest anywhere, in code points.
+
+    `inlined` has the widest classes of rules that are spelt out in `body`, by name.
+    """
+    cdef list stack = [(body, False)]
+    cdef int64_t looped = 0, widest = 0, width
+    cdef bint in_loop, in_item
+    cdef Repeat repeated
+    while stack:
+        node, in_loop = <tuple>stack.pop()
+        kind = type(node)
+        width = 0
+        if kind is CharSet or kind is ByteSet:
+            for first, last in (<CharSet>node).ranges if kind is CharSet else (<ByteSet>node).ranges:
+                width += last - first + 1
+        elif kind is Seq or kind is Choice:
+            for item in children(node):
+                if type(item) is not Literal:
+                    stack.append((item, in_loop))
+        elif kind is Repeat:
+            repeated = <Repeat>node
+            in_item = in_loop or repeated.maximum is None or repeated.maximum > 1
+            stack.append((repeated.item, in_item))
+        elif kind is RuleRef:
+            width = inlined.get((<RuleRef>node).name, 0)     # a rule that is called keeps its loops to itself
+        widest = max(widest, width)
+        if in_loop:
+            looped = max(looped, width)
+    return looped, widest
+
+
+def ends_in_a_loop(body, lowering):
+    """Whether a text of `body` may go on where it could have ended: `[a-z]*` may, a quoted string may not."""
+    cdef list stack = [body]
+    while stack:
+        node = stack.pop()
+        kind = type(node)
+        if kind is Seq:
+            for item in reversed((<Seq>node).items):
+                stack.append(item)
+                if not lowering.node_can_be_empty(item):
+                    break
+        elif kind is Choice:
+            stack += (<Choice>node).items
+        elif kind is Repeat:
+            if node.maximum is None or node.maximum > 1:
+                return True
+            stack.append(node.item)
+        elif kind is RuleRef:
+            stack.append(lowering.ir.rules[node.name].body)
+    return False
 
 
 def may_be_empty(node, lowering):

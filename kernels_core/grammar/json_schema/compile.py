@@ -151,12 +151,14 @@ def compile_schema(
         plain_integers=options.plain_integers,
         later=_later(reader, text, options) if defer else None,
     )
+    blanks = frozenset(book.rules)
     ir = emitter.grammar(term, text)
     if len(problems) and not options.lenient:
         raise UnsupportedSchemaError(problems.all)
     try:
-        # A root that waits was found to have an instance, and all that is there already serves it.
-        ir = ir if isinstance(ir.rules[ir.root], DeferredRule) else normal_form(ir, "JSON Schema", trusted=True)
+        # Rules that wait were found to have texts: only what was written may hold parts that have none.
+        if not all(isinstance(rule, DeferredRule) or name in blanks for name, rule in ir.rules.items()):
+            ir = normal_form(ir, "JSON Schema", trusted=True)
     except GrammarError:
         # No rule can finish, so there is no instance.
         conflicts = Problems()
