@@ -6,7 +6,6 @@ Read on: `reading.py` (schema to shapes), `emit.py` (shapes to rules), `explain.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -18,6 +17,7 @@ from ..ir import DeferredRule, GrammarIR, RuleRef
 from ..rulebook import RuleBook
 from .conflicts import report_conflict
 from .emit import Emitter
+from .exact_text import exact_text
 from .later import Later
 from .layout import Layout
 from .plain import Plain
@@ -103,19 +103,7 @@ def _no_constant(name: str) -> NoReturn:
 
 def schema_text(schema: Any) -> str:
     """A schema as JSON text; text stays as it is, and exact numbers keep all their digits."""
-    if isinstance(schema, str):
-        return schema
-    schema = load_schema(schema)
-
-    def number(value: object) -> str:
-        if isinstance(value, Decimal):
-            return f"\ufdd0{value}\ufdd1"  # no character of any text: the quotes around it go away below
-        raise TypeError(f"a schema holds {value!r}, which is not JSON")
-
-    return _NUMBER.sub(r"\1", json.dumps(schema, ensure_ascii=False, default=number))
-
-
-_NUMBER = re.compile('"\ufdd0([^"]*)\ufdd1"')
+    return schema if isinstance(schema, str) else exact_text(load_schema(schema))
 
 
 def compile_schema(

@@ -12,7 +12,6 @@ Read on: `shapes.py`, `space.py`; `conditions.py` (keywords that apply schemas i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -25,6 +24,7 @@ from . import items as item_shapes
 from . import members as member_shapes
 from .constants import constant, constants
 from .dialect import to_fraction
+from .exact_text import exact_text
 from .formats import format_language
 from .numbers import ALL_NUMBERS, Numbers, Piece, interval, multiples
 from .problems import Problems, child
@@ -88,7 +88,7 @@ class Reader:
             context = self.documents.inside(schema, context)
         if not any(key in context.dialect.keywords and key not in _IDLE for key in schema):
             return TRUE
-        text = json.dumps(schema, default=repr)
+        text = exact_text(schema)
         key: tuple[object, ...] = (text, context.dialect)
         if any(word in text for word in _REFERENCES):
             key = (text, context)

@@ -1,0 +1,32 @@
+"""JSON values as text that keeps all digits of exact numbers: what schemas are known by.
+
+Read on: `..written` (the quick way).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from typing import Any
+
+from kernels_core.grammar.written import write
+
+__all__ = ["exact_text"]
+
+_NUMBER = re.compile('"\ufdd0([^"]*)\ufdd1"')
+
+
+def exact_text(value: Any) -> str:
+    """`value` as JSON text.  `TypeError` where it holds something that is not JSON."""
+    written = write(value, "")
+    return written.text if written is not None else _NUMBER.sub(r"\1", _encode(value))
+
+
+def _number(value: object) -> str:
+    if isinstance(value, Decimal):
+        return f"\ufdd0{value}\ufdd1"  # no character of any text: the quotes around it go away afterwards
+    raise TypeError(f"a schema holds {value!r}, which is not JSON")
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, default=_number).encode
