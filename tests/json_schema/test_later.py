@@ -14,8 +14,9 @@ from kernels_core.grammar.analysis import productive_rules, reachable_rules
 from kernels_core.grammar.ir import DeferredRule
 from kernels_core.grammar.json_schema import SchemaOptions
 from kernels_core.grammar.json_schema.compile import compile_schema
-from kernels_core.grammar.json_schema.dialect import DEFAULT
+from kernels_core.grammar.json_schema.dialect import DEFAULT, dialect_of
 from kernels_core.grammar.json_schema.plain import Plain
+from kernels_core.grammar.json_schema.resolve import Documents
 from tests.engine.driver import tokenizer
 
 NAMES = ["a", "b"]
@@ -25,6 +26,15 @@ VOCABULARY = tokenizer([bytes([byte]) for byte in range(256)])
 
 def members(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
     return st.dictionaries(st.sampled_from(NAMES), inner)
+
+
+def tagged(values: list[Any]) -> dict[str, Any]:
+    """Objects that differ by a constant member."""
+    options = [
+        {"type": "object", "required": ["a"], "properties": {"a": {"const": number}, "b": value}}
+        for number, value in enumerate(values)
+    ]
+    return {"oneOf": options}
 
 
 scalars = st.one_of(
@@ -43,7 +53,20 @@ schemas = st.recursive(
         ),
         st.fixed_dictionaries({"type": st.just("array"), "items": inner}, optional={"minItems": st.integers(0, 2)}),
         st.fixed_dictionaries({"anyOf": st.lists(inner, min_size=1, max_size=3)}),
-        st.fixed_dictionaries({"oneOf": st.lists(inner, min_size=1, max_size=2)}),
+        st.fixed_dictionaries({"oneOf": st.lists(inner, min_size=1, max_size=2)}, optional={"type": st.just("object")}),
+        st.fixed_dictionaries(
+            {"patternProperties": st.dictionaries(st.sampled_from(["^a", "b$", "^c"]), inner, min_size=1, max_size=2)},
+            optional={
+                "properties": st.dictionaries(st.sampled_from(["b", "d"]), inner),
+                "required": st.lists(st.sampled_from(["a", "d"]), unique=True),
+                "additionalProperties": inner,
+            },
+        ),
+        st.fixed_dictionaries(
+            {"items": st.lists(inner, min_size=1, max_size=2)},
+            optional={"additionalItems": inner, "minItems": st.integers(0, 3), "maxItems": st.integers(0, 3)},
+        ),
+        st.lists(inner, min_size=2, max_size=3).map(tagged),
         st.fixed_dictionaries({"allOf": st.lists(inner, min_size=1, max_size=2)}),
     ),
     max_leaves=6,
@@ -54,7 +77,7 @@ documents = st.builds(
 
 
 def plain(root: Any) -> Plain:
-    return Plain(root, DEFAULT.keywords, pointers=True, strict=False)
+    return Plain(root, DEFAULT.keywords, pointers=True, strict=False, identifier="$id", tuples=True)
 
 
 @settings(max_examples=300, deadline=None)
@@ -154,6 +177,51 @@ def test_too_many_names_in_any_order_are_found_when_compiling() -> None:
     with pytest.raises(UnsupportedSchemaError, match="in any order"):
         Grammar.from_json_schema(many, any_order=True)
     assert Grammar.from_json_schema(many, any_order=True, lenient=True).warnings
+
+
+def test_what_waits_has_few_alternatives() -> None:
+    options = [{"type": "object", "properties": {f"a{i}": {}}, "required": [f"a{i}"]} for i in range(300)]
+    with pytest.raises(UnsupportedSchemaError, match="alternatives"):
+        Grammar.from_json_schema({"anyOf": options})
+    with pytest.raises(UnsupportedSchemaError, match="alternatives"):
+        Grammar.from_json_schema({"anyOf": [{"anyOf": options[i : i + 30]} for i in range(0, 300, 30)]})
+    tags = [
+        {"type": "object", "properties": {"kind": {"const": i}, "x": {"type": "string"}}, "required": ["kind"]}
+        for i in range(40)
+    ]
+    many = {"type": "object", "properties": {f"p{i}": {"oneOf": [*tags, {"const": i}]} for i in range(60)}}
+    grammar = Grammar.from_json_schema(many)
+    assert isinstance(grammar.lazy_ir.rules[grammar.lazy_ir.root], DeferredRule)
+    matcher = GrammarMatcher(GrammarCompiler(VOCABULARY).compile_grammar(grammar))
+    text = ", ".join(f'"p{i}": {{"kind": {i % 40}, "x": ""}}' for i in range(60))
+    assert matcher.accept_string(f"{{{text}}}")
+    assert matcher.is_completed()
+
+
+@pytest.mark.parametrize(
+    ("schema", "waits"),
+    [
+        ({"$schema": "http://json-schema.org/draft-07/schema#", "$ref": "#/definitions/a", "type": "null"}, True),
+        ({"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"x": {"$id": "#x", "id": "u"}}}, True),
+        ({"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"x": {"$id": "u"}}}, False),
+        ({"properties": {"x": {"$ref": "#/definitions/a/x~1y"}}}, True),
+        ({"properties": {"x": {"$ref": "#/anyOf/0"}}, "definitions": {}}, False),
+    ],
+)
+def test_names_and_references(schema: dict[str, Any], waits: bool) -> None:
+    document = {"definitions": {"a": {"type": "integer", "x/y": {"type": "integer"}}}, **schema}
+    draft = DEFAULT if "$schema" not in schema else dialect_of(schema["$schema"])
+    assert draft is not None
+    documents = Documents(document, json.dumps(document), {})
+    judge = Plain(
+        document,
+        draft.keywords,
+        pointers=documents.is_nameless,
+        strict=False,
+        identifier=draft.identifier,
+        ref_alone=draft.ref_alone,
+    )
+    assert judge.holds(document) is waits
 
 
 @pytest.mark.parametrize(

@@ -209,6 +209,9 @@ def _later(reader: Reader, text: str, options: SchemaOptions) -> Later:
         pointers=documents.is_nameless,
         strict=options.strict_mode,
         any_order=options.any_order,
+        identifier=context.dialect.identifier,
+        ref_alone=context.dialect.ref_alone,
+        tuples=context.dialect.draft < 2020 or context.dialect.relaxed,
     )
     setting = repr((options, context.dialect.uri, context.dialect.relaxed))
     return Later(plain, reader, context, setting, text, alone=documents.is_nameless)

@@ -145,6 +145,7 @@ class Emitter:
             if listing is not None:
                 return listing
         before = len(self.problems)
+        self.space.renew()
         shape, place, name = self.known(term)
         scalar = shape.strings != NOTHING or shape.numbers != NO_NUMBERS or shape.booleans or shape.null
         body: Node | Listing | None = None

@@ -15,16 +15,30 @@ from typing import TYPE_CHECKING
 from ..regular.dfa import is_empty
 from ..regular.languages import NOTHING, Language, Words, intersection, matches
 from ..regular.languages import complement as complement_language
-from .shapes import ANY_MEMBERS, Members, Rule
+from .shapes import ANY_MEMBERS, Members, Rule, Shape
 from .terms import FALSE, TRUE, AllOf, Term
 
 if TYPE_CHECKING:
     from .space import Space
 
-__all__ = ["Values", "complement", "covers", "meet", "names_of", "normal", "split", "value_of"]
+__all__ = [
+    "Tags",
+    "Values",
+    "complement",
+    "covers",
+    "meet",
+    "names_of",
+    "normal",
+    "split",
+    "tags_differ",
+    "tags_of",
+    "value_of",
+]
 
 # A need on so many names is looked at name by name.
 _FEW_NAMES = 32
+# Required names, and the single scalars that their values may be.
+Tags = dict[str, frozenset[Shape]]
 # Values of a name by which alternatives are told apart.
 MAX_TAGS = 16
 
@@ -93,6 +107,23 @@ def meet(space: Space, left: Members, right: Members) -> Members | None:
         most,
     )
     return normal(space, both)
+
+
+def tags_of(space: Space, members: Members) -> Tags:
+    """Required names whose values are few scalars, by the rule of their own."""
+    found: Tags = {}
+    rules = dict(members.rules)
+    for name in members.required:
+        term = rules.get(Words(frozenset((name,))))
+        values = space.scalars(term, MAX_TAGS) if term is not None else None
+        if values is not None:
+            found[name] = frozenset(values)
+    return found
+
+
+def tags_differ(left: Tags, right: Tags) -> bool:
+    """Does some name have to have two values?"""
+    return any(name in right and values.isdisjoint(right[name]) for name, values in left.items())
 
 
 def normal(space: Space, members: Members) -> Members | None:

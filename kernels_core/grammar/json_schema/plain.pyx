@@ -12,33 +12,24 @@ This is a single walk over the schema in C, since it is what compiling a large s
 Read on: `emit.py` (what becomes of plain schemas), `reading.py` (what keywords mean).
 """
 
-import re
 from decimal import Decimal
-from functools import lru_cache
 
-from kernels_core.errors import GrammarError
-from kernels_core.grammar.regular.languages import NOTHING
-from kernels_core.grammar.regular.patterns import search
+from .apart import all_apart, signature
+from .simple_patterns import are_apart, is_simple
 
 __all__ = ["Plain"]
 
 cdef frozenset TYPES = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
 cdef frozenset SCALAR = frozenset(("boolean", "integer", "null", "number", "string"))
 cdef frozenset MEMBER_WORDS = frozenset(("type", "properties", "required", "additionalProperties"))
-cdef frozenset NUMERIC = frozenset(("number", "integer"))
 cdef int PLAIN = 1, NOT_PLAIN = 2, OPEN = 3       # OPEN + the level at which it was opened
 cdef int DEEPEST = 200          # schemas in schemas; what is deeper is compiled at once
 cdef int UNKNOWN = 0, SOME_FIT = 1, NONE_FITS = 2
 cdef int FEW_NAMES = 6           # members in any order take few states
+cdef int MOST_OPTIONS = 48       # alternatives of one place, far below what a normal form may have
 cdef int MAX_ROUNDS = 12        # circles of references that turned out not to be plain
 cdef long long LARGEST = 1_000_000_000_000
 cdef object UNSET = object()
-# Letters, escapes, classes, groups and small counts; anchors at the two ends only, no assertions, no references.
-cdef object SIMPLE = re.compile(
-    r"\^?(?:[\w /:,@#%&=~!<>'\"\-]|\\[.dwsDWS\\/+*?()\[\]{}|$^\-]"
-    r"|\[\^?(?:[\w /:,@.#+*?(){}|$%&=~!'\"\-]|\\[dws.\\/\]\[\-])+\]"
-    r"|\((?:\?:|(?!\?))|\)|\||[*+?.]|\{[0-9]{1,2}(?:,[0-9]{0,2})?\})*\$?",
-    re.ASCII)
 
 
 cdef class Plain:
@@ -46,21 +37,36 @@ cdef class Plain:
 
     `root` is the document, `keywords` those that its dialect knows.  `pointers`: references are plain pointers into the
     document (nothing in it has a name of its own).  `strict`: names that are not declared are forbidden.  `any_order`:
-    members come in any order.
+    members come in any order.  `identifier`: the only keyword that names a schema (None: each that did in some draft).
+    `ref_alone`: keywords beside `$ref` are ignored.  `tuples`: `items` may be a list.
     """
 
-    cdef object root, keywords
-    cdef bint pointers, strict, any_order
+    cdef object root, keywords, identifier
+    cdef bint pointers, strict, any_order, ref_alone, tuples
     cdef dict state             # id of a schema -> PLAIN, NOT_PLAIN, or OPEN and more; `root` keeps the schemas alive
     cdef set assumed            # ids that were taken for plain while they were open
     cdef bint wrong             # ... and one of them was not
 
-    def __init__(self, root, keywords, *, bint pointers, bint strict, bint any_order=False):
+    def __init__(
+        self,
+        root,
+        keywords,
+        *,
+        bint pointers,
+        bint strict,
+        bint any_order=False,
+        identifier=None,
+        bint ref_alone=False,
+        bint tuples=False,
+    ):
         self.root = root
         self.keywords = keywords
         self.pointers = pointers
         self.strict = strict
         self.any_order = any_order
+        self.identifier = identifier
+        self.ref_alone = ref_alone
+        self.tuples = tuples
         self.state = {}
         self.assumed = set()
 
@@ -114,7 +120,7 @@ cdef class Plain:
         types = None
         for word, value in schema.items():
             if word not in self.keywords:
-                if (word == "$id" or word == "id" or word == "$schema") and schema is not self.root:
+                if schema is not self.root and self._is_name(word, value):
                     return False
                 continue
             if word == "type":
@@ -134,10 +140,19 @@ cdef class Plain:
             elif word == "required":
                 if type(value) is not list:
                     return False
+            elif word == "items" and type(value) is list:
+                if not self.tuples or "prefixItems" in schema or not self._tuple(schema, <list>value, depth, level):
+                    return False
             elif word == "additionalProperties" or word == "items":
                 if value is not False or word == "items":
                     if not self._check(value, False, depth + 1, level + 1):
                         return False
+            elif word == "additionalItems":
+                if type(schema.get("items")) is not list:
+                    return False
+            elif word == "patternProperties":
+                if not self._patterns(schema, value, depth, level):
+                    return False
             elif word == "enum":
                 if type(value) is not list or not value:
                     return False
@@ -162,13 +177,13 @@ cdef class Plain:
             elif word == "pattern":
                 if lengths or "format" in schema or "minLength" in schema or "maxLength" in schema:
                     return False
-                if type(value) is not str or not is_simple_pattern(value):
+                if type(value) is not str or not is_simple(value):
                     return False
             elif word == "uniqueItems":
                 if value is not False:
                     return False
             elif word == "anyOf" or word == "oneOf":
-                return self._alone(schema) and self._alternatives(word, value, depth, level)
+                return self._alternatives(schema, word, value, depth, level)
             else:
                 return False
         if constants:
@@ -180,8 +195,9 @@ cdef class Plain:
         if sized or "items" in schema:
             if not _in_order(schema, "minItems", "maxItems"):
                 return False
-            if schema.get("minItems", 0) and "items" in schema and not self._check(schema["items"], True, depth + 1, level + 1):
-                return False
+            if schema.get("minItems", 0) and type(schema.get("items", True)) is dict:
+                if not self._check(schema["items"], True, depth + 1, level + 1):
+                    return False
         return self._members(schema, depth, level)
 
     cdef bint _members(self, dict schema, int depth, int level) except -1:
@@ -196,7 +212,7 @@ cdef class Plain:
             if name in properties:
                 if not self._check(properties[name], True, depth + 1, level + 1):
                     return False
-            elif not is_open or type(schema.get("additionalProperties", True)) is dict:
+            elif not is_open or "patternProperties" in schema or type(schema.get("additionalProperties", True)) is dict:
                 return False
         for name, value in properties.items():
             if value is False or not _is_text(name):
@@ -216,7 +232,7 @@ cdef class Plain:
                     return False
             elif word in self.keywords:
                 rest[word] = value
-            elif word == "$id" or word == "id" or word == "$schema":
+            elif self._is_name(word, value):
                 return False
         types = rest.get("type")
         for one in types if type(types) is list else (types,):
@@ -226,6 +242,16 @@ cdef class Plain:
             return False
         return self._constants(rest, types) == NONE_FITS
 
+    cdef bint _is_name(self, word, value) except -1:
+        """Whether a word that is no keyword changes what references inside mean, or the dialect."""
+        if word == "$schema":
+            return self.identifier is None
+        if word != "$id" and word != "id":
+            return False
+        if self.identifier is None:
+            return True
+        return word == self.identifier and type(value) is str and not value.startswith("#")
+
     cdef bint _alone(self, dict schema) except -1:
         """Whether only one keyword of the schema says something."""
         cdef int count = 0
@@ -234,12 +260,29 @@ cdef class Plain:
                 count += 1
         return count == 1
 
-    cdef bint _alternatives(self, str word, value, int depth, int level) except -1:
+    cdef bint _alternatives(self, dict schema, str word, value, int depth, int level) except -1:
+        """Options, alone or beside the one type that all of them have."""
         cdef bint sure = False
-        if type(value) is not list or not value:
+        cdef list signatures = []
+        if type(value) is not list or not value or self._width(schema, 0) > MOST_OPTIONS:
             return False
-        if word == "oneOf" and not _differ(<list>value):
-            return False
+        beside = None
+        if not self._alone(schema):
+            beside = schema.get("type")
+            for other in schema:
+                if other in self.keywords and other != word and other != "type":
+                    return False
+            if type(beside) is not str or beside not in TYPES:
+                return False
+        if word == "oneOf" or beside is not None:
+            for one in <list>value:
+                signatures.append(signature(one, self.followed))
+                if signatures[-1] is None:
+                    return False
+            if beside is not None and any([found.types != {beside} for found in signatures]):
+                return False
+            if word == "oneOf" and not all_apart(signatures):
+                return False
         for one in <list>value:
             if one is False:
                 return False
@@ -249,10 +292,61 @@ cdef class Plain:
                 return False
         return sure
 
+    cdef int _width(self, schema, int depth) except -1:
+        """How many alternatives of objects and arrays a schema has at most, if it is plain."""
+        cdef int found = 0
+        if type(schema) is not dict or depth > MOST_OPTIONS:
+            return 2 if depth <= MOST_OPTIONS else MOST_OPTIONS + 1
+        through = self._through(<dict>schema)
+        if through is not None:
+            return self._width(through, depth + 1)
+        for word in ("anyOf", "oneOf"):
+            if word in schema and type(schema[word]) is list:
+                for one in <list>schema[word]:
+                    found += self._width(one, depth + 1)
+                    if found > MOST_OPTIONS:
+                        return found
+                return found
+        return 1 if type(schema.get("type")) is str else 2
+
+    def followed(self, schema):
+        """What a schema that is a reference, or references to references, stands for."""
+        cdef int _step
+        for _step in range(DEEPEST):
+            through = self._through(<dict>schema) if type(schema) is dict else None
+            if through is None:
+                return schema
+            schema = through
+        return UNSET
+
+    cdef bint _tuple(self, dict schema, list items, int depth, int level) except -1:
+        """A list of items, the first of which have to be there, and those behind it."""
+        cdef Py_ssize_t i, least
+        least = schema.get("minItems", 0) if _is_count(schema.get("minItems", 0)) else 0
+        for i in range(len(items)):
+            if not self._check(items[i], i < least, depth + 1, level + 1):
+                return False
+        rest = schema.get("additionalItems", not self.strict)
+        if rest is False:
+            return least <= len(items)
+        return self._check(rest, least > len(items), depth + 1, level + 1)
+
+    cdef bint _patterns(self, dict schema, value, int depth, int level) except -1:
+        """Keys by pattern, apart from each other and from declared ones."""
+        if type(value) is not dict or self.any_order or "patternProperties" not in self.keywords:
+            return False
+        for pattern, one in (<dict>value).items():
+            if type(pattern) is not str or not is_simple(pattern):
+                return False
+            if one is not False and not self._check(one, False, depth + 1, level + 1):
+                return False
+        names = schema.get("properties")
+        return are_apart(tuple(value), names if type(names) is dict else ())
+
     cdef object _through(self, dict schema):
         """The schema that a reference, or an `allOf` of one, stands for; UNSET if it is none; None for others."""
         if "$ref" in schema and "$ref" in self.keywords:
-            return self._target(schema["$ref"]) if self._alone(schema) else UNSET
+            return self._target(schema["$ref"]) if self.ref_alone or self._alone(schema) else UNSET
         if "allOf" in schema and "allOf" in self.keywords and self._alone(schema):
             parts = schema["allOf"]
             return (<list>parts)[0] if type(parts) is list and len(<list>parts) == 1 else UNSET
@@ -263,7 +357,7 @@ cdef class Plain:
         cdef object found = None
         for word, value in schema.items():
             if word not in self.keywords:
-                if word == "$id" or word == "id" or word == "$schema":
+                if self._is_name(word, value):
                     return None
             elif word == "type" and type(value) is str and value in SCALAR:
                 found = value
@@ -300,13 +394,18 @@ cdef class Plain:
         """The schema that a pointer into the document leads to, or UNSET."""
         if not self.pointers or type(reference) is not str or not reference.startswith("#"):
             return UNSET
-        if "%" in reference or "~" in reference or (len(reference) > 1 and reference[1] != "/"):
+        if "%" in reference or (len(reference) > 1 and reference[1] != "/"):
             return UNSET
         at = self.root
         for part in reference[2:].split("/") if len(reference) > 1 else ():
-            if type(at) is not dict or part not in <dict>at:
+            if "~" in part:
+                part = part.replace("~1", "/").replace("~0", "~")
+            if type(at) is dict and part in <dict>at:
+                at = (<dict>at)[part]
+            elif type(at) is list and part.isdecimal() and part.isascii() and int(part) < len(<list>at):
+                at = (<list>at)[int(part)]
+            else:
                 return UNSET
-            at = (<dict>at)[part]
         return at
 
     cdef int _constants(self, dict schema, types) except -1:
@@ -338,17 +437,6 @@ cdef class Plain:
             elif kind == "integer" and (types == "number" or type(types) is list and "number" in types):
                 some = True
         return SOME_FIT if some else NONE_FITS
-
-
-@lru_cache(maxsize=4096)
-def is_simple_pattern(str pattern):
-    """Whether a regular expression is written out as it stands, and certainly matches something."""
-    if len(pattern) > 200 or not SIMPLE.fullmatch(pattern):
-        return False
-    try:
-        return search(pattern) != NOTHING
-    except GrammarError:
-        return False
 
 
 cdef bint _is_scalar(dict schema) except -1:
@@ -410,20 +498,3 @@ cdef bint _has_room(dict schema, types) except -1:
     if types == "integer" or type(types) is list and "integer" in types:
         return high - low >= 1 or (high == low and low == <long long>low)
     return low <= high
-
-
-cdef bint _differ(list schemas) except -1:
-    """Whether each has one type, and no two have a value in common."""
-    cdef set seen = set()
-    for schema in schemas:
-        if type(schema) is not dict:
-            return False
-        kind = (<dict>schema).get("type")
-        if type(kind) is not str:
-            return False
-        if kind in NUMERIC:
-            kind = "number"
-        if kind in seen:
-            return False
-        seen.add(kind)
-    return True

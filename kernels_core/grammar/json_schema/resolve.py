@@ -23,8 +23,8 @@ from .dialect import DEFAULT, Dialect, dialect_of
 
 __all__ = ["Context", "Documents", "Target", "Unresolved"]
 
-# Keywords that make a base URI or an anchor; and what makes a reference depend on the way to it.
-_NAMES = re.compile(r'"(?:\$id|id|\$anchor)"\s*:\s*"')
+# Keywords that make a base URI (a fragment alone makes none); and what makes a reference depend on the way to it.
+_NAMES = {"id": re.compile(r'"id"\s*:\s*"(?!#)'), "$id": re.compile(r'"\$id"\s*:\s*"(?!#)')}
 _SCOPED = re.compile(r'"\$(?:dynamic|recursive)(?:Ref|Anchor)"|"\$ref"\s*:\s*"https?://json-schema\.org/draft/20')
 
 
@@ -70,9 +70,6 @@ class Documents:
         self._resources = resources
         # Other documents may hold anything.
         self._scoped = bool(resources) or _SCOPED.search(text) is not None
-        # Whether anything but the root has a name.
-        named = isinstance(root, dict) and any(isinstance(root.get(key), str) for key in ("$id", "id"))
-        self._named = sum(1 for _ in islice(_NAMES.finditer(text), 2)) > named
         self._dialects: dict[str, Dialect] = {}
         self._registry: Any = None
         declared = root.get("$schema") if isinstance(root, dict) else None
@@ -81,6 +78,9 @@ class Documents:
         if dialect is None:
             self.unknown_dialect, dialect = declared, DEFAULT
         identifier = root.get(dialect.identifier) if isinstance(root, dict) else None
+        # Whether anything but the root has a name.
+        named = isinstance(identifier, str) and not identifier.startswith("#")
+        self._named = sum(1 for _ in islice(_NAMES[dialect.identifier].finditer(text), 2)) > named
         self._base = ""
         if isinstance(identifier, str) and not identifier.startswith("#"):
             self._base = urldefrag(identifier)[0]

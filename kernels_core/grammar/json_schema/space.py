@@ -76,9 +76,14 @@ class Space:
         self._open: dict[Term, int] = {}
         self._level = 0
         self._void: dict[Term, bool] = {}
+        self._tags: dict[Members, member_shapes.Tags] = {}
         self._work = 0
         self._meets = 0
         self._enough = 0
+
+    def renew(self) -> None:
+        """Begin to count work anew, for a rule that is made later: what it takes was known to be little."""
+        self._work = self._meets = 0
 
     # -- terms ----------------------------------------------------------------------------------------------------
 
@@ -233,9 +238,7 @@ class Space:
             return right
         if right is ANYTHING:
             return left
-        self._meets += 1
-        if self._meets > MAX_MEETS:
-            raise Spent(f"its normal form takes more than {MAX_MEETS:,} steps")
+        self._count_meet()
         strings = intersection(left.strings, right.strings)
         if strings != NOTHING and strings != left.strings and strings != right.strings and is_empty(strings):
             strings = NOTHING
@@ -367,6 +370,11 @@ class Space:
         met = []
         for a in left:
             for b in right:
+                if a.required and b.required and a is not b:
+                    # Most alternatives differ by a tag, which is seen at a glance.
+                    self._count_meet()
+                    if member_shapes.tags_differ(self.tags(a), self.tags(b)):
+                        continue
                 self._count_work()
                 both = member_shapes.meet(self, a, b)
                 if both is not None:
@@ -385,6 +393,11 @@ class Space:
         for alternative in alternatives:
             result = self.meet_objects(result, member_shapes.complement(self, alternative))
         return result
+
+    def _count_meet(self) -> None:
+        self._meets += 1
+        if self._meets > MAX_MEETS:
+            raise Spent(f"its normal form takes more than {MAX_MEETS:,} steps")
 
     def _count_work(self) -> None:
         self._work += 1
@@ -433,6 +446,13 @@ class Space:
                     # Of two that cover each other the first stays.
                     covered.add(other if number < other or not member_shapes.covers(unique[other], large) else number)
         return self._bounded(tuple(members for number, members in enumerate(unique) if number not in covered))
+
+    def tags(self, members: Members) -> member_shapes.Tags:
+        """Required names of an alternative whose values are few scalars, which tell most alternatives apart."""
+        found = self._tags.get(members)
+        if found is None:
+            found = self._tags[members] = member_shapes.tags_of(self, members)
+        return found
 
     # -- finite sets ----------------------------------------------------------------------------------------------
 

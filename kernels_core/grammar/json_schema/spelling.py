@@ -28,7 +28,7 @@ from .. import charset
 from ..charset import Ranges
 from ..ir import CharSet, Literal, Node
 from ..nodes import MAX_REPEAT, char_set, choice, literal, repeat, seq
-from ..regular.dfa import TooManyStates, determinise, has_length, surely_some
+from ..regular.dfa import MAX_STATES, TooManyStates, determinise, explored, has_length, surely_some
 from ..regular.graph import Graph
 from ..regular.languages import (
     ALL,
@@ -179,9 +179,10 @@ class Speller:
             written, some = self.outlook(solved)
             return written and some
         if bounds[1] is not None and bounds[1] > _FEW_CHARACTERS:
-            dfa = determinise(_uncounted(excluded, others))
-            if reachable_pairs(dfa) <= self.most_pairs:
-                return has_length(dfa, *bounds)
+            # Of the minimal automaton there are no more pairs, so that need not be made to see that they are few.
+            for dfa in (explored(_uncounted(excluded, others), MAX_STATES), determinise(_uncounted(excluded, others))):
+                if len(dfa.table) <= self.most_pairs and reachable_pairs(dfa) <= self.most_pairs:
+                    return has_length(dfa, *bounds)
         return surely_some(language)
 
     def _automaton(self, language: Language) -> Node:

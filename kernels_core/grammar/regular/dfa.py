@@ -125,6 +125,10 @@ def surely_some(item: Language, limit: int = MAX_STATES) -> bool:
     counted = _without_length(item)
     if counted is None:
         return any(explored(item, limit).accepting)
+    rest, (least, most) = counted
+    whole = explored(rest, limit) if _without_length(rest) is None else determinise(rest, limit)
+    if len(whole.table) * ((least if most is None else most) + 1) <= limit:
+        return has_length(whole, least, most)
     return any(determinise(item, limit).accepting)
 
 
