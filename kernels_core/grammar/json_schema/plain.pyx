@@ -14,8 +14,8 @@ Read on: `emit.py` (what becomes of plain schemas), `reading.py` (what keywords 
 
 from decimal import Decimal
 
-from .apart import all_apart, signature
-from .simple_patterns import are_apart, is_simple
+from kernels_core.grammar.json_schema.apart import all_apart, signature
+from kernels_core.grammar.json_schema.simple_patterns import are_apart, is_simple
 
 __all__ = ["Plain"]
 

@@ -76,9 +76,9 @@ class _KeyPattern:
             number = self._letters.get(letter)
             if number is None:
                 code = ord(letter)
-                number = next(i for i, ranges in enumerate(self.dfa.letters) if contains(ranges, code))
-                self._letters[letter] = number
-            state = self.dfa.table[state][number]
+                found = (i for i, ranges in enumerate(self.dfa.letters) if contains(ranges, code))
+                number = self._letters[letter] = next(found, -1)  # lone surrogates are in no set
+            state = self.dfa.table[state][number] if number >= 0 else -1
             if state < 0:
                 return False
         return self.dfa.accepting[state]
