@@ -75,6 +75,7 @@ class Certain:
         self._any_order = any_order
         self._looks: dict[Term, _Look] = {}
         self._some: set[Term] = set()
+        self._whole: set[Term] = set()
         self._waits: dict[Term, bool] = {}
 
     def may_wait(self, term: Term) -> bool:
@@ -96,10 +97,16 @@ class Certain:
 
     def _is_whole(self, term: Term) -> bool:
         """Whether each alternative has an instance."""
+        if term in self._whole:
+            return True
         if term not in self._looks:
-            return self._plain(term)
-        look = self._looks[term]
-        return look.sure and bool(look.ways) and all(self._has(way) for way in look.ways)
+            found = self._plain(term)
+        else:
+            look = self._looks[term]
+            found = look.sure and bool(look.ways) and all(self._has(way) for way in look.ways)
+        if found:
+            self._whole.add(term)  # nothing that is found later takes an instance away
+        return found
 
     def _has(self, way: _Way) -> bool:
         return all(term in self._some or term not in self._looks for term in way)

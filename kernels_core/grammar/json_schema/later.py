@@ -46,6 +46,7 @@ class Later:
         self._document = document
         self._alone = alone
         self._digest: str | None = None
+        self._waits: dict[Term, bool] = {TRUE: True}
 
     def scalar(self, term: Term) -> str | None:
         """The type of a term that says "a string", "a number", ... and no more."""
@@ -56,13 +57,15 @@ class Later:
 
     def may_wait(self, term: Term) -> bool:
         """Whether `term` certainly has an instance, and nothing to complain about."""
-        if term is TRUE:
-            return True
-        return isinstance(term, Place) and term.context == self._context and bool(self._plain.holds(term.schema))
+        found = self._waits.get(term)
+        if found is None:
+            found = isinstance(term, Place) and term.context == self._context and bool(self._plain.holds(term.schema))
+            self._waits[term] = found
+        return found
 
     def behind(self, term: Term) -> Term:
         """What `term`, which may wait, comes to if it is no more than a reference: all that refer there are one."""
-        if isinstance(term, Place) and term.context == self._context and self._plain.holds(term.schema):
+        if isinstance(term, Place) and self.may_wait(term):
             found = self._plain.behind(term.schema)
             if found is not None:
                 schema, pointer = found
@@ -73,7 +76,7 @@ class Later:
 
     def members(self, term: Term) -> tuple[list[Member], Member | None] | None:
         """Declared members in order and the others, if `term` may wait and is an object that says no more."""
-        if not isinstance(term, Place) or term.context != self._context or not self._plain.holds(term.schema):
+        if not isinstance(term, Place) or not self.may_wait(term):
             return None
         found = self._plain.members(term.schema)
         if found is None:

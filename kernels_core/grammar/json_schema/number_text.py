@@ -23,6 +23,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from math import ceil, floor
 from typing import Any
 
 from ..ir import CharSet, Empty, Literal, Never, Node
@@ -37,6 +38,8 @@ __all__ = ["MAX_NUMBER_STATES", "number_text"]
 MAX_NUMBER_STATES = 20_000
 # If remainders take too many states, so many values are written out one by one.
 _MAX_VALUES = 256
+# Bounds of integers below this are written out digit by digit, larger ones compared by an automaton.
+_FEW_DIGITS = 10**16
 
 _DIGIT = CharSet(((0x30, 0x39),))
 _NONZERO = CharSet(((0x31, 0x39),))
@@ -141,10 +144,29 @@ def _magnitudes(piece: Piece, form: _Form, book: RuleBook) -> Node:
             return seq((_POSITIVE_PLAIN, _maybe(_ANY_EXPONENT)))
     if sign_only and form.canonical and piece.step == 1:
         return _NATURAL if form.whole else Never()
+    if piece.step == 1 and not piece.gaps and piece.low is not None:
+        digits = _between(piece)
+        if digits is not None:
+            return _as_integers(digits, form)
     options = [_plain(piece, form, book)]
     if form.pointed and not form.canonical and not piece.step and not piece.gaps:
         options.append(_scientific(piece, book))
     return choice(options)
+
+
+def _between(piece: Piece) -> Node | None:
+    """The digits of the integers of a piece above 0; None where these are very many digits."""
+    assert piece.low is not None
+    low = floor(piece.low) + 1 if piece.low_open else ceil(piece.low)
+    high = None if piece.high is None else ceil(piece.high) - 1 if piece.high_open else floor(piece.high)
+    return _naturals(low, high) if max(low, high or 0) < _FEW_DIGITS else None
+
+
+def _as_integers(digits: Node, form: _Form) -> Node:
+    """What may stand behind the digits of an integer: a point and zeros, if anything."""
+    if form.canonical or not form.pointed:
+        return digits if form.whole else Never()
+    return seq((digits, _maybe(_ZERO_FRACTION) if form.whole else _ZERO_FRACTION))
 
 
 def _integers(form: _Form) -> Node:
