@@ -1,4 +1,17 @@
+from libc.string cimport memcmp
 from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_COMPACT_ASCII(object text)
+    void* PyUnicode_DATA(object text)
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+
+
+cdef inline bint is_word(object text, const char* word, Py_ssize_t size) noexcept:
+    """Whether a `str` is the `size` bytes of ASCII at `word`; in place where these are constants."""
+    return (PyUnicode_GET_LENGTH(text) == size and PyUnicode_IS_COMPACT_ASCII(text)
+            and memcmp(PyUnicode_DATA(text), word, size) == 0)
 
 
 cdef struct Stretch:
@@ -6,8 +19,14 @@ cdef struct Stretch:
     Py_ssize_t past
 
 
+cdef struct ListPlace:
+    Stretch whole
+    Py_ssize_t items      # the first of the list's items in `Written.items`
+
+
 cdef class Written:
     cdef readonly str text
-    cdef unordered_map[size_t, Stretch] stretches
+    cdef unordered_map[size_t, ListPlace] lists     # by identity
+    cdef vector[Stretch] items
 
-    cdef bint holds(self, value) noexcept
+    cdef ListPlace _place(self, list value) except *

@@ -1,9 +1,9 @@
 # distutils: language = c++
 """JSON values as text, in one pass: what a request is known by, and the copy that work put off reads later.
 
-The text is that of `json.dumps(value, ensure_ascii=False)`, and a `Decimal` keeps all its digits.  Where the parts of
-the value stand in it is remembered for the lists under one key and for what they hold, so that a part can be taken out
-again long after the value itself was changed or is gone.
+The text is that of `json.dumps(value, ensure_ascii=False)`, and a `Decimal` keeps all its digits.  Where the items stand
+in it is remembered for the lists under one key, so that an item can be taken out again long after the value itself was
+changed or is gone.
 
 A large set of tools is written in some hundred microseconds, which is why this is not done in Python.
 
@@ -23,48 +23,51 @@ from decimal import Decimal
 
 __all__ = ["Written", "write"]
 
-cdef extern from "Python.h":
-    bint PyUnicode_IS_COMPACT_ASCII(object text)
-    void* PyUnicode_DATA(object text)
-    Py_ssize_t PyUnicode_GET_LENGTH(object text)
-
 cdef int DEEPEST = 300          # values in values; what is deeper is left to `json.dumps`
 cdef const char* HEX = "0123456789abcdef"
 
 
 cdef class Written:
-    """The text of a value, and where its parts stand; made by `write`.
+    """The text of a value, and where lists stand in it; made by `write`.
 
-    Parts are known by their identity, so only while the value that was written is as it was.
+    Lists are known by their identity, so only while the value that was written is as it was.
     """
 
-    def part(self, value):
-        """The text of a part, or None if it was not remembered."""
-        cdef Stretch found
-        if not self.holds(value):
-            return None
-        found = self.stretches[<size_t><void*>value]
+    def knows(self, list value):
+        """Whether a list is one whose place was remembered."""
+        return self.lists.count(<size_t><void*>value) > 0
+
+    def part(self, list value):
+        """The text of a list that this `knows`; `KeyError` for others."""
+        cdef Stretch found = self._place(value).whole
         return self.text[found.first:found.past]
 
-    def knows(self, value):
-        """Whether a value is a part."""
-        return self.holds(value)
+    def item(self, list value, Py_ssize_t at):
+        """The text of an item of a list that this `knows`."""
+        cdef Stretch found
+        cdef ListPlace place = self._place(value)
+        if not 0 <= at < len(value):
+            raise IndexError(f"the list has no item {at}")
+        found = self.items[place.items + at]
+        return self.text[found.first:found.past]
 
-    cdef bint holds(self, value) noexcept:
-        return self.stretches.count(<size_t><void*>value) > 0
+    cdef ListPlace _place(self, list value) except *:
+        if not self.knows(value):
+            raise KeyError("a list that was not remembered")
+        return self.lists[<size_t><void*>value]
 
     def __repr__(self):
-        return f"<Written: {len(self.text):,} characters, {self.stretches.size():,} parts>"
+        return f"<Written: {len(self.text):,} characters, {self.lists.size():,} lists>"
 
 
 def write(value, str key):
-    """`value` as a `Written` that remembers the lists under `key`, and their items.
+    """`value` as a `Written` that knows the lists under `key`.
 
     None for what is not plain JSON (other types and subclasses, keys that are not strings, numbers that are not finite,
     lone surrogates) or is nested deeply: `json.dumps` knows what to do then, or what to say.
     """
     cdef _Writer writer = _Writer(key)
-    if not writer.value(value, 0, 0):
+    if not writer.value(value, 0, False):
         return None
     writer.done.text = PyUnicode_DecodeUTF8(<const char*>writer.buffer.data(), writer.size, NULL)
     return writer.done
@@ -88,30 +91,25 @@ cdef class _Writer:
         memcpy(self.buffer.data() + self.size, text, size)
         self.size += size
 
-    cdef bint value(self, value, int depth, int marked) except -1:
-        """Write it; False if it is not plain.  `marked`: 2 for a list under the key, 1 for what it holds."""
-        cdef Stretch stretch
+    cdef inline Py_ssize_t place(self) noexcept:
+        """How many characters there are so far."""
+        return <Py_ssize_t>self.size - self.hidden
+
+    cdef bint value(self, value, int depth, bint known) except -1:
+        """Write it; False if it is not plain.  `known`: it is a list to remember."""
         if type(value) is str:
             return self.string(value)
-        stretch.first = <Py_ssize_t>self.size - self.hidden
         if type(value) is dict:
-            if depth > DEEPEST or not self.members(<dict>value, depth):
-                return False
-        elif type(value) is list:
-            if depth > DEEPEST or not self.items(<list>value, depth, marked == 2):
-                return False
-        else:
-            return self.scalar(value)
-        if marked:
-            stretch.past = <Py_ssize_t>self.size - self.hidden
-            self.done.stretches[<size_t><void*>value] = stretch
-        return True
+            return depth <= DEEPEST and self.members(<dict>value, depth)
+        if type(value) is list:
+            return depth <= DEEPEST and self.entries(<list>value, depth, known)
+        return self.scalar(value)
 
     cdef bint members(self, dict value, int depth) except -1:
         cdef PyObject* name
         cdef PyObject* item
         cdef Py_ssize_t at = 0
-        cdef bint first = True, marked
+        cdef bint first = True, known
         self.put(b"{", 1)
         while PyDict_Next(value, &at, &name, &item):        # nothing here runs code that could change the value
             if not first:
@@ -120,22 +118,35 @@ cdef class _Writer:
             if type(<object>name) is not str or not self.string(<object>name):
                 return False
             self.put(b": ", 2)
-            marked = type(<object>item) is list and <str><object>name == self.key
-            if not self.value(<object>item, depth + 1, 2 if marked else 0):
+            known = type(<object>item) is list and <str><object>name == self.key
+            if not self.value(<object>item, depth + 1, known):
                 return False
         self.put(b"}", 1)
         return True
 
-    cdef bint items(self, list value, int depth, bint marked) except -1:
-        cdef bint first = True
+    cdef bint entries(self, list value, int depth, bint known) except -1:
+        cdef ListPlace place
+        cdef Stretch stretch
+        cdef Py_ssize_t at = 0
+        place.items = self.done.items.size()
+        place.whole.first = self.place()
+        if known:
+            self.done.items.resize(place.items + len(value))
         self.put(b"[", 1)
         for item in value:
-            if not first:
+            if at:
                 self.put(b", ", 2)
-            first = False
-            if not self.value(item, depth + 1, marked):
+            stretch.first = self.place()
+            if not self.value(item, depth + 1, False):
                 return False
+            if known:
+                stretch.past = self.place()
+                self.done.items[place.items + at] = stretch
+            at += 1
         self.put(b"]", 1)
+        if known:
+            place.whole.past = self.place()
+            self.done.lists[<size_t><void*>value] = place
         return True
 
     cdef bint scalar(self, value) except -1:

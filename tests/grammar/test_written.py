@@ -35,9 +35,13 @@ def test_parts_are_the_text_of_lists_and_of_their_items(text: str, one: list[Any
     written = write(whole, "tags")
     for tags in (one, two):
         assert written.part(tags) == json.dumps(tags, ensure_ascii=False)
-        assert [written.part(tag) for tag in tags] == [json.dumps(tag, ensure_ascii=False) for tag in tags]
-    assert written.part(other) is None
-    assert written.part(whole) is None
+        found = [written.item(tags, at) for at in range(len(tags))]
+        assert found == [json.dumps(tag, ensure_ascii=False) for tag in tags]
+        with pytest.raises(IndexError):
+            written.item(tags, len(tags))
+    assert not written.knows(other)
+    with pytest.raises(KeyError):
+        written.part(other)
     before = written.text
     one.append(1)
     assert written.text == before

@@ -12,6 +12,8 @@ This is a single walk over the schema in C, since it is what compiling a large s
 Read on: `emit.py` (what becomes of plain schemas), `reading.py` (what keywords mean).
 """
 
+from kernels_core.grammar.written cimport is_word
+
 from decimal import Decimal
 
 from kernels_core.grammar.json_schema.apart import all_apart, signature
@@ -69,6 +71,12 @@ cdef class Plain:
         self.tuples = tuples
         self.state = {}
         self.assumed = set()
+
+    def renew(self, root):
+        """Turn to another document."""
+        self.root = root
+        self.state.clear()
+        self.assumed.clear()
 
     def holds(self, schema):
         """Whether `schema`, a part of the document, is plain."""
@@ -445,14 +453,14 @@ cdef bint _is_scalar(dict schema) except -1:
     for word, value in schema.items():
         if type(word) is not str:
             return False
-        if <str>word == "type":
+        if is_word(word, b"type", 4):
             if type(value) is not str:
                 return False
-            found = (<str>value == "string" or <str>value == "integer" or <str>value == "number"
-                     or <str>value == "boolean" or <str>value == "null")
+            found = (is_word(value, b"string", 6) or is_word(value, b"integer", 7) or is_word(value, b"number", 6)
+                     or is_word(value, b"boolean", 7) or is_word(value, b"null", 4))
             if not found:
                 return False
-        elif <str>word != "description" and <str>word != "title":
+        elif not is_word(word, b"description", 11) and not is_word(word, b"title", 5):
             return False
     return found
 

@@ -9,9 +9,7 @@ them.
 Read on: `tag_lists.py` (who asks), `../json_schema/plain.pyx` (plain schemas), `../written.pyx` (the copy that is read).
 """
 
-from libcpp.vector cimport vector
-
-from kernels_core.grammar.written cimport Stretch, Written
+from kernels_core.grammar.written cimport ListPlace, Stretch, Written, is_word
 
 from kernels_core.grammar.json_schema.dialect import DEFAULT, dialect_of
 from kernels_core.grammar.json_schema.plain import Plain
@@ -23,7 +21,7 @@ cdef tuple NAMING = ('"$id"', '"id": "', '"$anchor"', '"$dynamic', '"$recursive'
 
 
 cdef class PlainCalls:
-    """The plain calls among `tags`, which are lists that were `written`, by their place.
+    """The plain calls among `tags`, a list that `written` knows, by their place.
 
     A plain call begins with just one of `triggers`, which may be empty strings.
     """
@@ -33,20 +31,19 @@ cdef class PlainCalls:
     cdef readonly list by_trigger   # for each trigger, the places of its plain calls
     cdef readonly list others       # the places of all other tags
     cdef Written written
-    cdef Stretch whole
-    cdef vector[Stretch] stretches
+    cdef ListPlace place
 
     def __init__(self, list tags, tuple triggers, Written written):
         cdef int at, number, fitting
+        plain = Plain(None, DEFAULT.keywords, pointers=False, strict=False)
         self.begins = []
         self.ends = set()
         self.by_trigger = [[] for _ in triggers]
         self.others = []
         self.written = written
-        self.whole = written.stretches[<size_t><void*>tags]
-        self.stretches.resize(len(tags))
+        self.place = written.lists.at(<size_t><void*>tags)
         for at, tag in enumerate(tags):
-            begin = _begin(tag, written)
+            begin = _begin(tag, written, written.items[self.place.items + at], plain)
             fitting = -1
             if begin is not None:
                 for number in range(<int>len(triggers)):
@@ -58,7 +55,6 @@ cdef class PlainCalls:
                 continue
             self.begins.append(begin)
             (<list>self.by_trigger[fitting]).append(at)
-            self.stretches[at] = written.stretches[<size_t><void*>tag]
             end = (<dict>tag)["end"]
             if type(end) is str:
                 self.ends.add(end)
@@ -67,34 +63,37 @@ cdef class PlainCalls:
 
     def text(self, int at):
         """A tag as it was written."""
-        cdef Stretch found = self.stretches[at]
-        return self.written.text[found.first:found.past]
+        return _taken(self.written, self.written.items[self.place.items + at])
 
     def whole_text(self):
         """The whole list as it was written."""
-        return self.written.text[self.whole.first:self.whole.past]
+        return _taken(self.written, self.place.whole)
 
     def __repr__(self):
         return f"<PlainCalls: {len(self.begins) - len(self.others)} of {len(self.begins)} tags>"
 
 
-cdef object _begin(tag, Written written):
-    """How a plain call begins; None for all other tags."""
-    if type(tag) is not dict or not written.holds(tag):
+cdef str _taken(Written written, Stretch stretch):
+    return written.text[stretch.first:stretch.past]
+
+
+cdef object _begin(tag, Written written, Stretch stretch, plain):
+    """How a plain call, written in a stretch, begins; None for all other tags."""
+    if type(tag) is not dict:
         return None
     begin = content = end = None
     for key, value in (<dict>tag).items():
-        if key == "begin":
+        if is_word(key, b"begin", 5):
             begin = value
-        elif key == "content":
+        elif is_word(key, b"content", 7):
             content = value
-        elif key == "end":
+        elif is_word(key, b"end", 3):
             end = value
-        elif key != "type" or type(value) is not str or <str>value != "tag":
+        elif not is_word(key, b"type", 4) or type(value) is not str or not is_word(value, b"tag", 3):
             return None
     if type(begin) is not str or type(content) is not dict or not _is_end(end):
         return None
-    return begin if _is_plain_content(<dict>content, tag, written) else None
+    return begin if _is_plain_content(<dict>content, written, stretch, plain) else None
 
 
 cdef bint _is_end(end) except -1:
@@ -108,15 +107,15 @@ cdef bint _is_end(end) except -1:
     return True
 
 
-cdef bint _is_plain_content(dict content, tag, Written written) except -1:
+cdef bint _is_plain_content(dict content, Written written, Stretch stretch, plain) except -1:
     """Whether a format is the JSON of a plain schema, without conditions on how that is written."""
     cdef bint strict = False, is_schema = False
     schema = None
     for key, value in content.items():
-        if key == "json_schema":
+        if is_word(key, b"json_schema", 11):
             schema = value
-        elif key == "type":
-            is_schema = type(value) is str and <str>value == "json_schema"
+        elif is_word(key, b"type", 4):
+            is_schema = type(value) is str and is_word(value, b"json_schema", 11)
         elif key == "strict_mode" and type(value) is bool:
             strict = value
         elif key == "plain_integers":
@@ -133,10 +132,11 @@ cdef bint _is_plain_content(dict content, tag, Written written) except -1:
                 return False
         else:
             return False
-    return is_schema and type(schema) is dict and _is_plain(<dict>schema, strict, tag, written)
+    return is_schema and type(schema) is dict and _is_plain(<dict>schema, strict, written, stretch, plain)
 
 
-cdef bint _is_plain(dict schema, bint strict, tag, Written written) except -1:
+cdef bint _is_plain(dict schema, bint strict, Written written, Stretch stretch, plain) except -1:
+    """`plain`: a judge to turn to any schema of the usual dialect that is not strict."""
     keywords = DEFAULT.keywords
     if "$schema" in schema:
         dialect = dialect_of(schema["$schema"]) if type(schema["$schema"]) is str else None
@@ -145,9 +145,13 @@ cdef bint _is_plain(dict schema, bint strict, tag, Written written) except -1:
         keywords = dialect.keywords
     if "$id" in schema or "id" in schema:
         return False
-    if Plain(schema, keywords, pointers=False, strict=strict).holds(schema):
+    if keywords is DEFAULT.keywords and not strict:
+        plain.renew(schema)
+        if plain.holds(schema):
+            return True
+    elif Plain(schema, keywords, pointers=False, strict=strict).holds(schema):
         return True
-    text = written.part(tag)
+    text = _taken(written, stretch)
     if '"$ref"' not in text:
         return False
     for word in NAMING:
