@@ -6,7 +6,7 @@ Compiling lowers the grammar to automata and no more: parser states and masks ar
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -254,7 +254,7 @@ class GrammarCompiler:
             else None
         )
         self._cache: dict[tuple[object, ...], CompiledGrammar] = {}
-        self._schemas: dict[tuple[str, str], CompiledGrammar] = {}
+        self._texts: dict[tuple[str, str], CompiledGrammar] = {}  # schemas and structural tags
         self._lock = threading.Lock()
 
     def compile_grammar(
@@ -290,7 +290,12 @@ class GrammarCompiler:
 
     def compile_structural_tag(self, tag: Any, triggers: Sequence[str] | None = None) -> CompiledGrammar:
         """Compile a structural tag: a dict or JSON text, or a list of older items with their `triggers`."""
-        return self.compile_grammar(Grammar.from_structural_tag(tag, triggers, tokenizer_info=self.tokenizer_info))
+        from kernels_core.grammar.structural_tag import read_structural_tag
+
+        read = read_structural_tag(tag, triggers)
+        return self._by_text(
+            (read.text, "structural tag"), lambda: Grammar._from_written_tag(read, self.tokenizer_info)
+        )
 
     def compile_json_schema(self, schema: Any, **arguments: Unpack[SchemaArguments]) -> CompiledGrammar:
         """Compile a JSON schema; arguments and errors are those of `Grammar.from_json_schema`."""
@@ -298,15 +303,18 @@ class GrammarCompiler:
 
         text = schema_text(schema)
         key = (text, repr(sorted(arguments.items())))
+        return self._by_text(key, lambda: Grammar.from_json_schema(schema, **arguments))
+
+    def _by_text(self, key: tuple[str, str], read: Callable[[], Grammar]) -> CompiledGrammar:
+        """What was compiled for `key` before, which says all about the grammar that `read` returns; or compile that."""
         with self._lock:
-            found = self._schemas.get(key)
+            found = self._texts.get(key)
         if found is not None:
             return found
-        grammar = Grammar.from_json_schema(schema, **arguments)
-        compiled = CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool)
+        compiled = CompiledGrammar(read(), self.tokenizer_info, self.options, self.pool)
         if self.cache_enabled:
             with self._lock:
-                compiled = self._schemas.setdefault(key, compiled)
+                compiled = self._texts.setdefault(key, compiled)
         return compiled
 
     def compile_builtin_json_grammar(self) -> CompiledGrammar:
@@ -337,12 +345,13 @@ class GrammarCompiler:
         """Forget compiled grammars; those still in use live on."""
         with self._lock:
             self._cache.clear()
-            self._schemas.clear()
+            self._texts.clear()
 
     def get_cache_size_bytes(self) -> int:
         """Bytes held by the compiled grammars that are remembered."""
         with self._lock:
-            return sum(compiled.memory_size_bytes for compiled in (*self._cache.values(), *self._schemas.values()))
+            return sum(compiled.memory_size_bytes for compiled in (*self._cache.values(), *self._texts.values()))
 
     def __repr__(self) -> str:
-        return f"<GrammarCompiler for {self.tokenizer_info.vocab_size:,} tokens, {len(self._cache)} grammars cached>"
+        count = len(self._cache) + len(self._texts)
+        return f"<GrammarCompiler for {self.tokenizer_info.vocab_size:,} tokens, {count} grammars cached>"

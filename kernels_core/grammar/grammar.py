@@ -25,8 +25,8 @@ from .rulebook import RuleBook
 
 if TYPE_CHECKING:
     from .json_schema import SchemaOptions
+    from .structural_tag import WrittenTag
     from .structural_tag.tokens import Vocabulary
-    from .written import Written
 
 __all__ = ["Grammar"]
 
@@ -171,11 +171,16 @@ class Grammar:
 
         Raises `InvalidStructuralTagError`, and what the formats inside raise, each with the JSON pointer of the fault.
         """
-        from .structural_tag import load_structural_tag, write_structural_tag
+        from .structural_tag import read_structural_tag
 
-        loaded = load_structural_tag(tag, triggers)
-        text, written = write_structural_tag(loaded)
-        return _tag_grammar(loaded, text, written, tokenizer_info)
+        return cls._from_written_tag(read_structural_tag(tag, triggers), tokenizer_info)
+
+    @classmethod
+    def _from_written_tag(cls, tag: WrittenTag, tokenizer_info: Vocabulary | None) -> Grammar:
+        from .structural_tag import structural_tag_rules
+
+        recipe = (_from_structural_tag, (tag.text, tokenizer_info))
+        return cls._made(structural_tag_rules(tag, tokenizer_info), "structural tag", recipe)
 
     @staticmethod
     def concat(*grammars: Grammar) -> Grammar:
@@ -313,15 +318,6 @@ def _from_json_schema(text: str, options: SchemaOptions, resources: dict[str, An
 
 def _from_structural_tag(text: str, tokenizer_info: Vocabulary | None) -> Grammar:
     return Grammar.from_structural_tag(text, tokenizer_info=tokenizer_info)
-
-
-def _tag_grammar(
-    loaded: Mapping[str, Any], text: str, written: Written | None, tokenizer_info: Vocabulary | None
-) -> Grammar:
-    from .structural_tag import structural_tag_rules
-
-    ir = structural_tag_rules(loaded, text, tokenizer_info, written)
-    return Grammar._made(ir, "structural tag", (_from_structural_tag, (text, tokenizer_info)))
 
 
 def _require_text(text: object, method: str) -> None:

@@ -6,6 +6,6 @@ In reading order: `fields` (checked reading of JSON objects), `tokens` (tokens b
 (the front door).
 """
 
-from .load import load_structural_tag, structural_tag_rules, write_structural_tag
+from .load import WrittenTag, load_structural_tag, read_structural_tag, structural_tag_rules
 
-__all__ = ["load_structural_tag", "structural_tag_rules", "write_structural_tag"]
+__all__ = ["WrittenTag", "load_structural_tag", "read_structural_tag", "structural_tag_rules"]

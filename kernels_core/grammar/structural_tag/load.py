@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import GrammarSyntaxError, InvalidStructuralTagError
 from ..ir import GrammarIR
@@ -21,7 +21,7 @@ from .build import Builder
 from .fields import Fields
 from .tokens import Vocabulary
 
-__all__ = ["load_structural_tag", "structural_tag_rules", "write_structural_tag"]
+__all__ = ["WrittenTag", "load_structural_tag", "read_structural_tag", "structural_tag_rules"]
 
 
 def load_structural_tag(tag: Any, triggers: Sequence[str] | None = None) -> Mapping[str, Any]:
@@ -68,25 +68,30 @@ def _older(items: Sequence[Any], triggers: Sequence[str], path: str) -> dict[str
     return {"type": "triggered_tags", "triggers": list(triggers), "tags": tags}
 
 
-def write_structural_tag(tag: Mapping[str, Any]) -> tuple[str, Written | None]:
-    """The JSON text of a loaded tag, and where its parts are in it; `InvalidStructuralTagError` if it has none."""
-    written: Written | None = write(tag, "tags")
+class WrittenTag(NamedTuple):
+    """A loaded tag with its JSON text, and where lists of tags stand in that; None where that is not known."""
+
+    value: Mapping[str, Any]
+    text: str
+    written: Written | None
+
+
+def read_structural_tag(tag: Any, triggers: Sequence[str] | None = None) -> WrittenTag:
+    """A tag in any form, loaded and written; `InvalidStructuralTagError` for what is no JSON, too."""
+    value = load_structural_tag(tag, triggers)
+    written: Written | None = write(value, "tags")
     if written is not None:
-        return written.text, written
+        return WrittenTag(value, written.text, written)
     try:
-        return schema_text(tag), None
+        return WrittenTag(value, schema_text(value), None)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidStructuralTagError(f"this is not JSON: {error}", "#") from None
 
 
-def structural_tag_rules(
-    tag: Mapping[str, Any], source: str, vocabulary: Vocabulary | None, written: Written | None = None
-) -> GrammarIR:
-    """The rules of a loaded tag as `write_structural_tag` left it; `source` is its JSON text.
-
-    With `written` the rules of plain calls are made when they are needed.
+def structural_tag_rules(tag: WrittenTag, vocabulary: Vocabulary | None) -> GrammarIR:
+    """The rules of a tag; those of plain calls are made when they are needed, if it is known how they were written.
 
     Raises `InvalidStructuralTagError`, `UnsupportedFeatureError` and `UnsupportedSchemaError`, each with the JSON
     pointer of what is at fault.
     """
-    return Builder(vocabulary, written).grammar(tag["format"], "#/format", source)
+    return Builder(vocabulary, tag.written).grammar(tag.value["format"], "#/format", tag.text)

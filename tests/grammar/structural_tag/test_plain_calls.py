@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from kernels_core.errors import UnsupportedSchemaError
 from kernels_core.grammar import nodes
 from kernels_core.grammar.ir import DeferredRule, GrammarIR, Node, Rule, RuleRef
 from kernels_core.grammar.printer import print_grammar
-from kernels_core.grammar.structural_tag import load_structural_tag, structural_tag_rules, write_structural_tag
+from kernels_core.grammar.structural_tag import read_structural_tag, structural_tag_rules
 from tests.grammar.structural_tag.driver import ANY, INFO, Format, const, tag, token, whole
 
 OBJECT = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
@@ -106,12 +105,11 @@ def renamed(ir: GrammarIR) -> str:
 def both(form: Format) -> list[str]:
     """The grammar, or what is wrong: read when it is needed, and read at once."""
     found = []
-    loaded: Mapping[str, Any] = load_structural_tag(whole(form))
-    text, written = write_structural_tag(loaded)
-    assert written is not None
-    for copy in (written, None):
+    read = read_structural_tag(whole(form))
+    assert read.written is not None
+    for request in (read, read._replace(written=None)):
         try:
-            ir = structural_tag_rules(loaded, text, INFO, copy)
+            ir = structural_tag_rules(request, INFO)
             found.append(renamed(Grammar._made(ir, "structural tag", (Grammar, ())).ir))
         except (GrammarError, UnsupportedSchemaError) as error:
             found.append(f"{type(error).__name__}: {error}")
@@ -159,6 +157,19 @@ def test_what_the_caller_does_later_changes_nothing() -> None:
     assert matcher.accept_string('<a>{"a": "x"}</a>')
     assert grammar.key == key
     assert Grammar.from_structural_tag(grammar.source) == grammar
+
+
+def test_an_equal_request_is_compiled_once() -> None:
+    def request(end: str) -> Format:
+        return json.loads(json.dumps(whole(triggered([tag("<a>", arguments(OBJECT), end)], ["<a"]))))
+
+    compiler = GrammarCompiler(INFO)
+    compiled = compiler.compile_structural_tag(request("</a>"))
+    assert compiler.compile_structural_tag(json.dumps(request("</a>"))) is compiled
+    assert compiler.compile_structural_tag(request("</b>")) is not compiled
+    assert "2 grammars" in repr(compiler)
+    compiler.clear_cache()
+    assert compiler.compile_structural_tag(request("</a>")) is not compiled
 
 
 def test_rules_of_equal_tools_have_equal_keys_and_others_have_not() -> None:
