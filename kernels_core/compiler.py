@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 from kernels_core.automata.growing import GrowingTables
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.tables import Tables, WholeTables
+from kernels_core.earley.arena import reserve
 from kernels_core.earley.machine import CancelToken, Machine
 from kernels_core.earley.pushdown import PushdownMachine, refuse_left_recursion
 from kernels_core.errors import GrammarError
@@ -39,6 +40,7 @@ __all__ = ["CompiledGrammar", "GrammarCompiler"]
 
 _TRIES: WeakValueDictionary[str, TokenTrie] = WeakValueDictionary()
 _TRIES_LOCK = threading.Lock()
+_RESERVE = 1 << 22  # bytes for parser states and masks that are ready before the first grammar
 
 
 def _trie(info: TokenizerInfo) -> TokenTrie:
@@ -246,6 +248,7 @@ class GrammarCompiler:
         self.tokenizer_info = tokenizer_info
         self.options = options or Options()
         self.cache_enabled = cache_enabled
+        reserve(_RESERVE)
         self.pool = (
             TokenSetPool(
                 _trie(tokenizer_info), max_bytes=self.options.pool_bytes, fingerprint=tokenizer_info.fingerprint

@@ -17,10 +17,14 @@ cdef struct Item:
     int32_t counter
 
 
+cdef struct Arc
+
+
 cdef struct SetRec:
     uint64_t live[4]        # bit b: some item can scan byte b
     SetRec* first           # where the bytes first_low..first_high lead: the transitions computed first, NULL = none
-    SetRec** pages[4]       # other transitions by byte, 64 to a page; NULL page or NULL entry = not computed yet
+    Arc* arcs               # other transitions, while they are few
+    SetRec** table          # by byte, once they are many: NULL entry = not computed yet
     void* mask              # masks.cache.MaskRec, NULL until asked for
     Item* items             # sorted, distinct; items with byte or token edges, ACCEPT, ESCAPE
     uint64_t hash
@@ -31,6 +35,14 @@ cdef struct SetRec:
     uint8_t tokens          # some item has token edges
     uint8_t first_low
     uint8_t first_high
+    uint8_t arc_count
+
+
+cdef struct Arc:
+    Arc* next
+    SetRec* target          # of the bytes low..high
+    uint8_t low
+    uint8_t high
 
 
 cdef struct FrameRec:
@@ -124,14 +136,20 @@ cdef extern from *:
 
 cdef inline SetRec* known_step(SetRec* source, uint8_t byte) noexcept nogil:
     """The set after `byte` if it was computed before, else NULL.  Needs no lock."""
-    cdef SetRec** page
+    cdef SetRec** table
+    cdef Arc* arc
     cdef SetRec* first = <SetRec*>ms_load(<void**>&source.first)
     if first != NULL and source.first_low <= byte <= source.first_high:
         return first
-    page = <SetRec**>ms_load(<void**>&source.pages[byte >> 6])
-    if page == NULL:
-        return NULL
-    return <SetRec*>ms_load(<void**>&page[byte & 63])
+    table = <SetRec**>ms_load(<void**>&source.table)
+    if table != NULL:
+        return <SetRec*>ms_load(<void**>&table[byte])
+    arc = <Arc*>ms_load(<void**>&source.arcs)
+    while arc != NULL:
+        if arc.low <= byte <= arc.high:
+            return arc.target
+        arc = arc.next
+    return NULL
 
 
 cdef inline bint is_live(SetRec* source, uint8_t byte) noexcept nogil:

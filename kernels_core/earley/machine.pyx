@@ -31,6 +31,7 @@ from libc.string cimport memcmp, memcpy
 from libcpp.algorithm cimport sort, unique
 
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS, ByteEdge
+from kernels_core.earley.transitions cimport remember
 
 from kernels_core.errors import BudgetExceededError, OperationCancelledError
 
@@ -141,9 +142,8 @@ cdef class Machine:
         """Compute a transition on a live byte, with the lock held, and remember it for all bytes that share it.
 
         Bytes between two ends of edges lead to one place.  Most sets are left by one way, so the first is remembered on
-        the set itself; the others, as far as they are in the byte's page, in pages.
+        the set itself; a few others in a list, many in a table.
         """
-        cdef SetRec** page
         cdef int32_t i, k, low = 0, high = 255
         cdef Item item
         cdef ByteEdge edge
@@ -168,12 +168,7 @@ cdef class Machine:
             source.first_low, source.first_high = <uint8_t>low, <uint8_t>high
             ms_store(<void**>&source.first, target)
         else:
-            page = source.pages[byte >> 6]
-            if page == NULL:
-                page = <SetRec**>self.arena.take(64 * sizeof(SetRec*))
-                ms_store(<void**>&source.pages[byte >> 6], page)
-            for i in range(max(low, byte & 0xC0), min(high, byte | 0x3F) + 1):
-                ms_store(<void**>&page[i & 63], target)
+            remember(self.arena, source, low, high, target)
         self.step_misses_ += 1
         return target
 

@@ -7,11 +7,9 @@ The walk goes from child to child along the bytes that are live, so it costs a f
 are the ones that the matcher takes next.
 """
 
-from libc.stdint cimport int32_t
-
 from kernels_core.earley.machine cimport step
 from kernels_core.masks.mask_table cimport add_id
-from kernels_core.masks.trie cimport TrieNode, live_kids
+from kernels_core.masks.trie cimport TOKENS, Twig, live_twigs
 
 
 cdef bint walk_from(TokenTrie trie, Machine machine, SetRec* record, const uint64_t* first, int64_t limit,
@@ -21,28 +19,37 @@ cdef bint walk_from(TokenTrie trie, Machine machine, SetRec* record, const uint6
     False, with an unfinished draft, if that takes more than `limit` nodes.  With the machine's lock held; `todo` is
     scratch.
     """
-    cdef const TrieNode* nodes = trie.nodes.data()
-    cdef const int32_t* ids = trie.ids.data()
-    cdef int32_t[256] kids
-    cdef int32_t n, k, i, kid
+    cdef const Twig* twigs = trie.twigs.data()
+    cdef Twig twig
+    cdef int32_t[256] found
+    cdef int32_t n, k
     cdef SetRec* target
     cdef Place at
     todo.clear()
-    todo.push_back(Place(0, record))
+    todo.push_back(Place(0, trie.nodes[1].kid_first, record))
     while not todo.empty():
         at = todo.back()
         todo.pop_back()
-        n = live_kids(trie, at.node, first if at.node == 0 else &at.set.live[0], kids)
+        n = live_twigs(trie, at.first, at.count, first if at.first == 0 else &at.set.live[0], found)
         limit -= 1 + n
         if limit < 0:
             return False
         for k in range(n):
-            kid = kids[k]
-            target = step(machine, at.set, nodes[kid].byte)
+            twig = twigs[found[k]]
+            target = step(machine, at.set, twig.byte)
             if target == machine.dead:
                 continue
-            for i in range(nodes[kid].token_first, nodes[kid + 1].token_first):
-                add_id(draft, ids[i])
-            if nodes[kid].skip > kid + 1:
-                todo.push_back(Place(kid, target))
+            if twig.token >= 0:
+                add_id(draft, twig.token)
+            elif twig.token == TOKENS:
+                _add_all(trie, trie.kids[found[k]], draft)
+            if twig.kid_count:
+                todo.push_back(Place(twig.kid_first, twig.kid_count, target))
     return True
+
+
+cdef void _add_all(TokenTrie trie, int32_t node, MaskTable draft) noexcept nogil:
+    """All tokens that are spelt as the path to `node`."""
+    cdef int32_t i
+    for i in range(trie.nodes[node].token_first, trie.nodes[node + 1].token_first):
+        add_id(draft, trie.ids[i])

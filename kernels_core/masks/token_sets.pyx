@@ -20,7 +20,6 @@ from libcpp.algorithm cimport binary_search, inplace_merge, sort
 
 from kernels_core.automata.tables cimport COUNTED
 from kernels_core.earley.machine cimport FREE, LOCKED, Item, is_live, step
-from kernels_core.masks.direct cimport Place
 from kernels_core.masks.mask_table cimport MaskRec, add_id, digest, write_mask
 from kernels_core.masks.trie cimport TrieNode, all_kids, live_kids
 from kernels_core.masks.unlike cimport find_unlike
@@ -190,6 +189,13 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32
     return 0
 
 
+cdef struct Visit:
+    # A node to look at, and the sets that its parent was reached with.
+    int32_t node
+    SetRec* mine
+    SetRec* theirs      # of the base, where there is one
+
+
 cdef struct Run:
     # Accepted tokens: those in ids[first:past] of the trie.
     int32_t first
@@ -214,8 +220,8 @@ cdef int _walk(TokenTrie trie, Machine machine, Sweeps sweeps, SetRec* start, co
     cdef SetRec* target
     cdef vector[int32_t] ends           # depths on the current path at which the rule could have ended
     cdef vector[void*] stack
-    cdef vector[Place] todo
-    cdef Place at
+    cdef vector[Visit] todo
+    cdef Visit at
     stack.resize(trie.max_depth + 1)
     if _is_wide(start):
         stack[0] = start
@@ -223,7 +229,7 @@ cdef int _walk(TokenTrie trie, Machine machine, Sweeps sweeps, SetRec* start, co
     n = live_kids(trie, 0, &start.live[0], kids)
     while n > 0:
         n -= 1
-        todo.push_back(Place(kids[n], start))
+        todo.push_back(Visit(kids[n], start, NULL))
     while not todo.empty():
         at = todo.back()
         todo.pop_back()
@@ -231,7 +237,7 @@ cdef int _walk(TokenTrie trie, Machine machine, Sweeps sweeps, SetRec* start, co
         depth = nodes[node].depth
         _forget(ends, depth)
         machine.nodes_walked += 1
-        target = step(machine, at.set, nodes[node].byte)
+        target = step(machine, at.mine, nodes[node].byte)
         if target == machine.dead:
             if not ends.empty():
                 _add_suffixes(trie, ends, node, goes_on, suffixes)
@@ -246,7 +252,7 @@ cdef int _walk(TokenTrie trie, Machine machine, Sweeps sweeps, SetRec* start, co
         n = live_kids(trie, node, &target.live[0], kids) if ends.empty() else all_kids(trie, node, kids)
         while n > 0:
             n -= 1
-            todo.push_back(Place(kids[n], target))
+            todo.push_back(Visit(kids[n], target, NULL))
     return 0
 
 
@@ -287,13 +293,6 @@ cdef int _scan(TokenTrie trie, Machine machine, Sweeps sweeps, int32_t node, int
             ends.push_back(depth)
         node += 1
     return 0
-
-
-cdef struct Visit:
-    # A node to look at, and the sets that its parent was reached with.
-    int32_t node
-    SetRec* mine
-    SetRec* theirs
 
 
 cdef bint _walk_difference(TokenTrie trie, Machine machine, SetRec* start, SetRec* base_start,

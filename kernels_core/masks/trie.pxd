@@ -19,12 +19,26 @@ cdef struct Below:
     uint8_t characters      # do they make characters in UTF-8, the first beginning here, the last perhaps cut off?
 
 
+cdef struct Twig:
+    # A child, with all that a walk from child to child asks of it: it lies beside its siblings.
+    int32_t kid_first       # its own children: places in `twigs`
+    int32_t token           # its own token, NO_TOKEN, or TOKENS where several are spelt alike
+    uint16_t kid_count
+    uint8_t byte
+
+
+cdef enum:
+    NO_TOKEN = -1
+    TOKENS = -2
+
+
 cdef class TokenTrie:
     cdef vector[TrieNode] nodes          # in preorder; node 0 is the root, and a last one closes the ranges
     cdef vector[int32_t] ids             # token ids in trie order
     cdef vector[uint64_t] hash_before    # of the ids before each place: a range's hash is a difference
     cdef vector[uint8_t] kid_bytes       # children of all nodes, parent by parent
     cdef vector[int32_t] kids
+    cdef vector[Twig] twigs              # the same children
     cdef vector[Below] below
     # Spellings of all tokens in one piece, by id
     cdef vector[uint8_t] spelling
@@ -36,9 +50,12 @@ cdef class TokenTrie:
     cdef readonly int node_count, token_count, vocab_size, words, max_depth
     cdef object __weakref__
 
+    cdef Twig _twig(self, int32_t node) noexcept
     cdef void _add_node(self, uint8_t byte, int depth) noexcept
 
 
 cdef int utf8_next(int mode, int32_t byte) noexcept nogil
+cdef int32_t live_twigs(TokenTrie trie, int32_t first, int32_t count, const uint64_t* live,
+                        int32_t* found) noexcept nogil
 cdef int32_t live_kids(TokenTrie trie, int32_t node, const uint64_t* live, int32_t* found) noexcept nogil
 cdef int32_t all_kids(TokenTrie trie, int32_t node, int32_t* found) noexcept nogil

@@ -16,6 +16,7 @@ __all__ = ["TokenTrie"]
 
 MAX_TOKEN_BYTES = 65_535
 cdef int MODES = 8              # of `utf8_next`
+cdef int32_t FEW_TWIGS = 8      # are looked at one by one
 cdef int32_t MUCH_BELOW = 4     # nodes of a subtree that is worth knowing about
 
 
@@ -131,6 +132,17 @@ cdef class TokenTrie:
                 self.kids.push_back(kid)
                 kid = self.nodes[kid].skip
         self.nodes[self.node_count].kid_first = <int32_t>self.kids.size()
+        for kid in self.kids:
+            self.twigs.push_back(self._twig(kid))
+
+    cdef Twig _twig(self, int32_t node) noexcept:
+        cdef Twig twig
+        cdef int32_t tokens = self.nodes[node + 1].token_first - self.nodes[node].token_first
+        twig.byte = self.nodes[node].byte
+        twig.kid_first = self.nodes[node].kid_first
+        twig.kid_count = <uint16_t>(self.nodes[node + 1].kid_first - twig.kid_first)
+        twig.token = NO_TOKEN if tokens == 0 else TOKENS if tokens > 1 else self.ids[self.nodes[node].token_first]
+        return twig
 
     def _summarise(self):
         """What occurs below each node, children before parents, kept for nodes with much below them."""
@@ -177,7 +189,7 @@ cdef class TokenTrie:
     @property
     def nbytes(self):
         """Bytes held by the trie's arrays."""
-        return (29 * self.node_count + 24 * self.below.size() + 12 * self.token_count + self.spelling.size() + 4 * self.spelling_first.size()
+        return (41 * self.node_count + 24 * self.below.size() + 12 * self.token_count + self.spelling.size() + 4 * self.spelling_first.size()
                 + 8 * self.words)
 
     def __len__(self):
@@ -232,18 +244,28 @@ cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil
 
 
-cdef int32_t live_kids(TokenTrie trie, int32_t node, const uint64_t* live, int32_t* found) noexcept nogil:
-    """The children of `node` whose bytes are in `live` (four words), to `found`, which has room for 256; how many."""
-    cdef int32_t begin = trie.nodes[node].kid_first, count = trie.nodes[node + 1].kid_first - begin, k, w, n = 0
-    cdef const uint8_t* bytes = trie.kid_bytes.data() + begin
-    cdef const int32_t* kids = trie.kids.data() + begin
+cdef int32_t live_twigs(TokenTrie trie, int32_t first, int32_t count, const uint64_t* live,
+                        int32_t* found) noexcept nogil:
+    """The places from `first` to `first + count` in `twigs` whose bytes are in `live` (four words); how many.
+
+    `found` has room for 256.
+    """
+    cdef const Twig* twigs = trie.twigs.data()
+    cdef const uint8_t* bytes = trie.kid_bytes.data() + first
     cdef const uint8_t* place
+    cdef int32_t k, w, n = 0
     cdef uint64_t word
-    if count <= 8 or (__builtin_popcountll(live[0]) + __builtin_popcountll(live[1]) + __builtin_popcountll(live[2])
+    if count <= FEW_TWIGS:
+        for k in range(first, first + count):
+            if live[twigs[k].byte >> 6] >> (twigs[k].byte & 63) & 1:
+                found[n] = k
+                n += 1
+        return n
+    if (__builtin_popcountll(live[0]) + __builtin_popcountll(live[1]) + __builtin_popcountll(live[2])
                       + __builtin_popcountll(live[3])) > count // 4:
         for k in range(count):
             if live[bytes[k] >> 6] >> (bytes[k] & 63) & 1:
-                found[n] = kids[k]
+                found[n] = first + k
                 n += 1
         return n
     for w in range(4):
@@ -252,8 +274,17 @@ cdef int32_t live_kids(TokenTrie trie, int32_t node, const uint64_t* live, int32
             place = <const uint8_t*>memchr(bytes, 64 * w + __builtin_ctzll(word), count)
             word &= word - 1
             if place != NULL:
-                found[n] = kids[place - bytes]
+                found[n] = first + <int32_t>(place - bytes)
                 n += 1
+    return n
+
+
+cdef int32_t live_kids(TokenTrie trie, int32_t node, const uint64_t* live, int32_t* found) noexcept nogil:
+    """The children of `node` whose bytes are in `live`, as nodes, to `found`; how many."""
+    cdef int32_t first = trie.nodes[node].kid_first, k
+    cdef int32_t n = live_twigs(trie, first, trie.nodes[node + 1].kid_first - first, live, found)
+    for k in range(n):
+        found[k] = trie.kids[found[k]]
     return n
 
 

@@ -19,7 +19,7 @@ item ::= "[" inner{0,90} "]"
 inner ::= [a-d]{1,90} ("," | ";")
 """
 WORDS = [b"[", b"]", b"a", b"b", b"ab", b"abcd", b"dcbadcba", b"a,", b"b;", b",", b";", b",ab", b";cd", b"];", b"d;]["]
-SMALL, TINY = 800_000, 400_000
+SMALL, TINY = 550_000, 400_000
 OPTIONS = {
     "default": Options(max_bytes=SMALL, unroll_limit=0, inline_limit=0),
     "nothing remembered": Options(max_bytes=TINY, unroll_limit=0, inline_limit=0, memoize_sets=False),

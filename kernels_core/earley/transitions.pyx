@@ -1,0 +1,40 @@
+# distutils: language = c++
+"""Where a set's transitions are remembered beyond the first: in a list while they are few, in a table by byte once they
+are many.
+
+Most sets are left by two or three ways, and are made by the dozen at a first visit, so a table for each would be most of
+what a grammar holds.  Reading is `machine.known_step`, without a lock.
+"""
+
+from libc.stdint cimport uint8_t
+
+from kernels_core.earley.machine cimport Arc, ms_store
+
+cdef uint8_t FEW = 6
+
+
+cdef int remember(Arena arena, SetRec* source, int32_t low, int32_t high, SetRec* target) except -1 nogil:
+    """Add that the bytes from `low` to `high` lead from `source` to `target`.
+
+    With the machine's lock held; those who read without it see all of it or nothing.
+    """
+    cdef Arc* arc
+    cdef SetRec** table = source.table
+    cdef int32_t i
+    if table == NULL and source.arc_count < FEW:
+        arc = <Arc*>arena.take(sizeof(Arc))
+        arc.next, arc.target, arc.low, arc.high = source.arcs, target, <uint8_t>low, <uint8_t>high
+        ms_store(<void**>&source.arcs, arc)
+        source.arc_count += 1
+        return 0
+    if table == NULL:
+        table = <SetRec**>arena.take(256 * sizeof(SetRec*))
+        arc = source.arcs
+        while arc != NULL:
+            for i in range(arc.low, arc.high + 1):
+                table[i] = arc.target
+            arc = arc.next
+        ms_store(<void**>&source.table, table)
+    for i in range(low, high + 1):
+        ms_store(<void**>&table[i], target)
+    return 0
