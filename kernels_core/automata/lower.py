@@ -23,8 +23,9 @@ from dataclasses import dataclass, field
 
 from kernels_core.automata.brief import spell_shorthand
 from kernels_core.automata.dispatch import DispatchAutomaton
-from kernels_core.automata.nfa import AFTER, Nfa, class_widths, ends_in_a_loop, may_be_empty, spelling_cost
+from kernels_core.automata.nfa import AFTER, Nfa
 from kernels_core.automata.utf8 import utf8_sequences
+from kernels_core.automata.weighing import class_widths, ends_in_a_loop, may_be_empty, spelling_cost
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 from kernels_core.grammar.analysis import components, nullable_rules, recursive_rules
 from kernels_core.grammar.ir import (
