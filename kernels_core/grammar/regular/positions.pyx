@@ -146,7 +146,7 @@ cdef class _Leaf:
 
     cdef tuple _add_words(self, words):
         """A tree: words that begin alike share places."""
-        if sum(map(len, words)) > MAX_POSITIONS:
+        if sum(map(len, words)) > 20 * MAX_POSITIONS:
             raise _Beyond
         cdef dict places = {}
         first, last = 0, 0
