@@ -20,6 +20,7 @@ __all__ = ["explore", "inhabited"]
 # Places of one leaf, and depth of what is followed by recursion.
 cdef int MAX_POSITIONS = 3_000
 cdef int MAX_DEPTH = 150
+cdef int FEW_PLACES = 6
 cdef int DEAD = 0, ALWAYS = 1, OPEN = 2
 cdef object ONE = 1         # shifted as a Python integer, of any size
 cdef int LEAF = 0, NOT = 1, ALL_OF = 2, ANY_OF = 3
@@ -55,24 +56,29 @@ cdef class _Leaf:
         first, last, nullable = self._add(item, 0)
         cdef int letter, place
         cdef int count = len(self.follow)
-        self.masks = []
-        for letter in range(len(samples)):
-            bit = ONE << letter
-            mask = 0
-            for place in range(count):
-                if self.holds[place] & bit:
-                    mask |= ONE << place
-            self.masks.append(mask)
+        cdef list bits = [bytearray(count // 8 + 1) for _ in samples]
+        cdef list wide = []
         every = (ONE << len(samples)) - 1
-        endless = 0
         for place in range(count):
+            holds = self.holds[place]
+            if holds == every:
+                wide.append(place)
+            while holds:
+                low = holds & -holds
+                letter = low.bit_length() - 1
+                (<bytearray>bits[letter])[place >> 3] |= 1 << (place & 7)
+                holds ^= low
+        self.masks = [int.from_bytes(one, "little") for one in bits]
+        endless = 0
+        for place in wide:
             bit = ONE << place
-            if self.holds[place] == every and self.follow[place] & bit and last & bit:
+            if self.follow[place] & bit and last & bit:
                 endless |= bit
         self.universal = endless
-        for place in range(count):
-            if endless and self.follow[place] & endless and last & (ONE << place):
-                self.universal |= ONE << place
+        if endless:
+            for place in range(count):
+                if self.follow[place] & endless and last & (ONE << place):
+                    self.universal |= ONE << place
         self.last = last
         self.first = first
         self.nullable = nullable
@@ -204,9 +210,25 @@ cdef class _Leaf:
                 low = places & -places
                 after |= self.follow[low.bit_length() - 1]
                 places ^= low
-        cdef list row = []
-        for mask in self.masks:
-            row.append(self._number(after & mask))
+        cdef list row = [0] * len(self.masks)
+        cdef int letter
+        if after.bit_count() > FEW_PLACES:
+            for letter in range(len(row)):
+                row[letter] = self._number(after & self.masks[letter])
+        else:
+            # Few places, of few letters mostly: sets of many places are slow to cut.
+            while after:
+                low = after & -after
+                after ^= low
+                holds = self.holds[low.bit_length() - 1]
+                while holds:
+                    bit = holds & -holds
+                    holds ^= bit
+                    letter = bit.bit_length() - 1
+                    row[letter] = row[letter] | low
+            for letter in range(len(row)):
+                if row[letter]:
+                    row[letter] = self._number(row[letter])
         self.rows[state] = row
         return row
 
@@ -306,6 +328,12 @@ cdef class _Whole:
                     self._mark(part, state)
         return 0
 
+    cdef list vital(self):
+        """Leaves without which nothing is left."""
+        if self.formula[0] == LEAF:
+            return [self.formula[1]]
+        return [part[1] for part in self.formula[1] if part[0] == LEAF] if self.formula[0] == ALL_OF else []
+
     cdef bint accepts(self, tuple formula, tuple state):
         cdef int operation = formula[0]
         if operation == LEAF:
@@ -351,11 +379,15 @@ def explore(item, tuple letters, int limit):
         whole = _Whole(item, [ranges[0][0] for ranges in letters])
     except _Beyond:
         return None
+    if len(whole.leaves) == 1 and (<tuple>whole.formula)[0] == LEAF:
+        return _explore_leaf(whole.leaves[0], limit)
     cdef tuple state = whole.start()
     cdef dict numbers = {state: 0}
     cdef list queue = [state]
     cdef list table = [], accepting = [], rows, row
     cdef object always = None
+    cdef list vital = whole.vital()
+    cdef bint lost
     while position < len(queue):
         state = queue[position]
         position += 1
@@ -371,6 +403,12 @@ def explore(item, tuple letters, int limit):
         row = []
         seen = {}
         for letter in range(width):
+            lost = False
+            for number in vital:
+                lost = lost or (<list>rows[number])[letter] == 0
+            if lost:
+                row.append(-1)
+                continue
             raw = tuple([(<list>one)[letter] for one in rows])
             target = seen.get(raw)
             if target is None:
@@ -395,6 +433,31 @@ def explore(item, tuple letters, int limit):
     return table, accepting
 
 
+cdef object _explore_leaf(_Leaf leaf, int limit):
+    """`explore`, where no leaf is combined with others."""
+    cdef list table = [], accepting = [], row
+    cdef list queue = [2]               # states of the leaf, by number
+    cdef list numbers = [-1, -1, 0]     # state of the leaf -> number, if it has one
+    cdef Py_ssize_t position = 0
+    cdef int state, target
+    while position < len(queue):
+        state = queue[position]
+        position += 1
+        accepting.append(leaf.accepts[state])
+        row = []
+        for target in leaf.row(state):
+            while target >= len(numbers):
+                numbers.append(-1)
+            if target != 0 and numbers[target] < 0:
+                numbers[target] = len(queue)
+                queue.append(target)
+                if len(queue) > limit:
+                    return limit
+            row.append(numbers[target])
+        table.append(row)
+    return table, accepting
+
+
 def inhabited(item, tuple letters, int limit):
     """Whether some string is in `item`; None if this is not for here, or more than `limit` states do not tell."""
     cdef _Whole whole
@@ -409,6 +472,8 @@ def inhabited(item, tuple letters, int limit):
     cdef tuple state = whole.start()
     if whole.accepts(whole.formula, state):
         return True
+    cdef list vital = whole.vital()
+    cdef bint lost
     cdef set met = set(), seen = {state}       # before and after they are settled
     cdef list queue = [state]
     while position < len(queue):
@@ -418,6 +483,11 @@ def inhabited(item, tuple letters, int limit):
         for number, leaf in zip(state, whole.leaves):
             rows.append(leaf.row(number))
         for letter in range(width):
+            lost = False
+            for number in vital:
+                lost = lost or (<list>rows[number])[letter] == 0
+            if lost:
+                continue
             raw = tuple([(<list>one)[letter] for one in rows])
             if raw in met:
                 continue
