@@ -484,6 +484,9 @@ class Space:
 
 
 def _once(once: Numbers, seen: Numbers, new: Numbers) -> Numbers:
+    both = seen & new
+    if not both.whole and not both.pointed:
+        return once | new  # complements of many values are many pieces
     return (once & ~new) | (new & ~seen)
 
 
