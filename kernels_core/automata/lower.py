@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kernels_core.automata.brief import spell_shorthand
-from kernels_core.automata.dispatch import DispatchAutomaton
+from kernels_core.automata.dispatch import spell_dispatch
 from kernels_core.automata.nfa import AFTER, Nfa
 from kernels_core.automata.utf8 import utf8_sequences
 from kernels_core.automata.weighing import class_widths, ends_in_a_loop, may_be_empty, spelling_cost
@@ -342,21 +342,15 @@ class Lowering:
         self, nfa: Nfa, node: TagDispatch, source: int, target: int, place: int, stack: list[tuple[Node, int, int, int]]
     ) -> None:
         """Spell free text with tags out between two states."""
-        automaton = DispatchAutomaton((*node.tags, *node.stops), node.excludes)
-        states = [nfa.state() for _ in automaton.edges]
-        nfa.epsilon(source, states[0])
-        after = states[0] if node.loop else target
-        for number, state in enumerate(states):
-            nfa.tag(state, place)
-            if automaton.may_end[number] and not node.stops:
+        watched = (*node.tags, *node.stops)
+        end = -1 if node.stops else target
+        first, fired = spell_dispatch(nfa, watched, node.excludes, source, end, place, 50 * self.options.max_states)
+        after = first if node.loop else target
+        for state, tag in fired:
+            if tag < len(node.tags):
+                stack.append((node.contents[tag], state, after, nfa.place(place, tag)))
+            else:
                 nfa.epsilon(state, target)
-            for low, high, other in automaton.edges[number]:
-                nfa.byte_range(state, low, high, states[other])
-            for tag in automaton.fired[number]:
-                if tag < len(node.tags):
-                    stack.append((node.contents[tag], state, after, nfa.place(place, tag)))
-                else:
-                    nfa.epsilon(state, target)
 
     def node_can_be_empty(self, node: Node) -> bool:
         """Whether `node` matches the empty string."""
