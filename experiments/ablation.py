@@ -58,6 +58,7 @@ STEPS: Final = (
     Step("+ differential masks", {"differential_masks": False}, {"differential_masks": True}),
     Step("+ inlining", {"inline_limit": 0}, {"inline_limit": Options().inline_limit}),
     Step("+ lap counters instead of compression", {"repetition": "compress"}, {"repetition": "counters"}),
+    Step("+ warm start", {"warm_start": False}, {"warm_start": True}),
     Step("+ lap profiles", {"lap_profiles": False}, {"lap_profiles": True}),
     Step("+ sweeps", {"sweeps": False}, {"sweeps": True}),
     Step("+ direct walks", {"direct_limit": 0}, {"direct_limit": Options().direct_limit}),

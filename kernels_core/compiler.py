@@ -31,6 +31,7 @@ from kernels_core.masks.pool import TokenSetPool
 from kernels_core.masks.trie import TokenTrie
 from kernels_core.options import Options
 from kernels_core.tokens import TokenizerInfo
+from kernels_core.warm_start import FROM_TOKENS, visit_samples
 from kernels_core.warming import CompileBudget, Warming
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ __all__ = ["CompiledGrammar", "GrammarCompiler"]
 
 _TRIES: WeakValueDictionary[str, TokenTrie] = WeakValueDictionary()
 _TRIES_LOCK = threading.Lock()
+_WARM_LOCK = threading.Lock()
 _RESERVE = 1 << 22  # bytes for parser states and masks that are ready before the first grammar
 
 
@@ -51,6 +53,20 @@ def _trie(info: TokenizerInfo) -> TokenTrie:
             trie = TokenTrie(info.decoded_vocab, info.special_token_ids, info.stop_token_ids)
             _TRIES[info.fingerprint] = trie
         return trie
+
+
+def _pool(info: TokenizerInfo, options: Options) -> TokenSetPool:
+    """A cross-grammar cache, with what all compilers of the vocabulary start with (`warm_start.py`)."""
+    trie = _trie(info)
+    pool = TokenSetPool(trie, max_bytes=options.pool_bytes, fingerprint=info.fingerprint)
+    if options.warm_start and options.parser == "earley" and trie.token_count >= FROM_TOKENS:
+        with _WARM_LOCK:
+            if trie.warm is None:
+                warm = TokenSetPool(trie)
+                visit_samples(lambda grammar: CompiledGrammar(grammar, info, Options(), warm))
+                trie.warm = warm
+        pool.adopt(trie.warm)
+    return pool
 
 
 class CompiledGrammar:
@@ -249,13 +265,7 @@ class GrammarCompiler:
         self.options = options or Options()
         self.cache_enabled = cache_enabled
         reserve(_RESERVE)
-        self.pool = (
-            TokenSetPool(
-                _trie(tokenizer_info), max_bytes=self.options.pool_bytes, fingerprint=tokenizer_info.fingerprint
-            )
-            if self.options.cross_grammar_cache
-            else None
-        )
+        self.pool = _pool(tokenizer_info, self.options) if self.options.cross_grammar_cache else None
         self._cache: dict[tuple[object, ...], CompiledGrammar] = {}
         self._texts: dict[tuple[str, str], CompiledGrammar] = {}  # schemas and structural tags
         self._lock = threading.Lock()

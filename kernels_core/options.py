@@ -48,6 +48,8 @@ class Options:
     sweeps: accept whole subtrees of the vocabulary where every byte in them leads back to the same parser state,
         instead of walking them.
     cross_grammar_cache: share token sets between the grammars of a compiler, by structural identity of states.
+    warm_start: begin with the token sets of JSON's strings, numbers and white space, made once for a vocabulary and
+        process when the first compiler is made; of use with "earley" and `cross_grammar_cache` alone.
     differential_masks: compute a state's token sets as a difference to a similar state's where there is one.
     differential_from: ... for states whose first bytes begin at least this many tokens; others are cheap to compute.
     pool_bytes: what the cross-grammar cache may hold before it drops what was not used for longest.
@@ -74,6 +76,7 @@ class Options:
     lap_profiles: bool = True
     sweeps: bool = True
     cross_grammar_cache: bool = True
+    warm_start: bool = True
     differential_masks: bool = True
     differential_from: int = 2048
     pool_bytes: int = 1 << 28

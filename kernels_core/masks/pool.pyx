@@ -93,6 +93,23 @@ cdef class TokenSetPool:
         self.entries[name] = entry
         return True
 
+    def adopt(self, TokenSetPool other):
+        """Start with all entries of `other`, a pool of the same vocabulary, and with its key; before the first compile."""
+        cdef pair[string, PoolEntry] item
+        if self is other or self.trie is not other.trie or self.key_in_use:
+            raise ValueError("a pool adopts another of its vocabulary, before it is used")
+        self.key = other.secret()
+        with nogil:
+            self.lock.lock()
+            other.lock.lock()
+            for item in other.entries:
+                self.held += item.second.nbytes
+                self.entries[item.first] = item.second
+            other.lock.unlock()
+            if self.held > self.max_bytes:
+                self._evict()
+            self.lock.unlock()
+
     cdef void _evict(self) noexcept nogil:
         """Drop the least recently used until three quarters of the budget are left: rare, so sorting is cheap."""
         cdef vector[pair[uint64_t, string]] order
@@ -162,6 +179,8 @@ cdef class TokenSetPool:
                 if self.key_in_use:
                     raise PoolFileError(path, "comes too late: load it before the first grammar is compiled")
                 self.key = key
+                self.entries.clear()        # adopted under another key
+                self.held = 0
             before = self.entries.size()
             for i in range(entries.size()):
                 memcpy(&pool_key, entries[i].key.data(), sizeof(PoolKey))

@@ -6,13 +6,17 @@ many, so here are all short strings over a few bytes, parts of characters among 
 
 from __future__ import annotations
 
+import gc
 from itertools import product
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
+from kernels_core.earley.arena import reserve, spare_bytes
+from kernels_core.warm_start import FROM_TOKENS
 from tests.engine.driver import mask, tokenizer
 
 PIECES = [
@@ -91,3 +95,61 @@ def test_sweeps_leave_most_of_a_string_unvisited() -> None:
         mask(GrammarMatcher(compiled))
         steps[sweeps] = compiled.masks.counters()["nodes_walked"]
     assert steps[True] < 0.7 * steps[False]
+
+
+WIDE_INFO = tokenizer([bytes([byte]) for byte in range(256)] + [b"%05d" % n for n in range(FROM_TOKENS)] + VOCAB[:600])
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "number"}}, "required": ["a"]}
+TEXT = b'{"a": "00017 bb", "b": 12, "c": [ "x"]}'
+
+
+def masks_along(compiler: GrammarCompiler, text: bytes) -> list[set[int]]:
+    matcher = GrammarMatcher(compiler.compile_json_schema(SCHEMA))
+    found = [mask(matcher)]
+    for byte in text:
+        assert matcher.accept_string(bytes([byte]))
+        found.append(mask(matcher))
+    return found
+
+
+def test_a_warm_start_changes_no_mask_and_spares_walks() -> None:
+    plain = GrammarCompiler(WIDE_INFO, options=Options(warm_start=False))
+    warm = GrammarCompiler(WIDE_INFO)
+    assert len(plain.pool) == 0 < len(warm.pool)
+    assert masks_along(warm, TEXT) == masks_along(plain, TEXT)
+    assert warm.pool.hits > plain.pool.hits
+    assert warm.pool.misses < plain.pool.misses
+
+
+def test_later_compilers_take_the_same_warm_start(tmp_path: Path) -> None:
+    first = GrammarCompiler(WIDE_INFO)
+    held = len(first.pool)
+    masks_along(first, TEXT)
+    assert len(first.pool) > held
+    later = GrammarCompiler(WIDE_INFO)
+    assert len(later.pool) == held  # not what the first one found since
+    assert len(GrammarCompiler(WIDE_INFO, options=Options(pool_bytes=1)).pool) == 1
+    assert later.pool is not first.pool
+    # A file of another key replaces what was adopted.
+    other = GrammarCompiler(WIDE_INFO, options=Options(warm_start=False))
+    masks_along(other, TEXT)
+    saved = other.save_pool(tmp_path / "pool")
+    later.load_pool(tmp_path / "pool")
+    assert len(later.pool) == saved
+    assert masks_along(later, TEXT) == masks_along(other, TEXT)
+    assert later.pool.misses == 0
+
+
+def test_small_vocabularies_start_cold() -> None:
+    assert len(GrammarCompiler(INFO).pool) == 0
+
+
+def test_memory_of_parser_states_is_used_again() -> None:
+    reserve(1 << 20)
+    before = spare_bytes()
+    assert before >= 1 << 20
+    compiled = GrammarCompiler(INFO, cache_enabled=False).compile_json_schema(SCHEMA)
+    mask(GrammarMatcher(compiled))
+    assert spare_bytes() < max(before, 1 << 22)
+    del compiled
+    gc.collect()
+    assert spare_bytes() >= before

@@ -1,0 +1,60 @@
+"""What every user of a vocabulary needs first: token sets of JSON's strings, numbers and white space, made beforehand.
+
+The verdicts inside a string, and behind white space, are the same for all grammars (`masks/pool.pyx`), and cost
+milliseconds once: no user's first mask should pay for them.  So the first `GrammarCompiler` of a vocabulary in a
+process walks two small texts and asks for every mask on the way; the compilers after it take what was found.
+`Options.warm_start` turns it off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from kernels_core.matcher import GrammarMatcher
+
+if TYPE_CHECKING:
+    from kernels_core.compiler import CompiledGrammar
+    from kernels_core.grammar import Grammar
+
+__all__ = ["FROM_TOKENS", "SAMPLES", "visit_samples"]
+
+FROM_TOKENS: Final = 8_192
+"""Smaller vocabularies are walked in less time than this would save."""
+
+_MEMBERS: Final[dict[str, Any]] = {
+    "text": {"type": "string"},
+    "count": {"type": "integer"},
+    "share": {"type": "number"},
+    "flag": {"type": "boolean"},
+    "list": {"type": "array", "items": {"type": "string"}},
+    "any": {},
+}
+SAMPLES: Final[tuple[tuple[dict[str, Any], bytes], ...]] = (
+    (
+        {"type": "object", "properties": _MEMBERS, "required": ["text", "list"]},
+        b'{"text": "a b", "count": 10, "share": -0.5e1, "flag": true, "list": ["a", "b"], '
+        b'"any": {"k": [1, "x"]}, "more": "y"}',
+    ),
+    (
+        {"type": "object", "properties": _MEMBERS, "additionalProperties": False},
+        b'{\n "flag": false, "any": "z"}',
+    ),
+)
+"""Schemas and texts that visit what most schemas are made of."""
+
+
+def visit_samples(compile_grammar: Callable[[Grammar], CompiledGrammar]) -> None:
+    """Ask for the mask at every byte of every sample, with compiled grammars that share a pool."""
+    from kernels_core.grammar import Grammar
+
+    for schema, text in SAMPLES:
+        compiled = compile_grammar(Grammar.from_json_schema(schema))
+        row = np.zeros((1, compiled.masks.trie.words), dtype=np.int32)
+        matcher = GrammarMatcher(compiled)
+        for byte in text:
+            matcher.fill_next_token_bitmask(row)
+            if not matcher.accept_string(bytes([byte])):
+                raise RuntimeError(f"the sample {text!r} is not of its schema from byte {len(matcher.text)} on")
