@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 from weakref import WeakValueDictionary
@@ -261,6 +262,8 @@ class GrammarCompiler:
     ) -> None:
         if not isinstance(tokenizer_info, TokenizerInfo):
             raise TypeError(f"GrammarCompiler takes a TokenizerInfo, not {type(tokenizer_info).__name__}")
+        # What reads schemas and tags is imported with the first compiler, since the first request would wait for it.
+        import_module("kernels_core.grammar.structural_tag")
         self.tokenizer_info = tokenizer_info
         self.options = options or Options()
         self.cache_enabled = cache_enabled

@@ -64,7 +64,7 @@ class TagList:
         self._spellings = spellings
         self._book = book
         self._inside = inside
-        self._rules: dict[int, RuleRef] = {}
+        self._rules: dict[int, str] = {}
         waits = written is not None and type(value) is list and written.knows(value)
         self._plain: Any = PlainCalls(value, triggers, written) if waits else None
         self.others: list[int] = list(range(len(value))) if self._plain is None else self._plain.others
@@ -103,27 +103,28 @@ class TagList:
     def made(self, members: Sequence[int], skip: str, brief: bool) -> Node | Shorthand:
         """The body of what `alternatives` names."""
         begins = [self.begin(at) for at in members]
-        if not brief or self.names_tokens or not all(isinstance(begin, str) for begin in begins):
-            return self._choice(members, skip)
-        words = tuple(begin[len(skip) :].encode() for begin in begins if isinstance(begin, str))
-        return Branches(words, tuple(self._rest(at).name for at in members))
+        rules = [self._rest(at) for at in members]
+        words = [begin[len(skip) :].encode() for begin in begins if isinstance(begin, str)]
+        if brief and len(words) == len(begins) and not self.names_tokens:
+            return Branches(tuple(words), tuple(rules))
+        return self._choice(members, skip)
 
     def _choice(self, members: Iterable[int], skip: str) -> Node:
-        return nodes.choice(nodes.seq((self._first(at, skip), self._rest(at))) for at in members)
+        return nodes.choice(nodes.seq((self._first(at, skip), RuleRef(self._rest(at)))) for at in members)
 
     def _first(self, at: int, skip: str) -> Node:
         begin = self.begin(at)
         return self._spellings.node(begin.removeprefix(skip)) if isinstance(begin, str) else begin
 
-    def _rest(self, at: int) -> RuleRef:
-        """What follows the beginning of a tag."""
+    def _rest(self, at: int) -> str:
+        """The rule of what follows the beginning of a tag."""
         if at in self.read:
-            return self.read[at].inside
-        if at not in self._rules:
-            name = self._book.free_name(self._plain.begins[at])
+            return self.read[at].inside.name
+        name = self._rules.get(at)
+        if name is None:
+            name = self._rules[at] = self._book.free_name(self._plain.begins[at])
             self._book.rules[name] = _Call(name, self, at)
-            self._rules[at] = RuleRef(name)
-        return self._rules[at]
+        return name
 
     def key(self, at: int) -> bytes:
         """What stands for what follows a plain call's beginning: its text, and what names of tokens mean."""
