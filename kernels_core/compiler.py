@@ -236,14 +236,17 @@ class CompiledGrammar:
 
 
 def _check_tokens(grammar: Grammar, tokenizer_info: TokenizerInfo) -> None:
-    """`GrammarError` if a token that the grammar names is not in the vocabulary.  Deferred rules name none."""
+    """`GrammarError` if a token that the grammar names is not in the vocabulary."""
     for rule in list(grammar.lazy_ir.rules.values()):
-        for node in () if isinstance(rule, DeferredRule) else walk(rule.body):
-            for token in node.ids if isinstance(node, TokenSet) else ():
-                if not 0 <= token < tokenizer_info.vocab_size:
-                    raise GrammarError(
-                        f"the grammar names token {token}; this vocabulary has ids 0..{tokenizer_info.vocab_size - 1}"
-                    )
+        if isinstance(rule, DeferredRule):
+            named = [rule.tokens]
+        else:
+            named = [node.ids for node in walk(rule.body) if isinstance(node, TokenSet)]
+        for token in (token for ids in named for token in ids):
+            if not 0 <= token < tokenizer_info.vocab_size:
+                raise GrammarError(
+                    f"the grammar names token {token}; this vocabulary has ids 0..{tokenizer_info.vocab_size - 1}"
+                )
 
 
 def _never_called_off() -> None:

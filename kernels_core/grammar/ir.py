@@ -94,6 +94,11 @@ class DeferredRule(Rule):
             object.__setattr__(self, field_name, value)
 
     @property
+    def tokens(self) -> tuple[int, ...]:
+        """The tokens that the body names, or more."""
+        return ()
+
+    @property
     def body(self) -> Node:  # type: ignore[override]
         raise LookupError(f"the body of rule {self.name!r} is not made yet; ask for it with GrammarIR.expand")
 

@@ -340,7 +340,7 @@ class Builder:
         tags, others = self._tags(fields, triggers)
         by_trigger = {trigger: tags.plain_by_trigger(number) for number, trigger in enumerate(triggers)}
         reading = dict(others)
-        plain = {at: trigger for trigger, places in by_trigger.items() for at in places} if tags.names_tokens else {}
+        plain = {at: trigger for trigger, places in by_trigger.items() for at in places} if tags.tokens else {}
         for at in sorted((*reading, *plain)):
             if at in plain:
                 self._check_cut(plain[at], tags.begin(at), pointer(pointer(fields.at("tags"), at), "begin"))

@@ -77,11 +77,11 @@ class TagList:
         return [] if self._plain is None else list(self._plain.by_trigger[trigger])
 
     @cached_property
-    def names_tokens(self) -> bool:
-        """Whether plain calls have names of control tokens where they begin or end."""
+    def tokens(self) -> tuple[int, ...]:
+        """The control tokens whose names are in what plain calls begin and end with."""
         if self._plain is None:
-            return False
-        return self._spellings.names_tokens("\0".join([*filter(None, self._plain.begins), *self._plain.ends]))
+            return ()
+        return self._spellings.named([*filter(None, self._plain.begins), *self._plain.ends])
 
     def begin(self, at: int) -> str | Node:
         """How the tag at a place begins."""
@@ -105,7 +105,7 @@ class TagList:
         begins = [self.begin(at) for at in members]
         rules = [self._rest(at) for at in members]
         words = [begin[len(skip) :].encode() for begin in begins if isinstance(begin, str)]
-        if brief and len(words) == len(begins) and not self.names_tokens:
+        if brief and len(words) == len(begins) and not self.tokens:
             return Branches(tuple(words), tuple(rules))
         return self._choice(members, skip)
 
@@ -142,7 +142,7 @@ class TagList:
 
     @cached_property
     def _setting(self) -> bytes:
-        return self._spellings.digest if self.names_tokens else b""
+        return self._spellings.digest if self.tokens else b""
 
 
 class _Call(DeferredRule):
@@ -163,6 +163,10 @@ class _Call(DeferredRule):
     @property
     def key(self) -> bytes:  # type: ignore[override]
         return self._tags.key(self._at)
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        return self._tags.tokens
 
     def make(self, brief: bool) -> Node:  # type: ignore[override]
         return self._tags.content(self._at)
@@ -186,6 +190,10 @@ class _Alternatives(DeferredRule):
     @property
     def key(self) -> bytes:  # type: ignore[override]
         return self._tags.key_of_list(self._members, self._skip)
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        return self._tags.tokens
 
     def make(self, brief: bool) -> Node | Shorthand:  # type: ignore[override]
         return self._tags.made(self._members, self._skip, brief)

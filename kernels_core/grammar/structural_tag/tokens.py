@@ -47,6 +47,7 @@ class _Names:
         # The longest name first, as tokenizers do; of no names, a pattern that never matches.
         names = sorted(self.ids, key=len, reverse=True)
         self.pattern = re.compile(b"|".join(map(re.escape, names)) or rb"(?!)")
+        self.without_nul = not any(b"\0" in name for name in names)
         self.digest = sha256(repr(sorted(self.ids.items())).encode()).digest()
 
 
@@ -80,9 +81,12 @@ class Spellings:
         """Bytes that stand for what the names of control tokens mean."""
         return self._names.digest
 
-    def names_tokens(self, text: str) -> bool:
-        """Whether the name of a control token occurs in `text`."""
-        return self._names.pattern.search(text.encode()) is not None
+    def named(self, texts: list[str]) -> tuple[int, ...]:
+        """The control tokens whose names occur in any of `texts`, ascending."""
+        # All at once, with something in between that is in no name.
+        searched = ["\0".join(texts)] if self._names.without_nul else texts
+        names = {name for text in searched for name in self._names.pattern.findall(text.encode())}
+        return tuple(sorted({number for name in names for number in self._names.ids[name]}))
 
     def parts(self, text: str) -> list[Node]:
         """`text` as literals and tokens, in order."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels_core import Grammar, GrammarCompiler, GrammarError, GrammarMatcher
+from kernels_core import Grammar, GrammarCompiler, GrammarError, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import UnsupportedSchemaError
 from kernels_core.grammar import nodes
 from kernels_core.grammar.ir import DeferredRule, GrammarIR, Node, Rule, RuleRef
@@ -157,6 +157,21 @@ def test_what_the_caller_does_later_changes_nothing() -> None:
     assert matcher.accept_string('<a>{"a": "x"}</a>')
     assert grammar.key == key
     assert Grammar.from_structural_tag(grammar.source) == grammar
+
+
+def test_tokens_of_calls_that_wait_are_looked_up_when_compiling() -> None:
+    few = TokenizerInfo([b"a", b"b"], stop_token_ids=[])
+    for made in (False, True):
+        for end in ("</call>", "</a>"):
+            form = whole(triggered([tag("<a>", arguments(OBJECT), end)], ["<a"]))
+            grammar = Grammar.from_structural_tag(form, tokenizer_info=INFO)
+            if made:
+                assert GrammarMatcher(GrammarCompiler(INFO).compile_grammar(grammar)).accept_string("<a>")
+            if end == "</a>":
+                GrammarCompiler(few).compile_grammar(grammar)
+                continue
+            with pytest.raises(GrammarError, match="names token 7"):
+                GrammarCompiler(few).compile_grammar(grammar)
 
 
 def test_an_equal_request_is_compiled_once() -> None:
