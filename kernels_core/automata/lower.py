@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from kernels_core.automata.brief import spell_shorthand
 from kernels_core.automata.dispatch import spell_dispatch
@@ -37,6 +38,7 @@ from kernels_core.grammar.ir import (
     Rule,
     RuleRef,
     TagDispatch,
+    walk,
 )
 from kernels_core.grammar.nodes import fold
 from kernels_core.grammar.shorthand import Shorthand
@@ -125,16 +127,24 @@ class Lowering:
         rule = self.rules[number]
         if rule.nfa is None:
             body = self.ir.brief(rule.source) if rule.item is None else rule.item
-            nfa = Nfa()
-            limit = 50 * self.options.max_states
-            if isinstance(body, Shorthand):
-                done = spell_shorthand(nfa, self, body, rule.name, limit)
-            else:
-                done = nfa.fill(self, body, rule.source, rule.path, limit)
-            if not done:
-                raise BudgetExceededError("automaton states", self.options.max_states, f"rule {rule.name!r}")
-            rule.nfa = nfa
+            options = self.options
+            key = (id(body), rule.name, rule.path, options.unroll_limit, options.repetition, self._flat)
+            known = _NFAS.get(key)
+            rule.nfa = known[1] if known is not None and known[0] is body else self._filled(rule, body)
+            if known is None and rule.nfa.is_alone and len(rule.nfa) <= _SMALL_NFA and _calls_nothing(body):
+                _remember(_NFAS, key, (body, rule.nfa))
         return rule.nfa
+
+    def _filled(self, rule: LoweredRule, body: Node | Shorthand) -> Nfa:
+        nfa = Nfa()
+        limit = 50 * self.options.max_states
+        if isinstance(body, Shorthand):
+            done = spell_shorthand(nfa, self, body, rule.name, limit)
+        else:
+            done = nfa.fill(self, body, rule.source, rule.path, limit)
+        if not done:
+            raise BudgetExceededError("automaton states", self.options.max_states, f"rule {rule.name!r}")
+        return nfa
 
     def positions(self, number: int, places: list[tuple[int, int]]) -> list[Position]:
         """The dotted positions that (place, offset) pairs of rule `number` stand for, each once."""
@@ -214,17 +224,29 @@ class Lowering:
         return cost
 
     def _cost_if_inlined(self, name: str, body: Node) -> int:
+        # Bodies that all schemas share are one node, and what calls nothing costs the same in all grammars.
+        key = (id(body), self.options.inline_limit, self.options.unroll_limit, self.options.repetition)
+        known = _COSTS.get(key)
+        if known is None or known[0] is not body:
+            known = (body, *self._weigh(body))
+            if _calls_nothing(body):
+                _remember(_COSTS, key, known)
+        _, cost, width = known
+        self._inline_width[name] = width
+        return cost
+
+    def _weigh(self, body: Node) -> tuple[int, int]:
+        """Edges of `body` where it is spelt out, or -1 if it is called instead; and its widest character class."""
         limit = self.options.inline_limit
         cost: int = spelling_cost(body, self, 8 * limit)
         if cost < 0:
-            return -1
+            return -1, 0
         looped, width = class_widths(body, self._inline_width)
         if looped > _WIDE_CLASS and ends_in_a_loop(body, self):
             limit = 8 * limit
         elif looped > _WIDE_CLASS:
-            return -1
-        self._inline_width[name] = width
-        return cost if cost <= limit else -1
+            return -1, 0
+        return (cost if cost <= limit else -1), width
 
     def repeat_cost(self, node: Repeat, below: int) -> int:
         """Edges of a repetition if it is spelt out, `below` for one lap or -1; a counted rule is called: one edge."""
@@ -356,6 +378,26 @@ class Lowering:
         """Whether `node` matches the empty string."""
         found = may_be_empty(node, self)
         return bool(found) if found >= 0 else "" in self._settle({"": Rule("", node)})  # no rule has an empty name
+
+
+T = TypeVar("T")
+
+# By the identity of a body and what else matters: (body, what is known of it).  Bodies are kept, so none can take the
+# identity of another.
+_COSTS: dict[tuple[object, ...], tuple[Node, int, int]] = {}
+_NFAS: dict[tuple[object, ...], tuple[Node | Shorthand, Nfa]] = {}
+_MOST_REMEMBERED = 256
+_SMALL_NFA = 1000  # states
+
+
+def _calls_nothing(body: Node | Shorthand) -> bool:
+    return isinstance(body, Node) and not any(isinstance(node, RuleRef) for node in walk(body))
+
+
+def _remember(known: dict[tuple[object, ...], T], key: tuple[object, ...], entry: T) -> None:
+    if len(known) >= _MOST_REMEMBERED:
+        known.clear()
+    known[key] = entry
 
 
 def _no_check() -> None:

@@ -61,6 +61,11 @@ cdef class Nfa:
     def __repr__(self):
         return f"<Nfa of {self.size:,} states, {self.bytes.size():,} byte edges, {self.symbols.size():,} calls>"
 
+    @property
+    def is_alone(self):
+        """Whether nothing is called and no token is named: it is the same automaton in every grammar."""
+        return self.symbols.empty()
+
     cpdef int32_t state(self):
         """A new state."""
         self.size += 1

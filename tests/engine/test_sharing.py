@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
+from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options
 from tests.engine.driver import compiled, mask, tokenizer
 from tests.engine.test_against_reference import CHECKS, Oracle
 from tests.strategies import World, texts, worlds
@@ -146,3 +146,24 @@ def test_equal_automata_of_different_vocabularies(name: str) -> None:
         assert mask(matcher) == oracle.mask(b"")
         assert matcher.accept_string(b"a")
         assert mask(matcher) == oracle.mask(b"a")
+
+
+def test_what_strings_are_made_of_is_lowered_once() -> None:
+    """Bodies that call nothing are one automaton in all grammars; bodies of equal names are not."""
+    info = tokenizer([bytes([byte]) for byte in range(256)])
+    compiler = GrammarCompiler(info)
+
+    def automaton(compiled: CompiledGrammar, name: str) -> object:
+        matcher = GrammarMatcher(compiled)
+        assert matcher.accept_string('{"a": "x')
+        return next(rule.nfa for rule in compiled.machine.tables.lowering.rules if rule.name == name)
+
+    one, two = (
+        compiler.compile_json_schema({"type": "object", "properties": {"a": {"type": "string"}, name: {}}})
+        for name in "bc"
+    )
+    assert automaton(one, "string_rest") is automaton(two, "string_rest") is not None
+    assert automaton(one, "root") is not automaton(two, "root")
+    for body, text in (('"x"', "x"), ('"y"', "y")):
+        compiled = compiler.compile_grammar(f"root ::= item item\nitem ::= {body} | [z] item")
+        assert GrammarMatcher(compiled).accept_string(text * 2)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -208,7 +208,7 @@ class Speller:
 
     def _rest(self) -> Node:
         """Any characters and the closing quote: one rule, so that all strings and keys end in the same states."""
-        return self.book.share("rest", "string_rest", lambda: seq((self._everything(), _QUOTE)))
+        return self.book.share("rest", "string_rest", _any_rest)
 
     def _key_but(self, excluded: frozenset[str]) -> Node:
         """Strings but for `excluded`, with the closing quote."""
@@ -282,21 +282,10 @@ class Speller:
 
     def _escapes(self) -> Node:
         """Every escape of a character that is not plain."""
-
-        def build() -> Node:
-            controls = _hex(charset.difference(((0, 0x7E),), _PLAIN))
-            return seq((Literal(b"\\"), choice((_short_escapes(charset.ALL), self._beyond_ascii(), controls))))
-
-        return self.book.share("escape", "escape", build)
+        return self.book.share("escape", "escape", _needed_escapes)
 
     def _everything(self) -> Node:
-        def build() -> Node:
-            escapes = seq(
-                (Literal(b"\\"), choice((_short_escapes(charset.ALL), self._beyond_ascii(), _hex(((0, 0x7E),)))))
-            )
-            return repeat(choice((CharSet(charset.complement(_MUST_ESCAPE)), escapes)), 0, None)
-
-        return self.book.share("characters", "characters", build)
+        return self.book.share("characters", "characters", _any_characters)
 
     def _text(self, text: str) -> Node:
         parts: list[Node] = []
@@ -359,6 +348,29 @@ def _solved(bounds: tuple[int, int | None], excluded: frozenset[str], others: li
 
 def _uncounted(excluded: frozenset[str], others: list[Language]) -> Language:
     return intersection(*others, *([Not(Words(excluded))] if excluded else []))
+
+
+# What strings of all schemas are made of is one node each: what was found out about one is known for all grammars.
+
+
+@cache
+def _any_characters() -> Node:
+    """Any characters of a string, in any spelling."""
+    tails = choice((_short_escapes(charset.ALL), _hex(_BEYOND_ASCII), _hex(((0, 0x7E),))))
+    return repeat(choice((CharSet(charset.complement(_MUST_ESCAPE)), seq((Literal(b"\\"), tails)))), 0, None)
+
+
+@cache
+def _any_rest() -> Node:
+    """Any characters and the closing quote."""
+    return seq((_any_characters(), _QUOTE))
+
+
+@cache
+def _needed_escapes() -> Node:
+    """Every escape of a character that is not plain."""
+    controls = _hex(charset.difference(((0, 0x7E),), _PLAIN))
+    return seq((Literal(b"\\"), choice((_short_escapes(charset.ALL), _hex(_BEYOND_ASCII), controls))))
 
 
 def _short_escapes(ranges: Ranges) -> Node:
