@@ -234,6 +234,16 @@ cdef class Machine:
         add_item(self.final, state, frame, counter)
         return self._intern_set(self.final)
 
+    cdef SetRec* part(self, SetRec* source, vector[uint8_t]& left_out) except NULL nogil:
+        """The set of those scannable items of `source` that are not marked in `left_out`; with the lock held."""
+        cdef int32_t i
+        self._check_budget()
+        self.final.clear()
+        for i in range(source.count):
+            if not left_out[i]:
+                self.final.push_back(source.items[i])
+        return self._intern_set(self.final)
+
     cdef bint names(self, SetRec* source, int32_t token) except -1 nogil:
         """Whether a token edge of `source` names `token`; a negated set names nothing.  Takes the lock."""
         cdef int32_t i, k, chosen, state

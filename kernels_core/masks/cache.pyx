@@ -108,8 +108,9 @@ cdef class MaskCache:
     cdef bint _follow(self, SetRec* record) except -1 nogil:
         """Allow what the items with little to walk take; the others, and at first all, are marked in `self.wide`.
 
-        False, with nothing allowed, if they cannot be followed apart from the others, or would take too long.
+        False, with nothing allowed, if that would take too long.
         """
+        cdef SetRec* start = record
         cdef uint64_t narrow[4]
         cdef uint64_t wide[4]
         cdef int32_t i, w, state
@@ -136,9 +137,9 @@ cdef class MaskCache:
         if total > 2 * self.direct_limit:
             return False
         for w in range(4):
-            if narrow[w] & wide[w]:
-                return False
-        if walk_from(self.trie, self.machine, record, narrow, 4 * self.direct_limit, self.table, self.todo):
+            if narrow[w] & wide[w]:      # they begin alike: a walk from the whole set would be one of the others, too
+                start = self.machine.part(record, self.wide)
+        if walk_from(self.trie, self.machine, start, narrow, 4 * self.direct_limit, self.table, self.todo):
             self.walks += 1
             return True
         # The estimates were wrong: do not try these again.
