@@ -169,7 +169,7 @@ def defer_schema(
     reader = Reader(documents, problems, Settings(strict_mode=options.strict_mode, formats=options.formats))
     later = _later(reader, text, options)
     term = _root(reader, schema, problems)
-    if len(problems) or not later.may_wait(term):
+    if len(problems):
         return None
     if options not in writers:
         speller = Speller(book, any_spelling=options.any_spelling, defer=True)
@@ -186,6 +186,8 @@ def defer_schema(
         plain_integers=options.plain_integers,
         later=later,
     )
+    if not emitter.all_may_wait(term) or len(problems):
+        return None
     node = emitter.top(term)
     return node if isinstance(node, RuleRef) else None
 

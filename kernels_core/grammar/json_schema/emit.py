@@ -105,6 +105,21 @@ class Emitter:
                 return self._wait(term, level)
         return self.now(term, level)
 
+    def all_may_wait(self, term: Term) -> bool:
+        """Whether nothing in `term` has to be written at once."""
+        assert self.later is not None
+        if self.later.may_wait(term):
+            return True
+        seen, work = {term}, [term]
+        while work:
+            top = work.pop()
+            if not self.certain.may_wait(top):
+                return False
+            new = [one for one in self.certain.troubled(top) if one not in seen]
+            seen.update(new)
+            work += new
+        return True
+
     def _write_troubled(self, term: Term, level: int) -> None:
         """Write at once what is in a term that may wait, and may not wait itself."""
         if ("later", term, level) in self._rules:
