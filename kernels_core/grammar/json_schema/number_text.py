@@ -177,6 +177,8 @@ def _integers(form: _Form) -> Node:
 
 
 def _plain(piece: Piece, form: _Form, book: RuleBook) -> Node:
+    if piece.point is not None and not (piece.low_open or piece.high_open):
+        return _digits_of(piece.point, form)
     try:
         dfa = _plain_dfa(piece, form)
     except TooManyStates:
@@ -185,6 +187,21 @@ def _plain(piece: Piece, form: _Form, book: RuleBook) -> Node:
             raise
         return choice([_plain(Piece(value, value), form, book) for value in values])
     return _spelt(dfa, book)
+
+
+def _digits_of(value: Fraction, form: _Form) -> Node:
+    """One number above 0, a decimal: its digits, and any number of zeros behind the point."""
+    whole, rest = divmod(value.numerator, value.denominator)
+    text = str(whole)
+    if not rest:
+        return _as_integers(Literal(text.encode()), form)
+    if not form.pointed:
+        return Never()
+    text += "."
+    while rest:
+        digit, rest = divmod(10 * rest, value.denominator)
+        text += str(digit)
+    return seq((Literal(text.encode()), Empty() if form.canonical else repeat(Literal(b"0"), 0, None)))
 
 
 def _spelt(dfa: Dfa, book: RuleBook) -> Node:
@@ -383,7 +400,7 @@ def _scientific(piece: Piece, book: RuleBook) -> Node:
             part = replace(part, low=least, low_open=piece.low_open)
         if most is not None:
             part = replace(part, high=most, high_open=piece.high_open)
-        return _spelt(_plain_dfa(part, _Form(canonical=False, whole=True, pointed=True)), book)
+        return _plain(part, _Form(canonical=False, whole=True, pointed=True), book)
 
     if low is not None and low == high:
         assert piece.high is not None

@@ -134,11 +134,9 @@ def _unite(pieces: Iterable[Piece]) -> Pieces:
                     joined[-1] = Piece(before.low, piece.high, before.low_open, piece.high_open, piece.step, piece.gaps)
             else:
                 joined.append(piece)
-    kept = []
-    for piece in joined:
-        if not any(other is not piece and _inside(piece, other) for other in joined):
-            kept.append(piece)
-    return tuple(kept)
+    # A single number lies in no other one: only what is wider is looked at.
+    wide = [piece for piece in joined if piece.point is None]
+    return tuple(piece for piece in joined if not any(other is not piece and _inside(piece, other) for other in wide))
 
 
 def _touch(first: Piece, second: Piece) -> bool:
