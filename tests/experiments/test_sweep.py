@@ -113,9 +113,15 @@ if __name__ == "__main__":
     script = tmp_path / "coordinate.py"
     script.write_text(code)
     process = subprocess.Popen([sys.executable, str(script)], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
+
+    def recorded() -> int:
+        with Ledger(path) as book:
+            return len(book.frame("s"))
+
     try:
         deadline = time.monotonic() + 60
-        while not began.exists():
+        # The third trial may begin before the coordinator has written down what came of the second.
+        while not began.exists() or recorded() < 2:
             assert process.poll() is None, "the sweep ended by itself"
             assert time.monotonic() < deadline
             time.sleep(0.02)
