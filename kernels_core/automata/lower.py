@@ -177,7 +177,7 @@ class Lowering:
 
     def _settle(self, more: dict[str, Rule]) -> frozenset[str]:
         """Look at all rules that nothing is known of together, and at `more`; those that match the empty string."""
-        new = {other: rule for other, rule in self.ir.rules.items() if self._empty.get(other, -1) < 0}
+        new = {other: rule for other, rule in list(self.ir.rules.items()) if self._empty.get(other, -1) < 0}
         known = {other: bool(empty) for other, empty in self._empty.items() if empty >= 0}
         nullable = nullable_rules(GrammarIR({**new, **more}, self.ir.root), known)
         self._empty.update((other, int(other in nullable)) for other in new)

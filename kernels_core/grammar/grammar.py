@@ -142,7 +142,7 @@ class Grammar:
 
         Raises `UnsupportedSchemaError` with every reason, each with its JSON pointer.
         """
-        from .json_schema import SchemaOptions, load_schema, schema_text
+        from .json_schema import SchemaOptions, load_schema, read_again, schema_text
 
         options = SchemaOptions(
             any_whitespace=any_whitespace,
@@ -157,9 +157,11 @@ class Grammar:
             any_spelling=any_spelling,
             formats=formats,
         )
-        loaded = load_schema(schema)
-        text = schema_text(schema if isinstance(schema, str) else loaded)
-        return _from_json_schema(text, options, dict(resources or {}), loaded)
+        # What is compiled is read from the text: rules are made later, whatever the caller does to his objects.
+        text = schema_text(schema)
+        loaded = load_schema(text) if isinstance(schema, str) else read_again(text)
+        others = {uri: read_again(schema_text(document)) for uri, document in (resources or {}).items()}
+        return _from_json_schema(text, options, others, loaded)
 
     @classmethod
     def from_structural_tag(

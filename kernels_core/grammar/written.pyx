@@ -7,7 +7,7 @@ changed or is gone.
 
 A large set of tools is written in some hundred microseconds, which is why this is not done in Python.
 
-Read on: `structural_tag/load.py` (writes a request), `structural_tag/later.py` (reads its parts).
+Read on: `structural_tag/load.py` (writes a request), `structural_tag/tag_lists.py` (reads its parts).
 """
 
 from cpython.dict cimport PyDict_Next

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, UnsupportedSchemaError
+from kernels_core import Grammar, GrammarCompiler, GrammarError, GrammarMatcher, Options, UnsupportedSchemaError
 from kernels_core.grammar.analysis import productive_rules, reachable_rules
 from kernels_core.grammar.ir import DeferredRule
 from kernels_core.grammar.json_schema import SchemaOptions
@@ -419,3 +419,60 @@ def test_an_object_is_written_as_it_is_read() -> None:
         ("{}", False),
     ):
         assert GrammarMatcher(compiled).accept_string(text) is taken
+
+
+def test_what_the_caller_does_afterwards_changes_nothing() -> None:
+    def draw() -> dict[str, Any]:
+        inner = {"type": "object", "properties": {"x": {"type": "integer"}}}
+        return {"type": "object", "properties": {"a": inner, "b": {"$ref": "urn:other"}}}
+
+    compiler = GrammarCompiler(VOCABULARY)
+    schema, other = draw(), {"type": "object", "properties": {"y": {"type": "boolean"}}}
+    arguments: dict[str, Any] = {"type": "object", "properties": {"m": {"multipleOf": 3}, "a": draw()}}
+    tool = {"type": "json_schema", "json_schema": arguments}
+    arguments["properties"]["a"]["properties"].pop("b")
+    tag = {"type": "structural_tag", "format": tool}
+    compiled = [
+        compiler.compile_json_schema(schema, resources={"urn:other": other}),
+        compiler.compile_structural_tag(tag),
+    ]
+    for changed in (schema, arguments["properties"]["a"]):
+        changed["properties"]["a"]["properties"]["x"]["type"] = "string"
+    other["properties"]["y"]["type"] = "string"  # type: ignore[index]
+    assert GrammarMatcher(compiled[0]).accept_string('{"a": {"x": 1}, "b": {"y": true}}')
+    assert GrammarMatcher(compiled[1]).accept_string('{"m": 3, "a": {"a": {"x": 1}}}')
+
+
+@pytest.mark.parametrize("options", [Options(), Options(inline_limit=0), Options(lazy_lowering=False)])
+def test_members_that_never_occur_are_no_dead_ends(options: Options) -> None:
+    never = {"type": "string", "enum": [1]}
+    schema = {"type": "object", "properties": {"a": never, "b": {"type": "null"}}, "additionalProperties": False}
+    matcher = GrammarMatcher(GrammarCompiler(VOCABULARY, options=options).compile_json_schema(schema))
+    assert not matcher.accept_string('{"a')
+    assert matcher.accept_string('{"b": null}')
+
+
+def test_keys_of_rules_see_through_escapes() -> None:
+    def keys(kind: str, word: str) -> set[bytes]:
+        deep = '{"type":"object","properties":{"z":{"' + word + '":"#"}}}'
+        text = '{"type":"object","properties":{"k":{"type":"' + kind + '"},"n":' + deep + "}}"
+        ir = Grammar.from_json_schema(text).lazy_ir
+        ir.brief(ir.root)
+        return {rule.key for rule in ir.rules.values() if isinstance(rule, DeferredRule) and rule.name == "n"}
+
+    for word in ("$dynamicRef", "\\u0024dynamicRef", "$ref", "\\u0024ref"):
+        assert not keys("integer", word) & keys("string", word)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        '{"minimum": ' + "1" * 5000 + "}",
+        {"minimum": 10**5000},
+        {"prefixItems": [{}], "items": {"$ref": "#/prefixItems/" + "1" * 5000}},
+        {"type": "string", "pattern": "(((a{20}){20}){20})", "maxLength": 40},
+    ],
+)
+def test_hostile_schemas_are_refused(schema: Any) -> None:
+    with pytest.raises((GrammarError, UnsupportedSchemaError)):
+        Grammar.from_json_schema(schema)

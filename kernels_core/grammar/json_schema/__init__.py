@@ -13,6 +13,7 @@ from .compile import (
     compile_schema,
     defer_schema,
     load_schema,
+    read_again,
     schema_text,
 )
 from .explain import Row, explain_schema
@@ -28,5 +29,6 @@ __all__ = [
     "defer_schema",
     "explain_schema",
     "load_schema",
+    "read_again",
     "schema_text",
 ]

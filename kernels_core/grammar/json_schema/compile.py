@@ -34,6 +34,7 @@ __all__ = [
     "compile_schema",
     "defer_schema",
     "load_schema",
+    "read_again",
     "schema_text",
 ]
 
@@ -89,6 +90,10 @@ def load_schema(schema: Any) -> Any:
             raise GrammarSyntaxError(error.msg, schema, error.pos, language="JSON") from None
         except RecursionError:
             raise GrammarSyntaxError("nested too deeply", schema, 0, language="JSON") from None
+        except GrammarSyntaxError:
+            raise
+        except ValueError as error:
+            raise GrammarSyntaxError(str(error), schema, 0, language="JSON") from None
     model = getattr(schema, "model_json_schema", None)
     if callable(model):
         return model()
@@ -101,9 +106,21 @@ def _no_constant(name: str) -> NoReturn:
     raise GrammarSyntaxError(f"{name} is no JSON number", name, 0, language="JSON")
 
 
+def read_again(text: str) -> Any:
+    """A copy of the schema that `schema_text` made `text` of."""
+    return json.loads(text, parse_float=Decimal, parse_constant=float)
+
+
 def schema_text(schema: Any) -> str:
     """A schema as JSON text; text stays as it is, and exact numbers keep all their digits."""
-    return schema if isinstance(schema, str) else exact_text(load_schema(schema))
+    if isinstance(schema, str):
+        return schema
+    try:
+        return exact_text(load_schema(schema))
+    except RecursionError:
+        raise GrammarSyntaxError("nested too deeply", "", 0, language="JSON") from None
+    except ValueError as error:
+        raise GrammarSyntaxError(f"this is no JSON: {error}", "", 0, language="JSON") from None
 
 
 def compile_schema(
@@ -122,7 +139,8 @@ def compile_schema(
     Raises `UnsupportedSchemaError` with all problems unless `options.lenient`; in any case when there is no instance.
     """
     problems = Problems()
-    documents = Documents(schema, text, resources)
+    document = exact_text(schema)  # `text` may spell the same in other ways
+    documents = Documents(schema, document, resources)
     if documents.unknown_dialect is not None:
         problems.add("#", "$schema", f"unknown dialect {documents.unknown_dialect!r}", "it is read as draft 2020-12")
     reader = Reader(documents, problems, Settings(strict_mode=options.strict_mode, formats=options.formats))
@@ -137,7 +155,7 @@ def compile_schema(
         any_order=options.any_order,
         canonical_numbers=options.canonical_numbers,
         plain_integers=options.plain_integers,
-        later=_later(reader, text, options) if defer else None,
+        later=_later(reader, document, options) if defer else None,
     )
     blanks = frozenset(book.rules)
     ir = emitter.grammar(term, text)
@@ -162,6 +180,7 @@ def defer_schema(
 
     `writers` is kept by the caller, so that the schemas of one grammar share strings and blanks.
     """
+    schema = read_again(text)  # the rule is made later, whatever becomes of the caller's object
     documents = Documents(schema, text, {})
     if documents.unknown_dialect is not None:
         return None

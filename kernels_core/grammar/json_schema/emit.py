@@ -194,18 +194,22 @@ class Emitter:
                 return self._scalars[scalar]
             return as_rule(self.value(member.term, inner), member.name or "value", self.book)
 
-        items = tuple(
-            Item(speller.word(member.name), value(member), member.required)
-            for member in named
-            if member.name is not None
-        )
+        items: list[Item] = []
+        for member in named:
+            assert member.name is not None
+            node = value(member)
+            if not isinstance(node, Never):
+                items.append(Item(speller.word(member.name), node, member.required))
+            elif member.required:
+                return None
         others: tuple[Item, ...] = ()
         if free is not None:
             names = frozenset(member.name for member in named if member.name is not None)
             key = speller.string(complement(Words(names)), "other_key")
-            others = (Item(key, value(free), False),)
+            node = value(free)
+            others = () if isinstance(node, Never) else (Item(key, node, False),)
         must = any(member.required for member in named)
-        return object_listing(layout, level, items, others, must=must) if items or others else None
+        return object_listing(layout, level, tuple(items), others, must=must) if items or others else None
 
     def now(self, term: Term, level: int) -> Node:
         """The JSON texts of `term`, made at once."""

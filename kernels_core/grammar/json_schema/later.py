@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .plain import Plain
 from .problems import child
-from .resolve import Context
+from .resolve import REFERENCES, Context
 from .terms import TRUE, Place, Term
 
 if TYPE_CHECKING:
     from .reading import Reader
 
 __all__ = ["Later", "Member"]
-
-_REFERENCE = '"$ref"'
 
 
 class Member(NamedTuple):
@@ -108,7 +106,7 @@ class Later:
         if term is TRUE:
             return "true"
         if isinstance(term, Place) and term.context == self._context and self._alone:
-            if term.text and _REFERENCE not in term.text:
+            if term.text and not any(word in term.text for word in REFERENCES):
                 return term.text
             if self._digest is None:
                 self._digest = blake2b(self._document.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -73,12 +73,16 @@ class ObjectText:
         if members.needs or members.least or members.most is not None:
             return None
         kinds = self.emitter.kinds(members)
-        items = [
-            Item(self.declared_key(kind.name), self._value(kind.term), required)
-            for kind, required in zip(kinds.named, kinds.required, strict=True)
-            if kind.name is not None
-        ]
-        more = tuple(Item(self.other_key(kind.keys), self._value(kind.term), False) for kind in kinds.others)
+        items: list[Item] = []
+        for kind, required in zip(kinds.named, kinds.required, strict=True):
+            node = self._value(kind.term)
+            if isinstance(node, Never) and required:
+                return None
+            if kind.name is not None and not isinstance(node, Never):
+                items.append(Item(self.declared_key(kind.name), node, required))
+        values = [(kind, self._value(kind.term)) for kind in kinds.others]
+        others = [(kind, node) for kind, node in values if not isinstance(node, Never)]
+        more = tuple(Item(self.other_key(kind.keys), node, False) for kind, node in others)
         if not items and not more:
             return None
         return object_listing(layout, self.level, tuple(items), more, must=bool(members.required))
@@ -183,4 +187,4 @@ def object_listing(
 def as_rule(node: Node, hint: str, book: RuleBook) -> Node:
     """`node`, in a rule of its own if it is more than fixed texts: parts of shorthands are in no body."""
     parts = node.items if isinstance(node, Choice) else (node,)
-    return node if all(isinstance(part, Literal | RuleRef) for part in parts) else book.add(hint, node)
+    return node if all(isinstance(part, Literal | RuleRef | Never) for part in parts) else book.add(hint, node)

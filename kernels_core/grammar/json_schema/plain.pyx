@@ -410,7 +410,7 @@ cdef class Plain:
                 part = part.replace("~1", "/").replace("~0", "~")
             if type(at) is dict and part in <dict>at:
                 at = (<dict>at)[part]
-            elif type(at) is list and part.isdecimal() and part.isascii() and int(part) < len(<list>at):
+            elif type(at) is list and len(part) < 10 and part.isdecimal() and part.isascii() and int(part) < len(<list>at):
                 at = (<list>at)[int(part)]
             else:
                 return UNSET

@@ -28,7 +28,7 @@ from .exact_text import exact_text
 from .formats import format_language
 from .numbers import ALL_NUMBERS, Numbers, Piece, interval, multiples
 from .problems import Problems, child
-from .resolve import Context, Documents
+from .resolve import REFERENCES, Context, Documents
 from .shapes import ANYTHING, VOID, Count, Items, Members, Rule, Shape
 from .space import Circular, Space, Spent, TooLarge
 from .terms import FALSE, TRUE, Place, Term
@@ -39,7 +39,6 @@ TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 _WHOLE: tuple[Piece, ...] = (Piece(step=Fraction(1)),)
 _INTEGERS = Numbers(_WHOLE, _WHOLE)
 _INTEGERS_BEFORE_6 = Numbers(_WHOLE, ())
-_REFERENCES = ('"$ref"', '"$dynamicRef"', '"$recursiveRef"')
 # Keywords that say something by themselves; a schema without any of them is `true`.
 _IDLE = frozenset(("then", "else", "additionalItems", "minContains", "maxContains"))
 
@@ -90,7 +89,7 @@ class Reader:
             return TRUE
         text = exact_text(schema)
         key: tuple[object, ...] = (text, context.dialect)
-        if any(word in text for word in _REFERENCES):
+        if any(word in text for word in REFERENCES):
             key = (text, context)
         found = self._places.get(key)
         if found is None:

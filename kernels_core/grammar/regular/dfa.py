@@ -26,12 +26,14 @@ from .languages import (
     Language,
     Loop,
     Not,
+    TooLarge,
     TooManyStates,
     Unfolding,
     Words,
     derivative,
     intersection,
     length_bounds,
+    limited_work,
 )
 from .positions import explore, inhabited
 
@@ -51,6 +53,8 @@ __all__ = [
 MAX_STATES = 10_000
 # Emptiness is asked often, and "perhaps not empty" is a safe answer.
 _EMPTINESS_STATES = 2_000
+# Parts of languages that the derivatives of one automaton may look at: about two seconds.
+_MOST_WORK = 400_000
 _DEAD = -1
 
 
@@ -155,6 +159,11 @@ def _explore(item: Language, limit: int) -> Dfa:
         return Dfa(letters, *found)
     if found is not None:
         raise TooManyStates(limit)
+    with limited_work(_MOST_WORK):
+        return _derive(item, letters, limit)
+
+
+def _derive(item: Language, letters: tuple[Ranges, ...], limit: int) -> Dfa:
     samples = [ranges[0][0] for ranges in letters]
     numbers: dict[Language, int] = {item: 0}
     table: list[list[int]] = []
@@ -327,6 +336,14 @@ def _leads_nowhere(item: Language) -> bool:
     found = inhabited(item, letters, _EMPTINESS_STATES)
     if found is not None:
         return not found
+    try:
+        with limited_work(_MOST_WORK):
+            return _dies_out(item, letters)
+    except TooLarge:
+        return False
+
+
+def _dies_out(item: Language, letters: tuple[Ranges, ...]) -> bool:
     samples = [ranges[0][0] for ranges in letters]
     seen = {item}
     queue = deque([item])

@@ -15,7 +15,9 @@ Read on: `dfa.py` (automata), `assertions.py`, `patterns.py` and `from_rules.py`
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -47,6 +49,7 @@ __all__ = [
     "derivative",
     "intersection",
     "length_bounds",
+    "limited_work",
     "loop",
     "matches",
     "union",
@@ -432,9 +435,43 @@ def complement(item: Language) -> Language:
             return Not(item)
 
 
+class _Work(threading.local):
+    """How much work is left for derivatives in this thread; None: any amount."""
+
+    left: int | None = None
+
+
+_WORK = _Work()
+
+
+@contextmanager
+def limited_work(most: int) -> Iterator[None]:
+    """Derivatives made inside look at `most` parts of languages in all.  Raises `TooLarge` beyond that.
+
+    States alone do not bound them: each derivative of nested counts is larger than the one before.
+    """
+    before = _WORK.left
+    _WORK.left = most if before is None else min(most, before)
+    try:
+        yield
+    finally:
+        _WORK.left = before
+
+
+def _spend(amount: int) -> None:
+    if _WORK.left is not None:
+        _WORK.left -= amount
+        if _WORK.left < 0:
+            raise TooLarge("derivatives of fewer parts")
+
+
 @lru_cache(maxsize=1 << 12)
 def derivative(item: Language, code_point: int) -> Language:
-    """All w such that the character `code_point` followed by w is in `item`."""
+    """All w such that the character `code_point` followed by w is in `item`.
+
+    Raises `TooLarge` inside `limited_work`.
+    """
+    _spend(len(item.items) if isinstance(item, Alt | And | Cat) else 1)
     match item:
         case Words():
             first = chr(code_point)
