@@ -28,6 +28,7 @@ cdef class Sweeps:
     cdef unordered_map[size_t, Region] regions     # by set
     cdef SetRec* latest                            # asked for most recently, and its region
     cdef Region* latest_region
+    cdef int given_up                              # explorations that were broken off
     cdef unordered_map[size_t, uint8_t] seen       # scratch: set and mode, as one number
     cdef vector[Place] now, after                  # scratch
 

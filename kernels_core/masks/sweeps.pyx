@@ -21,6 +21,9 @@ cdef extern from *:
 
 cdef int32_t LENGTHS = 1 << 30      # more bytes than any token has
 cdef size_t MOST = 512              # sets explored from one
+cdef size_t MOST_NEW = 64           # parser states made for that
+cdef int ENOUGH = 4                 # explorations that led too far: this machine has too many states to look around in
+cdef Bytes NO_BYTES
 
 
 cdef class Sweeps:
@@ -42,7 +45,11 @@ cdef class Sweeps:
         if source != self.latest:
             region = &self.regions[<size_t>source]
             if region.layers.empty():
-                self._explore(source, region, trie.max_depth)
+                if self.given_up < ENOUGH:
+                    self._explore(source, region, trie.max_depth)
+                    self.given_up += not region.closed and <int32_t>region.layers.size() <= trie.max_depth
+                else:
+                    region.layers.push_back(NO_BYTES)
             self.latest, self.latest_region = source, region
         region = self.latest_region
         if layer >= region.layers.size():
@@ -57,7 +64,7 @@ cdef class Sweeps:
         """Fill `region`: the sets met first after n bytes are looked at together."""
         cdef Bytes usual, left               # narrow is where half of the usual bytes are dead
         cdef int32_t byte, length = 0
-        cdef size_t i
+        cdef size_t i, most = self.machine.sets.size() + MOST_NEW
         cdef SetRec* target
         usual.word[0], usual.word[1] = source.live[0], source.live[1]
         left = usual
@@ -73,6 +80,8 @@ cdef class Sweeps:
                 region.closed = True
                 break
             for i in range(self.now.size()):
+                if self.machine.sets.size() > most:
+                    return 0            # what was found so far holds
                 if self.now[i].mode != 0:
                     continue
                 for byte in range(128):
@@ -81,6 +90,8 @@ cdef class Sweeps:
                         if _is_narrow(target, usual):
                             left.word[byte >> 6] &= ~(<uint64_t>1 << (byte & 63))
             for i in range(self.now.size()):
+                if self.machine.sets.size() > most:
+                    return 0
                 if self.now[i].mode == 0:
                     for byte in range(128):
                         if left.word[byte >> 6] >> (byte & 63) & 1:
