@@ -12,12 +12,12 @@ callers cannot take a byte that begins a lap (`cache` checks that for each calle
 inside of a string is such a rule, white space is another.  Read on: `token_sets.pyx`, `cache.pyx`.
 """
 
-from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, SCANNABLE, TOKENS
-from kernels_core.masks.mask_table cimport add_id, ms_mix
-from kernels_core.masks.token_sets cimport LAPS, Cap, Suffix, build_suffix_trie, find_rests, sort_suffixes, suffix_of
+from kernels_core.masks.mask_table cimport ms_mix
+from kernels_core.masks.token_sets cimport LAPS, Suffix, build_suffix_trie, find_rests, sort_suffixes, suffix_of
 from kernels_core.masks.trie cimport TrieNode
 
 cdef size_t FEW = 512            # tokens listed as lacking from a row, instead of a row of its own
@@ -65,7 +65,7 @@ cdef int compute_laps(TokenTrie trie, Tables tables, int32_t state, shared_ptr[T
     cdef vector[int16_t] next_state, at
     cdef vector[int32_t] laps, needed, complete
     cdef vector[Suffix] suffixes
-    cdef int32_t node = 1, depth, k, byte, need
+    cdef int32_t node = 1, depth, k, need
     cdef int16_t source, target
     result.reset(made)
     made.storage = LAPS

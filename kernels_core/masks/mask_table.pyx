@@ -9,7 +9,7 @@ cost of twenty ids; a row of 16 KB is touched when the mask is copied out, and n
 Drafting: `begin`, any number of `add_id` and `add_dense`, `finish`.  Read on: `cache.pyx`, which drafts.
 """
 
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcpy, memset
 from libcpp.algorithm cimport binary_search
 
 __all__ = ["MaskTable"]

@@ -32,10 +32,8 @@ from libcpp.unordered_map cimport unordered_map
 from kernels_core.masks.mask_table cimport digest
 from kernels_core.masks.token_sets cimport (
     BITSET,
-    COMPLEMENT,
     DIFFERENCE,
     LAPS,
-    LIST,
     MAX_CHAIN,
     Cap,
     Storage,
@@ -93,7 +91,7 @@ def read_file(path, str fingerprint):
             raise ValueError
         header = json.loads(data[start:start + length])
         layout, size, key = int(header["layout"]), int(header["size"]), bytes.fromhex(header["key"])
-        written_for, digest = str(header["fingerprint"]), header["digest"]
+        written_for, expected = str(header["fingerprint"]), header["digest"]
         if len(key) != 16:
             raise ValueError
     except (ValueError, KeyError, TypeError):
@@ -103,7 +101,7 @@ def read_file(path, str fingerprint):
     if written_for != fingerprint:
         raise PoolFileError(path, f"is for another vocabulary ({written_for[:12]}..., this one is {fingerprint[:12]}...)")
     body = data[start + length:]
-    if len(body) != size or _digest(body) != digest:
+    if len(body) != size or _digest(body) != expected:
         raise PoolFileError(path, f"is damaged: {len(body):,} bytes of token sets, {size:,} were written")
     return key, body
 
@@ -279,18 +277,18 @@ cdef bint _unpack_set(Reader& reader, TokenTrie trie, vector[shared_ptr[TokenSet
 
 cdef bint _take_rows(Reader& reader, TokenTrie trie, TokenSet* made) noexcept nogil:
     """The rows and caps of a lap set, with sizes and hashes computed anew."""
-    cdef int32_t count = 0, k
+    cdef int32_t count = 0
     cdef vector[uint32_t] row
     cdef Cap cap
     if not _take_int(reader, count) or count < 0:
         return False
-    for k in range(count):
+    for _ in range(count):
         if not take_list(reader.at, reader.end, row) or not _is_row(row, trie):
             return False
         made.rows.push_back(row)
     if not _take_int(reader, count) or count < 0:
         return False
-    for k in range(count):
+    for _ in range(count):
         if not _take_int(reader, cap.row) or not take_list(reader.at, reader.end, cap.lacking):
             return False
         if not 0 <= cap.row < <int32_t>made.rows.size():
