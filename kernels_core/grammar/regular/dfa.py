@@ -53,8 +53,8 @@ __all__ = [
 MAX_STATES = 10_000
 # Emptiness is asked often, and "perhaps not empty" is a safe answer.
 _EMPTINESS_STATES = 2_000
-# Parts of languages that the derivatives of one automaton may look at: about two seconds.
-_MOST_WORK = 400_000
+# Parts of languages that the derivatives of one automaton may look at: some seconds.
+_MOST_WORK = 2_000_000
 _DEAD = -1
 
 

@@ -462,7 +462,7 @@ def _spend(amount: int) -> None:
     if _WORK.left is not None:
         _WORK.left -= amount
         if _WORK.left < 0:
-            raise TooLarge("derivatives of fewer parts")
+            raise TooLarge("too much work")
 
 
 @lru_cache(maxsize=1 << 12)
