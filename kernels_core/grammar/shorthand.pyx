@@ -7,20 +7,27 @@
 - `Listing`: items in a fixed order with separators, most of them optional, then any number of others: an object.
 - `Branches`: many words, each with a rule of its own behind it: a set of tools.
 
+Like nodes (`tree.pyx`) shorthands are immutable and made bottom-up, so there are no cycles for a garbage collector to
+look for.  They compare by identity.
+
 Read on: `ir.py`; `json_schema/spelling.py`, `json_schema/objects.py` and `structural_tag/tag_lists.py`, who make them.
 """
 
-from __future__ import annotations
+cimport cython
 
-from dataclasses import dataclass
-
-from .ir import Node
+from kernels_core.grammar.tree cimport Node
 
 __all__ = ["Besides", "Branches", "Item", "Listing", "Shorthand"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Besides:
+@cython.no_gc
+cdef class Shorthand:
+    """What all shorthands are."""
+
+
+@cython.final
+@cython.no_gc
+cdef class Besides(Shorthand):
     """All texts `t end` where t is none of `words`: along the tree of the words, then free.
 
     `letters`: bytes below 0x80 that each stand for a character (inclusive pairs, sorted and disjoint); `words` are made
@@ -28,45 +35,39 @@ class Besides:
     `end`, which is one byte.
     """
 
-    words: frozenset[bytes]
-    letters: tuple[tuple[int, int], ...]
-    beyond: Node
-    rest: Node
-    end: int
+    def __init__(self, frozenset words not None, tuple letters not None, Node beyond not None, Node rest not None,
+                 int end):
+        self.words, self.letters, self.beyond, self.rest, self.end = words, letters, beyond, rest, end
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Item:
+@cython.final
+@cython.no_gc
+cdef class Item:
     """What may stand, or with `required` must stand, at one place of a listing."""
 
-    key: Node
-    value: Node
-    required: bool
+    def __init__(self, Node key not None, Node value not None, bint required):
+        self.key, self.value, self.required = key, value, required
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Listing:
+@cython.final
+@cython.no_gc
+cdef class Listing(Shorthand):
     """`opening`, then `items` in this order and any number of `others`, with `comma` between any two, then `closing`.
 
     An item is its key, `colon`, and its value; so are `others` (never required).  Without any item and any other the
     text is `empty`; that is Never where there has to be one.
     """
 
-    opening: Node
-    items: tuple[Item, ...]
-    others: tuple[Item, ...]
-    colon: Node
-    comma: Node
-    closing: Node
-    empty: Node
+    def __init__(self, Node opening not None, tuple items not None, tuple others not None, Node colon not None,
+                 Node comma not None, Node closing not None, Node empty not None):
+        self.opening, self.closing, self.empty = opening, closing, empty
+        self.items, self.others, self.colon, self.comma = items, others, colon, comma
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Branches:
+@cython.final
+@cython.no_gc
+cdef class Branches(Shorthand):
     """One of `words`, then a text of the rule whose name stands at the same place of `rules`; words may be equal."""
 
-    words: tuple[bytes, ...]
-    rules: tuple[str, ...]
-
-
-Shorthand = Besides | Branches | Listing
+    def __init__(self, tuple words not None, tuple rules not None):
+        self.words, self.rules = words, rules

@@ -1,0 +1,27 @@
+from kernels_core.grammar.tree cimport Node
+
+
+cdef class Shorthand:
+    pass
+
+
+cdef class Besides(Shorthand):
+    cdef readonly frozenset words       # of bytes
+    cdef readonly tuple letters
+    cdef readonly Node beyond, rest
+    cdef readonly int end
+
+
+cdef class Item:
+    cdef readonly Node key, value
+    cdef readonly bint required
+
+
+cdef class Listing(Shorthand):
+    cdef readonly tuple items, others   # of Item
+    cdef readonly Node opening, colon, comma, closing, empty
+
+
+cdef class Branches(Shorthand):
+    cdef readonly tuple words           # of bytes
+    cdef readonly tuple rules           # of str
