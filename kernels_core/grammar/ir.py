@@ -10,10 +10,10 @@ Read on: `kernels_core/grammar/ebnf.py` (text to IR), `kernels_core/automata/low
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from .rules import DeferredRule, Rule
 from .tree import (
     ByteSet,
     CharSet,
@@ -59,56 +59,6 @@ __all__ = [
 MAX_CODE_POINT = 0x10FFFF
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A named rule.  `span` covers its definition (name and body) in the source.
-
-    `notes` are marks for whoever drives a generation, as (name, value): `capture` and `temperature`, see
-    `attributes.py`.  They say nothing about the language.
-    """
-
-    name: str
-    body: Node
-    notes: tuple[tuple[str, str | float | None], ...] = ()
-    span: Span | None = field(default=None, compare=False, kw_only=True)
-
-
-class DeferredRule(Rule):
-    """A rule whose body is made when it is first needed: when the parser predicts it, or somebody looks.
-
-    Whoever makes one promises that the rule matches some text, and not the empty one, so that nobody has to look.
-
-    `key`: bytes that stand for the language; rules with equal keys have equal bodies up to the names of rules.
-    `make(brief)` returns the body, or with `brief` perhaps a shorthand for it, and may add rules to the grammar, under
-    names that are free there.
-    """
-
-    __slots__ = ("key", "make")
-
-    key: bytes
-    make: Callable[[bool], Node | Shorthand]
-
-    def __init__(self, name: str, key: bytes, make: Callable[[bool], Node | Shorthand]) -> None:
-        fields = {"name": name, "notes": (), "span": None, "key": key, "make": make}
-        for field_name, value in fields.items():
-            object.__setattr__(self, field_name, value)
-
-    @property
-    def tokens(self) -> tuple[int, ...]:
-        """The tokens that the body names, or more."""
-        return ()
-
-    @property
-    def body(self) -> Node:  # type: ignore[override]
-        raise LookupError(f"the body of rule {self.name!r} is not made yet; ask for it with GrammarIR.expand")
-
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
-
-    def __repr__(self) -> str:
-        return f"<DeferredRule {self.name}>"
-
-
 @dataclass(frozen=True)
 class GrammarIR:
     """Rules by name, the root's name, and the text they came from (`source`, for spans and error messages).
@@ -121,16 +71,17 @@ class GrammarIR:
     root: str
     source: str = ""
     lock: threading.RLock = field(default_factory=threading.RLock, compare=False, repr=False)
-    keys: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)  # of deferred rules that were made
+    made: dict[str, DeferredRule] = field(default_factory=dict, compare=False, repr=False)  # what was deferred at first
 
     def was_deferred(self, name: str) -> bool:
         """Whether the rule called `name` is deferred, or was."""
-        return isinstance(self.rules[name], DeferredRule) or name in self.keys
+        return isinstance(self.rules[name], DeferredRule) or name in self.made
 
     def key(self, name: str) -> bytes | None:
         """The key of a rule that is deferred, or was; None for all others."""
         rule = self.rules[name]
-        return rule.key if isinstance(rule, DeferredRule) else self.keys.get(name)
+        waiting = rule if isinstance(rule, DeferredRule) else self.made.get(name)
+        return None if waiting is None else waiting.key
 
     def expand(self, name: str) -> Rule:
         """The rule called `name` with its body."""
@@ -152,7 +103,7 @@ class GrammarIR:
             return rule.body
         body = rule.make(brief)
         if isinstance(body, Node):
-            self.keys[name] = rule.key
+            self.made[name] = rule
             self.rules[name] = Rule(name, body, span=rule.span)
         return body
 

@@ -150,25 +150,20 @@ class _Call(DeferredRule):
 
     __slots__ = ("_at", "_tags")
 
-    _at: int
-    _tags: TagList
-    notes = ()
-    span = None
-
     def __init__(self, name: str, tags: TagList, at: int) -> None:
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "_tags", tags)
-        object.__setattr__(self, "_at", at)
+        super().__init__(name)
+        self._tags = tags
+        self._at = at
 
     @property
-    def key(self) -> bytes:  # type: ignore[override]
+    def key(self) -> bytes:
         return self._tags.key(self._at)
 
     @property
     def tokens(self) -> tuple[int, ...]:
         return self._tags.tokens
 
-    def make(self, brief: bool) -> Node:  # type: ignore[override]
+    def make(self, brief: bool) -> Node:
         return self._tags.content(self._at)
 
 
@@ -177,23 +172,19 @@ class _Alternatives(DeferredRule):
 
     __slots__ = ("_members", "_skip", "_tags")
 
-    _tags: TagList
-    _members: Sequence[int]
-    _skip: str
-    notes = ()
-    span = None
-
     def __init__(self, name: str, tags: TagList, members: Sequence[int], skip: str) -> None:
-        for slot, value in {"name": name, "_tags": tags, "_members": members, "_skip": skip}.items():
-            object.__setattr__(self, slot, value)
+        super().__init__(name)
+        self._tags = tags
+        self._members = members
+        self._skip = skip
 
     @property
-    def key(self) -> bytes:  # type: ignore[override]
+    def key(self) -> bytes:
         return self._tags.key_of_list(self._members, self._skip)
 
     @property
     def tokens(self) -> tuple[int, ...]:
         return self._tags.tokens
 
-    def make(self, brief: bool) -> Node | Shorthand:  # type: ignore[override]
+    def make(self, brief: bool) -> Node | Shorthand:
         return self._tags.made(self._members, self._skip, brief)

@@ -1,0 +1,116 @@
+"""The rules of a grammar under construction: fresh names, and rules that are shared by everything that needs them.
+
+Read on: `rules.pyx`, `names.py` (names in general).
+"""
+
+from kernels_core.grammar.rules cimport DeferredRule, Rule
+from kernels_core.grammar.tree cimport Never, RuleRef
+from kernels_core.grammar.written cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_COMPACT_ASCII
+
+import re
+
+from kernels_core.grammar.ir import GrammarIR
+from kernels_core.grammar.names import RESERVED
+
+__all__ = ["RuleBook"]
+
+cdef object OUTSIDE = re.compile(r"[^A-Za-z0-9_.\-]+")
+cdef Py_ssize_t LONGEST = 40
+
+
+cdef bint _is_name(str hint) except -1:
+    """Whether a hint is a name as it stands."""
+    cdef Py_ssize_t i, size = PyUnicode_GET_LENGTH(hint)
+    cdef const unsigned char* text
+    if not 0 < size <= LONGEST or not PyUnicode_IS_COMPACT_ASCII(hint):
+        return False
+    text = <const unsigned char*>PyUnicode_DATA(hint)
+    for i in range(size):
+        if not (c"a" <= text[i] <= c"z" or c"A" <= text[i] <= c"Z"):
+            if i == 0 or i == size - 1 or not (c"0" <= text[i] <= c"9" or text[i] in b"_.-"):
+                return i > 0 and c"0" <= text[i] <= c"9" and hint not in RESERVED
+    return hint not in RESERVED
+
+
+cdef class RuleBook:
+    """Rules by name, in order of definition."""
+
+    def __init__(self):
+        self.rules = {}
+        self.counts = {}
+        self.shared = {}
+        self.nodes = {}
+
+    cpdef str free_name(self, str hint):
+        """A name like `hint` that no other rule has."""
+        cdef str base = hint, name
+        if not _is_name(hint):
+            base = OUTSIDE.sub("_", hint)[:LONGEST].strip("_.-") or "rule"
+            if base[0].isdigit() or base in RESERVED:
+                base = "_" + base
+        name = base
+        while name in self.rules:
+            count = self.counts[base] = self.counts.get(base, 0) + 1
+            name = f"{base}_{count}"
+        return name
+
+    def reserve(self, str hint not None):
+        """A name like `hint` that no other rule has; its body follows by `define`."""
+        cdef str name = self.free_name(hint)
+        self.rules[name] = Rule(name, Never())
+        return name
+
+    cpdef RuleRef define(self, str name, body):
+        """Give a reserved name its body."""
+        self.rules[name] = Rule(name, body)
+        return RuleRef(name)
+
+    def defer(self, str hint not None, bytes key not None, make not None):
+        """A new rule whose body `make(brief)` makes when it is needed; `key` stands for it (`rules.DeferredRule`)."""
+        cdef str name = self.free_name(hint)
+        self.rules[name] = _Promised(name, key, make)
+        return RuleRef(name)
+
+    def add(self, str hint not None, body):
+        """A new rule."""
+        return self.define(self.free_name(hint), body)
+
+    def share(self, key, str hint not None, build):
+        """The rule filed under `key`; made by `build` when it is first asked for."""
+        found = self.shared.get(key)
+        if found is None:
+            name = self.reserve(hint)
+            found = self.shared[key] = RuleRef(name)
+            self.define(name, build())
+        return found
+
+    def remember(self, key, build):
+        """The node filed under `key`, spelt out where it is used; made by `build` when it is first asked for."""
+        found = self.nodes.get(key)
+        if found is None:
+            found = self.nodes[key] = build()
+        return found
+
+    def grammar(self, str root, str source):
+        """Everything defined so far, and what deferred rules will define: the rules are shared, not copied."""
+        return GrammarIR(self.rules, root, source)
+
+
+cdef class _Promised(DeferredRule):
+    """A rule with its key, and a function that makes the body."""
+
+    cdef bytes known_key
+    cdef object maker
+
+    def __init__(self, str name, bytes key, maker):
+        self.name = name
+        self.notes = ()
+        self.known_key = key
+        self.maker = maker
+
+    @property
+    def key(self):
+        return self.known_key
+
+    def make(self, brief):
+        return self.maker(brief)

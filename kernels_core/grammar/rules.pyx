@@ -1,0 +1,91 @@
+"""Rules of a grammar: a name and a body, or the promise of one.
+
+They are compiled classes since a large schema has thousands, most of which nobody ever asks for.
+
+Read on: `ir.py` (rules together), `rulebook.pyx` (makes them), `tree.pyx` (bodies).
+"""
+
+__all__ = ["DeferredRule", "Rule"]
+
+
+cdef class Rule:
+    """A named rule.  `span` covers its definition (name and body) in the source.
+
+    `notes` are marks for whoever drives a generation, as (name, value): `capture` and `temperature`, see
+    `attributes.py`.  They say nothing about the language.
+    """
+
+    def __init__(self, str name not None, body, tuple notes not None=(), *, span=None):
+        self.name = name
+        self.made = body
+        self.notes = notes
+        self.span = span
+
+    @property
+    def body(self):
+        """What the rule matches."""
+        return self.made
+
+    def __eq__(self, other):
+        if type(other) is not Rule:
+            return NotImplemented
+        return (self.name, self.made, self.notes) == (other.name, (<Rule>other).made, other.notes)
+
+    def __hash__(self):
+        return hash((self.name, self.made, self.notes))
+
+    def __repr__(self):
+        return f"Rule(name={self.name!r}, body={self.made!r}, notes={self.notes!r}, span={self.span!r})"
+
+    def __reduce__(self):
+        return _made, (self.name, self.made, self.notes, self.span)
+
+
+def _made(name, body, notes, span):
+    return Rule(name, body, notes, span=span)
+
+
+cdef class DeferredRule(Rule):
+    """A rule whose body is made when it is first needed: when the parser predicts it, or somebody looks.
+
+    Whoever makes one promises that the rule matches some text, and not the empty one, so that nobody has to look.
+    Each kind says what stands for it (`key`) and makes its body (`make`).
+    """
+
+    def __init__(self, str name not None):
+        self.name = name
+        self.notes = ()
+
+    @property
+    def key(self):
+        """Bytes that stand for the language; rules with equal keys have equal bodies up to the names of rules."""
+        raise NotImplementedError
+
+    def make(self, brief):
+        """The body, or with `brief` perhaps a shorthand for it.
+
+        May add rules to the grammar, under names that are free there.
+        """
+        raise NotImplementedError
+
+    @property
+    def tokens(self):
+        """The tokens that the body names, or more."""
+        return ()
+
+    @property
+    def body(self):
+        """There is none: `LookupError`."""
+        raise LookupError(f"the body of rule {self.name!r} is not made yet; ask for it with GrammarIR.expand")
+
+    def __eq__(self, other):
+        return self is other
+
+    def __hash__(self):
+        return object.__hash__(self)
+
+    def __repr__(self):
+        return f"<DeferredRule {self.name}>"
+
+    def __reduce__(self):
+        raise TypeError(f"rule {self.name!r} is not made yet, so it cannot be copied")
