@@ -7,16 +7,16 @@
 Named sets follow ECMA-262: `\\d` and `\\w` are ASCII, `\\s` is white space and line terminators of all scripts,
 `.` leaves out the four line terminators.  General categories come from the running Python's `unicodedata`.
 
-Read on: `nodes.py` (sets become IR nodes), `regex.py` and `ebnf.py` (their spelling).
+Read on: `ranges.pyx` (their operations), `nodes.pyx` (sets become IR nodes), `regex.py` and `ebnf.py` (their spelling).
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
 from functools import cache
 
 from .ir import MAX_CODE_POINT
+from .ranges import canonical, complement, contains, difference, intersection, normalise, size, union
 
 __all__ = [
     "ALL",
@@ -44,80 +44,6 @@ Ranges = tuple[tuple[int, int], ...]
 ALL: Ranges = ((0, MAX_CODE_POINT),)
 ALL_BYTES: Ranges = ((0, 0xFF),)
 SURROGATES: Ranges = ((0xD800, 0xDFFF),)
-
-
-def normalise(pairs: Iterable[tuple[int, int]]) -> Ranges:
-    """`pairs` in any order, overlapping or not, as `Ranges`.  Pairs with `first > last` are a `ValueError`."""
-    merged: list[tuple[int, int]] = []
-    for first, last in sorted(pairs):
-        if first > last:
-            raise ValueError(f"a range runs backwards: {first:#x} to {last:#x}")
-        if merged and first <= merged[-1][1] + 1:
-            if last > merged[-1][1]:
-                merged[-1] = (merged[-1][0], last)
-        else:
-            merged.append((first, last))
-    return tuple(merged)
-
-
-def union(*sets: Ranges) -> Ranges:
-    """Everything in any of `sets`."""
-    return normalise(pair for ranges in sets for pair in ranges)
-
-
-def complement(ranges: Ranges, last: int = MAX_CODE_POINT) -> Ranges:
-    """Everything in `0..last` that is not in `ranges`."""
-    gaps = []
-    start = 0
-    for low, high in ranges:
-        if low > start:
-            gaps.append((start, low - 1))
-        start = high + 1
-    if start <= last:
-        gaps.append((start, last))
-    return tuple(gaps)
-
-
-def intersection(left: Ranges, right: Ranges) -> Ranges:
-    """Everything in both."""
-    shared = []
-    i = j = 0
-    while i < len(left) and j < len(right):
-        low = max(left[i][0], right[j][0])
-        high = min(left[i][1], right[j][1])
-        if low <= high:
-            shared.append((low, high))
-        if left[i][1] < right[j][1]:
-            i += 1
-        else:
-            j += 1
-    return tuple(shared)
-
-
-def difference(left: Ranges, right: Ranges) -> Ranges:
-    """Everything in `left` that is not in `right`."""
-    return intersection(left, complement(right))
-
-
-def contains(ranges: Ranges, value: int) -> bool:
-    """Is `value` in the set?  Linear in the number of ranges."""
-    return any(low <= value <= high for low, high in ranges)
-
-
-def size(ranges: Ranges) -> int:
-    """How many values the set holds."""
-    return sum(high - low + 1 for low, high in ranges)
-
-
-def canonical(ranges: Ranges) -> Ranges:
-    """The one spelling of a set of code points: surrogates are out, unless both their neighbours are in.
-
-    A set that holds U+D7FF and U+E000 keeps them in one range, so "anything" is `((0, 0x10FFFF),)` and not two pairs.
-    """
-    inside = difference(ranges, SURROGATES)
-    if contains(inside, 0xD7FF) and contains(inside, 0xE000):
-        return union(inside, SURROGATES)
-    return inside
 
 
 def _characters(text: str) -> Ranges:

@@ -109,21 +109,29 @@ def member_steps(members: Members, kinds: Kinds, *, any_order: bool) -> Steps[_S
     start: _State = (0, frozenset(), 0, False)
     steps: Steps[_State, MemberStep] = Steps(start, MAX_MEMBER_EDGES)
     work: list[tuple[int, _State]] = [(0, start)]
+    # What may follow depends on the place and the needs alone, however many members were counted.
+    moves: dict[tuple[int, Needs], tuple[bool, int | None, list[_Move]]] = {}
     while work:
         number, state = work.pop()
         place, met, count, written = state
-        done, after, reached = order.behind(place)
+        known = moves.get((place, met))
+        if known is None:
+            known = moves[place, met] = order.moves(place, met)
+        done, after, reached = known
         if written and done and met == all_needs and count >= members.least:
             steps.final.add(number)
         if after is not None:
             steps.edge(number, None, steps.reach((after, met, count, written), work))
         if members.most is not None and count >= members.most:
             continue
-        for kind, then in reached:
-            for meets, term in _useful(order.kinds[kind], met):
-                target = steps.reach((then, met | meets, min(count + 1, cap), True), work)
-                steps.edge(number, (kind, term, written), target)
+        counted = min(count + 1, cap)
+        for kind, term, then, now in reached:
+            steps.edge(number, (kind, term, written), steps.reach((then, now, counted, True), work))
     return steps
+
+
+# The kind, its value, and the place and the needs met behind it.
+_Move = tuple[int, Term, int, Needs]
 
 
 class _Order:
@@ -146,6 +154,19 @@ class _Order:
         if place == self._named:
             return True, None, [(kind, place) for kind in others]
         return False, None if self._required[place] else place + 1, [(place, place + 1)]
+
+    def moves(self, place: int, met: Needs) -> tuple[bool, int | None, list[_Move]]:
+        """The same with what a member may be, now that the needs in `met` are met."""
+        done, after, reached = self.behind(place)
+        return (
+            done,
+            after,
+            [
+                (kind, term, then, met | meets)
+                for kind, then in reached
+                for meets, term in _useful(self.kinds[kind], met)
+            ],
+        )
 
 
 def _useful(kind: Kind, met: Needs) -> list[tuple[Needs, Term]]:

@@ -117,7 +117,6 @@ class Rest(Unfolding):
     def __init__(self, nodes: _Parts, after: Language, before: int | None) -> None:
         self.nodes, self.after, self.before = nodes, after, before
         super().__init__((nodes, after, before), _takes_nothing(nodes, after, before), self.ingredients()[0])
-        self.unfolds = True
 
     def derive(self, code_point: int) -> Language:
         options: list[Language] = []

@@ -1,0 +1,5 @@
+cpdef tuple complement(tuple ranges, long last=*)
+cpdef tuple intersection(tuple left, tuple right)
+cpdef tuple difference(tuple left, tuple right)
+cpdef bint contains(tuple ranges, long value)
+cpdef tuple canonical(tuple ranges)

@@ -1,0 +1,541 @@
+"""How languages are made, in the form that stays small: union, intersection, complement, derivatives, membership.
+
+Read on: `languages.py` (what this is for), `language.pyx` (the classes).
+"""
+
+import threading
+from contextlib import contextmanager
+from itertools import product
+from math import prod
+
+from kernels_core.grammar.ranges cimport canonical, contains
+from kernels_core.grammar.regular.language cimport Alt, And, Cat, Chars, Language, Loop, Not, Unfolding, Words
+from kernels_core.grammar.regular.remembered cimport Remembered
+
+from kernels_core.grammar import charset
+
+__all__ = [
+    "ALL",
+    "ANY_CHARACTER",
+    "EPSILON",
+    "MAX_DEPTH",
+    "MAX_SIZE",
+    "NOTHING",
+    "TooLarge",
+    "TooManyStates",
+    "bounded",
+    "character",
+    "complement",
+    "concat",
+    "derivative",
+    "intersection",
+    "length_bounds",
+    "limited_work",
+    "loop",
+    "matches",
+    "union",
+    "words",
+]
+
+# Of languages that are built from what a user wrote.
+MAX_SIZE = 200_000
+MAX_DEPTH = 100
+# What is nested deeper is not followed by recursion.
+cdef int DEEPEST = 500
+# More than so many members are not compared with each other.
+cdef int FEW = 64
+
+
+class TooManyStates(Exception):
+    """An automaton would need more states than its budget."""
+
+    def __init__(self, limit):
+        self.limit = limit
+        super().__init__(f"more than {limit:,} states")
+
+
+class TooLarge(TooManyStates):
+    """A language would be too large to write out, or nested too deeply to follow."""
+
+    def __init__(self, what):
+        self.limit = MAX_SIZE
+        Exception.__init__(self, what)
+
+
+NOTHING = Words(frozenset())
+EPSILON = Words(frozenset(("",)))
+ANY_CHARACTER = Chars(charset.ALL)
+ALL = Loop(ANY_CHARACTER, 0, None)
+
+# The same, as the code below compares with them.
+cdef Language _NOTHING = NOTHING, _EPSILON = EPSILON, _ANY = ANY_CHARACTER, _ALL = ALL
+
+
+cdef bint _same(Language one, Language other):
+    return one is other or one == other
+
+
+cdef bint _is_nothing(Language item):
+    return type(item) is Words and not (<Words>item).words
+
+
+cdef bint _is_empty_text(Language item):
+    return item is _EPSILON or (type(item) is Words and (<Words>item).words == (<Words>_EPSILON).words)
+
+
+cdef bint _is_all(Language item):
+    return item is _ALL or (type(item) is Loop and item == _ALL)
+
+
+def bounded(Language item not None):
+    """`item`, or `TooLarge`."""
+    if item.size > MAX_SIZE:
+        raise TooLarge(f"more than {MAX_SIZE:,} nodes")
+    if item.depth > MAX_DEPTH:
+        raise TooLarge(f"more than {MAX_DEPTH} levels of nesting")
+    return item
+
+
+cdef bint _has_surrogate(str text):
+    return any(["\ud800" <= letter <= "\udfff" for letter in text])
+
+
+def words(strings):
+    """The finite set of `strings`.  Strings with lone surrogates have no UTF-8 spelling and are left out."""
+    return Words(frozenset([text for text in strings if (<str>text).isascii() or not _has_surrogate(text)]))
+
+
+def character(tuple ranges not None):
+    """One character out of `ranges`."""
+    ranges = canonical(ranges)
+    return Chars(ranges) if ranges else NOTHING
+
+
+# -- sequences ----------------------------------------------------------------------------------------------------
+
+def concat(*items):
+    """One after the other.  Beside `ALL`, what may be empty says nothing, and loops need only their minimum."""
+    return _concat(items)
+
+
+cdef Language _concat(tuple items):
+    cdef list flat = []
+    cdef Language item, part
+    for item in items:
+        if _is_nothing(item):
+            return _NOTHING
+        if type(item) is Cat:
+            for part in (<Cat>item).items:
+                _append(flat, part)
+        else:
+            _append(flat, item)
+    if not flat:
+        return _EPSILON
+    return flat[0] if len(flat) == 1 else Cat(tuple(flat))
+
+
+cdef int _append(list flat, Language item) except -1:
+    cdef Language before, core
+    cdef frozenset head, tail
+    if _is_empty_text(item):
+        return 0
+    if _is_all(item):
+        while flat and (<Language>flat[len(flat) - 1]).nullable:
+            flat.pop()
+        if flat:
+            core = _least(flat[len(flat) - 1])
+            if core is not None:
+                flat[len(flat) - 1] = core
+    elif flat:
+        before = flat[len(flat) - 1]
+        if _is_all(before):
+            if item.nullable:
+                return 0
+            core = _least(item)
+            if core is not None:
+                item = core
+        elif type(item) is Words and type(before) is Words:
+            head, tail = (<Words>before).words, (<Words>item).words
+            if len(head) == 1 and len(tail) == 1:
+                flat[len(flat) - 1] = Words(frozenset((next(iter(head)) + next(iter(tail)),)))
+                return 0
+    flat.append(item)
+    return 0
+
+
+cdef Language _least(Language item):
+    """`x{l,h}` beside ALL is as good as `x{l}`."""
+    if type(item) is Loop and (<Loop>item).most != (<Loop>item).least and (<Loop>item).least > 0:
+        return _loop((<Loop>item).item, (<Loop>item).least, (<Loop>item).least)
+    return None
+
+
+def loop(Language item not None, least, most):
+    """`item` from `least` to `most` times."""
+    return _loop(item, least, most)
+
+
+cdef Language _loop(Language item, least, most):
+    if most is not None and most < least:
+        return _NOTHING
+    if most == 0 or _is_empty_text(item):
+        return _EPSILON
+    if _is_nothing(item):
+        return _EPSILON if least == 0 else _NOTHING
+    if least == 1 and most == 1:
+        return item
+    if item.nullable:
+        least = 0
+    if type(item) is Loop and (<Loop>item).least <= 1 and (<Loop>item).most is None and least <= 1:
+        return _loop((<Loop>item).item, min((<Loop>item).least, least), None)
+    return Loop(item, least, most)
+
+
+# -- unions -------------------------------------------------------------------------------------------------------
+
+def union(*items):
+    """In any of `items`."""
+    return _union(items)
+
+
+cdef Language _union(tuple items):
+    cdef dict flat = {}
+    cdef set finite = set()
+    cdef list ranges = []
+    cdef Language item, part, spans
+    cdef bint unfolds = False
+    for item in items:
+        for part in (<Alt>item).items if type(item) is Alt else (item,):
+            if type(part) is Words:
+                finite |= (<Words>part).words
+            elif type(part) is Chars:
+                ranges.append((<Chars>part).ranges)
+            elif _is_all(part):
+                return _ALL
+            else:
+                flat[part] = None
+    if ranges:
+        flat = {character(charset.union(*ranges)): None, **flat}
+    if finite and flat:
+        finite = {text for text in finite if not _certainly(flat, text)}
+    if finite:
+        flat = {Words(frozenset(finite)): None, **flat}
+    spans = _length_spans(flat)
+    if spans is not None:
+        return spans
+    for part in flat:
+        if type(part) is Not and (<Not>part).item in flat:
+            return _ALL
+        unfolds = unfolds or part.unfolds
+    if not flat:
+        return _NOTHING
+    cdef tuple kept = _absorbed(flat) if unfolds else tuple(flat)
+    return kept[0] if len(kept) == 1 else Alt(kept)
+
+
+cdef tuple _absorbed(dict flat):
+    """Without members that are another member and a condition more: `a | (a & b)` is `a`.
+
+    What unfolds goes round and round; with this and the distribution in `intersection` its derivatives are sets of
+    sets of a few languages, and so are finitely many.
+    """
+    if len(flat) > FEW:
+        return tuple(flat)
+    cdef dict conditions = {
+        part: frozenset((<And>part).items) if type(part) is And else frozenset((part,)) for part in flat
+    }
+    cdef list every = list(conditions.values())
+    return tuple([part for part, wanted in conditions.items() if not any([other < wanted for other in every])])
+
+
+cdef bint _certainly(dict parts, str text):
+    """Cheap membership in one of `parts`, for merging only."""
+    cdef Language part
+    for part in parts:
+        if type(part) is Chars:
+            if len(text) == 1 and contains((<Chars>part).ranges, ord(text)):
+                return True
+            continue
+        bounds = _bounds(part)
+        if bounds is not None and bounds[0] <= len(text) and (bounds[1] is None or len(text) <= bounds[1]):
+            return True
+    return False
+
+
+def length_bounds(Language item not None):
+    """`(l, h)` if the language is "any string of l to h characters", else None."""
+    return _bounds(item)
+
+
+cdef tuple _bounds(Language item):
+    if type(item) is Loop:
+        return ((<Loop>item).least, (<Loop>item).most) if _same((<Loop>item).item, _ANY) else None
+    if type(item) is Chars:
+        return (1, 1) if _same(item, _ANY) else None
+    return (0, 0) if _is_empty_text(item) else None
+
+
+cdef Language _length_spans(dict flat):
+    """Unions of lengths merge where they touch: "at most 3" or "at least 4" is everything."""
+    cdef list spans = []
+    if len(flat) < 2:
+        return None
+    for part in flat:
+        bounds = _bounds(part)
+        if bounds is None:
+            return None
+        spans.append(bounds)
+    spans.sort(key=_first)
+    low, high = spans[0]
+    for least, most in spans[1:]:
+        if high is not None and least > high + 1:
+            return None
+        high = None if high is None or most is None else max(high, most)
+    return _loop(_ANY, low, high)
+
+
+def _first(pair):
+    return pair[0]
+
+
+# -- intersections and complements --------------------------------------------------------------------------------
+
+def intersection(*items):
+    """In all of `items`."""
+    return _intersection(items)
+
+
+cdef Language _intersection(tuple items):
+    cdef dict flat = {}
+    cdef set excluded = set()
+    cdef Language item, part
+    cdef bint unfolds = False
+    least, most = 0, None
+    if len(items) == 2:
+        # The usual case, and nothing to look at.
+        if items[0] is items[1] or _is_all(items[1]):
+            return items[0]
+        if _is_all(items[0]):
+            return items[1]
+    for item in items:
+        for part in (<And>item).items if type(item) is And else (item,):
+            if type(part) is Words:
+                return _kept(<Words>part, item, items)
+            bounds = _bounds(part)
+            if bounds is not None:
+                least = max(least, bounds[0])
+                most = bounds[1] if most is None else most if bounds[1] is None else min(most, bounds[1])
+            elif type(part) is Not and type((<Not>part).item) is Words:
+                excluded |= (<Words>(<Not>part).item).words
+            else:
+                flat[part] = None
+    if most is not None and most < least:
+        return _NOTHING
+    for part in flat:
+        if type(part) is Not and (<Not>part).item in flat:
+            return _NOTHING
+    if least or most is not None:
+        flat = {_loop(_ANY, least, most): None, **flat}
+        excluded = {text for text in excluded if least <= len(text) and (most is None or len(text) <= most)}
+    if excluded and flat:
+        excluded = {text for text in excluded if _in_all(flat, text)}
+    if excluded:
+        flat[Not(Words(frozenset(excluded)))] = None
+    if not flat:
+        return _ALL
+    if len(flat) == 1:
+        return next(iter(flat))
+    for part in flat:
+        unfolds = unfolds or part.unfolds
+    if unfolds:
+        choices = [(<Alt>part).items if type(part) is Alt else (part,) for part in flat]
+        if 1 < prod(map(len, choices)) <= FEW:
+            return _union(tuple([_intersection(chosen) for chosen in product(*choices)]))
+    return And(tuple(flat))
+
+
+cdef Language _kept(Words part, Language item, tuple items):
+    """The words of `part` that are in everything else; `part` is `item`, or a part of it."""
+    cdef list others = [other for other in items if other is not item]
+    if type(item) is And:
+        others += [other for other in (<And>item).items if other is not part]
+    if not others:
+        return part
+    return Words(frozenset([text for text in part.words if _in_all(others, text)]))
+
+
+cdef bint _in_all(parts, str text) except -1:
+    cdef Language part
+    for part in parts:
+        if not _matches(part, text):
+            return False
+    return True
+
+
+def complement(Language item not None):
+    """All strings that are not in `item`."""
+    return _complement(item)
+
+
+cdef Language _complement(Language item):
+    cdef Language below, above
+    if _is_nothing(item):
+        return _ALL
+    bounds = _bounds(item)
+    if bounds is not None:
+        below = _loop(_ANY, 0, bounds[0] - 1) if bounds[0] else _NOTHING
+        above = _NOTHING if bounds[1] is None else _loop(_ANY, bounds[1] + 1, None)
+        return _union((below, above))
+    if type(item) is Not:
+        return (<Not>item).item
+    if type(item) is Alt or type(item) is And:
+        if item.depth > DEEPEST:
+            raise RecursionError("a language is nested too deeply")
+        if type(item) is Alt:
+            return _intersection(tuple([_complement(part) for part in (<Alt>item).items]))
+        return _union(tuple([_complement(part) for part in (<And>item).items]))
+    return Not(item)
+
+
+# -- derivatives --------------------------------------------------------------------------------------------------
+
+class _Work(threading.local):
+    """How much work is left for derivatives in this thread; None: any amount."""
+
+    left = None
+
+
+_WORK = _Work()
+# (language, code point) -> derivative, by the nodes and letters of both; (language, text) -> membership, likewise.
+cdef Remembered _DERIVED = Remembered(1 << 12, 4_000_000)
+cdef Remembered _MATCHED = Remembered(1 << 12, 2_000_000)
+
+
+@contextmanager
+def limited_work(most):
+    """Derivatives made inside look at `most` parts of languages in all.  Raises `TooLarge` beyond that.
+
+    States alone do not bound them: each derivative of nested counts is larger than the one before.
+    """
+    before = _WORK.left
+    _WORK.left = most if before is None else min(most, before)
+    try:
+        yield
+    finally:
+        _WORK.left = before
+
+
+cdef int _spend(Py_ssize_t amount) except -1:
+    left = _WORK.left
+    if left is not None:
+        _WORK.left = left - amount
+        if left < amount:
+            raise TooLarge("too much work")
+    return 0
+
+
+def derivative(Language item not None, code_point):
+    """All w such that the character `code_point` followed by w is in `item`.
+
+    Raises `TooLarge` inside `limited_work`.
+    """
+    return _derivative(item, code_point)
+
+
+cdef Language _derivative(Language item, code_point):
+    # Leaves are quicker to look at than to look up.
+    if type(item) is Chars:
+        _spend(1)
+        return _EPSILON if contains((<Chars>item).ranges, code_point) else _NOTHING
+    key = (item, code_point)
+    cdef Language found = _DERIVED.get(key)
+    if found is None:
+        if item.depth > DEEPEST:
+            raise RecursionError("a language is nested too deeply")
+        found = _derived(item, code_point)
+        _DERIVED.put(key, found, item.size + found.size)
+    return found
+
+
+cdef Language _derived(Language item, code_point):
+    cdef Language inner, part
+    cdef tuple items
+    cdef list parts
+    cdef Py_ssize_t i
+    cdef str first
+    if type(item) is Words:
+        _spend(1)
+        first = chr(code_point)
+        return Words(frozenset([text[1:] for text in (<Words>item).words if (<str>text).startswith(first)]))
+    if type(item) is Loop:
+        _spend(1)
+        inner = _derivative((<Loop>item).item, code_point)
+        if _is_nothing(inner):
+            return _NOTHING
+        least, most = (<Loop>item).least, (<Loop>item).most
+        return _concat((inner, _loop((<Loop>item).item, max(0, least - 1), None if most is None else most - 1)))
+    if type(item) is Cat:
+        items = (<Cat>item).items
+        _spend(len(items))
+        parts = []
+        for i in range(len(items)):
+            part = items[i]
+            inner = _derivative(part, code_point)
+            if not _is_nothing(inner):
+                parts.append(_concat((inner, *items[i + 1:])))
+            if not part.nullable:
+                break
+        return _union(tuple(parts))
+    if type(item) is Alt:
+        items = (<Alt>item).items
+        _spend(len(items))
+        return _union(tuple([_derivative(part, code_point) for part in items]))
+    if type(item) is And:
+        items = (<And>item).items
+        _spend(len(items))
+        return _intersection(tuple([_derivative(part, code_point) for part in items]))
+    _spend(1)
+    if type(item) is Not:
+        return _complement(_derivative((<Not>item).item, code_point))
+    if isinstance(item, Unfolding):
+        return item.derive(code_point)
+    raise TypeError(f"not a language: {item!r}")
+
+
+def matches(Language item not None, str text not None):
+    """Is `text` in the language?"""
+    return _matches(item, text)
+
+
+cdef bint _matches(Language item, str text) except -1:
+    if type(item) is Words:
+        return text in (<Words>item).words
+    bounds = _bounds(item)
+    if bounds is not None:
+        return bounds[0] <= len(text) and (bounds[1] is None or len(text) <= bounds[1])
+    if type(item) is Not:
+        return not _matches((<Not>item).item, text)
+    if type(item) is And:
+        return _in_all((<And>item).items, text)
+    key = (item, text)
+    known = _MATCHED.get(key)
+    if known is None:
+        known = _reads(item, text)
+        _MATCHED.put(key, known, item.size + len(text))
+    return known
+
+
+cdef bint _reads(Language item, str text) except -1:
+    cdef Language part
+    if type(item) is Alt:
+        for part in (<Alt>item).items:
+            if _matches(part, text):
+                return True
+        return False
+    for letter in text:
+        item = _derivative(item, ord(letter))
+        if _is_nothing(item):
+            return False
+        if _is_all(item):
+            return True
+    return item.nullable
