@@ -10,6 +10,7 @@ Read on: `nfa.pyx` (spells what nodes a shorthand holds), `lower.py` (who asks).
 from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
+from kernels_core.automata.decisions cimport Decisions
 from kernels_core.automata.nfa cimport Nfa, RangeEdge
 from kernels_core.grammar.shorthand cimport Besides, Branches, Item, Listing
 from kernels_core.grammar.tree cimport Never, Node, RuleRef
@@ -28,7 +29,7 @@ cdef struct Branch:
     int32_t first, past, depth, state
 
 
-def spell_shorthand(Nfa nfa, lowering, shorthand not None, str rule, int32_t limit):
+def spell_shorthand(Nfa nfa not None, Decisions lowering not None, shorthand not None, str rule, int32_t limit):
     """Write what `shorthand` says for `rule` between states 0 and 1.  False past `limit` states."""
     cdef int32_t place = nfa.root(rule, ())
     nfa.tag(START, place)
@@ -42,7 +43,7 @@ def spell_shorthand(Nfa nfa, lowering, shorthand not None, str rule, int32_t lim
     raise TypeError(f"{type(shorthand).__name__} is no shorthand")
 
 
-cdef bint _spell_besides(Nfa nfa, lowering, Besides besides, int32_t place, int32_t limit) except -1:
+cdef bint _spell_besides(Nfa nfa, Decisions lowering, Besides besides, int32_t place, int32_t limit) except -1:
     """Texts that are none of some words.
 
     A state for each prefix of a word.  From it a letter leads on in the tree, or to the rest if no word goes on so.
@@ -105,7 +106,7 @@ cdef void _to_rest(Nfa nfa, const uint8_t* letters, int32_t state, int32_t low, 
         nfa.bytes.push_back(RangeEdge(state, first, low - 1, rest))
 
 
-cdef bint _spell_branches(Nfa nfa, lowering, Branches branches, int32_t place, int32_t limit) except -1:
+cdef bint _spell_branches(Nfa nfa, Decisions lowering, Branches branches, int32_t place, int32_t limit) except -1:
     """The tree of the words; a rule is called where its word ends."""
     cdef vector[Branch] stack
     cdef Branch branch
@@ -142,7 +143,7 @@ cdef bint _spell_branches(Nfa nfa, lowering, Branches branches, int32_t place, i
     return True
 
 
-cdef bint _spell_listing(Nfa nfa, lowering, Listing listing, int32_t limit) except -1:
+cdef bint _spell_listing(Nfa nfa, Decisions lowering, Listing listing, int32_t limit) except -1:
     """Items in order, then others.
 
     State `ahead[i]`: items from number i on may follow, and the others; `behind[i]` is its like behind an item, where
@@ -180,7 +181,7 @@ cdef bint _spell_listing(Nfa nfa, lowering, Listing listing, int32_t limit) exce
     return ok
 
 
-cdef bint _spell_item(Nfa nfa, lowering, Node colon, Item item, int32_t source, int32_t target, int32_t limit) except -1:
+cdef bint _spell_item(Nfa nfa, Decisions lowering, Node colon, Item item, int32_t source, int32_t target, int32_t limit) except -1:
     cdef int32_t at = nfa.state(), after = nfa.state()
     return (nfa.spell(lowering, item.key, source, at, NOWHERE, limit)
             and nfa.spell(lowering, colon, at, after, NOWHERE, limit)

@@ -94,10 +94,10 @@ cdef class GrowingTables(Tables):
         while not self.stack.empty():
             top = self.stack.back()
             self.stack.pop_back()
-            if (top == 1 or nfa.byte_first[top] < nfa.byte_first[top + 1]
-                    or nfa.symbol_first[top] < nfa.symbol_first[top + 1]):
+            if (top == 1 or nfa.first[top].byte < nfa.first[top + 1].byte
+                    or nfa.first[top].symbol < nfa.first[top + 1].symbol):
                 self.subset.push_back(top)
-            for k in range(nfa.epsilon_first[top], nfa.epsilon_first[top + 1]):
+            for k in range(nfa.first[top].epsilon, nfa.first[top + 1].epsilon):
                 other = nfa.epsilons[k].target
                 if self.mark[other] != self.stamp and nfa.alive[other]:
                     self.mark[other] = self.stamp
@@ -181,7 +181,7 @@ cdef class GrowingTables(Tables):
             one = self.members[k]
             if one == 1 and may_accept:
                 flags |= ACCEPTING
-            for j in range(nfa.byte_first[one], nfa.byte_first[one + 1]):
+            for j in range(nfa.first[one].byte, nfa.first[one + 1].byte):
                 if not nfa.alive[nfa.bytes[j].target]:
                     continue
                 flags |= SCANNABLE
@@ -193,7 +193,7 @@ cdef class GrowingTables(Tables):
                     if word == high >> 6:
                         live &= ~<uint64_t>0 >> (63 - (high & 63))
                     self.live[4 * state + word] |= live
-            for j in range(nfa.symbol_first[one], nfa.symbol_first[one + 1]):
+            for j in range(nfa.first[one].symbol, nfa.first[one + 1].symbol):
                 if nfa.alive[nfa.symbols[j].target]:
                     flags |= TOKENS if nfa.symbols[j].symbol & 1 else CALLS
         if self.lap_min[rule] >= 0:
@@ -222,10 +222,10 @@ cdef class GrowingTables(Tables):
         symbols.clear()
         for k in range(self.subset_first[state], self.subset_past[state]):
             one = self.members[k]
-            for j in range(nfa.byte_first[one], nfa.byte_first[one + 1]):
+            for j in range(nfa.first[one].byte, nfa.first[one + 1].byte):
                 if nfa.alive[nfa.bytes[j].target]:
                     ranges.push_back(nfa.bytes[j])
-            for j in range(nfa.symbol_first[one], nfa.symbol_first[one + 1]):
+            for j in range(nfa.first[one].symbol, nfa.first[one + 1].symbol):
                 if nfa.alive[nfa.symbols[j].target]:
                     symbols.push_back(nfa.symbols[j])
         if ranges.size() > 1:

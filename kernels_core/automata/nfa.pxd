@@ -1,5 +1,11 @@
+cimport cython
+
+from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
+
+from kernels_core.automata.decisions cimport Decisions
+from kernels_core.grammar.tree cimport Node, Repeat
 
 
 cdef struct RangeEdge:
@@ -31,18 +37,31 @@ cdef struct Tag:
     int32_t offset
 
 
+cdef struct Pending:
+    PyObject* node        # to be spelt out; held by the body that is being spelt out, or by `Nfa.held`
+    int32_t source
+    int32_t target
+    int32_t place
+
+
+cdef struct First:
+    # Where the edges of a state begin; they end where those of the next one begin.
+    int32_t byte
+    int32_t symbol
+    int32_t epsilon
+
+
 cdef struct NfaView:
-    # A sealed NFA for code without the GIL.  Edges of s are [first[s], first[s + 1]).
+    # A sealed NFA for code without the GIL.
     int32_t size
-    const int32_t* byte_first
+    const First* first
     const RangeEdge* bytes
-    const int32_t* symbol_first
     const SymbolEdge* symbols
-    const int32_t* epsilon_first
     const Epsilon* epsilons
     const uint8_t* alive
 
 
+@cython.final
 cdef class Nfa:
     cdef readonly int32_t size
     cdef readonly list roots
@@ -54,21 +73,34 @@ cdef class Nfa:
     cdef vector[Epsilon] epsilons
     cdef vector[Tag] tags
     cdef vector[Place] places
-    cdef vector[int32_t] byte_first, symbol_first, epsilon_first, tag_first
+    cdef vector[First] first
+    cdef vector[int32_t] tag_first, tag_order       # tags by state, once somebody looks
     cdef vector[uint8_t] alive
+    cdef dict rule_places       # of rules' beginnings, by name
+    cdef list held              # nodes that stand in no body
+    cdef vector[Pending] pending
+    cdef int32_t spelt          # nodes
 
-    cpdef int32_t state(self)
-    cpdef void byte_range(self, int32_t source, int32_t low, int32_t high, int32_t target)
-    cpdef void call(self, int32_t source, int32_t rule, int32_t target)
-    cpdef void tokens(self, int32_t source, int32_t token_set, int32_t target)
-    cpdef void epsilon(self, int32_t source, int32_t target)
-    cpdef void tag(self, int32_t state, int32_t place, int32_t offset=*)
-    cpdef int32_t place(self, int32_t parent, int32_t child)
+    cpdef int32_t state(self) noexcept
+    cpdef void byte_range(self, int32_t source, int32_t low, int32_t high, int32_t target) noexcept
+    cpdef void call(self, int32_t source, int32_t rule, int32_t target) noexcept
+    cpdef void tokens(self, int32_t source, int32_t token_set, int32_t target) noexcept
+    cpdef void epsilon(self, int32_t source, int32_t target) noexcept
+    cpdef void tag(self, int32_t state, int32_t place, int32_t offset=*) noexcept
+    cpdef int32_t place(self, int32_t parent, int32_t child) noexcept
     cpdef int32_t root(self, str rule, tuple path)
-    cdef void seal(self)
-    cdef NfaView view(self)
-    cdef bint spell(self, lowering, body, int32_t source, int32_t target, int32_t place, int32_t limit) except -1
+    cdef void seal(self) noexcept
+    cdef void _find_alive(self) noexcept
+    cdef NfaView view(self) noexcept
+    cdef bint spell(self, Decisions lowering, Node body, int32_t source, int32_t target, int32_t place,
+                    int32_t limit) except -1
+    cdef int _spell_node(self, Decisions lowering, Node node, int32_t source, int32_t target, int32_t place) except -1
+    cdef int _begin(self, Decisions lowering, Node node, int32_t source, int32_t target, int32_t place) except -1
+    cdef int _spell_call(self, Decisions lowering, str name, int32_t source, int32_t target, int32_t place) except -1
+    cdef int _spell_loop(self, Decisions lowering, Repeat node, int32_t source, int32_t target,
+                         int32_t place) except -1
     cdef int _spell_class(self, tuple ranges, int32_t source, int32_t target, int32_t place) except -1
-    cdef int32_t _entry(self, lowering, str name, int32_t target, list stack) except -1
-    cdef int _copies(self, lowering, node) except -1
-    cdef void _literal(self, bytes value, int32_t source, int32_t target, int32_t place)
+    cdef int32_t _rule_place(self, str name) except -1
+    cdef int32_t _entry(self, str name, Node body, int32_t target) except -1
+    cdef void _later(self, Node node, int32_t source, int32_t target, int32_t place) noexcept
+    cdef void _literal(self, bytes value, int32_t source, int32_t target, int32_t place) noexcept

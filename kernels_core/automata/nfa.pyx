@@ -12,12 +12,15 @@ Read on: `lower.py` (decides), `growing.pyx` (determinises when a state is met),
 minimises).
 """
 
-from libc.stdint cimport int32_t, int64_t
-from libcpp.algorithm cimport stable_sort
+cimport cython
 
-from kernels_core.automata.weighing cimport cost_of
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t
+
+from kernels_core.automata.decisions cimport Decisions
+from kernels_core.automata.weighing cimport SPELT_OUT, Callee
 from kernels_core.grammar.tree cimport (
-    ByteSet, CharSet, Choice, Empty, Literal, Never, Repeat, RuleRef, Seq, TagDispatch, TokenSet,
+    ByteSet, CharSet, Choice, Empty, Literal, Never, Node, Repeat, RuleRef, Seq, TagDispatch, TokenSet,
 )
 
 from kernels_core.automata.utf8 import utf8_sequences
@@ -27,25 +30,54 @@ __all__ = ["AFTER", "Nfa"]
 AFTER = -1           # offset of a tag behind its node
 cdef int32_t C_AFTER = -1
 cdef int32_t NOWHERE = -1    # the place of what stands in no body: parts of a shorthand
+cdef int32_t FINAL = 1
+cdef int32_t BREATH = 256   # nodes between two looks at the clock and at what there is
 cdef int SHARED_CLASS = 4    # byte sequences; a character class with more is shared inside a rule
 
 
-cdef bint _before(const RangeEdge& a, const RangeEdge& b) noexcept nogil:
-    return a.source < b.source
+# What automata are filled in before they are sealed, which takes exactly the memory that is needed.  With the GIL held.
+cdef vector[RangeEdge] spare_bytes
+cdef vector[SymbolEdge] spare_symbols
+cdef vector[Epsilon] spare_epsilons
+cdef vector[Pending] spare_pending
+cdef vector[int32_t] into, back, stack      # `_find_alive`
 
 
-cdef bint _symbol_before(const SymbolEdge& a, const SymbolEdge& b) noexcept nogil:
-    return a.source < b.source
+ctypedef fused Edge:
+    RangeEdge
+    SymbolEdge
+    Epsilon
 
 
-cdef bint _epsilon_before(const Epsilon& a, const Epsilon& b) noexcept nogil:
-    return a.source < b.source
+cdef void _sort(vector[Edge]& edges, const vector[First]& first) noexcept:
+    """Order edges by source and otherwise leave them in order; `first` says where those of a source begin."""
+    cdef vector[Edge] found
+    cdef size_t k
+    cdef int32_t source
+    found.resize(edges.size())
+    into.resize(first.size())
+    for k in range(first.size()):
+        if Edge is RangeEdge:
+            into[k] = first[k].byte
+        elif Edge is SymbolEdge:
+            into[k] = first[k].symbol
+        else:
+            into[k] = first[k].epsilon
+    for k in range(edges.size()):
+        source = edges[k].source
+        found[into[source]] = edges[k]
+        into[source] += 1
+    edges.swap(found)
+    found.clear()
+    if Edge is RangeEdge:
+        found.swap(spare_bytes)
+    elif Edge is SymbolEdge:
+        found.swap(spare_symbols)
+    else:
+        found.swap(spare_epsilons)
 
 
-cdef bint _tag_before(const Tag& a, const Tag& b) noexcept nogil:
-    return a.state < b.state
-
-
+@cython.final
 cdef class Nfa:
     """State 0 is the start, state 1 the final one, which gets no outgoing edges."""
 
@@ -54,6 +86,12 @@ cdef class Nfa:
         self.roots = []
         self.entries = {}
         self.classes = {}
+        self.held = []
+        self.rule_places = {}
+        self.bytes.swap(spare_bytes)
+        self.symbols.swap(spare_symbols)
+        self.epsilons.swap(spare_epsilons)
+        self.pending.swap(spare_pending)
 
     def __len__(self):
         return self.size
@@ -66,33 +104,33 @@ cdef class Nfa:
         """Whether nothing is called and no token is named: it is the same automaton in every grammar."""
         return self.symbols.empty()
 
-    cpdef int32_t state(self):
+    cpdef int32_t state(self) noexcept:
         """A new state."""
         self.size += 1
         return self.size - 1
 
-    cpdef void byte_range(self, int32_t source, int32_t low, int32_t high, int32_t target):
+    cpdef void byte_range(self, int32_t source, int32_t low, int32_t high, int32_t target) noexcept:
         """`source --[low..high]--> target`, bounds inclusive."""
         self.bytes.push_back(RangeEdge(source, low, high, target))
 
-    cpdef void call(self, int32_t source, int32_t rule, int32_t target):
+    cpdef void call(self, int32_t source, int32_t rule, int32_t target) noexcept:
         """`source --rule--> target`: the rule is called, and the parser comes back to `target`."""
         self.symbols.push_back(SymbolEdge(source, 2 * rule, target))
 
-    cpdef void tokens(self, int32_t source, int32_t token_set, int32_t target):
+    cpdef void tokens(self, int32_t source, int32_t token_set, int32_t target) noexcept:
         """`source --token--> target`: one whole token out of a set."""
         self.symbols.push_back(SymbolEdge(source, 2 * token_set + 1, target))
 
-    cpdef void epsilon(self, int32_t source, int32_t target):
+    cpdef void epsilon(self, int32_t source, int32_t target) noexcept:
         """`source --ε--> target`."""
         self.epsilons.push_back(Epsilon(source, target))
 
-    cpdef void tag(self, int32_t state, int32_t place, int32_t offset=0):
+    cpdef void tag(self, int32_t state, int32_t place, int32_t offset=0) noexcept:
         """Remember that `state` stands for the dotted position `offset` bytes into `place`."""
         if place != NOWHERE:
             self.tags.push_back(Tag(state, place, offset))
 
-    cpdef int32_t place(self, int32_t parent, int32_t child):
+    cpdef int32_t place(self, int32_t parent, int32_t child) noexcept:
         """The place of a node: child number `child` of the node at place `parent`."""
         if parent == NOWHERE:
             return NOWHERE
@@ -121,132 +159,186 @@ cdef class Nfa:
     def tags_of(self, int32_t state):
         """The (place, offset) pairs of a state."""
         cdef int32_t k
-        self.seal()
-        return [self.tag_at(k) for k in range(self.tag_first[state], self.tag_first[state + 1])]
+        cdef vector[int32_t] at
+        if self.tag_first.empty():
+            self.tag_first.assign(self.size + 1, 0)
+            for k in range(<int32_t>self.tags.size()):
+                self.tag_first[self.tags[k].state + 1] += 1
+            for k in range(self.size):
+                self.tag_first[k + 1] += self.tag_first[k]
+            at = self.tag_first
+            self.tag_order.resize(self.tags.size())
+            for k in range(<int32_t>self.tags.size()):
+                self.tag_order[at[self.tags[k].state]] = k
+                at[self.tags[k].state] += 1
+        return [self.tag_at(self.tag_order[k]) for k in range(self.tag_first[state], self.tag_first[state + 1])]
 
     # -- filling --------------------------------------------------------------------------------------------------
 
-    def fill(self, lowering, body, str rule, tuple path, int32_t limit):
+    def fill(self, Decisions lowering not None, Node body not None, str rule, tuple path, int32_t limit):
         """Spell `body`, the node at `path` in `rule`, out between states 0 and 1.  False past `limit` states."""
         cdef int32_t place = self.root(rule, path)
         self.tag(1, place, C_AFTER)
         return self.spell(lowering, body, 0, 1, place, limit)
 
-    cdef bint spell(self, lowering, body, int32_t source, int32_t target, int32_t place, int32_t limit) except -1:
+    cdef bint spell(self, Decisions lowering, Node body, int32_t source, int32_t target, int32_t place,
+                    int32_t limit) except -1:
         """Spell `body`, the node at `place`, out between two states.  False past `limit` states in all."""
-        cdef int32_t at, after, inner, i, count, nodes = 0
-        cdef list stack = [(body, source, target, place)]
-        cdef tuple items, top, call
-        cdef Repeat repeated
-        while stack:
-            nodes += 1
-            if nodes % 256 == 0:
-                lowering.check()
-                if self.size > limit:
-                    return False
-            top = <tuple>stack.pop()
-            node, source, target, place = top
-            kind = type(node)
-            if kind is Seq:
-                # From the end: what leads to a rule that is spelt out leads to its entry, which others may lead to too.
-                items = (<Seq>node).items
-                after = target
-                for i in range(<int32_t>len(items) - 1, -1, -1):
-                    item = items[i]
-                    if i == 0:
-                        stack.append((item, source, after, self.place(place, i)))
-                    elif type(item) is RuleRef and _call(lowering, (<RuleRef>item).name)[0] is not None:
-                        after = self._entry(lowering, (<RuleRef>item).name, after, stack)
-                    else:
-                        at = self.state()
-                        stack.append((item, at, after, self.place(place, i)))
-                        after = at
-            elif kind is Literal:
-                self._literal((<Literal>node).value, source, target, place)
-            elif kind is RuleRef:
-                name = (<RuleRef>node).name
-                call = _call(lowering, name)
-                if call[0] is not None:
-                    self.epsilon(source, self._entry(lowering, name, target, stack))
-                    continue
-                self.tag(source, self.root(name, ()) if call[3] else place)
-                self.call(source, call[1], target)
-                if call[2]:
-                    self.epsilon(source, target)
-            elif kind is Choice:
-                # Safe to share: spelling out a node only adds edges out of `source` and into `target`.
-                items = (<Choice>node).items
-                for i in range(<int32_t>len(items)):
-                    stack.append((items[i], source, target, self.place(place, i)))
-            elif kind is CharSet:
-                self.tag(source, place)
-                self._spell_class((<CharSet>node).ranges, source, target, place)
-            elif kind is Repeat:
-                repeated = <Repeat>node
-                if repeated.maximum == 0:
-                    self.epsilon(source, target)
-                elif repeated.maximum == 1:
-                    if repeated.minimum == 0:
-                        self.epsilon(source, target)
-                    stack.append((repeated.item, source, target, self.place(place, 0)))
-                elif repeated.maximum is None and repeated.minimum <= 1:
-                    # One loop between two fresh joints, so that nothing leaks into what `source` and `target` serve.
-                    at, after = self.state(), self.state()
-                    self.epsilon(source, at)
-                    self.epsilon(after, at)
-                    self.epsilon(after, target)
-                    if repeated.minimum == 0:
-                        self.epsilon(source, target)
-                    stack.append((repeated.item, at, after, self.place(place, 0)))
-                elif lowering.copies_small and self._copies(lowering, node) > 0:
-                    count = self._copies(lowering, node)
-                    at = source
-                    inner = self.place(place, 0)
-                    for i in range(count):
-                        if i >= repeated.minimum and repeated.maximum is not None:
-                            self.epsilon(at, target)
-                        after = target if i == count - 1 and repeated.maximum is not None else self.state()
-                        stack.append((repeated.item, at, after, inner))
-                        at = after
-                    if repeated.maximum is None:
-                        self.epsilon(at, target)
-                        stack.append((Repeat(repeated.item, 0, None), at, target, place))
-                else:
-                    lowering.counted(self, node, source, target, place, stack)
-            elif kind is Empty:
-                self.epsilon(source, target)
-            elif kind is ByteSet:
-                self.tag(source, place)
-                for low, high in node.ranges:
-                    self.byte_range(source, low, high, target)
-            elif kind is TokenSet:
-                self.tag(source, place)
-                self.tokens(source, lowering.token_set_id(node.ids, node.negated), target)
-            elif kind is TagDispatch:
-                lowering.dispatch(self, node, source, target, place, stack)
-            elif kind is not Never:
-                raise TypeError(f"cannot lower a {kind.__name__}")
+        cdef Pending top
+        try:
+            self._spell_node(lowering, body, source, target, place)
+            while not self.pending.empty():
+                if self.spelt >= BREATH:
+                    self.spelt = 0
+                    lowering.check()
+                    if self.size > limit:
+                        return False
+                top = self.pending.back()
+                self.pending.pop_back()
+                self._spell_node(lowering, <Node>top.node, top.source, top.target, top.place)
+        finally:
+            self.pending.clear()
         return self.size <= limit
 
-    cdef int32_t _entry(self, lowering, str name, int32_t target, list stack) except -1:
+    cdef int _spell_node(self, Decisions lowering, Node node, int32_t source, int32_t target, int32_t place) except -1:
+        """Spell out what is next, and put what is in it on the list."""
+        cdef int32_t at, after, i
+        cdef tuple items
+        cdef Node item
+        cdef Callee callee
+        kind = type(node)
+        self.spelt += 1
+        if kind is Literal:
+            self._literal((<Literal>node).value, source, target, place)
+        elif kind is RuleRef:
+            self._spell_call(lowering, (<RuleRef>node).name, source, target, place)
+        elif kind is Seq:
+            # From the end: what leads to a rule that is spelt out leads to its entry, which others may lead to too.
+            items = (<Seq>node).items
+            after = target
+            for i in range(<int32_t>len(items) - 1, -1, -1):
+                item = <Node>items[i]
+                at = source
+                if i > 0:
+                    if type(item) is RuleRef:
+                        callee = lowering.decided((<RuleRef>item).name)
+                        if callee.way == SPELT_OUT:
+                            after = self._entry(callee.name, callee.body, after)
+                            continue
+                    at = self.state()
+                self._begin(lowering, item, at, after, self.place(place, i))
+                after = at
+        elif kind is Choice:
+            # Safe to share: spelling out a node only adds edges out of `source` and into `target`.
+            items = (<Choice>node).items
+            for i in range(<int32_t>len(items)):
+                self._begin(lowering, <Node>items[i], source, target, self.place(place, i))
+        elif kind is CharSet:
+            self.tag(source, place)
+            self._spell_class((<CharSet>node).ranges, source, target, place)
+        elif kind is Repeat:
+            self._spell_loop(lowering, <Repeat>node, source, target, place)
+        elif kind is Empty:
+            self.epsilon(source, target)
+        elif kind is ByteSet:
+            self.tag(source, place)
+            for low, high in (<ByteSet>node).ranges:
+                self.byte_range(source, low, high, target)
+        elif kind is TokenSet:
+            self.tag(source, place)
+            self.tokens(source, lowering.token_set_id((<TokenSet>node).ids, (<TokenSet>node).negated), target)
+        elif kind is TagDispatch:
+            lowering.dispatch(self, node, source, target, place)
+        elif kind is not Never:
+            raise TypeError(f"cannot lower a {kind.__name__}")
+        return 0
+
+    cdef int _begin(self, Decisions lowering, Node node, int32_t source, int32_t target,
+                    int32_t place) except -1:
+        """Spell a leaf out now, anything else later."""
+        if type(node) is Literal:
+            self.spelt += 1
+            self._literal((<Literal>node).value, source, target, place)
+        elif type(node) is RuleRef:
+            self.spelt += 1
+            self._spell_call(lowering, (<RuleRef>node).name, source, target, place)
+        else:
+            self._later(node, source, target, place)
+        return 0
+
+    cdef void _later(self, Node node, int32_t source, int32_t target, int32_t place) noexcept:
+        self.pending.push_back(Pending(<PyObject*>node, source, target, place))
+
+    def spell_later(self, Node node not None, int32_t source, int32_t target, int32_t place):
+        """Spell `node` out, too, before what is being spelt out now is done."""
+        self.held.append(node)
+        self._later(node, source, target, place)
+
+    cdef int _spell_call(self, Decisions lowering, str name, int32_t source, int32_t target, int32_t place) except -1:
+        cdef Callee callee = lowering.decided(name)
+        if callee.way == SPELT_OUT:
+            self.epsilon(source, self._entry(name, callee.body, target))
+            return 0
+        self.tag(source, self._rule_place(name) if callee.counts else place)
+        self.call(source, callee.number, target)
+        if callee.left_out:
+            self.epsilon(source, target)
+        return 0
+
+    cdef int _spell_loop(self, Decisions lowering, Repeat node, int32_t source, int32_t target,
+                         int32_t place) except -1:
+        cdef Node item = <Node>node.held[0]
+        cdef int32_t at, after, i, least, count, inner
+        cdef bint endless = node.maximum is None
+        if not endless and node.maximum <= 1:
+            if node.minimum == 0 or node.maximum == 0:
+                self.epsilon(source, target)
+            if node.maximum == 1:
+                self._later(item, source, target, self.place(place, 0))
+            return 0
+        if endless and node.minimum <= 1:
+            # One loop between two fresh joints, so that nothing leaks into what `source` and `target` serve.
+            at, after = self.state(), self.state()
+            self.epsilon(source, at)
+            self.epsilon(after, at)
+            self.epsilon(after, target)
+            if node.minimum == 0:
+                self.epsilon(source, target)
+            self._later(item, at, after, self.place(place, 0))
+            return 0
+        count = lowering.copies_of(node) if lowering.copies_small else 0
+        if count == 0:
+            lowering.counted(self, node, source, target, place)
+            return 0
+        at, inner, least = source, self.place(place, 0), node.minimum
+        for i in range(count):
+            if i >= least and not endless:
+                self.epsilon(at, target)
+            after = target if i == count - 1 and not endless else self.state()
+            self._later(item, at, after, inner)
+            at = after
+        if endless:
+            self.epsilon(at, target)
+            self.spell_later(Repeat(item, 0, None), at, target, place)
+        return 0
+
+    cdef int32_t _rule_place(self, str name) except -1:
+        """The place of the body of a rule."""
+        found = self.rule_places.get(name)
+        if found is None:
+            found = self.rule_places[name] = self.root(name, ())
+        return found
+
+    cdef int32_t _entry(self, str name, Node body, int32_t target) except -1:
         """Where a rule that is spelt out begins: once for each place it leads to, whoever calls it."""
         cdef tuple key = (name, target)
         entry = self.entries.get(key)
         if entry is None:
             entry = self.entries[key] = self.state()
-            stack.append((_call(lowering, name)[0], entry, target, self.root(name, ())))
+            self._later(body, entry, target, self._rule_place(name))
         return entry
 
-    cdef int _copies(self, lowering, node) except -1:
-        """How many copies spell a counted repetition out, if they are as cheap as `unroll_limit` asks; else 0."""
-        cdef int limit = lowering.options.unroll_limit, below
-        cdef int64_t copies = node.minimum if node.maximum is None else node.maximum
-        if copies > limit:
-            return 0
-        below = cost_of(node.item, lowering, limit, 0)
-        return <int>copies if below >= 0 and below * (copies + (node.maximum is None)) <= limit else 0
-
-    cdef void _literal(self, bytes value, int32_t source, int32_t target, int32_t place):
+    cdef void _literal(self, bytes value, int32_t source, int32_t target, int32_t place) noexcept:
         cdef int32_t at = source, i, after, count = <int32_t>len(value)
         cdef const unsigned char* text = value
         for i in range(count):
@@ -294,70 +386,75 @@ cdef class Nfa:
 
     # -- reading --------------------------------------------------------------------------------------------------
 
-    cdef void seal(self):
-        """Sort the edges by source, and find the states from which the final one can be reached."""
-        cdef vector[int32_t] first, back, stack
-        cdef int32_t i, top
+    cdef void seal(self) noexcept:
+        """Order the edges by source, and find the states from which the final one can be reached."""
+        cdef int32_t i
         cdef size_t k
+        cdef First zero
         if self.sealed:
             return
         self.sealed = True
-        self.entries = self.classes = None
-        stable_sort(self.bytes.begin(), self.bytes.end(), _before)
-        stable_sort(self.symbols.begin(), self.symbols.end(), _symbol_before)
-        stable_sort(self.epsilons.begin(), self.epsilons.end(), _epsilon_before)
-        stable_sort(self.tags.begin(), self.tags.end(), _tag_before)
-        self.byte_first.assign(self.size + 1, 0)
-        self.symbol_first.assign(self.size + 1, 0)
-        self.epsilon_first.assign(self.size + 1, 0)
-        self.tag_first.assign(self.size + 1, 0)
-        first.assign(self.size + 1, 0)
+        self.entries = self.classes = self.rule_places = self.held = None
+        zero.byte = zero.symbol = zero.epsilon = 0
+        self.first.assign(self.size + 1, zero)
         for k in range(self.bytes.size()):
-            self.byte_first[self.bytes[k].source + 1] += 1
-            first[self.bytes[k].target + 1] += 1
+            self.first[self.bytes[k].source + 1].byte += 1
         for k in range(self.symbols.size()):
-            self.symbol_first[self.symbols[k].source + 1] += 1
-            first[self.symbols[k].target + 1] += 1
+            self.first[self.symbols[k].source + 1].symbol += 1
         for k in range(self.epsilons.size()):
-            self.epsilon_first[self.epsilons[k].source + 1] += 1
-            first[self.epsilons[k].target + 1] += 1
-        for k in range(self.tags.size()):
-            self.tag_first[self.tags[k].state + 1] += 1
+            self.first[self.epsilons[k].source + 1].epsilon += 1
         for i in range(self.size):
-            self.byte_first[i + 1] += self.byte_first[i]
-            self.symbol_first[i + 1] += self.symbol_first[i]
-            self.epsilon_first[i + 1] += self.epsilon_first[i]
-            self.tag_first[i + 1] += self.tag_first[i]
-            first[i + 1] += first[i]
-        back.resize(first[self.size])
-        cdef vector[int32_t] place = first
+            self.first[i + 1].byte += self.first[i].byte
+            self.first[i + 1].symbol += self.first[i].symbol
+            self.first[i + 1].epsilon += self.first[i].epsilon
+        _sort(self.bytes, self.first)
+        _sort(self.symbols, self.first)
+        _sort(self.epsilons, self.first)
+        self.pending.swap(spare_pending)
+        self._find_alive()
+
+    cdef void _find_alive(self) noexcept:
+        """Walk back from the final state."""
+        cdef int32_t i, top
+        cdef size_t k
+        into.assign(self.size + 1, 0)
         for k in range(self.bytes.size()):
-            back[place[self.bytes[k].target]] = self.bytes[k].source
-            place[self.bytes[k].target] += 1
+            into[self.bytes[k].target] += 1
         for k in range(self.symbols.size()):
-            back[place[self.symbols[k].target]] = self.symbols[k].source
-            place[self.symbols[k].target] += 1
+            into[self.symbols[k].target] += 1
         for k in range(self.epsilons.size()):
-            back[place[self.epsilons[k].target]] = self.epsilons[k].source
-            place[self.epsilons[k].target] += 1
+            into[self.epsilons[k].target] += 1
+        for i in range(self.size):
+            into[i + 1] += into[i]
+        back.resize(into[self.size])
+        # Filled from the end of each state's part, so that `into` says in the end where it begins.
+        for k in range(self.bytes.size()):
+            into[self.bytes[k].target] -= 1
+            back[into[self.bytes[k].target]] = self.bytes[k].source
+        for k in range(self.symbols.size()):
+            into[self.symbols[k].target] -= 1
+            back[into[self.symbols[k].target]] = self.symbols[k].source
+        for k in range(self.epsilons.size()):
+            into[self.epsilons[k].target] -= 1
+            back[into[self.epsilons[k].target]] = self.epsilons[k].source
         self.alive.assign(self.size, 0)
-        self.alive[1] = 1
-        stack.push_back(1)
+        self.alive[FINAL] = 1
+        stack.clear()
+        stack.push_back(FINAL)
         while not stack.empty():
             top = stack.back()
             stack.pop_back()
-            for i in range(first[top], first[top + 1]):
+            for i in range(into[top], into[top + 1]):
                 if not self.alive[back[i]]:
                     self.alive[back[i]] = 1
                     stack.push_back(back[i])
 
-    cdef NfaView view(self):
+    cdef NfaView view(self) noexcept:
         cdef NfaView view
         self.seal()
         view.size = self.size
-        view.byte_first, view.bytes = self.byte_first.data(), self.bytes.data()
-        view.symbol_first, view.symbols = self.symbol_first.data(), self.symbols.data()
-        view.epsilon_first, view.epsilons = self.epsilon_first.data(), self.epsilons.data()
+        view.first = self.first.data()
+        view.bytes, view.symbols, view.epsilons = self.bytes.data(), self.symbols.data(), self.epsilons.data()
         view.alive = self.alive.data()
         return view
 
@@ -388,8 +485,3 @@ cdef class Nfa:
             parts.append(b"%d %d %d %d " % (self.symbols[k].source, self.symbols[k].target, symbol & 1, len(meaning)))
             parts.append(meaning)
         return b"".join(parts)
-
-
-cdef tuple _call(lowering, name):
-    found = (<dict>lowering.calls).get(name)
-    return <tuple>found if found is not None else <tuple>lowering.call_of(name)

@@ -1,1 +1,49 @@
-cdef int cost_of(node, lowering, int limit, int depth) except -2
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+
+from kernels_core.grammar.rules cimport Rule
+from kernels_core.grammar.tree cimport Node, Repeat
+
+cdef int32_t UNKNOWN
+cdef int32_t CALLED
+
+
+cdef enum Way:
+    UNDECIDED
+    SPELT_OUT
+    CALL
+
+
+cdef class Callee:
+    cdef readonly str name
+    cdef int32_t cost           # edges where it is spelt out; CALLED: never; UNKNOWN
+    cdef int64_t width          # of its widest character class in code points, if it can be spelt out
+    cdef int8_t empty           # 1 it matches the empty string, 0 it does not, -1 not known by itself, UNKNOWN
+    # what `decisions.pyx` adds
+    cdef uint8_t way
+    cdef bint left_out          # CALL: it may be
+    cdef bint counts            # CALL: not of the rule itself but of the repetition that its body is
+    cdef int32_t number         # CALL: of the rule that is called
+    cdef Node body              # SPELT_OUT
+
+
+cdef class Weights:
+    cdef readonly object ir, options
+    cdef dict bodies, made              # those of `ir`
+    cdef dict callees                   # by name of the rule
+    cdef dict known                     # by identity of a body that calls nothing, for all grammars
+    cdef readonly int inline_limit, unroll_limit
+    cdef int chain, empty_chain         # rules that are being looked into, each called by the one before
+
+    cdef Callee callee(self, str name)
+    cdef bint was_deferred(self, str name) except -1
+    cdef int32_t cost_of(self, Node node, int32_t limit, int depth) except -2
+    cdef int32_t repeat_cost(self, Repeat node, int32_t below) except -2
+    cdef int32_t inline_cost(self, Callee callee) except -2
+    cdef int _weigh(self, Callee callee, Node body) except -1
+    cdef bint _ends_in_a_loop(self, Node body) except -1
+    cdef int emptiness(self, Callee callee) except -2
+    cdef int _empty(self, Node node, int depth) except -2
+    cdef bint can_be_empty(self, Callee callee) except -1
+
+
+cdef int64_t copies_in(Repeat node) except -1

@@ -1,3 +1,11 @@
+from libc.stdint cimport uint8_t
+
+
+cdef enum Held:
+    HOLDS_CALLS = 1                 # a rule is called
+    HOLDS_TOKENS = 2                # a token is named
+
+
 cdef class Span:
     cdef readonly object start, end
 
@@ -5,6 +13,7 @@ cdef class Span:
 cdef class Node:
     cdef readonly object span
     cdef Py_hash_t known_hash       # 0: not asked for yet
+    cdef uint8_t holds              # flags of `Held`: what is in the node or below it
     cdef tuple parts(self)
 
 

@@ -11,6 +11,7 @@ Read on: `ir.py` (rules), `nodes.py` (makes nodes in normal form).
 cimport cython
 
 from cpython.object cimport Py_EQ, Py_NE
+from libc.stdint cimport uint8_t
 
 __all__ = [
     "ByteSet",
@@ -26,7 +27,9 @@ __all__ = [
     "Span",
     "TagDispatch",
     "TokenSet",
+    "calls_nothing",
     "children",
+    "names_tokens",
     "walk",
 ]
 
@@ -105,6 +108,16 @@ cdef class Node:
 
 def _made(kind, parts, span):
     return kind(*parts, span=span)
+
+
+def calls_nothing(Node node not None):
+    """Whether no rule is called in `node` or below it: it means the same in all grammars."""
+    return not node.holds & HOLDS_CALLS
+
+
+def names_tokens(Node node not None):
+    """Whether a token is named in `node` or below it."""
+    return bool(node.holds & HOLDS_TOKENS)
 
 
 @cython.final
@@ -194,6 +207,7 @@ cdef class Seq(Node):
     def __init__(self, tuple items not None, *, span=None):
         self.items = items
         self.span = span
+        self.holds = _held(items)
 
     cdef tuple parts(self):
         return (self.items,)
@@ -209,6 +223,7 @@ cdef class Choice(Node):
     def __init__(self, tuple items not None, *, span=None):
         self.items = items
         self.span = span
+        self.holds = _held(items)
 
     cdef tuple parts(self):
         return (self.items,)
@@ -225,6 +240,7 @@ cdef class Repeat(Node):
         self.held = (item,)
         self.minimum, self.maximum = minimum, maximum
         self.span = span
+        self.holds = item.holds
 
     @property
     def item(self):
@@ -245,6 +261,7 @@ cdef class RuleRef(Node):
     def __init__(self, str name not None, *, span=None):
         self.name = name
         self.span = span
+        self.holds = HOLDS_CALLS
 
     cdef tuple parts(self):
         return (self.name,)
@@ -264,6 +281,7 @@ cdef class TokenSet(Node):
     def __init__(self, tuple ids not None, bint negated=False, *, span=None):
         self.ids, self.negated = ids, negated
         self.span = span
+        self.holds = HOLDS_TOKENS
 
     cdef tuple parts(self):
         return (self.ids, self.negated)
@@ -292,9 +310,18 @@ cdef class TagDispatch(Node):
         self.tags, self.contents, self.loop = tags, contents, loop
         self.excludes, self.stops = excludes, stops
         self.span = span
+        self.holds = _held(contents)
 
     cdef tuple parts(self):
         return (self.tags, self.contents, self.loop, self.excludes, self.stops)
+
+
+cdef uint8_t _held(tuple items) except? 255:
+    cdef uint8_t holds = 0
+    cdef Node item
+    for item in items:
+        holds |= item.holds
+    return holds
 
 
 cpdef tuple children(Node node):

@@ -1,0 +1,28 @@
+from libc.stdint cimport int32_t
+
+from kernels_core.automata.weighing cimport Callee, Weights
+from kernels_core.grammar.tree cimport Node, Repeat
+
+
+cdef class LoweredRule:
+    cdef readonly str name, source
+    cdef readonly object ir
+    cdef readonly object repeat             # None or (minimum, maximum or None)
+    cdef readonly int32_t lap_min, lap_max  # the same for the parser: -1 not counted, -1 no maximum
+    cdef readonly Node item                 # None unless counted
+    cdef readonly tuple path
+    cdef public object nfa
+
+
+cdef class Decisions(Weights):
+    cdef readonly list rules                # of `LoweredRule`, by number
+    cdef readonly list token_sets           # of (ids, negated), by number
+    cdef dict token_set_ids
+    cdef dict counted_rules                 # by (rule, item, minimum, maximum): number
+    cdef public object check
+    cdef readonly bint copies_small         # `unroll_limit` alone decides what is copied
+
+    cdef Callee decided(self, str name)
+    cdef int _decide(self, Callee callee) except -1
+    cdef int32_t number_of(self, Callee callee) except -1
+    cdef int32_t copies_of(self, Repeat node) except -1

@@ -1,0 +1,142 @@
+"""What a call becomes: spelt out, a call, or a call of a counted rule; and the numbers of rules and token sets.
+
+- A small rule that is not recursive is spelt out at its call (`Options.inline_limit`).
+- A call of a rule that can be empty may be left out, so the parser never has to complete an empty rule.
+- A rule that is nothing but a counted repetition that is too large to copy is not called itself: its repetition is.
+
+Each rule is decided on once, when it is first called.  Rules are numbered as they are first called, the root 0.
+
+Read on: `weighing.pyx` (what decisions rest on), `nfa.pyx` (asks), `lower.py` (the decisions that are rare).
+"""
+
+cimport cython
+
+from libc.stdint cimport int64_t
+
+from kernels_core.automata.weighing cimport CALL, CALLED, SPELT_OUT, UNDECIDED, copies_in
+from kernels_core.grammar.rules cimport Rule
+from kernels_core.grammar.tree cimport Node, Repeat
+
+__all__ = ["Decisions", "LoweredRule"]
+
+
+@cython.final
+cdef class LoweredRule:
+    """A rule that is called.  `source` is the IR rule it came from (its own name unless it is a counted rule).
+
+    `repeat` is (minimum, maximum or None) for a counted rule, whose laps are texts of `item`, the node at `path` in
+    the body of `source`.  `ir` has the IR rule.  `nfa` is None until asked for.
+    """
+
+    def __init__(self, str name not None, str source not None, ir, repeat=None, Node item=None, tuple path=()):
+        self.name, self.source, self.ir = name, source, ir
+        self.repeat, self.item, self.path = repeat, item, path
+        self.lap_min = self.lap_max = -1
+        if repeat is not None:
+            self.lap_min = repeat[0]
+            self.lap_max = -1 if repeat[1] is None else repeat[1]
+
+    @property
+    def key(self):
+        """Stands for the rule's language if its body was deferred (`ir.DeferredRule`); may have to be worked out."""
+        return self.ir.key(self.source) if self.item is None else None
+
+    @property
+    def has_key(self):
+        """Whether there is a `key`."""
+        return self.item is None and self.ir.was_deferred(self.source)
+
+    def __repr__(self):
+        return f"<LoweredRule {self.name}>"
+
+
+cdef class Decisions(Weights):
+    """What is decided of the rules of `ir`.
+
+    `rules` by number and `token_sets` (ids, negated) by the number that token edges carry; both grow as rules are
+    lowered.  `check` is called now and then and may raise.
+    """
+
+    def __init__(self, ir, options, check):
+        super().__init__(ir, options)
+        self.check = check
+        self.rules = []
+        self.token_sets = []
+        self.token_set_ids = {}
+        self.counted_rules = {}
+        self.copies_small = options.repetition == "counters" and options.parser != "fsm"
+        self.set_cost(ir.root, CALLED)
+
+    cdef Callee decided(self, str name):
+        """What a call of the rule called `name` becomes."""
+        cdef Callee callee = self.callee(name)
+        if callee.way == UNDECIDED:
+            self._decide(callee)
+        return callee
+
+    cdef int _decide(self, Callee callee) except -1:
+        cdef Node body
+        cdef Repeat repeated
+        if self.inline_cost(callee) < 0:
+            callee.left_out = self.can_be_empty(callee)
+            callee.number = self.number_of(callee)
+            callee.way = CALL
+            return 0
+        body = (<Rule?>self.bodies[callee.name]).made
+        if type(body) is Repeat and self.copies_small:
+            repeated = <Repeat>body
+            if copies_in(repeated) and not self.copies_of(repeated):
+                callee.number, callee.left_out = self.counted_call(
+                    callee.name, (), repeated.held[0], repeated.minimum, repeated.maximum)
+                callee.counts = True
+                callee.way = CALL
+                return 0
+        callee.body = body
+        callee.way = SPELT_OUT
+        return 0
+
+    cdef int32_t copies_of(self, Repeat node) except -1:
+        """How many copies spell a counted repetition out, a loop behind them not counted, if they are as cheap as
+        `unroll_limit` asks; else 0."""
+        cdef int64_t copies = copies_in(node)
+        cdef int32_t below
+        if copies == 0 or copies > self.unroll_limit:
+            return 0
+        below = self.cost_of(node.held[0], self.unroll_limit, 0)
+        if below < 0 or below * copies > self.unroll_limit:
+            return 0
+        return <int32_t>copies - (node.maximum is None)
+
+    cdef int32_t number_of(self, Callee callee) except -1:
+        """The number of a rule that is called."""
+        if callee.number < 0:
+            self.rules.append(LoweredRule(callee.name, callee.name, self.ir))
+            callee.number = <int32_t>len(self.rules) - 1
+        return callee.number
+
+    def rule_id(self, str name not None):
+        """The number of the rule called `name`."""
+        return self.number_of(self.callee(name))
+
+    def token_set_id(self, tuple ids not None, bint negated):
+        """The number of a set of tokens."""
+        key = (ids, negated)
+        if key not in self.token_set_ids:
+            self.token_set_ids[key] = len(self.token_sets)
+            self.token_sets.append(key)
+        return self.token_set_ids[key]
+
+    def counted_call(self, str source not None, tuple path not None, Node item not None, minimum, maximum):
+        """The counted rule for a repetition at `path` in rule `source`, and whether it may be left out."""
+        # An item that can be empty fills up missing laps for free; the laps that count are the non-empty ones.
+        if self.node_can_be_empty(item):
+            minimum = 0
+        key = (source, item, minimum, maximum)
+        number = self.counted_rules.get(key)
+        if number is None:
+            number = self.counted_rules[key] = len(self.rules)
+            bounds = f"{minimum}," + ("" if maximum is None else str(maximum))
+            name = f"{source}{{{bounds}}}"
+            name += "'" * sum([rule.name.startswith(name) for rule in self.rules])
+            self.rules.append(LoweredRule(name, source, self.ir, (minimum, maximum), item, (*path, 0)))
+        return number, minimum == 0

@@ -1,0 +1,178 @@
+"""What is spelt out and what is called, and the automata that come of it: limits, depth, order of edges."""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels_core import Options
+from kernels_core.automata.lower import Lowering
+from kernels_core.automata.nfa import Nfa
+from kernels_core.grammar import Grammar
+from kernels_core.grammar.ir import Choice, Empty, GrammarIR, Literal, Node, Rule, RuleRef, Seq, TokenSet, walk
+from kernels_core.grammar.tree import calls_nothing, names_tokens
+from tests.strategies import grammars
+
+
+def called(source: str, **options: Any) -> list[str]:
+    """Names of the rules that are called when all of a grammar is lowered."""
+    lowering = Lowering(Grammar.from_ebnf(source).ir, Options(**options))
+    number = 0
+    while number < len(lowering.rules):
+        lowering.nfa(number)
+        number += 1
+    return [rule.name for rule in lowering.rules]
+
+
+@pytest.mark.parametrize("order", [(128, 3, 0, 128), (0, 128, 3, 3)])
+def test_limits_of_one_grammar_are_not_those_of_another(order: tuple[int, ...]) -> None:
+    """Bodies that call nothing are weighed once for all grammars, but not for all limits."""
+    expected = {128: ["root"], 3: ["root", "long"], 0: ["root", "long", "short"]}
+    grammar = Grammar.from_ebnf('root ::= "(" long short ")"\nlong ::= "abcd" | "x"\nshort ::= "ab"').ir
+    for limit in order:
+        lowering = Lowering(grammar, Options(inline_limit=limit))
+        lowering.nfa(0)
+        assert sorted(rule.name for rule in lowering.rules) == sorted(expected[limit]), limit
+
+
+@pytest.mark.parametrize(("limit", "names"), [(6, ["root"]), (5, ["root", "root{3,3}"])])
+def test_repetitions_are_copied_up_to_the_limit(limit: int, names: list[str]) -> None:
+    assert called('root ::= "ab"{3}', unroll_limit=limit) == names
+
+
+@pytest.mark.parametrize(("limit", "names"), [(8, ["root"]), (7, ["root", "root{3,}"])])
+def test_a_loop_behind_copies_counts_as_one_more(limit: int, names: list[str]) -> None:
+    assert called('root ::= "ab"{3,}', unroll_limit=limit) == names
+
+
+def in_a_small_thread(work: Callable[[], None]) -> None:
+    """Run `work` where the stack holds 4 MB, half of what threads usually have."""
+    raised: list[BaseException] = []
+
+    def guarded() -> None:
+        try:
+            work()
+        except BaseException as error:
+            raised.append(error)
+
+    before = threading.stack_size(4 << 20)
+    try:
+        thread = threading.Thread(target=guarded)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    if raised:
+        raise raised[0]
+
+
+def test_deep_bodies_in_long_chains_fit_the_stack() -> None:
+    def deep(node: Node) -> Node:
+        for level in range(396):
+            node = Seq((node, Empty())) if level % 2 else Choice((node, Literal(b"q")))
+        return node
+
+    rules = {f"r{i}": Rule(f"r{i}", deep(RuleRef(f"r{i + 1}"))) for i in range(60)}
+    rules |= {"r60": Rule("r60", Literal(b"x")), "root": Rule("root", RuleRef("r0"))}
+
+    def lower() -> None:
+        lowering = Lowering(GrammarIR(rules, "root"), Options(inline_limit=100_000))
+        assert lowering.nfa(0).called() == [1]
+        assert not lowering.node_can_be_empty(rules["r60"].body)
+        assert lowering.node_can_be_empty(Choice((rules["r0"].body, Empty())))
+        assert not lowering.node_can_be_empty(rules["r0"].body)
+
+    in_a_small_thread(lower)
+
+
+@pytest.mark.parametrize(("last", "empty"), [(Literal(b"x"), False), (Choice((Literal(b"x"), Empty())), True)])
+def test_long_chains_are_settled_together(last: Node, empty: bool) -> None:
+    rules = {f"r{i}": Rule(f"r{i}", Seq((RuleRef(f"r{i + 1}"), RuleRef(f"r{i + 1}")))) for i in range(5000)}
+    rules |= {"r5000": Rule("r5000", last), "root": Rule("root", RuleRef("r0"))}
+
+    def lower() -> None:
+        lowering = Lowering(GrammarIR(rules, "root"), Options(inline_limit=0))
+        assert lowering.node_can_be_empty(RuleRef("r0")) is empty
+        assert lowering.node_can_be_empty(RuleRef("r4000")) is empty
+        first, second = (lowering.nfa(number).description(_unnamed, _unnamed) for number in (0, 1))
+        assert (len(edges(first)[1]) == 1, len(edges(second)[1]) == 2) == (empty, empty)
+
+    in_a_small_thread(lower)
+
+
+def test_rules_in_circles_are_settled() -> None:
+    left, right = RuleRef("left"), RuleRef("right")
+    rules = {
+        "root": Rule("root", Seq((left, Literal(b".")))),
+        "left": Rule("left", Choice((Seq((right, right)), Literal(b"a")))),
+        "right": Rule("right", Choice((Seq((left, left)), Empty()))),
+    }
+    lowering = Lowering(GrammarIR(rules, "root"), Options())
+    assert lowering.node_can_be_empty(left)
+    assert not lowering.node_can_be_empty(rules["root"].body)
+
+
+@given(grammars())
+def test_nodes_know_what_they_hold(grammar: GrammarIR) -> None:
+    for rule in grammar.rules.values():
+        below = list(walk(rule.body))
+        assert calls_nothing(rule.body) == (not any(isinstance(node, RuleRef) for node in below))
+        assert names_tokens(rule.body) == any(isinstance(node, TokenSet) for node in below)
+
+
+# -- what automata are made of -------------------------------------------------------------------------------------
+
+small = st.integers(0, 9)
+links = st.lists(st.tuples(st.sampled_from(("byte", "call", "epsilon")), small, small, small), max_size=40)
+
+
+def edges(description: bytes) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Byte edges (source, low, high, target) and ε-edges (source, target) of `Nfa.description`."""
+    count = struct.unpack_from("=i", description, 4)[0]
+    found = [struct.unpack_from("=4i", description, 8 + 16 * k) for k in range(count)]
+    at = 8 + 16 * count
+    count = struct.unpack_from("=i", description, at)[0]
+    return found, [struct.unpack_from("=2i", description, at + 4 + 8 * k) for k in range(count)]
+
+
+def _unnamed(symbol: int) -> bytes:
+    return b""
+
+
+def build(nfa: Nfa, link: tuple[str, int, int, int]) -> None:
+    kind, source, target, label = link
+    if kind == "byte":
+        nfa.byte_range(source, 10 * label, 10 * label + 9, target)
+    elif kind == "call":
+        nfa.call(source, label, target)
+    else:
+        nfa.epsilon(source, target)
+
+
+@settings(max_examples=50)
+@given(links, links)
+def test_edges_are_ordered_by_source_and_automata_keep_apart(first: list[Any], second: list[Any]) -> None:
+    automata = [Nfa(), Nfa()]  # filled in turns: what one gives back when it is sealed is not the other's
+    for nfa in automata:
+        for _ in range(8):
+            nfa.state()
+    for k in range(max(len(first), len(second))):
+        for nfa, chosen in zip(automata, (first, second), strict=True):
+            if k < len(chosen):
+                build(nfa, chosen[k])
+                nfa.tag(chosen[k][1], nfa.root("r", (k,)))
+    for nfa, chosen in zip(automata, (first, second), strict=True):
+        in_order = sorted(chosen, key=lambda link: link[1])
+        found, silent = edges(nfa.description(_unnamed, _unnamed))
+        assert found == [(s, 10 * c, 10 * c + 9, t) for kind, s, t, c in in_order if kind == "byte"]
+        assert silent == [(s, t) for kind, s, t, _ in in_order if kind == "epsilon"]
+        assert nfa.called() == list(dict.fromkeys(c for kind, _, _, c in in_order if kind == "call"))
+        for state in range(10):
+            expected = [("r", (k,)) for k, link in enumerate(chosen) if link[1] == state]
+            assert [nfa.position(place) for place, _ in nfa.tags_of(state)] == expected
