@@ -290,8 +290,8 @@ def test_equal_schemas_have_equal_keys() -> None:
 
     inner = {"type": "object", "properties": {"x": {"type": "string"}}}
     other = {"type": "object", "properties": {"x": {"type": "integer"}}}
-    one = keys({"$id": "one", "properties": {"a": inner, "b": other}})
-    two = keys({"$id": "one", "properties": {"b": inner, "c": {"type": "null"}}})
+    one = keys({"$id": "one", "type": "object", "properties": {"a": inner, "b": other}})
+    two = keys({"$id": "one", "type": "object", "properties": {"b": inner, "c": {"type": "null"}}})
     assert one["a"] == two["b"] != one["b"]
 
 

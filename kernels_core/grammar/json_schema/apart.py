@@ -5,7 +5,7 @@ That is how most `oneOf` are meant; `plain.pyx` asks, so this only looks and nev
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -30,13 +30,16 @@ class Signature:
     tags: dict[str, Constants]
 
 
-def signature(schema: Any, through: Callable[[Any], Any]) -> Signature | None:
-    """What is written in a schema; None if that says nothing about types.  `through` follows references."""
+def signature(schema: Any, through: Callable[[Any], Any], keywords: Collection[str]) -> Signature | None:
+    """What is written in a schema; None if that says nothing about types.
+
+    `through` follows references; only `keywords` say something.
+    """
     schema = through(schema)
     if not isinstance(schema, dict):
         return None
-    constants = _constants(schema)
-    types = schema.get("type")
+    constants = _constants(schema, keywords)
+    types = schema.get("type") if "type" in keywords else None
     if isinstance(types, str):
         found = frozenset((_basic(types),))
     elif isinstance(types, list):
@@ -48,11 +51,11 @@ def signature(schema: Any, through: Callable[[Any], Any]) -> Signature | None:
     if not found <= _TYPES:
         return None
     tags: dict[str, Constants] = {}
-    required, properties = schema.get("required"), schema.get("properties")
+    required, properties = schema.get("required") if "required" in keywords else None, schema.get("properties")
     if isinstance(required, list) and isinstance(properties, dict):
         for name in required:
             tag = through(properties.get(name)) if isinstance(name, str) else None
-            values = _constants(tag) if isinstance(tag, dict) else None
+            values = _constants(tag, keywords) if isinstance(tag, dict) else None
             if values is not None:
                 tags[name] = values
     return Signature(found, constants, tags)
@@ -62,9 +65,11 @@ def _basic(name: str) -> str:
     return "number" if name == "integer" else name
 
 
-def _constants(schema: dict[str, Any]) -> Constants | None:
+def _constants(schema: dict[str, Any], keywords: Collection[str]) -> Constants | None:
     """Scalars that a schema allows, as (type, value)."""
-    values = schema.get("enum") if "enum" in schema else [schema["const"]] if "const" in schema else None
+    values = schema.get("enum") if "enum" in keywords else None
+    if values is None and "const" in schema and "const" in keywords:
+        values = [schema["const"]]
     if not isinstance(values, list):
         return None
     found: list[tuple[str, Any]] = []

@@ -1,6 +1,7 @@
 """The front door of this package: a JSON schema becomes a grammar's rules, or an error that lists every reason.
 
-Read on: `reading.py` (schema to shapes), `emit.py` (shapes to rules), `explain.py` (a table of keywords).
+Read on: `later.py` (what is plain waits), `reading.py` (schema to shapes), `emit.py` (shapes to rules), `explain.py`
+(a table of keywords).
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from ..rulebook import RuleBook
 from .conflicts import report_conflict
 from .emit import Emitter
 from .exact_text import exact_text
-from .later import Later
+from .later import Later, root_term
 from .layout import Layout
-from .plain import Plain
+from .plain_writer import PlainWriter
 from .problems import Problems
-from .reading import Malformed, Reader, Settings
+from .reading import Reader, Settings
 from .resolve import Documents
 from .spelling import Speller
-from .terms import FALSE, Term
+from .terms import Term
 
 __all__ = [
     "CompiledSchema",
@@ -85,7 +86,7 @@ def load_schema(schema: Any) -> Any:
     """A schema as a Python value: text is parsed (numbers exactly), a pydantic model class is asked for its schema."""
     if isinstance(schema, str):
         try:
-            return json.loads(schema, parse_float=Decimal, parse_constant=_no_constant)
+            return _STRICT.decode(schema)
         except json.JSONDecodeError as error:
             raise GrammarSyntaxError(error.msg, schema, error.pos, language="JSON") from None
         except RecursionError:
@@ -106,9 +107,13 @@ def _no_constant(name: str) -> NoReturn:
     raise GrammarSyntaxError(f"{name} is no JSON number", name, 0, language="JSON")
 
 
+_STRICT = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)
+_AGAIN = json.JSONDecoder(parse_float=Decimal)
+
+
 def read_again(text: str) -> Any:
     """A copy of the schema that `schema_text` made `text` of."""
-    return json.loads(text, parse_float=Decimal, parse_constant=float)
+    return _AGAIN.decode(text)
 
 
 def schema_text(schema: Any) -> str:
@@ -138,32 +143,65 @@ def compile_schema(
 
     Raises `UnsupportedSchemaError` with all problems unless `options.lenient`; in any case when there is no instance.
     """
-    problems = Problems()
-    document = exact_text(schema)  # `text` may spell the same in other ways
-    documents = Documents(schema, document, resources)
-    if documents.unknown_dialect is not None:
-        problems.add("#", "$schema", f"unknown dialect {documents.unknown_dialect!r}", "it is read as draft 2020-12")
-    reader = Reader(documents, problems, Settings(strict_mode=options.strict_mode, formats=options.formats))
-    term = _root(reader, schema, problems)
     book = RuleBook()
+    if not defer:
+        return _whole(schema, text, options, resources, book, write)
+    later = Later(schema, PlainWriter(book, options), resources)
+    blanks = frozenset(book.rules)
+    top = None if len(later.problems) else later.top()
+    if top is None:
+        return _finished(later.emitter.grammar(later.root, text), blanks, later.reader, later.root, options)
+    ir = book.grammar(top.name, text)
+    return CompiledSchema(ir if _all_wait(ir, blanks) else normal_form(ir, "JSON Schema", trusted=True), ())
+
+
+def _whole(
+    schema: Any,
+    text: str,
+    options: SchemaOptions,
+    resources: Mapping[str, Any],
+    book: RuleBook,
+    write: Callable[..., Emitter],
+) -> CompiledSchema:
+    """The same with nothing put off."""
+    documents = Documents(schema, exact_text(schema), resources)  # `text` may spell the same in other ways
+    problems = Problems()
+    if documents.unknown_dialect is not None:
+        unknown = f"unknown dialect {documents.unknown_dialect!r}"
+        problems.add("#", "$schema", unknown, "it is read as draft 2020-12")
+    reader = Reader(documents, problems, Settings(strict_mode=options.strict_mode, formats=options.formats))
+    layout = Layout(
+        book,
+        any_whitespace=options.any_whitespace,
+        indent=options.indent,
+        separators=options.separators,
+        max_whitespace_cnt=options.max_whitespace_cnt,
+    )
     emitter = write(
         reader.space,
         book,
-        Speller(book, any_spelling=options.any_spelling, defer=defer),
-        _layout(book, options),
+        Speller(book, any_spelling=options.any_spelling),
+        layout,
         problems,
         any_order=options.any_order,
         canonical_numbers=options.canonical_numbers,
         plain_integers=options.plain_integers,
-        later=_later(reader, document, options) if defer else None,
     )
+    term = root_term(reader, schema)
     blanks = frozenset(book.rules)
-    ir = emitter.grammar(term, text)
+    return _finished(emitter.grammar(term, text), blanks, reader, term, options)
+
+
+def _finished(
+    ir: GrammarIR, blanks: frozenset[str], reader: Reader, term: Term, options: SchemaOptions
+) -> CompiledSchema:
+    """What was made of `term`, or the reasons why it cannot be used.  `blanks` are rules that need no look."""
+    problems = reader.problems
     if len(problems) and not options.lenient:
         raise UnsupportedSchemaError(problems.all)
     try:
         # Rules that wait were found to have texts: only what was written may hold parts that have none.
-        if not all(isinstance(rule, DeferredRule) or name in blanks for name, rule in ir.rules.items()):
+        if not _all_wait(ir, blanks):
             ir = normal_form(ir, "JSON Schema", trusted=True)
     except GrammarError:
         # No rule can finish, so there is no instance.
@@ -173,74 +211,29 @@ def compile_schema(
     return CompiledSchema(ir, problems.all)
 
 
+def _all_wait(ir: GrammarIR, blanks: frozenset[str]) -> bool:
+    return all(isinstance(rule, DeferredRule) or name in blanks for name, rule in ir.rules.items())
+
+
 def defer_schema(
-    schema: Any, text: str, options: SchemaOptions, book: RuleBook, writers: dict[SchemaOptions, tuple[Speller, Layout]]
+    schema: Any, text: str, options: SchemaOptions, book: RuleBook, writers: dict[SchemaOptions, PlainWriter]
 ) -> RuleRef | None:
     """A rule in `book` for a loaded schema that can have no problem, made when it is needed; None for other schemas.
 
     `writers` is kept by the caller, so that the schemas of one grammar share strings and blanks.
     """
-    schema = read_again(text)  # the rule is made later, whatever becomes of the caller's object
-    documents = Documents(schema, text, {})
-    if documents.unknown_dialect is not None:
+    writer = writers.get(options)
+    if writer is None:
+        writer = writers[options] = PlainWriter(book, options)
+    # Read again: the rule is made later, whatever becomes of the caller's object.
+    later = Later(read_again(text), writer, {}, text)
+    if len(later.problems):
         return None
-    problems = Problems()
-    reader = Reader(documents, problems, Settings(strict_mode=options.strict_mode, formats=options.formats))
-    later = _later(reader, text, options)
-    term = _root(reader, schema, problems)
-    if len(problems):
+    top = later.top()
+    if top is not None:
+        return top
+    term = later.root
+    if len(later.problems) or not later.emitter.all_may_wait(term) or len(later.problems):
         return None
-    if options not in writers:
-        speller = Speller(book, any_spelling=options.any_spelling, defer=True)
-        writers[options] = (speller, _layout(book, options))
-    speller, layout = writers[options]
-    emitter = Emitter(
-        reader.space,
-        book,
-        speller,
-        layout,
-        problems,
-        any_order=options.any_order,
-        canonical_numbers=options.canonical_numbers,
-        plain_integers=options.plain_integers,
-        later=later,
-    )
-    if not emitter.all_may_wait(term) or len(problems):
-        return None
-    node = emitter.top(term)
+    node = later.emitter.top(term)
     return node if isinstance(node, RuleRef) else None
-
-
-def _layout(book: RuleBook, options: SchemaOptions) -> Layout:
-    return Layout(
-        book,
-        any_whitespace=options.any_whitespace,
-        indent=options.indent,
-        separators=options.separators,
-        max_whitespace_cnt=options.max_whitespace_cnt,
-    )
-
-
-def _later(reader: Reader, text: str, options: SchemaOptions) -> Later:
-    documents = reader.documents
-    context = documents.root_context
-    plain = Plain(
-        documents.root,
-        context.dialect.keywords,
-        pointers=documents.is_nameless,
-        strict=options.strict_mode,
-        any_order=options.any_order,
-        identifier=context.dialect.identifier,
-        ref_alone=context.dialect.ref_alone,
-        tuples=context.dialect.draft < 2020 or context.dialect.relaxed,
-    )
-    setting = repr((options, context.dialect.uri, context.dialect.relaxed))
-    return Later(plain, reader, context, setting, text, alone=documents.is_nameless)
-
-
-def _root(reader: Reader, schema: Any, problems: Problems) -> Term:
-    try:
-        return reader.term(schema, reader.documents.root_context, "#", "root")
-    except Malformed as error:
-        problems.add("#", "schema", str(error), "nothing is allowed")
-        return FALSE

@@ -12,27 +12,30 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ...errors import UnsupportedSchemaError
 from ..ir import GrammarIR, Literal, Never, Node, RuleRef
 from ..nodes import choice
 from ..regular.dfa import TooManyStates
-from ..regular.languages import ALL, NOTHING, Language, Words, complement
+from ..regular.languages import ALL, NOTHING, Language
 from ..rulebook import RuleBook
-from ..shorthand import Item, Listing
+from ..shorthand import Shorthand
 from .arrays import ArrayText, NotFinite
 from .certain import Certain
 from .kinds import Kinds, kinds_of
-from .later import Later, Member
 from .layout import Layout
-from .number_text import number_text
-from .numbers import ALL_NUMBERS, NO_NUMBERS, Numbers, Piece
-from .objects import ObjectText, as_rule, object_listing
+from .numbers import NO_NUMBERS, Numbers
+from .numerals import Numerals
+from .objects import ObjectText
 from .problems import Problems
 from .shapes import ANYTHING, VOID, Items, Members, Shape
 from .space import Circular, Space, Spent, TooLarge
 from .spelling import Speller
 from .terms import AllOf, AnyOf, Complement, Place, Term, origin
+
+if TYPE_CHECKING:
+    from .later import Later
 
 __all__ = ["STRING_WORDS", "Emitter"]
 
@@ -62,12 +65,13 @@ class Emitter:
         self.layout = layout
         self.problems = problems
         self.any_order = any_order
-        self.canonical_numbers = canonical_numbers
-        self.plain_integers = plain_integers
         self.later = later
-        if later is not None:
+        self.numerals: Numerals
+        if later is None:
+            self.numerals = Numerals(book, canonical=canonical_numbers, plain_integers=plain_integers)
+        else:
+            self.numerals = later.writer.numerals
             self.certain = Certain(space, speller, self.kinds, later.may_wait, any_order=any_order)
-        self._scalars: dict[str, Node] = {}
         self._kinds: dict[Members, Kinds] = {}
         self._visited: set[tuple[Term, int]] = set()
         self._rules: dict[object, RuleRef] = {}
@@ -92,14 +96,9 @@ class Emitter:
     def value(self, term: Term, level: int) -> Node:
         """The JSON texts of `term`; made when they are needed where that is safe."""
         if self.later is not None:
-            scalar = self.later.scalar(term)
-            if scalar is not None:
-                if scalar not in self._scalars:
-                    self._scalars[scalar] = self.now(term, level)
-                return self._scalars[scalar]
-            if self.later.may_wait(term):
-                behind = self.later.behind(term)
-                return self._wait(term, level) if behind is term else self.value(behind, level)
+            plain = self.later.value(term, level)
+            if plain is not None:
+                return plain
             if self.certain.may_wait(term):
                 self._write_troubled(term, level)
                 return self._wait(term, level)
@@ -150,20 +149,17 @@ class Emitter:
         found = self._rules.get(("later", term, level))
         if found is None:
             hint = term.name if isinstance(term, Place) else "any"
-            found = self.book.defer(hint, self.later.key(term, level), partial(self._make, term, level))
+            found = self.book.defer(hint, self.later.key(term, level), partial(self.body, term, level))
             self._rules["later", term, level] = found
         return found
 
-    def _make(self, term: Term, level: int, brief: bool) -> Node | Listing:
-        if brief and not self.any_order:
-            listing = self._listing(term, level)
-            if listing is not None:
-                return listing
+    def body(self, term: Term, level: int, brief: bool) -> Node | Shorthand:
+        """The body of a rule that waited."""
         before = len(self.problems)
         self.space.renew()
         shape, place, name = self.known(term)
         scalar = shape.strings != NOTHING or shape.numbers != NO_NUMBERS or shape.booleans or shape.null
-        body: Node | Listing | None = None
+        body: Node | Shorthand | None = None
         if len(shape.objects) + len(shape.arrays) == 1 and not scalar:
             # The rule that is being made is this one's; no need for another.
             if shape.arrays:
@@ -178,38 +174,6 @@ class Emitter:
         if len(self.problems) > before:
             raise UnsupportedSchemaError(self.problems.all[before:])
         return body
-
-    def _listing(self, term: Term, level: int) -> Listing | None:
-        """An object that is no more than names and their values: written as it is read, with no shape in between."""
-        assert self.later is not None
-        found = self.later.members(term)
-        if found is None:
-            return None
-        named, free = found
-        inner, layout, speller = self.layout.inner(level), self.layout, self.speller
-
-        def value(member: Member) -> Node:
-            scalar = member.scalar
-            if scalar is not None and scalar in self._scalars:
-                return self._scalars[scalar]
-            return as_rule(self.value(member.term, inner), member.name or "value", self.book)
-
-        items: list[Item] = []
-        for member in named:
-            assert member.name is not None
-            node = value(member)
-            if not isinstance(node, Never):
-                items.append(Item(speller.word(member.name), node, member.required))
-            elif member.required:
-                return None
-        others: tuple[Item, ...] = ()
-        if free is not None:
-            names = frozenset(member.name for member in named if member.name is not None)
-            key = speller.string(complement(Words(names)), "other_key")
-            node = value(free)
-            others = () if isinstance(node, Never) else (Item(key, node, False),)
-        must = any(member.required for member in named)
-        return object_listing(layout, level, tuple(items), others, must=must) if items or others else None
 
     def now(self, term: Term, level: int) -> Node:
         """The JSON texts of `term`, made at once."""
@@ -328,25 +292,14 @@ class Emitter:
 
     def _number(self, numbers: Numbers, place: Place | None) -> Node:
         try:
-            return self._number_rule(numbers)
+            return self.numerals.node(numbers)
         except TooManyStates as error:
             self.report(place, ("multipleOf",), f"its remainders take {error}", "the keyword is ignored")
             wider = tuple(
                 replace(piece, step=Fraction(int(piece.step != 0 and piece.step.denominator == 1)), gaps=frozenset())
                 for piece in numbers.whole
             )
-            return self._number_rule(Numbers(wider, wider))
-
-    def _number_rule(self, numbers: Numbers) -> Node:
-        def build() -> Node:
-            if self.plain_integers and numbers.integral:
-                return number_text(Numbers(numbers.whole, ()), self.book, canonical=True)
-            return number_text(numbers, self.book, canonical=self.canonical_numbers)
-
-        if numbers.finite(4) is not None:
-            return build()
-        hint = "number" if numbers == ALL_NUMBERS else "integer" if numbers.whole == (_INTEGER,) else "bounded_number"
-        return self.book.share(("number", numbers), hint, build)
+            return self.numerals.node(Numbers(wider, wider))
 
     def report(
         self, place: Place | None, words: tuple[str, ...], reason: str, lenient: str, *, once: bool = False
@@ -358,7 +311,6 @@ class Emitter:
         self.problems.add(pointer, keyword, reason, lenient, once=once)
 
 
-_INTEGER = Piece(step=Fraction(1))
 _LOGIC = ("oneOf", "anyOf", "allOf", "not", "if", "$ref")
 _MEMBER_WORDS = ("minProperties", "maxProperties", "oneOf", "not", "if", "anyOf", "patternProperties", "properties")
 _ORDER_WORDS = ("properties", "required")

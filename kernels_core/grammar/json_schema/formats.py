@@ -15,7 +15,7 @@ from functools import cache
 from ..regular.languages import Language
 from ..regular.patterns import full_match
 
-__all__ = ["APPROXIMATED", "format_language"]
+__all__ = ["APPROXIMATED", "format_language", "is_known"]
 
 # What is not exact about a format, for `explain`.
 APPROXIMATED = {
@@ -167,6 +167,11 @@ def _patterns() -> dict[str, str]:
         "regex": _regex(3),
         "relative-json-pointer": f"(?:0|[1-9][0-9]*)(?:#|{_POINTER})",
     }
+
+
+def is_known(name: str) -> bool:
+    """Whether the format `name` is enforced."""
+    return name in _patterns()
 
 
 @cache

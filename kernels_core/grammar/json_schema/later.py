@@ -1,118 +1,185 @@
-"""Sub-schemas whose rules wait until the parser predicts them, and the names by which equal ones are recognised.
+"""One document whose rules wait until the parser predicts them: what is plain is left to `plain_reader.pyx`, and what
+goes through the algebra is set up when the first of it is met.
 
-Read on: `plain.pyx` (which ones may wait), `emit.py` (what is made of them), `..ir.DeferredRule`.
+Read on: `plain.pyx` (what is plain), `certain.py` (what else may wait), `emit.py`, `..rules.DeferredRule`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cached_property
 from hashlib import blake2b
 from itertools import count
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
+from ..ir import Node, RuleRef
+from ..shorthand import Shorthand
+from .dialect import DEFAULT, Dialect, dialect_of
+from .emit import Emitter
+from .exact_text import exact_text
 from .plain import Plain
-from .problems import child
-from .resolve import REFERENCES, Context
-from .terms import TRUE, Place, Term
+from .plain_reader import PlainReader
+from .plain_writer import PlainWriter
+from .problems import Problems
+from .reading import Malformed, Reader, Settings
+from .resolve import REFERENCES, Documents
+from .terms import FALSE, TRUE, Place, Term
 
-if TYPE_CHECKING:
-    from .reading import Reader
-
-__all__ = ["Later", "Member"]
-
-
-class Member(NamedTuple):
-    """A declared name, or (None) all others; the term of its value; its type if the term says no more."""
-
-    name: str | None
-    term: Term
-    scalar: str | None
-    required: bool
+__all__ = ["Later", "root_term"]
 
 
 class Later:
-    """Decides for one document.  `setting`: all that the rules depend on besides the schemas, as text.  `alone`: no
-    other document has a say in it."""
+    """Decides for `document`, a loaded schema that nobody changes.  `writer` is shared by the documents of a grammar.
+
+    `text`: the document as `exact_text` writes it, if that is known.
+    """
 
     def __init__(
-        self, plain: Plain, reader: Reader, context: Context, setting: str, document: str, *, alone: bool
+        self, document: Any, writer: PlainWriter, resources: Mapping[str, Any], text: str | None = None
     ) -> None:
-        self._plain = plain
-        self._reader = reader
-        self._context = context
-        self._setting = setting
+        self.problems = Problems()
+        self.writer = writer
         self._document = document
-        self._alone = alone
-        self._digest: str | None = None
+        self._resources = resources
+        self._text = text
+        self._options: Any = writer.options
         self._waits: dict[Term, bool] = {TRUE: True}
+        dialect = self._dialect
+        self._plain: Any = PlainReader(
+            Plain(
+                document,
+                dialect.keywords,
+                pointers=self._is_nameless,
+                strict=self._options.strict_mode,
+                any_order=self._options.any_order,
+                identifier=dialect.identifier,
+                ref_alone=dialect.ref_alone,
+                tuples=dialect.draft < 2020 or dialect.relaxed,
+            ),
+            writer,
+            self,
+            old_integers=dialect.draft == 4,
+        )
 
-    def scalar(self, term: Term) -> str | None:
-        """The type of a term that says "a string", "a number", ... and no more."""
-        if isinstance(term, Place) and term.context == self._context:
-            found: str | None = self._plain.scalar(term.schema)
-            return found
-        return None
+    @cached_property
+    def _dialect(self) -> Dialect:
+        """The dialect of the document; one that nobody knows is a problem."""
+        declared = self._document.get("$schema") if isinstance(self._document, dict) else None
+        if not self._resources:
+            found = dialect_of(declared) if isinstance(declared, str) else DEFAULT
+            if found is not None:
+                return found
+        unknown = self.documents.unknown_dialect
+        if unknown is not None:
+            self.problems.add("#", "$schema", f"unknown dialect {unknown!r}", "it is read as draft 2020-12")
+        return self.documents.root_context.dialect
+
+    def top(self) -> RuleRef | None:
+        """The rule of the whole document, if that is plain."""
+        if not self._plain.holds(self._document):
+            return None
+        node = self._plain.top(self._document, self.writer.layout.first_level)
+        return node if isinstance(node, RuleRef) else self.writer.book.add("root", node)
+
+    # -- what goes through the algebra ------------------------------------------------------------------------------
+
+    @cached_property
+    def text(self) -> str:
+        """The document as JSON text."""
+        return exact_text(self._document) if self._text is None else self._text
+
+    @cached_property
+    def documents(self) -> Documents:
+        """The document and those that it may refer to."""
+        return Documents(self._document, self.text, self._resources)
+
+    def _is_nameless(self) -> bool:
+        return self.documents.is_nameless
+
+    @cached_property
+    def reader(self) -> Reader:
+        """Reads what is not plain."""
+        settings = Settings(strict_mode=self._options.strict_mode, formats=self._options.formats)
+        return Reader(self.documents, self.problems, settings)
+
+    @cached_property
+    def emitter(self) -> Emitter:
+        """Writes what is not plain."""
+        return Emitter(
+            self.reader.space,
+            self.writer.book,
+            self.writer.speller,
+            self.writer.layout,
+            self.problems,
+            any_order=self._options.any_order,
+            canonical_numbers=self._options.canonical_numbers,
+            plain_integers=self._options.plain_integers,
+            later=self,
+        )
+
+    @cached_property
+    def root(self) -> Term:
+        """The whole document as a term."""
+        return root_term(self.reader, self._document)
+
+    def written(self, schema: Any, level: int, name: str, brief: bool) -> Node | Shorthand:
+        """The body of the rule of a plain schema that the algebra has to write."""
+        context = self.documents.root_context
+        # Nothing can be wrong with it, so nobody will ask where it stands.
+        return self.emitter.body(self.reader.term(schema, context, "#", name, entered=True), level, brief)
+
+    # -- what the algebra asks ----------------------------------------------------------------------------------------
 
     def may_wait(self, term: Term) -> bool:
-        """Whether `term` certainly has an instance, and nothing to complain about."""
+        """Whether `term` is a plain schema."""
         found = self._waits.get(term)
         if found is None:
-            found = isinstance(term, Place) and term.context == self._context and bool(self._plain.holds(term.schema))
+            plain = isinstance(term, Place) and term.context == self.documents.root_context
+            found = plain and bool(self._plain.holds(term.schema))  # type: ignore[attr-defined]
             self._waits[term] = found
         return found
 
-    def behind(self, term: Term) -> Term:
-        """What `term`, which may wait, comes to if it is no more than a reference: all that refer there are one."""
-        if isinstance(term, Place) and self.may_wait(term):
-            found = self._plain.behind(term.schema)
-            if found is not None:
-                schema, pointer = found
-                return self._reader.term(
-                    schema, self._context, pointer, pointer.rsplit("/", 1)[-1].strip("#") or "root"
-                )
-        return term
-
-    def members(self, term: Term) -> tuple[list[Member], Member | None] | None:
-        """Declared members in order and the others, if `term` may wait and is an object that says no more."""
-        if not isinstance(term, Place) or not self.may_wait(term):
+    def value(self, term: Term, level: int) -> Node | None:
+        """The values of a plain schema as a node; None for other terms."""
+        if not self.may_wait(term):
             return None
-        found = self._plain.members(term.schema)
-        if found is None:
-            return None
-        properties, required, others = found
-        named = [self._member(term, name, schema, name in required) for name, schema in properties.items()]
-        free = None if others is False else self._member(term, None, others, False)
-        if not required <= properties.keys():
-            if others is not True:
-                return None
-            named += [Member(name, TRUE, None, True) for name in term.schema["required"] if name not in properties]
-        return named, free
-
-    def _member(self, term: Place, name: str | None, schema: Any, required: bool) -> Member:
-        scalar = self._plain.scalar(schema) if isinstance(schema, dict) else None
-        if name is None:
-            place, hint = child(term.pointer, "additionalProperties"), f"{term.name}_value"
-        else:
-            place, hint = child(term.pointer, "properties", name), name
-        return Member(name, self._reader.term(schema, self._context, place, hint), scalar, required)
+        schema, name = (term.schema, term.name) if isinstance(term, Place) else (True, "any")
+        found: Node = self._plain.value(schema, level, name)
+        return found
 
     def key(self, term: Term, level: int) -> bytes:
         """Bytes that are equal for equal rules, in this document or another."""
-        text = self._text(term)
-        content = f"{self._setting} {level} {text}".encode("utf-8", "surrogatepass")
+        content = f"{self.setting} {level} {self._content(term)}".encode("utf-8", "surrogatepass")
         return blake2b(content, digest_size=16).digest()
 
-    def _text(self, term: Term) -> str:
-        if term is TRUE:
-            return "true"
-        if isinstance(term, Place) and term.context == self._context and self._alone:
+    @cached_property
+    def setting(self) -> str:
+        """All that rules depend on besides the schemas."""
+        return repr((self._options, self._dialect.uri, self._dialect.relaxed))
+
+    @cached_property
+    def digest(self) -> str:
+        """Stands for the document."""
+        return blake2b(self.text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+    def _content(self, term: Term) -> str:
+        documents = self.documents
+        if isinstance(term, Place) and term.context == documents.root_context and documents.is_nameless:
             if term.text and not any(word in term.text for word in REFERENCES):
                 return term.text
-            if self._digest is None:
-                self._digest = blake2b(self._document.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-            return f"{term.text or term.pointer} in {self._digest}"
+            return f"{term.text or term.pointer} in {self.digest}"
         # A combination of schemas, or one that other documents have a say in: known to this process alone.
         return f"{_PROCESS} {next(_NUMBERS)}"
+
+
+def root_term(reader: Reader, document: Any) -> Term:
+    """The term of a whole document; what is no schema at all is a problem."""
+    try:
+        return reader.term(document, reader.documents.root_context, "#", "root")
+    except Malformed as error:
+        reader.problems.add("#", "schema", str(error), "nothing is allowed")
+        return FALSE
 
 
 _PROCESS = token_hex(16)

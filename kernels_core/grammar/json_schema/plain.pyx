@@ -4,12 +4,12 @@
 Compiling has to find every problem of a schema, and that it has instances at all.  Most sub-schemas are of a kind that
 can have no problem: types, properties, items, references, bounds and constants, each used the way it is meant, without
 conditions that meet at one place.  A *plain* schema is of that kind in all its parts, and certainly has an instance:
-`emit.py` then leaves its rule to be made when the parser predicts it.  Saying "not plain" is always safe; that part of
+its rule is left to be made when the parser predicts it.  Saying "not plain" is always safe; that part of
 the schema is then compiled at once.
 
 This is a single walk over the schema in C, since it is what compiling a large schema costs.
 
-Read on: `emit.py` (what becomes of plain schemas), `reading.py` (what keywords mean).
+Read on: `plain_reader.pyx` (what becomes of plain schemas), `reading.py` (what keywords mean).
 """
 
 from kernels_core.grammar.written cimport is_word
@@ -22,8 +22,6 @@ from kernels_core.grammar.json_schema.simple_patterns import are_apart, is_simpl
 __all__ = ["Plain"]
 
 cdef frozenset TYPES = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
-cdef frozenset SCALAR = frozenset(("boolean", "integer", "null", "number", "string"))
-cdef frozenset MEMBER_WORDS = frozenset(("type", "properties", "required", "additionalProperties"))
 cdef int PLAIN = 1, NOT_PLAIN = 2, OPEN = 3       # OPEN + the level at which it was opened
 cdef int DEEPEST = 200          # schemas in schemas; what is deeper is compiled at once
 cdef int UNKNOWN = 0, SOME_FIT = 1, NONE_FITS = 2
@@ -38,23 +36,17 @@ cdef class Plain:
     """Answers for the sub-schemas of one document.
 
     `root` is the document, `keywords` those that its dialect knows.  `pointers`: references are plain pointers into the
-    document (nothing in it has a name of its own).  `strict`: names that are not declared are forbidden.  `any_order`:
+    document (nothing in it has a name of its own); or a function that finds out.  `strict`: names that are not declared are forbidden.  `any_order`:
     members come in any order.  `identifier`: the only keyword that names a schema (None: each that did in some draft).
     `ref_alone`: keywords beside `$ref` are ignored.  `tuples`: `items` may be a list.
     """
-
-    cdef object root, keywords, identifier
-    cdef bint pointers, strict, any_order, ref_alone, tuples
-    cdef dict state             # id of a schema -> PLAIN, NOT_PLAIN, or OPEN and more; `root` keeps the schemas alive
-    cdef set assumed            # ids that were taken for plain while they were open
-    cdef bint wrong             # ... and one of them was not
 
     def __init__(
         self,
         root,
         keywords,
         *,
-        bint pointers,
+        pointers,
         bint strict,
         bint any_order=False,
         identifier=None,
@@ -98,9 +90,9 @@ cdef class Plain:
             return True
         if type(schema) is not dict:
             return False
-        if _is_scalar(<dict>schema):
+        if is_scalar(<dict>schema):
             return True
-        through = self._through(<dict>schema)
+        through = self.through(<dict>schema)
         if through is not None:
             # Says what another schema says, and has an instance when that has: not remembered by itself.
             return through is not UNSET and depth <= DEEPEST and self._check(through, needed, depth + 1, level)
@@ -284,7 +276,7 @@ cdef class Plain:
                 return False
         if word == "oneOf" or beside is not None:
             for one in <list>value:
-                signatures.append(signature(one, self.followed))
+                signatures.append(signature(one, self.followed, self.keywords))
                 if signatures[-1] is None:
                     return False
             if beside is not None and any([found.types != {beside} for found in signatures]):
@@ -305,7 +297,7 @@ cdef class Plain:
         cdef int found = 0
         if type(schema) is not dict or depth > MOST_OPTIONS:
             return 2 if depth <= MOST_OPTIONS else MOST_OPTIONS + 1
-        through = self._through(<dict>schema)
+        through = self.through(<dict>schema)
         if through is not None:
             return self._width(through, depth + 1)
         for word in ("anyOf", "oneOf"):
@@ -321,7 +313,7 @@ cdef class Plain:
         """What a schema that is a reference, or references to references, stands for."""
         cdef int _step
         for _step in range(DEEPEST):
-            through = self._through(<dict>schema) if type(schema) is dict else None
+            through = self.through(<dict>schema) if type(schema) is dict else None
             if through is None:
                 return schema
             schema = through
@@ -351,7 +343,7 @@ cdef class Plain:
         names = schema.get("properties")
         return are_apart(tuple(value), names if type(names) is dict else ())
 
-    cdef object _through(self, dict schema):
+    cdef object through(self, dict schema):
         """The schema that a reference, or an `allOf` of one, stands for; UNSET if it is none; None for others."""
         if "$ref" in schema and "$ref" in self.keywords:
             return self._target(schema["$ref"]) if self.ref_alone or self._alone(schema) else UNSET
@@ -360,47 +352,13 @@ cdef class Plain:
             return (<list>parts)[0] if type(parts) is list and len(<list>parts) == 1 else UNSET
         return None
 
-    def scalar(self, dict schema):
-        """The one type of a schema that says nothing else, if its values are not objects or arrays."""
-        cdef object found = None
-        for word, value in schema.items():
-            if word not in self.keywords:
-                if self._is_name(word, value):
-                    return None
-            elif word == "type" and type(value) is str and value in SCALAR:
-                found = value
-            else:
-                return None
-        return found
-
-    def behind(self, dict schema):
-        """(schema, pointer): what a plain schema that is no more than a reference comes to; None for others."""
-        cdef int _step
-        pointer = None
-        for _step in range(DEEPEST):
-            found = self._through(schema)
-            if type(found) is not dict:
-                break
-            if "$ref" in schema:
-                pointer = schema["$ref"]
-            elif pointer is not None:
-                pointer = f"{pointer}/allOf/0"
-            schema = found
-        return None if pointer is None else (schema, pointer)
-
-    def members(self, dict schema):
-        """(properties, required names, schema of others) of a plain object that says no more; None for others."""
-        for word in schema:
-            if word in self.keywords and word not in MEMBER_WORDS:
-                return None
-        if schema.get("type") != "object":
-            return None
-        others = schema.get("additionalProperties", not self.strict or "properties" not in schema)
-        return schema.get("properties") or {}, frozenset(schema.get("required") or ()), others
-
     cdef object _target(self, reference):
         """The schema that a pointer into the document leads to, or UNSET."""
-        if not self.pointers or type(reference) is not str or not reference.startswith("#"):
+        if type(reference) is not str or not reference.startswith("#"):
+            return UNSET
+        if type(self.pointers) is not bool:
+            self.pointers = bool(self.pointers())
+        if not self.pointers:
             return UNSET
         if "%" in reference or (len(reference) > 1 and reference[1] != "/"):
             return UNSET
@@ -447,7 +405,7 @@ cdef class Plain:
         return SOME_FIT if some else NONE_FITS
 
 
-cdef bint _is_scalar(dict schema) except -1:
+cdef bint is_scalar(dict schema) except -1:
     """Whether a schema is the name of a scalar type, perhaps with words about it: most schemas are, so this is quick."""
     cdef bint found = False
     for word, value in schema.items():

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 from ...errors import GrammarError
@@ -26,7 +25,8 @@ from .constants import constant, constants
 from .dialect import to_fraction
 from .exact_text import exact_text
 from .formats import format_language
-from .numbers import ALL_NUMBERS, Numbers, Piece, interval, multiples
+from .numbers import ALL_NUMBERS, Numbers, interval, multiples
+from .numerals import INTEGERS, INTEGERS_BEFORE_6
 from .problems import Problems, child
 from .resolve import REFERENCES, Context, Documents
 from .shapes import ANYTHING, VOID, Count, Items, Members, Rule, Shape
@@ -36,9 +36,6 @@ from .terms import FALSE, TRUE, Place, Term
 __all__ = ["Reader", "Settings"]
 
 TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
-_WHOLE: tuple[Piece, ...] = (Piece(step=Fraction(1)),)
-_INTEGERS = Numbers(_WHOLE, _WHOLE)
-_INTEGERS_BEFORE_6 = Numbers(_WHOLE, ())
 # Keywords that say something by themselves; a schema without any of them is `true`.
 _IDLE = frozenset(("then", "else", "additionalItems", "minContains", "maxContains"))
 
@@ -60,8 +57,6 @@ class Reader:
     """Reads the schemas of one compile."""
 
     def __init__(self, documents: Documents, problems: Problems, settings: Settings) -> None:
-        from .conditions import Conditions  # these read sub-schemas through this class
-
         self.documents = documents
         self.problems = problems
         self.settings = settings
@@ -181,7 +176,7 @@ class Reader:
         names = value if isinstance(value, list) else [value]
         if not names:
             raise Malformed("type must name at least one type")
-        integers = _INTEGERS_BEFORE_6 if place.context.dialect.draft == 4 else _INTEGERS
+        integers = INTEGERS_BEFORE_6 if place.context.dialect.draft == 4 else INTEGERS
         numbers = VOID.numbers
         for name in names:
             if name not in TYPES:
@@ -413,3 +408,6 @@ def names(value: Any, keyword: str) -> list[str]:
 def _kind(value: Any) -> str:
     kinds: Mapping[type, str] = {dict: "an object", list: "a list", str: "a string", bool: "a Boolean"}
     return "null" if value is None else kinds.get(type(value), "a number")
+
+
+from .conditions import Conditions  # noqa: E402 - it reads sub-schemas through what is above

@@ -26,7 +26,7 @@ from typing import Any
 
 from .. import charset
 from ..charset import Ranges
-from ..ir import CharSet, Literal, Node
+from ..ir import CharSet, DeferredRule, Literal, Node, RuleRef
 from ..nodes import MAX_REPEAT, char_set, choice, literal, repeat, seq
 from ..regular.dfa import MAX_STATES, TooManyStates, determinise, explored, has_length, surely_some
 from ..regular.graph import Graph
@@ -49,6 +49,7 @@ from ..regular.lengths import with_length
 from ..rulebook import RuleBook
 from ..shorthand import Besides
 from .counting import MAX_PAIRS, counted_text, reachable_pairs
+from .formats import format_language
 
 __all__ = ["Speller"]
 
@@ -64,6 +65,7 @@ _BEYOND_ASCII: Ranges = ((0x7F, 0x10FFFF),)
 _QUOTE = Literal(b'"')
 # Finds characters that may be spelt in another way than as themselves.
 _NOT_LETTERS = re.compile(r"[^ !#-.0-\[\]-~]").search
+_NO_LETTERS = frozenset(("",))
 # Longer strings are counted by halving, not state by state, where the pattern is simple enough.
 _FEW_CHARACTERS = 100
 # Enumerations of more strings than this are a rule of their own.
@@ -82,19 +84,43 @@ class Speller:
         self.any_spelling = any_spelling
         self.defer = defer
         self._others: dict[str, Node] = {}
+        self._other_keys: dict[frozenset[str], Node] = {}
 
     def string(self, language: Language, hint: str = "string") -> Node:
         """The strings of `language`, quotes included."""
         if language == ALL:
             return self.book.share("string", "string", lambda: seq((_QUOTE, self._rest())))
         if isinstance(language, Not) and isinstance(language.item, Words):
-            excluded = language.item.words
-            if self._may_wait(excluded):
-                return self.book.remember(("string", language), lambda: seq((_QUOTE, self._waiting(excluded))))
-            return self.book.share(("string", language), hint, lambda: seq((_QUOTE, self._key_but(excluded))))
+            return self.other_keys(language.item.words, hint)
         if isinstance(language, Words) and len(language.words) <= _INLINE_WORDS:
             return choice([self.word(text) for text in sorted(language.words)])
-        return self.book.share(("string", language), hint, lambda: seq((_QUOTE, self.content(language), _QUOTE)))
+        return self.book.share(("string", language), hint, lambda: self.quoted(language))
+
+    def quoted(self, language: Language) -> Node:
+        """The strings of `language`, quotes included, not shared.  Raises `TooManyStates`."""
+        return seq((_QUOTE, self.content(language), _QUOTE))
+
+    def format(self, name: str, hint: str) -> Node:
+        """The strings of a format, quotes included."""
+        language = format_language(name)
+        if language is None:
+            return self.string(ALL)
+        return _format_alone(name, self.any_spelling) or self.string(language, hint)
+
+    def other_keys(self, excluded: frozenset[str], hint: str) -> Node:
+        """All strings but for `excluded`, quotes included; made when they are needed where that is safe."""
+        found = self._other_keys.get(excluded)
+        if found is None:
+            if excluded == _NO_LETTERS:
+                found = self.string(loop(ANY_CHARACTER, 1, None), hint)
+            elif self._may_wait(excluded):
+                name = self.book.free_name("other_key")
+                self.book.rules[name] = _OtherKeys(name, self, excluded)
+                found = seq((_QUOTE, RuleRef(name)))
+            else:
+                found = self.book.add(hint, seq((_QUOTE, self.key_but(excluded))))
+            self._other_keys[excluded] = found
+        return found
 
     def word(self, text: str) -> Node:
         """One string, quotes included."""
@@ -210,7 +236,7 @@ class Speller:
         """Any characters and the closing quote: one rule, so that all strings and keys end in the same states."""
         return self.book.share("rest", "string_rest", _any_rest)
 
-    def _key_but(self, excluded: frozenset[str]) -> Node:
+    def key_but(self, excluded: frozenset[str]) -> Node:
         """Strings but for `excluded`, with the closing quote."""
         return self._all_but(excluded, 0, None, closed=True)
 
@@ -218,17 +244,10 @@ class Speller:
         """Whether `excluded` are words of letters, of which the shorthand can be made."""
         return self.defer and not self.any_spelling and not any(map(_NOT_LETTERS, excluded))
 
-    def _waiting(self, excluded: frozenset[str]) -> Node:
-        """`_key_but`, made when it is needed."""
-
-        def make(brief: bool) -> Node | Besides:
-            if not brief:
-                return self._key_but(excluded)
-            beyond = choice((CharSet(_BEYOND_ASCII), self._escapes()))
-            return Besides(frozenset(map(str.encode, excluded)), _PLAIN, beyond, self._rest(), 0x22)
-
-        key = blake2b(repr(("other_key", sorted(excluded))).encode(), digest_size=16).digest()
-        return self.book.defer("other_key", key, make)
+    def besides(self, excluded: frozenset[str]) -> Besides:
+        """`key_but` as a shorthand, for words that need no other spelling."""
+        beyond = choice((CharSet(_BEYOND_ASCII), self._escapes()))
+        return Besides(frozenset(map(str.encode, excluded)), _PLAIN, beyond, self._rest(), 0x22)
 
     def _all_but(self, excluded: Iterable[str], least: int, most: int | None, *, closed: bool = False) -> Node:
         """Strings of `least` to `most` characters but for `excluded`: along the tree of these words, then free.
@@ -321,6 +340,32 @@ class Speller:
     def _beyond_ascii(self) -> Node:
         """`uXXXX` for everything from U+007F on."""
         return self.book.share("beyond", "u_escape", lambda: _hex(_BEYOND_ASCII))
+
+
+class _OtherKeys(DeferredRule):
+    """All strings but for some words, with the closing quote."""
+
+    __slots__ = ("_excluded", "_speller")
+
+    def __init__(self, name: str, speller: Speller, excluded: frozenset[str]) -> None:
+        super().__init__(name)
+        self._speller = speller
+        self._excluded = excluded
+
+    @property
+    def key(self) -> bytes:
+        return blake2b(repr(("other_key", sorted(self._excluded))).encode(), digest_size=16).digest()
+
+    def make(self, brief: bool) -> Node | Besides:
+        return self._speller.besides(self._excluded) if brief else self._speller.key_but(self._excluded)
+
+
+@cache
+def _format_alone(name: str, any_spelling: bool) -> Node | None:
+    """The strings of a known format, if they need no rules of their own."""
+    book, language = RuleBook(), format_language(name)
+    node = Speller(book, any_spelling=any_spelling).quoted(language) if language is not None else None
+    return None if book.rules else node
 
 
 def _conditions(language: And) -> tuple[tuple[int, int | None], frozenset[str], list[Language]]:

@@ -23,8 +23,7 @@ from ..ebnf import parse_ebnf
 from ..ir import GrammarIR, Node, RuleRef, TokenSet
 from ..json_schema import SchemaOptions, compile_schema, defer_schema, schema_text
 from ..json_schema.emit import Emitter
-from ..json_schema.layout import Layout
-from ..json_schema.spelling import Speller
+from ..json_schema.plain_writer import PlainWriter
 from ..regex import parse_regex
 from ..regular.dfa import TooManyStates
 from ..rulebook import RuleBook
@@ -68,7 +67,7 @@ class Builder:
         self._spellings = Spellings(vocabulary)
         self._book = RuleBook()
         self._imported: dict[object, Node] = {}
-        self._writers: dict[SchemaOptions, tuple[Speller, Layout]] = {}
+        self._writers: dict[SchemaOptions, PlainWriter] = {}
         self._groups: dict[tuple[Node, ...], tuple[str, ...]] = {}
         self._depth = 0
 

@@ -1,0 +1,44 @@
+from kernels_core.grammar.json_schema.plain cimport Plain
+from kernels_core.grammar.json_schema.plain_writer cimport PlainWriter
+from kernels_core.grammar.rules cimport DeferredRule
+from kernels_core.grammar.tree cimport Node, RuleRef
+
+
+cdef class Words:
+    cdef int types                      # a bit for each
+    cdef bint says_something
+    cdef object options, constants      # lists, or None
+    cdef dict members, listed, spelt, bounded    # the keywords of one type and their values; None where there are none
+
+
+cdef class PlainReader:
+    cdef readonly Plain judge
+    cdef readonly PlainWriter writer
+    cdef readonly object document
+    cdef bint old_integers
+    cdef dict known             # (id of a schema, level) -> its node; the document keeps the schemas alive
+    cdef dict by_text           # (text of a schema, level) -> the rule of its values
+
+    cpdef Node value(self, schema, int level, str hint)
+    cdef Node _scalar(self, int kind)
+    cdef Node _value(self, dict schema, int level, str hint)
+    cdef Words _read(self, dict schema)
+    cdef list _nodes(self, Words words, int level, str hint)
+    cdef bint _says_nothing(self, dict spelt) except -1
+    cdef Node _constant_nodes(self, Words words, int level, str hint)
+    cdef RuleRef rule(self, schema, int level, str hint)
+    cdef object body(self, PlainRule rule, bint brief)
+    cdef object _listing(self, Words words, int level, str name)
+    cdef Node _array(self, Words words, int level, str name)
+    cdef Node _string(self, Words words, str name)
+    cdef Node _number(self, Words words)
+    cdef object _numbers(self, int types)
+    cdef Node _constants(self, Words words, str name)
+
+
+cdef class PlainRule(DeferredRule):
+    cdef readonly PlainReader reader
+    cdef readonly object schema
+    cdef str text
+    cdef readonly int level
+    cdef bytes known_key

@@ -1,0 +1,439 @@
+# distutils: language = c++
+"""Plain schemas straight to rules: what they say is written as it is read, with no terms or shapes in between.
+
+A value becomes a node that stands where it is used: texts, calls of rules, or a choice of these.  Objects, arrays and
+what has conditions are rules (`PlainRule`), made when they are needed; equal ones are one.  What a plain schema may say
+and is not written here (keys by pattern, lists of items, members in any order) goes through the algebra, as do bodies
+that are asked for in full.
+
+Most real schemas are plain in most of their parts, and this is run inside the first masks, so it is written in C.
+
+Read on: `plain.pyx` (which schemas are plain), `plain_writer.pyx`, `later.py` (one document), `emit.py` (all others).
+"""
+
+cimport cython
+
+from kernels_core.grammar.json_schema.plain cimport Plain, is_scalar
+from kernels_core.grammar.json_schema.plain_writer cimport Frame, PlainWriter
+from kernels_core.grammar.rules cimport DeferredRule
+from kernels_core.grammar.shorthand cimport Item, Listing
+from kernels_core.grammar.tree cimport Literal, Never, Node, RuleRef
+
+from hashlib import blake2b
+
+from kernels_core.grammar.json_schema.exact_text import exact_text
+from kernels_core.grammar.json_schema.numbers import ALL_NUMBERS
+from kernels_core.grammar.json_schema.numerals import INTEGERS, INTEGERS_BEFORE_6
+from kernels_core.grammar.json_schema.resolve import REFERENCES
+from kernels_core.grammar.nodes import choice, repeat, seq
+from kernels_core.grammar.regular.languages import ANY_CHARACTER, loop
+from kernels_core.grammar.regular.languages import Words as WordsOf
+from kernels_core.grammar.regular.patterns import search
+from kernels_core.grammar.written import write
+
+__all__ = ["PlainReader"]
+
+cdef int NULL_TYPE = 1, BOOLEAN = 2, INTEGER = 4, NUMBER = 8, STRING = 16, ARRAY = 32, OBJECT = 64, EVERY_TYPE = 127
+cdef dict TYPES = {
+    "null": NULL_TYPE, "boolean": BOOLEAN, "integer": INTEGER, "number": NUMBER, "string": STRING, "array": ARRAY,
+    "object": OBJECT,
+}
+cdef int TYPE = 0, OPTIONS = 1, CONSTANT = 2, OF_OBJECTS = 3, OF_ARRAYS = 4, OF_STRINGS = 5, OF_NUMBERS = 6, IDLE = 7
+cdef dict WORDS = {
+    "type": TYPE, "anyOf": OPTIONS, "oneOf": OPTIONS, "enum": CONSTANT, "const": CONSTANT,
+    "properties": OF_OBJECTS, "required": OF_OBJECTS, "additionalProperties": OF_OBJECTS,
+    "patternProperties": OF_OBJECTS,
+    "items": OF_ARRAYS, "minItems": OF_ARRAYS, "maxItems": OF_ARRAYS, "additionalItems": OF_ARRAYS,
+    "minLength": OF_STRINGS, "maxLength": OF_STRINGS, "pattern": OF_STRINGS, "format": OF_STRINGS,
+    "minimum": OF_NUMBERS, "maximum": OF_NUMBERS, "exclusiveMinimum": OF_NUMBERS, "exclusiveMaximum": OF_NUMBERS,
+    "uniqueItems": IDLE,            # a plain schema says `false`
+}
+cdef int FEW = 4                    # alternatives that stand where they are used; more are a rule
+cdef Literal TRUE_TEXT = Literal(b"true"), FALSE_TEXT = Literal(b"false"), NULL_TEXT = Literal(b"null")
+cdef tuple BOTH = (TRUE_TEXT, FALSE_TEXT)
+cdef Node ANY_BOOLEAN = choice(BOTH)
+
+
+@cython.final
+@cython.freelist(16)
+cdef class Words:
+    """What the keywords of one schema say, by the type of value that they speak of."""
+
+
+cdef class PlainReader:
+    """Rules for the plain schemas of one document.
+
+    `judge` says which these are.  `document` (`later.Later`) writes what goes through the algebra and knows what rules
+    depend on besides their schemas.  `old_integers`: 1.0 is no integer.
+    """
+
+    def __init__(self, Plain judge not None, PlainWriter writer not None, document, *, bint old_integers):
+        self.judge = judge
+        self.writer = writer
+        self.document = document
+        self.old_integers = old_integers
+        self.known = {}
+        self.by_text = {}
+
+    def holds(self, schema):
+        """Whether `schema`, a part of the document, is plain, so that `value` may be asked for it."""
+        return self.judge.holds(schema)
+
+    cpdef Node value(self, schema, int level, str hint):
+        """The JSON texts of a plain schema: calls of rules, texts, or a choice of these.
+
+        `hint` is what a rule may be called.
+        """
+        cdef dict said
+        if schema is True:
+            return self.rule(True, level, "any")
+        said = schema
+        if is_scalar(said):
+            return self._scalar(TYPES[said["type"]])
+        key = (<size_t><void*>said, level)
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self._value(said, level, hint)
+        return <Node>found
+
+    def top(self, schema, int level):
+        """The same for a whole document, preferably as a call."""
+        cdef Words words
+        cdef Node node
+        if type(schema) is dict and self.judge.through(schema) is None:
+            words = self._read(schema)
+            if words.options is not None:
+                return self.rule({"anyOf": words.options}, level, "root")
+        return self.value(schema, level, "root")
+
+    cdef Node _scalar(self, int kind):
+        if kind == STRING:
+            return self.writer.string()
+        if kind == INTEGER:
+            return self.writer.numerals.common(INTEGERS_BEFORE_6 if self.old_integers else INTEGERS)
+        if kind == NUMBER:
+            return self.writer.numerals.common(ALL_NUMBERS)
+        return ANY_BOOLEAN if kind == BOOLEAN else NULL_TEXT
+
+    cdef Node _value(self, dict schema, int level, str hint):
+        cdef Words words
+        cdef list nodes
+        through = self.judge.through(schema)
+        if through is not None:
+            if "$ref" in schema:
+                hint = (<str>schema["$ref"]).rsplit("/", 1)[-1].strip("#") or "root"
+            return self.value(through, level, hint)
+        words = self._read(schema)
+        if not words.says_something:
+            return self.rule(True, level, "any")
+        if words.options is not None:
+            if len(words.options) > FEW:
+                return self.rule({"anyOf": words.options}, level, hint)
+            return choice([self.value(one, level, hint) for one in words.options])
+        if words.constants is not None:
+            return self._constant_nodes(words, level, hint)
+        if _count(words.types) > FEW:
+            return self.rule({word: said for word, said in schema.items() if word in self.judge.keywords}, level, hint)
+        nodes = self._nodes(words, level, hint)
+        return <Node>nodes[0] if len(nodes) == 1 else choice(nodes)
+
+    cdef Words _read(self, dict schema):
+        cdef Words words = Words.__new__(Words)
+        cdef int kind
+        words.types = EVERY_TYPE
+        for word, said in schema.items():
+            found = WORDS.get(word)
+            if found is None or word not in self.judge.keywords:
+                continue
+            kind = found
+            words.says_something = True
+            if kind == TYPE:
+                words.types = 0
+                if type(said) is str:
+                    words.types = TYPES[said]
+                else:
+                    for one in <list>said:
+                        words.types |= <int>TYPES[one]
+            elif kind == OPTIONS:
+                words.options = said
+            elif kind == CONSTANT:
+                words.constants = said if word == "enum" else [said]
+            elif kind == OF_OBJECTS:
+                if words.members is None:
+                    words.members = {"type": "object"}
+                words.members[word] = said
+            elif kind == OF_ARRAYS:
+                if words.listed is None:
+                    words.listed = {"type": "array"}
+                words.listed[word] = said
+            elif kind == OF_STRINGS:
+                if words.spelt is None:
+                    words.spelt = {"type": "string"}
+                words.spelt[word] = said
+            elif kind == OF_NUMBERS:
+                if words.bounded is None:
+                    words.bounded = {}
+                words.bounded[word] = said
+        if words.types & NUMBER:
+            words.types &= ~INTEGER         # these are numbers anyway
+        return words
+
+    # -- values where they stand ----------------------------------------------------------------------------------
+
+    cdef list _nodes(self, Words words, int level, str hint):
+        """Nodes for the types of a schema without constants, each a call, or a fixed text."""
+        cdef list nodes = []
+        cdef str kind
+        if words.types & OBJECT:
+            nodes.append(self.rule(words.members or {"type": "object"}, level, hint))
+        if words.types & ARRAY:
+            nodes.append(self.rule(words.listed or {"type": "array"}, level, hint))
+        if words.types & STRING:
+            if words.spelt is None or self._says_nothing(words.spelt):
+                nodes.append(self.writer.string())
+            else:
+                nodes.append(self.rule(words.spelt, level, hint))
+        if words.types & (INTEGER | NUMBER):
+            if words.bounded is None:
+                nodes.append(self._scalar(words.types & (INTEGER | NUMBER)))
+            else:
+                kind = "number" if words.types & NUMBER else "integer"
+                nodes.append(self.rule({"type": kind, **words.bounded}, level, hint))
+        if words.types & BOOLEAN:
+            nodes += BOTH
+        if words.types & NULL_TYPE:
+            nodes.append(NULL_TEXT)
+        return nodes
+
+    cdef bint _says_nothing(self, dict spelt) except -1:
+        """Whether all a schema says of strings is a format that nobody knows."""
+        return len(spelt) == 2 and "format" in spelt and not self.writer.enforces(spelt["format"])
+
+    cdef Node _constant_nodes(self, Words words, int level, str hint):
+        """Constants: a few words that are spelt in one way as they are, others as a rule; Never if no type fits."""
+        cdef list nodes = [], fitting = _fitting(words)
+        if not fitting:
+            return Never()
+        if len(fitting) <= FEW:
+            for value in fitting:
+                if type(value) is str and self.writer.is_letters(value):
+                    nodes.append(self.writer.word(value))
+                elif value is None:
+                    nodes.append(NULL_TEXT)
+                elif type(value) is bool:
+                    nodes.append(TRUE_TEXT if value else FALSE_TEXT)
+                else:
+                    break
+            else:
+                return choice(nodes)
+        return self.rule({"type": _names(words.types), "enum": fitting}, level, hint)
+
+    cdef RuleRef rule(self, schema, int level, str hint):
+        """A call of the rule of a schema, which is a part of the document or what some keywords of one say."""
+        cdef PlainRule rule
+        cdef str text = "true" if schema is True else _text(schema)
+        key = (text, level)
+        found = self.by_text.get(key)
+        if found is None:
+            rule = PlainRule.__new__(PlainRule)
+            rule.name = self.writer.book.free_name(hint)
+            rule.notes = ()
+            rule.reader = self
+            rule.schema = schema
+            rule.text = text
+            rule.level = level
+            self.writer.book.rules[rule.name] = rule
+            found = self.by_text[key] = RuleRef(rule.name)
+        return <RuleRef>found
+
+    # -- bodies of rules ------------------------------------------------------------------------------------------
+
+    cdef object body(self, PlainRule rule, bint brief):
+        """The body of a rule, or with `brief` perhaps a shorthand for it."""
+        cdef Words words
+        cdef object found = None
+        if rule.schema is True:
+            words = Words.__new__(Words)
+            words.types = EVERY_TYPE & ~INTEGER
+            return choice(self._nodes(words, rule.level, "any"))
+        words = self._read(rule.schema)
+        if words.options is not None:
+            return choice([self.value(one, rule.level, rule.name) for one in words.options])
+        if words.constants is not None:
+            return self._constants(words, rule.name)
+        if words.types == OBJECT:
+            if brief and not self.writer.options.any_order:
+                found = self._listing(words, rule.level, rule.name)
+        elif words.types == ARRAY:
+            found = self._array(words, rule.level, rule.name)
+        elif words.types == STRING:
+            found = self._string(words, rule.name)
+        elif words.types == INTEGER or words.types == NUMBER:
+            found = self._number(words)
+        else:
+            return choice(self._nodes(words, rule.level, rule.name))
+        return found if found is not None else self.document.written(rule.schema, rule.level, rule.name, brief)
+
+    cdef object _listing(self, Words words, int level, str name):
+        """An object that is no more than names and their values; None for others."""
+        cdef dict said = words.members or {}
+        cdef dict properties = said.get("properties") or {}
+        cdef Frame frame = self.writer.frame(level)
+        cdef list items = []
+        cdef tuple others = ()
+        cdef Node node, key
+        cdef bint needed, must = False
+        if "patternProperties" in said:
+            return None
+        needs = dict.fromkeys(said.get("required") or ())
+        free = said.get("additionalProperties", not self.judge.strict or "properties" not in said)
+        for word, schema in properties.items():
+            node = self.value(schema, frame.inner, word)
+            needed = word in needs
+            if type(node) is Never:
+                if needed:
+                    return None
+                continue
+            must = must or needed
+            items.append(Item(self.writer.word(word), node, needed))
+        for word in needs:
+            if word not in properties:
+                if free is not True:
+                    return None
+                items.append(Item(self.writer.word(word), self.value(True, frame.inner, word), True))
+                must = True
+        if free is not False:
+            node = self.value(free, frame.inner, f"{name}_value")
+            if type(node) is not Never:
+                words_of = frozenset(properties).union(needs)
+                key = self.writer.speller.other_keys(words_of, "other_key") if words_of else self.writer.string()
+                others = (Item(key, node, False),)
+        if not items and not others:
+            return frame.no_object
+        return Listing(frame.open_object, tuple(items), others, frame.colon, frame.comma, frame.close_object,
+                       Never() if must else frame.no_object)
+
+    cdef Node _array(self, Words words, int level, str name):
+        """An array whose items are all alike; None for others."""
+        cdef dict said = words.listed or {}
+        cdef Frame frame = self.writer.frame(level)
+        cdef Node item, filled
+        items = said.get("items", True)
+        if type(items) is list:
+            return None
+        least, most = said.get("minItems", 0), said.get("maxItems")
+        if most == 0:
+            return frame.no_array
+        item = self.value(items, frame.inner, f"{name}_item")
+        tail = repeat(seq((frame.comma, item)), max(least - 1, 0), None if most is None else most - 1)
+        filled = seq((frame.open_array, item, tail, frame.close_array))
+        return filled if least else choice((filled, frame.no_array))
+
+    cdef Node _string(self, Words words, str name):
+        cdef dict said = words.spelt or {}
+        speller = self.writer.speller
+        if "format" in said:
+            return speller.format(said["format"], name)
+        if "pattern" in said:
+            return speller.quoted(search(said["pattern"]))
+        return speller.quoted(loop(ANY_CHARACTER, said.get("minLength", 0), said.get("maxLength")))
+
+    cdef Node _number(self, Words words):
+        cdef dict said = words.bounded or {}
+        cdef bint low_open = False, high_open = False
+        low, high = said.get("minimum"), said.get("maximum")
+        other = said.get("exclusiveMinimum")
+        if other is not None and (low is None or other >= low):
+            low, low_open = other, True
+        other = said.get("exclusiveMaximum")
+        if other is not None and (high is None or other <= high):
+            high, high_open = other, True
+        return self.writer.numerals.between(self._numbers(words.types), (low, low_open, high, high_open))
+
+    cdef object _numbers(self, int types):
+        """The numbers of some types: a constant of `numerals.py`."""
+        if types & NUMBER:
+            return ALL_NUMBERS
+        return INTEGERS_BEFORE_6 if self.old_integers else INTEGERS
+
+    cdef Node _constants(self, Words words, str name):
+        """Constants that fit their types, as they are."""
+        cdef list nodes = [], fitting = _fitting(words)
+        texts = frozenset([value for value in fitting if type(value) is str])
+        numbers = [value for value in fitting if _kind(value) == INTEGER or _kind(value) == NUMBER]
+        if texts:
+            nodes.append(self.writer.speller.quoted(WordsOf(texts)))
+        if numbers:
+            nodes.append(self.writer.numerals.these(numbers, self._numbers(words.types)))
+        nodes += [one for one, value in ((TRUE_TEXT, True), (FALSE_TEXT, False), (NULL_TEXT, None)) if _holds(fitting, value)]
+        return choice(nodes)
+
+
+@cython.final
+cdef class PlainRule(DeferredRule):
+    """The values of a plain schema at one level of nesting."""
+
+    @property
+    def key(self):
+        """Bytes that stand for the language, in this document or another."""
+        if self.known_key is None:
+            text = self.text
+            if any([word in text for word in REFERENCES]):
+                text = f"{text} in {self.reader.document.digest}"
+            content = f"{self.reader.document.setting} {self.level} {text}".encode("utf-8", "surrogatepass")
+            self.known_key = blake2b(content, digest_size=16).digest()
+        return self.known_key
+
+    def make(self, brief):
+        """The body, or with `brief` perhaps a shorthand for it."""
+        return self.reader.body(self, brief)
+
+
+cdef str _text(dict schema):
+    written = write(schema, "")
+    return written.text if written is not None else exact_text(schema)
+
+
+cdef int _count(int types):
+    """How many texts and calls some types take."""
+    cdef int found = 1 if types & BOOLEAN else 0
+    while types:
+        found += types & 1
+        types >>= 1
+    return found
+
+
+cdef list _names(int types):
+    return [name for name, kind in TYPES.items() if types & <int>kind]
+
+
+cdef int _kind(value):
+    """The type of a constant."""
+    if value is None:
+        return NULL_TYPE
+    if type(value) is str:
+        return STRING
+    if type(value) is bool:
+        return BOOLEAN
+    return INTEGER if type(value) is int else NUMBER
+
+
+cdef bint _holds(list values, wanted):
+    """Whether `wanted`, a Boolean or None, is among some values."""
+    for value in values:
+        if value is wanted:
+            return True
+    return False
+
+
+cdef list _fitting(Words words):
+    """The constants of a schema that are of its types; a number with a fraction may be an integer's value."""
+    cdef list found = []
+    cdef int kind
+    for value in words.constants:
+        kind = _kind(value)
+        if kind == INTEGER or kind == NUMBER:
+            kind = NUMBER | (INTEGER if kind == INTEGER or value == int(value) else 0)
+        if kind & words.types:
+            found.append(value)
+    return found

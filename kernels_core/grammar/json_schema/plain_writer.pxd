@@ -1,0 +1,24 @@
+from kernels_core.grammar.rulebook cimport RuleBook
+from kernels_core.grammar.tree cimport Node
+
+
+cdef class Frame:
+    cdef int inner                                      # the level of what is inside
+    cdef Node colon, comma
+    cdef Node open_object, close_object, no_object      # with a first member, without any
+    cdef Node open_array, close_array, no_array
+
+
+cdef class PlainWriter:
+    cdef readonly RuleBook book
+    cdef readonly object speller, layout, numerals
+    cdef readonly object options
+    cdef bint own_spelling      # declared names have one spelling
+    cdef dict frames            # by level
+    cdef Node known_string
+
+    cdef Frame frame(self, int level)
+    cdef Node string(self)
+    cdef Node word(self, str text)
+    cdef bint is_letters(self, str text) except -1
+    cdef bint enforces(self, str format) except -1
