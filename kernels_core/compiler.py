@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 from weakref import WeakValueDictionary
 
+from kernels_core.automata.decisions import named_tokens
 from kernels_core.automata.growing import GrowingTables
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.tables import Tables, WholeTables
@@ -21,7 +22,6 @@ from kernels_core.earley.machine import CancelToken, Machine
 from kernels_core.earley.pushdown import PushdownMachine, refuse_left_recursion
 from kernels_core.errors import GrammarError
 from kernels_core.grammar import Grammar
-from kernels_core.grammar.ir import DeferredRule, TokenSet, walk
 from kernels_core.inspect.layout import StateTable
 from kernels_core.inspect.look import cache_stats
 from kernels_core.inspect.snapshots import Automaton, CacheStats, CostTable, StateCost
@@ -85,13 +85,13 @@ class CompiledGrammar:
         *,
         cancel: CancelToken | None = None,
     ) -> None:
-        budget = CompileBudget(options.max_compile_ms, cancel, f"grammar {grammar.lazy_ir.root!r}")
+        where = f"grammar {grammar.lazy_ir.root!r}"
+        budget = CompileBudget(options.max_compile_ms, cancel, where)
         self.grammar = grammar
         self.tokenizer_info = tokenizer_info
         self.options = options
         budget.check()
         _check_tokens(grammar, tokenizer_info)
-        where = f"grammar {grammar.lazy_ir.root!r}"
         lazy = options.lazy_lowering and options.parser in ("earley", "naive") and not options.lookahead
         lowering = Lowering(grammar.lazy_ir if lazy else grammar.ir, options, budget.check)
         self._pool = pool
@@ -100,7 +100,7 @@ class CompiledGrammar:
         tables = GrowingTables(lowering) if lazy else self._whole(lowering)
         machine = self._parser(tables, where)
         lowering.check = _never_called_off
-        self.masks = self._masks(_trie(tokenizer_info), machine)
+        self.masks = self._masks(_trie(tokenizer_info) if pool is None else pool.trie, machine)
         with budget:
             if isinstance(self.masks, FsmMasks):
                 self.masks.precompute(limit_ms=budget.left_ms(), cancel=cancel)
@@ -237,16 +237,11 @@ class CompiledGrammar:
 
 def _check_tokens(grammar: Grammar, tokenizer_info: TokenizerInfo) -> None:
     """`GrammarError` if a token that the grammar names is not in the vocabulary."""
-    for rule in list(grammar.lazy_ir.rules.values()):
-        if isinstance(rule, DeferredRule):
-            named = [rule.tokens]
-        else:
-            named = [node.ids for node in walk(rule.body) if isinstance(node, TokenSet)]
-        for token in (token for ids in named for token in ids):
-            if not 0 <= token < tokenizer_info.vocab_size:
-                raise GrammarError(
-                    f"the grammar names token {token}; this vocabulary has ids 0..{tokenizer_info.vocab_size - 1}"
-                )
+    for token in named_tokens(grammar.lazy_ir.rules):
+        if not 0 <= token < tokenizer_info.vocab_size:
+            raise GrammarError(
+                f"the grammar names token {token}; this vocabulary has ids 0..{tokenizer_info.vocab_size - 1}"
+            )
 
 
 def _never_called_off() -> None:

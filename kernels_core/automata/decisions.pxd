@@ -20,9 +20,9 @@ cdef class Decisions(Weights):
     cdef dict token_set_ids
     cdef dict counted_rules                 # by (rule, item, minimum, maximum): number
     cdef public object check
-    cdef readonly bint copies_small         # `unroll_limit` alone decides what is copied
 
     cdef Callee decided(self, str name)
     cdef int _decide(self, Callee callee) except -1
     cdef int32_t number_of(self, Callee callee) except -1
     cdef int32_t copies_of(self, Repeat node) except -1
+    cdef int _named_like(self, str name) except -1

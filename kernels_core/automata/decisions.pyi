@@ -1,7 +1,7 @@
 from collections.abc import Callable
 
 from kernels_core.automata.nfa import Nfa
-from kernels_core.grammar.ir import GrammarIR
+from kernels_core.grammar.ir import GrammarIR, Rule
 from kernels_core.grammar.tree import Node
 from kernels_core.options import Options
 
@@ -24,6 +24,12 @@ class LoweredRule:
     @property
     def has_key(self) -> bool: ...
 
+def named_tokens(rules: dict[str, Rule]) -> set[int]: ...
+
+class Limits:
+    @property
+    def flat(self) -> bool: ...
+
 class Decisions:
     check: Callable[[], None]
     @property
@@ -31,10 +37,13 @@ class Decisions:
     @property
     def options(self) -> Options: ...
     @property
+    def limits(self) -> Limits: ...
+    @property
     def rules(self) -> list[LoweredRule]: ...
     @property
     def token_sets(self) -> list[tuple[tuple[int, ...], bool]]: ...
-    def __init__(self, ir: GrammarIR, options: Options, check: Callable[[], None]) -> None: ...
+    def __init__(self, ir: GrammarIR, options: Options, check: Callable[[], None] | None = None) -> None: ...
+    def spell_out_everything(self) -> None: ...
     def rule_id(self, name: str) -> int: ...
     def counted_call(
         self, source: str, path: tuple[int, ...], item: Node, minimum: int, maximum: int | None

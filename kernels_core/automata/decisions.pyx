@@ -14,10 +14,12 @@ cimport cython
 from libc.stdint cimport int64_t
 
 from kernels_core.automata.weighing cimport CALL, CALLED, SPELT_OUT, UNDECIDED, copies_in
-from kernels_core.grammar.rules cimport Rule
-from kernels_core.grammar.tree cimport Node, Repeat
+from kernels_core.grammar.rules cimport DeferredRule, Rule
+from kernels_core.grammar.tree cimport HOLDS_TOKENS, Node, Repeat, TokenSet
 
-__all__ = ["Decisions", "LoweredRule"]
+from kernels_core.grammar.tree import walk
+
+__all__ = ["Decisions", "LoweredRule", "named_tokens"]
 
 
 @cython.final
@@ -50,6 +52,24 @@ cdef class LoweredRule:
         return f"<LoweredRule {self.name}>"
 
 
+def _no_check():
+    pass
+
+
+def named_tokens(dict rules not None):
+    """The tokens that `rules` name, or more: those that are deferred say what they might."""
+    cdef set found = set()
+    cdef Rule rule
+    for rule in list(rules.values()):
+        if isinstance(rule, DeferredRule):
+            found.update(rule.tokens)
+        elif (<Node?>rule.made).holds & HOLDS_TOKENS:
+            for node in walk(rule.made):
+                if type(node) is TokenSet:
+                    found.update((<TokenSet>node).ids)
+    return found
+
+
 cdef class Decisions(Weights):
     """What is decided of the rules of `ir`.
 
@@ -57,15 +77,23 @@ cdef class Decisions(Weights):
     lowered.  `check` is called now and then and may raise.
     """
 
-    def __init__(self, ir, options, check):
-        super().__init__(ir, options)
-        self.check = check
+    def __init__(self, ir, options, check=None):
+        cdef Callee root
+        self._open(ir, options)
+        self.check = check if check is not None else _no_check
         self.rules = []
         self.token_sets = []
         self.token_set_ids = {}
         self.counted_rules = {}
-        self.copies_small = options.repetition == "counters" and options.parser != "fsm"
-        self.set_cost(ir.root, CALLED)
+        root = self.callee(ir.root)
+        root.cost = CALLED
+        if self.limits.flat:
+            self.spell_out_everything()
+        self.number_of(root)
+
+    def spell_out_everything(self):
+        """Decide that no rule is called (`set_cost`); raises where that cannot be."""
+        raise NotImplementedError
 
     cdef Callee decided(self, str name):
         """What a call of the rule called `name` becomes."""
@@ -83,7 +111,7 @@ cdef class Decisions(Weights):
             callee.way = CALL
             return 0
         body = (<Rule?>self.bodies[callee.name]).made
-        if type(body) is Repeat and self.copies_small:
+        if type(body) is Repeat and self.limits.copies_small:
             repeated = <Repeat>body
             if copies_in(repeated) and not self.copies_of(repeated):
                 callee.number, callee.left_out = self.counted_call(
@@ -100,10 +128,10 @@ cdef class Decisions(Weights):
         `unroll_limit` asks; else 0."""
         cdef int64_t copies = copies_in(node)
         cdef int32_t below
-        if copies == 0 or copies > self.unroll_limit:
+        if copies == 0 or copies > self.limits.unroll_limit:
             return 0
-        below = self.cost_of(node.held[0], self.unroll_limit, 0)
-        if below < 0 or below * copies > self.unroll_limit:
+        below = self.cost_of(node.held[0], self.limits.unroll_limit, 0)
+        if below < 0 or below * copies > self.limits.unroll_limit:
             return 0
         return <int32_t>copies - (node.maximum is None)
 
@@ -137,6 +165,14 @@ cdef class Decisions(Weights):
             number = self.counted_rules[key] = len(self.rules)
             bounds = f"{minimum}," + ("" if maximum is None else str(maximum))
             name = f"{source}{{{bounds}}}"
-            name += "'" * sum([rule.name.startswith(name) for rule in self.rules])
+            name += "'" * self._named_like(name)
             self.rules.append(LoweredRule(name, source, self.ir, (minimum, maximum), item, (*path, 0)))
         return number, minimum == 0
+
+    cdef int _named_like(self, str name) except -1:
+        """How many counted rules have names that begin so."""
+        cdef LoweredRule rule
+        cdef int count = 0
+        for rule in self.rules:
+            count += rule.item is not None and rule.name.startswith(name)
+        return count

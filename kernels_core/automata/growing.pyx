@@ -46,11 +46,13 @@ cdef class GrowingTables(Tables):
     def __init__(self, lowering):
         self._alive = []
         self.max_states = lowering.options.max_states
-        super().__init__(lowering)
-        for _ in range(<int32_t>self.flags.size()):
-            self.subset_first.push_back(0)
-            self.subset_past.push_back(0)
-            self.next_alike.push_back(-1)
+        self._open(lowering)
+        self.subset_first.reserve(32)
+        self.subset_past.reserve(32)
+        self.next_alike.reserve(32)
+        self.subset_first.resize(self.flags.size(), 0)
+        self.subset_past.resize(self.flags.size(), 0)
+        self.next_alike.resize(self.flags.size(), -1)
 
     cdef int lower_rule(self, int32_t rule) except -1 nogil:
         cdef int32_t first

@@ -95,8 +95,8 @@ cdef class Identities:
         if len(key) != 16:
             raise ValueError(f"the key must have 16 bytes, not {len(key)}")
         self.tables = tables
-        self.key_high = int.from_bytes(key[:8], "little")
-        self.key_low = int.from_bytes(key[8:], "little")
+        memcpy(&self.key_high, <const char*>key, 8)
+        memcpy(&self.key_low, <const char*>key + 8, 8)
 
     def __getitem__(self, int state):
         """The identity of `state` as 16 bytes."""

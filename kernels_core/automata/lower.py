@@ -15,7 +15,6 @@ Read on: `decisions.pyx`, `nfa.pyx`, `tables.pyx`, `growing.pyx`, `../earley/mac
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernels_core.automata.brief import spell_shorthand
@@ -54,13 +53,6 @@ class Lowering(Decisions):
     and may raise.  Not locked: the owner of the tables it fills asks under its own lock.
     """
 
-    def __init__(self, ir: GrammarIR, options: Options, check: Callable[[], None] | None = None) -> None:
-        super().__init__(ir, options, check or _no_check)
-        self._flat = options.parser == "fsm"
-        if self._flat:
-            self._inline_everything()
-        self.rule_id(ir.root)
-
     def nfa(self, number: int) -> Nfa:
         """The automaton of rule `number`.  `BudgetExceededError` when it has far more than `max_states` states."""
         rule = self.rules[number]
@@ -77,7 +69,7 @@ class Lowering(Decisions):
             done = nfa.fill(self, body, rule.source, rule.path, limit)
         else:
             options = self.options
-            key = (id(body), rule.name, rule.path, options.unroll_limit, options.repetition, self._flat)
+            key = (id(body), rule.name, rule.path, options.unroll_limit, options.repetition, self.limits.flat)
             known = _NFAS.get(key)
             if known is not None:
                 return known[1]
@@ -105,7 +97,7 @@ class Lowering(Decisions):
         self.settled({name: name in nullable for name in new})
         return "" in nullable
 
-    def _inline_everything(self) -> None:
+    def spell_out_everything(self) -> None:
         """Every rule is spelt out in the root; refuses recursion, and a root that would be too big."""
         self.ir.complete()
         recursive = recursive_rules(self.ir)
@@ -167,7 +159,7 @@ class Lowering(Decisions):
         """Whether a counted repetition is spelt out as copies; `BudgetExceededError` where it must be and cannot."""
         copies = node.minimum + 1 if node.maximum is None else node.maximum
         options = self.options
-        if self._flat or options.repetition == "expand":
+        if self.limits.flat or options.repetition == "expand":
             if self._spelt_out(node) > 4 * options.max_states:
                 raise BudgetExceededError("automaton states", options.max_states, f"rule {self.ir.root!r}")
             return True
@@ -209,7 +201,3 @@ _MOST_REMEMBERED = 256
 _SMALL_NFA = 1000  # states
 
 _COUNTLESS = (1 << 31) - 1  # edges
-
-
-def _no_check() -> None:
-    pass

@@ -306,7 +306,7 @@ cdef class Nfa:
                 self.epsilon(source, target)
             self._later(item, at, after, self.place(place, 0))
             return 0
-        count = lowering.copies_of(node) if lowering.copies_small else 0
+        count = lowering.copies_of(node) if lowering.limits.copies_small else 0
         if count == 0:
             lowering.counted(self, node, source, target, place)
             return 0

@@ -51,6 +51,7 @@ cdef class Tables:
     cdef vector[vector[int32_t]] token_ids
     cdef vector[uint8_t] token_negated
 
+    cdef int _open(self, lowering) except -1
     cdef bint contains(self, int32_t token_set, int32_t token) noexcept nogil
     cdef int expand(self, int32_t state) except -1 nogil
     cdef int lower_rule(self, int32_t rule) except -1 nogil

@@ -11,6 +11,8 @@ makes states when they are met.  Whoever reads or grows tables holds `lock`, whi
 
 from libcpp.algorithm cimport binary_search
 
+from kernels_core.automata.decisions cimport LoweredRule
+
 from kernels_core.automata.fsm import determinise
 from kernels_core.errors import BudgetExceededError
 
@@ -19,15 +21,27 @@ __all__ = ["ACCEPT", "ESCAPE", "FIRST_STATE", "Tables", "WholeTables"]
 ACCEPT, ESCAPE = 0, 1
 FIRST_STATE = 2
 
+cdef size_t ROOM = 32        # states that there is room for at once
+
 
 cdef class Tables:
     """Flat arrays over automaton states, filled from a `Lowering` by a subclass."""
 
-    def __init__(self, lowering):
+    cdef int _open(self, lowering) except -1:
+        """The beginning of every subclass: pseudo-states, and the rules that were named."""
         self.lowering = lowering
-        for _ in range(FIRST_STATE):
-            self._new_state(-1, SPECIAL | EXPANDED)
-        self._declare()
+        self.flags.reserve(ROOM)
+        self.rule_of.reserve(ROOM)
+        self.edge_first.reserve(ROOM)
+        self.edge_past.reserve(ROOM)
+        self.call_first.reserve(ROOM)
+        self.call_past.reserve(ROOM)
+        self.token_first.reserve(ROOM)
+        self.token_past.reserve(ROOM)
+        self.live.reserve(4 * ROOM)
+        self._new_state(-1, SPECIAL | EXPANDED)
+        self._new_state(-1, SPECIAL | EXPANDED)
+        return self._declare()
 
     cdef int32_t _new_state(self, int32_t rule, uint8_t flags) noexcept nogil:
         """A state without edges."""
@@ -44,12 +58,16 @@ cdef class Tables:
 
     cdef int _declare(self) except -1:
         """Make room for rules and token sets that were named since."""
-        for rule in self.lowering.rules[self.start.size():]:
-            minimum, maximum = rule.repeat if rule.repeat is not None else (-1, -1)
+        cdef list rules = self.lowering.rules, token_sets = self.lowering.token_sets
+        cdef LoweredRule rule
+        cdef size_t i
+        for i in range(self.start.size(), len(rules)):
+            rule = <LoweredRule?>rules[i]
             self.start.push_back(-1)
-            self.lap_min.push_back(minimum)
-            self.lap_max.push_back(-1 if maximum is None else maximum)
-        for ids, negated in self.lowering.token_sets[self.token_ids.size():]:
+            self.lap_min.push_back(rule.lap_min)
+            self.lap_max.push_back(rule.lap_max)
+        for i in range(self.token_ids.size(), len(token_sets)):
+            ids, negated = token_sets[i]
             self.token_ids.push_back(list(ids))
             self.token_negated.push_back(negated)
         return 0
@@ -127,7 +145,7 @@ cdef class WholeTables(Tables):
     """
 
     def __init__(self, lowering, *, bint minimise=True):
-        super().__init__(lowering)
+        self._open(lowering)
         cdef int32_t number = 0
         cdef int left = lowering.options.max_states
         self.fsms = []

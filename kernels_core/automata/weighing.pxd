@@ -26,14 +26,25 @@ cdef class Callee:
     cdef Node body              # SPELT_OUT
 
 
+cdef class Limits:
+    cdef readonly object options
+    cdef readonly int32_t inline_limit, unroll_limit
+    cdef readonly bint copies_small     # `unroll_limit` alone decides what is copied
+    cdef readonly bint flat             # everything is spelt out
+    cdef dict known                     # by identity of a body that calls nothing, for all grammars
+
+
+cdef Limits limits_of(options)
+
+
 cdef class Weights:
     cdef readonly object ir, options
+    cdef readonly Limits limits
     cdef dict bodies, made              # those of `ir`
     cdef dict callees                   # by name of the rule
-    cdef dict known                     # by identity of a body that calls nothing, for all grammars
-    cdef readonly int inline_limit, unroll_limit
     cdef int chain, empty_chain         # rules that are being looked into, each called by the one before
 
+    cdef int _open(self, ir, options) except -1
     cdef Callee callee(self, str name)
     cdef bint was_deferred(self, str name) except -1
     cdef int32_t cost_of(self, Node node, int32_t limit, int depth) except -2

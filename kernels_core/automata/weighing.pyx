@@ -49,18 +49,39 @@ cdef class Callee:
         self.number = -1
 
 
+cdef class Limits:
+    """What `options` say about it."""
+
+    def __cinit__(self, options):
+        self.options = options
+        self.inline_limit, self.unroll_limit = min(options.inline_limit, LARGE), min(options.unroll_limit, LARGE)
+        self.flat = options.parser == "fsm"
+        self.copies_small = options.repetition == "counters" and not self.flat
+        self.known = WEIGHED.setdefault((self.inline_limit, self.unroll_limit), {})
+
+
+cdef Limits latest = None       # grammars that are compiled in turn have the same options most of the time
+
+
+cdef Limits limits_of(options):
+    global latest
+    cdef Limits found = latest
+    if found is None or found.options is not options:
+        latest = found = Limits(options)
+    return found
+
+
 cdef class Weights:
     """The rules of `ir` under `options`: what they cost (`inline_cost`), and whether they can be empty.
 
     `ir` must be in normal form (`grammar.analysis.normal_form`).  Rules may be added to it; bodies do not change.
     """
 
-    def __init__(self, ir, options):
-        self.ir, self.options = ir, options
+    cdef int _open(self, ir, options) except -1:
+        self.ir, self.options, self.limits = ir, options, limits_of(options)
         self.bodies, self.made = ir.rules, ir.made
-        self.inline_limit, self.unroll_limit = min(options.inline_limit, LARGE), min(options.unroll_limit, LARGE)
         self.callees = {}
-        self.known = WEIGHED.setdefault((self.inline_limit, self.unroll_limit), {})
+        return 0
 
     cdef Callee callee(self, str name):
         """What is known of the rule called `name`."""
@@ -81,7 +102,7 @@ cdef class Weights:
         # A rule that calls a rule that is called is called itself; so a rule that calls itself, by any way, is.
         callee.cost = CALLED
         # A rule that was deferred is called ever after: what is lowered must not depend on when it was made.
-        if self.inline_limit and self.chain < DEEPEST_CHAIN and not self.was_deferred(callee.name):
+        if self.limits.inline_limit and self.chain < DEEPEST_CHAIN and not self.was_deferred(callee.name):
             self.chain += 1
             try:
                 self._weigh(callee, (<Rule?>self.bodies[callee.name]).made)
@@ -93,9 +114,9 @@ cdef class Weights:
         return callee.cost
 
     cdef int _weigh(self, Callee callee, Node body) except -1:
-        cdef int32_t cost, limit = self.inline_limit
+        cdef int32_t cost, limit = self.limits.inline_limit
         cdef int64_t looped = 0, width = 0
-        known = self.known.get(<size_t><void*>body)
+        known = self.limits.known.get(<size_t><void*>body)
         if known is not None:
             callee.cost, callee.width = (<tuple>known)[1], (<tuple>known)[2]
             return 0
@@ -108,9 +129,9 @@ cdef class Weights:
                 cost, width = CALLED, 0
         callee.cost, callee.width = (cost if cost <= limit else CALLED), width
         if not body.holds & HOLDS_CALLS:
-            if len(self.known) >= MOST_WEIGHED:
-                self.known.clear()
-            self.known[<size_t><void*>body] = (body, callee.cost, callee.width)
+            if len(self.limits.known) >= MOST_WEIGHED:
+                self.limits.known.clear()
+            self.limits.known[<size_t><void*>body] = (body, callee.cost, callee.width)
         return 0
 
     cdef int32_t cost_of(self, Node node, int32_t limit, int depth) except -2:
@@ -142,7 +163,7 @@ cdef class Weights:
                     return CALLED
         elif kind is Repeat:
             # Whether laps are copied does not depend on the room that is left here.
-            below = self.cost_of((<Repeat>node).held[0], max(limit, self.unroll_limit), depth + 1)
+            below = self.cost_of((<Repeat>node).held[0], max(limit, self.limits.unroll_limit), depth + 1)
             total = self.repeat_cost(<Repeat>node, below)
             if total < 0:
                 return CALLED
@@ -157,7 +178,7 @@ cdef class Weights:
         cdef int64_t copies = copies_in(node)
         if copies == 0 or below < 0:
             return below
-        return <int32_t>(copies * below) if copies * below <= self.unroll_limit else 1
+        return <int32_t>(copies * below) if copies * below <= self.limits.unroll_limit else 1
 
     cdef bint _ends_in_a_loop(self, Node body) except -1:
         """Whether a text of `body` may go on where it could have ended: `[a-z]*` may, a quoted string may not."""

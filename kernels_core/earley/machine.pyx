@@ -114,10 +114,11 @@ cdef class Machine:
         self.max_bytes = max_bytes
         self.where = where
         self.arena = Arena()
-        self.set_table.assign(1024, NULL)
-        self.frame_table.assign(256, NULL)
-        self.group_table.assign(64, NULL)
-        self.kernel_table.assign(1024, NULL)
+        # Small: many a grammar is compiled for a few steps, and clearing memory is most of what a machine costs at first.
+        self.set_table.assign(64, NULL)
+        self.frame_table.assign(32, NULL)
+        self.group_table.assign(8, NULL)
+        self.kernel_table.assign(64, NULL)
         self.slot_of_rule.assign(tables.start.size(), -1)
         cdef vector[Item] returns
         returns.push_back(Item(C_ACCEPT, C_ROOT, 0))

@@ -26,9 +26,11 @@ cdef class MaskTable:
     cdef int32_t main_population
     cdef uint64_t main_hash
     cdef vector[int32_t] removed, added
-    cdef vector[uint32_t] marks
+    cdef uint32_t* marks         # one bit an id; NULL between drafts
 
-    cdef void begin(self) noexcept nogil
+    cdef int begin(self) except -1 nogil
+    cdef void _end(self) noexcept nogil
+    cdef void _clear(self) noexcept nogil
     cdef void add_dense(self, const uint32_t* words, int32_t population, uint64_t hash,
                         vector[int32_t]& removed) noexcept nogil
     cdef MaskRec* finish(self) except NULL nogil

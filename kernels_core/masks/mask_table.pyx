@@ -9,8 +9,10 @@ cost of twenty ids; a row of 16 KB is touched when the mask is copied out, and n
 Drafting: `begin`, any number of `add_id` and `add_dense`, `finish`.  Read on: `cache.pyx`, which drafts.
 """
 
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 from libcpp.algorithm cimport binary_search
+from libcpp.mutex cimport mutex
 
 __all__ = ["MaskTable"]
 
@@ -44,6 +46,48 @@ cdef void digest(const uint32_t* words, int32_t count, int32_t* population, uint
     population[0], hash[0] = total, sum
 
 
+# Rows of zeros for drafts: a draft takes one and gives it back clean, so that all grammars work on few rows, which stay in
+# the processor's cache, and none has one of its own.
+cdef struct Row:
+    uint32_t* marks
+    int32_t words
+
+
+cdef vector[Row] spare_rows
+cdef size_t MOST_SPARE = 16
+cdef mutex rows_lock
+
+
+cdef uint32_t* _take_row(int32_t words) except NULL nogil:
+    cdef uint32_t* row = NULL
+    cdef size_t i
+    rows_lock.lock()
+    for i in range(spare_rows.size()):
+        if spare_rows[i].words == words:
+            row = spare_rows[i].marks
+            spare_rows[i] = spare_rows.back()
+            spare_rows.pop_back()
+            break
+    rows_lock.unlock()
+    if row == NULL:
+        row = <uint32_t*>calloc(words, sizeof(uint32_t))
+    if row == NULL:
+        with gil:
+            raise MemoryError(f"cannot take {4 * words:,} bytes to draft a mask")
+    return row
+
+
+cdef void _give_row_back(uint32_t* row, int32_t words) noexcept nogil:
+    cdef bint kept
+    rows_lock.lock()
+    kept = spare_rows.size() < MOST_SPARE
+    if kept:
+        spare_rows.push_back(Row(row, words))
+    rows_lock.unlock()
+    if not kept:
+        free(row)
+
+
 cdef class MaskTable:
     """All masks of one `cache.MaskCache` over `words` words, and the draft of the next.  Used under the machine's lock.
 
@@ -53,11 +97,26 @@ cdef class MaskTable:
     def __init__(self, int32_t words):
         self.words = words
         self.arena = Arena()
-        self.table.assign(256, NULL)
-        self.marks.assign(words, 0)
+        self.table.assign(32, NULL)
 
-    cdef void begin(self) noexcept nogil:
+    def __dealloc__(self):
+        self._end()
+
+    cdef int begin(self) except -1 nogil:
         """An empty draft; one that was left unfinished is forgotten."""
+        self._clear()
+        if self.marks == NULL:
+            self.marks = _take_row(self.words)
+        return 0
+
+    cdef void _end(self) noexcept nogil:
+        self._clear()
+        if self.marks != NULL:
+            _give_row_back(self.marks, self.words)
+            self.marks = NULL
+
+    cdef void _clear(self) noexcept nogil:
+        """Only what is listed is marked."""
         cdef size_t i
         for i in range(self.removed.size()):
             self.marks[self.removed[i] >> 5] = 0
@@ -129,7 +188,7 @@ cdef class MaskTable:
             self.table[at] = mask
             if 2 * self.masks.size() > self.table.size():
                 _grow(self.table)
-        self.begin()
+        self._end()
         return mask
 
     cdef MaskRec* _keep(self, uint64_t hash, int32_t population) except NULL nogil:
