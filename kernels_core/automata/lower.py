@@ -28,7 +28,6 @@ from kernels_core.grammar.ir import CharSet, GrammarIR, Literal, Node, Repeat, R
 from kernels_core.grammar.nodes import fold
 from kernels_core.grammar.shorthand import Shorthand
 from kernels_core.grammar.tree import calls_nothing
-from kernels_core.options import Options
 
 __all__ = ["AFTER", "LoweredRule", "Lowering", "Position"]
 
