@@ -91,7 +91,7 @@ cdef class Machine:
     cdef const int* cancelled            # a CancelToken's flag, NULL: none
     # scratch, empty or stale between calls
     cdef vector[Item] items, kernel, final
-    cdef vector[int32_t] slot_of_rule, slot_rule
+    cdef vector[int32_t] slot_of_rule, slot_rule, frame_of_slot
     cdef vector[vector[Item]] entries
     cdef vector[int32_t] include_into, include_from
 
@@ -106,8 +106,9 @@ cdef class Machine:
     cdef void _complete(self) noexcept nogil
     cdef int _predict(self) except -1 nogil
     cdef int32_t _slot(self, int32_t rule) noexcept nogil
-    cdef int _resolve_frames(self, vector[int32_t]& frame_of_slot) except -1 nogil
-    cdef int _intern_component(self, vector[int32_t]& members, vector[int32_t]& frame_of_slot) except -1 nogil
+    cdef bint _intern_in_order(self) except -1 nogil
+    cdef int _resolve_frames(self) except -1 nogil
+    cdef int _intern_component(self, vector[int32_t]& members) except -1 nogil
     cdef FrameRec* _intern_frame(self, vector[Item]& returns) except NULL nogil
     cdef FrameRec* _new_frame(self, vector[Item]& returns, uint64_t hash) except NULL nogil
     cdef SetRec* _intern_set(self, vector[Item]& items) except NULL nogil

@@ -362,8 +362,9 @@ cdef class Machine:
         cdef int32_t k, m, slot, state, other
         cdef Item item
         cdef FrameRec* frame
-        cdef vector[int32_t] frame_of_slot
         cdef bint changed
+        for i in range(self.slot_rule.size()):       # of the last call, which an error may have ended
+            self.slot_of_rule[self.slot_rule[i]] = -1
         self.slot_rule.clear()
         self.include_into.clear()
         self.include_from.clear()
@@ -410,22 +411,43 @@ cdef class Machine:
                     k = <int32_t>self.entries[slot].size()
                     add_item(self.entries[slot], item.state, item.frame, item.counter)
                     changed = changed or k != <int32_t>self.entries[slot].size()
-        for i in range(self.slot_rule.size()):
-            self.slot_of_rule[self.slot_rule[i]] = -1
-        self._resolve_frames(frame_of_slot)
+        if not self._intern_in_order():
+            self._resolve_frames()
         for i in range(self.slot_rule.size()):
             state = self.tables.start[self.slot_rule[i]]
             if self.tables.flags[state] & (SCANNABLE | TOKENS):
-                self.final.push_back(Item(state, frame_of_slot[i], 0))
+                self.final.push_back(Item(state, self.frame_of_slot[i], 0))
         return 0
 
-    cdef int _resolve_frames(self, vector[int32_t]& frame_of_slot) except -1 nogil:
+    cdef bint _intern_in_order(self) except -1 nogil:
+        """Intern the frames slot by slot; False, and nothing done, if one refers to itself or to a later one.
+
+        Slots are in the order of prediction, so only rules that were predicted before are referred to unless the grammar
+        recurs on the left: components of one frame, in dependency order already.
+        """
+        cdef size_t i, j, n = self.slot_rule.size()
+        cdef Item* entry
+        for i in range(n):
+            for j in range(self.entries[i].size()):
+                if -1 - self.entries[i][j].frame >= <int32_t>i:
+                    return False
+        self.frame_of_slot.resize(n)
+        for i in range(n):
+            for j in range(self.entries[i].size()):
+                entry = &self.entries[i][j]
+                if entry.frame < 0:
+                    entry.frame = self.frame_of_slot[-1 - entry.frame]
+            _normalise(self.entries[i])
+            self.frame_of_slot[i] = self._intern_frame(self.entries[i]).number
+        return True
+
+    cdef int _resolve_frames(self) except -1 nogil:
         """Intern the frames in all slots, strongly connected components in dependency order (Tarjan, iterative)."""
         cdef int32_t n = <int32_t>self.slot_rule.size()
         cdef int32_t clock = 0, root, slot, child
         cdef vector[int32_t] index, low, path, stack, cursor, members
         cdef vector[uint8_t] on_path
-        frame_of_slot.assign(n, -1)
+        self.frame_of_slot.assign(n, -1)
         index.assign(n, -1)
         low.assign(n, 0)
         on_path.assign(n, 0)
@@ -467,10 +489,10 @@ cdef class Machine:
                         members.push_back(child)
                         if child == slot:
                             break
-                    self._intern_component(members, frame_of_slot)
+                    self._intern_component(members)
         return 0
 
-    cdef int _intern_component(self, vector[int32_t]& members, vector[int32_t]& frame_of_slot) except -1 nogil:
+    cdef int _intern_component(self, vector[int32_t]& members) except -1 nogil:
         """Frames of one component; all it depends on outside itself are interned already.
 
         A component that refers to itself is keyed by its members in order of their rules (a rule is predicted once
@@ -504,10 +526,10 @@ cdef class Machine:
                     recursive = True
                     self.entries[members[i]][j].frame = -1 - place[slot]
                 else:
-                    self.entries[members[i]][j].frame = frame_of_slot[slot]
+                    self.entries[members[i]][j].frame = self.frame_of_slot[slot]
             _normalise(self.entries[members[i]])
         if not recursive:
-            frame_of_slot[members[0]] = self._intern_frame(self.entries[members[0]]).number
+            self.frame_of_slot[members[0]] = self._intern_frame(self.entries[members[0]]).number
             return 0
         for i in range(members.size()):
             key.push_back(<int32_t>self.entries[members[i]].size())
@@ -522,12 +544,12 @@ cdef class Machine:
             group = self.group_table[at]
             if group.hash == hash and group.size == <int32_t>key.size() and not memcmp(group.key, key.data(), nbytes):
                 for i in range(members.size()):
-                    frame_of_slot[members[i]] = group.first + <int32_t>i
+                    self.frame_of_slot[members[i]] = group.first + <int32_t>i
                 return 0
             at = (at + 1) & (self.group_table.size() - 1)
         base = <int32_t>self.frames.size()
         for i in range(members.size()):
-            frame_of_slot[members[i]] = base + <int32_t>i
+            self.frame_of_slot[members[i]] = base + <int32_t>i
             returns = self.entries[members[i]]
             for j in range(returns.size()):
                 if returns[j].frame < 0:
