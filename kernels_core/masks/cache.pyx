@@ -171,6 +171,7 @@ cdef class MaskCache:
         cdef shared_ptr[TokenSet] tokens
         cdef vector[Chosen] chosen
         cdef Cap* cap
+        cdef Row row
         for i in range(record.count):
             item = record.items[i]
             if not self.wide[i] or not self.machine.tables.flags[item.state] & SCANNABLE:
@@ -181,15 +182,16 @@ cdef class MaskCache:
             if self._counts_plainly(record, i):
                 self.lap_set(item.state, tokens)
                 cap = cap_of(tokens.get(), self._laps_left(item))
-                self.dense.push_back(Dense(Row(tokens.get().rows[cap.row].data(), cap.population, cap.hash), &cap.lacking))
+                row = Row(tokens.get().rows[cap.row].data(), cap.population, cap.hash)
+                self.dense.push_back(Dense(row, &cap.lacking))
             else:
                 if self.lookahead is None:
                     self._take_first_bytes(record, i)
                 self.settled_set(item.state, item.counter, tokens)
                 self.narrowed = 0
                 if tokens.get().dense != NULL:
-                    self.dense.push_back(Dense(Row(tokens.get().dense, tokens.get().dense_population, tokens.get().dense_hash),
-                                               &tokens.get().lacking))
+                    row = Row(tokens.get().dense, tokens.get().dense_population, tokens.get().dense_hash)
+                    self.dense.push_back(Dense(row, &tokens.get().lacking))
             self.owners.push_back(<shared_ptr[void]>tokens)
             chosen.push_back(Chosen(tokens.get(), i))
         self._add_dense()
@@ -215,6 +217,7 @@ cdef class MaskCache:
     cdef int _add_dense(self) except -1 nogil:
         """Allow what is in `self.dense`: where rows are allowed whole, as one."""
         cdef size_t i, kept = 0
+        cdef Row row
         cdef shared_ptr[Union] made
         if self.unions is not None and self.dense.size() > 1:
             self.rows.clear()
@@ -232,11 +235,11 @@ cdef class MaskCache:
                 self.dense.push_back(Dense(made.get().row, NULL))
         sort(self.dense.begin(), self.dense.end(), _larger)      # the others are added to the largest
         for i in range(self.dense.size()):
+            row = self.dense[i].row
             if self.dense[i].lacking == NULL:
-                self.table.add_dense(self.dense[i].row.words, self.dense[i].row.population, self.dense[i].row.hash, self.nothing)
+                self.table.add_dense(row.words, row.population, row.hash, self.nothing)
             else:
-                self.table.add_dense(self.dense[i].row.words, self.dense[i].row.population, self.dense[i].row.hash,
-                                     self.dense[i].lacking[0])
+                self.table.add_dense(row.words, row.population, row.hash, self.dense[i].lacking[0])
         return 0
 
     cdef int _take_first_bytes(self, SetRec* record, int32_t first) except -1 nogil:

@@ -27,8 +27,8 @@ cdef class Walk:
     cdef bint run(self, SetRec* record, const uint64_t* first, int64_t limit) except -1 nogil:
         """Allow all tokens that `record` takes and that begin with a byte in `first` (four words, live bytes of it).
 
-        They are in the draft afterwards, or in `stretches`.  False, with either unfinished, if that takes more than `limit`
-        nodes.
+        They are in the draft afterwards, or in `stretches`.  False, with either unfinished, if that takes more than
+        `limit` nodes.
         """
         cdef const Twig* twigs = self.trie.twigs.data()
         cdef int32_t[256] found
@@ -63,7 +63,7 @@ cdef class Walk:
         return True
 
     cdef int32_t _take_loop(self, Place at, int32_t twig, const uint64_t* first, SetRec* target) except -2 nogil:
-        """Take all that begins with the byte of `twig`, or with bytes behind it that lead to `target` as well, in one go.
+        """Take at once all that begins with the byte of `twig`, or with bytes behind it that lead to `target` as well.
 
         The last of these bytes; -1, and nothing taken, if `target` does not lead back to itself.
         """

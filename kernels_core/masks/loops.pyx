@@ -1,11 +1,11 @@
 # distutils: language = c++
 """Stretches of the vocabulary in which a parser state leads back to itself: walked once for all grammars.
 
-A thousand tokens are digits and nothing else, hundreds are a quote and letters.  A walk from one parser state visits them
-node by node, and so does the walk from the next number of the next grammar, though the parser stays where it is: behind
-the first digit each other leads from a set to that same set.  Which tokens there are depends on the trie and on the
-bytes of the loop, not on the grammar.  So a walk that comes to such a set asks for the tokens below a node that stay in
-the loop, all at once, and for the *branches*, where a token has another byte; there it goes on by itself.
+A thousand tokens are digits and nothing else, hundreds are a quote and letters.  A walk from one parser state visits
+them node by node, and so does the walk from the next number of the next grammar, though the parser stays where it is:
+behind the first digit each other leads from a set to that same set.  Which tokens there are depends on the trie and on
+the bytes of the loop, not on the grammar.  So a walk that comes to such a set asks for the tokens below a node that
+stay in the loop, all at once, and for the *branches*, where a token has another byte; there it goes on by itself.
 
 What was found is kept with the vocabulary, up to `MAX_BYTES`; then it is found anew.  Whoever uses its bits holds it.
 
@@ -126,7 +126,7 @@ cdef class Loops:
 
 
 cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil:
-    """Whether some bytes lead from `set` back to itself; they go to `bytes` (four words).  With the machine's lock held.
+    """Whether some bytes lead from `set` back to itself; they go to `bytes` (four words).  With the lock held.
 
     Not all that do need be found: those on which every item that goes on stays in its state.  On all of them the same
     items go on, so they lead to one set, and one step shows which.

@@ -1,9 +1,10 @@
 # distutils: language = c++
 """Unions of rows of bits, made once for all grammars.
 
-Behind the colon of a key there may be white space or a string: four hundred tokens of one token set (`laps`), four hundred
-of a stretch of the vocabulary (`loops`).  Each mask of that kind begins with the union of the same two rows, so it is made
-once and has a size and a hash of its own; what the mask adds are a few ids.  Rows are known by where they lie.
+Behind the colon of a key there may be white space or a string: four hundred tokens of one token set (`laps`), four
+hundred of a stretch of the vocabulary (`loops`).  Each mask of that kind begins with the union of the same two rows, so
+it is made once and has a size and a hash of its own; what the mask adds are a few ids.  Rows are known by where they
+lie.
 
 Read on: `cache.pyx`, which asks; `mask_table.pyx`, where the union becomes the main row of a mask.
 """
