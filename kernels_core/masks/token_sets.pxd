@@ -66,7 +66,6 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32
                            shared_ptr[TokenSet]& result) except -1 nogil
 cdef void point_dense(TokenSet* tokens, TokenTrie trie) noexcept nogil
 cdef int depth_of(TokenSet* tokens) noexcept nogil
-cdef void add_accepted(TokenSet* tokens, MaskTable draft) noexcept nogil
 cdef int add_uncertain(TokenSet* tokens, MaskTable draft, Machine machine, SetRec* caller,
                        vector[void*]& stack) except -1 nogil
 cdef int find_rests(TokenSet* part, Machine machine, SetRec* caller, vector[void*]& stack,
