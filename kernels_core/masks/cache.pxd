@@ -6,25 +6,20 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.identity cimport Identities
 from kernels_core.earley.machine cimport Item, Machine, SetRec
-from kernels_core.masks.direct cimport Walk
+from kernels_core.masks.direct cimport Place
 from kernels_core.masks.laps cimport Exit
 from kernels_core.masks.lookahead cimport Lookahead
 from kernels_core.masks.mask_table cimport MaskRec, MaskTable
 from kernels_core.masks.pool cimport PoolKey, TokenSetPool
 from kernels_core.masks.sweeps cimport Sweeps
-from kernels_core.masks.token_sets cimport Cap, TokenSet
+from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport TokenTrie
-from kernels_core.masks.unions cimport Row, Union, Unions
 
 
 cdef struct Chosen:
     TokenSet* tokens
     int32_t item         # the first item of a set that has these verdicts
-
-
-cdef struct Dense:
-    Row row
-    vector[int32_t]* lacking     # ids that are not allowed though they are in the row; NULL: none
+    int32_t population   # of the bits they begin with
 
 
 cdef class MaskCache:
@@ -48,20 +43,14 @@ cdef class MaskCache:
     cdef unordered_map[int32_t, vector[uint32_t]] negated     # by number of a token set of the grammar: bits
     cdef readonly bint lap_profiles
     cdef vector[uint8_t] lap_kinds         # by rule: 0 not looked at yet, 1 laps are plain, 2 they are not
-    cdef unordered_map[int32_t, shared_ptr[TokenSet]] lap_sets      # by state
+    cdef unordered_map[uint64_t, unordered_map[int32_t, shared_ptr[TokenSet]]] lap_sets     # by that code and state
     cdef unordered_map[size_t, unordered_map[size_t, vector[Exit]]] exits     # by lap set and caller's set
     cdef vector[Exit] found                # scratch
     cdef readonly int64_t direct_limit
     cdef vector[int64_t] costs             # by state: estimated trie nodes, -1: not estimated yet
     cdef MaskTable table
     cdef vector[uint8_t] wide              # scratch: by item, whether its token set is used
-    cdef Walk walk
-    cdef Unions unions                     # None: rows are added to each other one by one
-    cdef vector[Dense] dense               # scratch: rows of the mask that is made,
-    cdef vector[int32_t] nothing           # never filled
-    cdef vector[Row] rows                  # ... those of them that are allowed whole,
-    cdef vector[shared_ptr[void]] owners   # ... and whose they are
-    cdef unordered_map[size_t, shared_ptr[void]] used      # owners of rows that masks share, beside token sets
+    cdef vector[Place] todo                # scratch
     cdef vector[void*] stack
     cdef int64_t mask_misses, mask_hits, walks, state_misses, state_hits, pool_hits, partial_hits, sets_with_mask
 
@@ -73,9 +62,10 @@ cdef class MaskCache:
     cdef int32_t _laps_left(self, Item item) noexcept nogil
     cdef int _add_exits(self, TokenSet* laps, Item item, SetRec* caller) except -1 nogil
     cdef int lap_set(self, int32_t state, shared_ptr[TokenSet]& result) except -1 nogil
+    cdef int _lap_key(self, int32_t state, uint64_t narrowed, PoolKey* key) except -1 nogil
+    cdef bint _known_laps(self, int32_t state, uint64_t narrowed, shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _take_first_bytes(self, SetRec* record, int32_t first) except -1 nogil
     cdef int _add_token_sets(self, SetRec* record) except -1 nogil
-    cdef int _add_dense(self) except -1 nogil
     cdef int64_t _cost(self, int32_t state) except -1 nogil
     cdef int64_t _estimate(self, int32_t state) except -1 nogil
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil
@@ -85,5 +75,4 @@ cdef class MaskCache:
                        shared_ptr[TokenSet]& result) except -1 nogil
     cdef int settled_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _compute_token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil
-    cdef int32_t _usual_target(self, int32_t state, int32_t* live) except -2 nogil
     cdef int _add_whole_tokens(self, int32_t state) except -1 nogil

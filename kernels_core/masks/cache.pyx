@@ -14,31 +14,29 @@ from libcpp.algorithm cimport sort
 from kernels_core.automata.growing cimport GrowingTables
 from kernels_core.automata.growing_identity cimport GrowingIdentities
 from kernels_core.automata.identity cimport WholeIdentities
-from kernels_core.automata.tables cimport CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL, TOKENS
+from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS
 from kernels_core.earley.machine cimport FREE, LOCKED, CancelToken, Item, ms_clock, ms_load, ms_store, step
-from kernels_core.masks.direct cimport Walk
-from kernels_core.masks.laps cimport cap_of, compute_laps, find_exits, has_plain_laps
-from kernels_core.masks.loops cimport Loop
+from kernels_core.masks.direct cimport walk_from
+from kernels_core.masks.laps cimport add_laps, compute_laps, find_exits, has_plain_laps
 from kernels_core.masks.mask_table cimport add_id, digest, write_mask
-from kernels_core.masks.pool cimport PoolKey
+from kernels_core.masks.pool cimport ALL_LAPS, PoolKey
 from kernels_core.masks.sweeps cimport Sweeps
 from kernels_core.masks.token_sets cimport (
     LAPS,
     MAX_CHAIN,
+    add_accepted,
     add_uncertain,
     compute_token_set,
     depth_of,
+    find_usual_target,
     token_set_bytes,
     write_accepted,
 )
-
-from kernels_core.masks.loops import loops_of
 
 __all__ = ["MaskCache"]
 
 cdef int32_t BOTTOM_FRAME = 1
 cdef int32_t FEW_BYTES = 2           # that callers take; verdicts are computed for each such set of bytes anew
-cdef int32_t ALL_LAPS = -3           # in a pool key, in place of the laps to a bound: verdicts for all counts
 
 
 cdef class MaskCache:
@@ -70,8 +68,6 @@ cdef class MaskCache:
         self.lap_profiles = lap_profiles and lookahead is None
         self.sweeps = Sweeps(machine) if sweeps else None
         self.table = MaskTable(trie.words)
-        self.walk = Walk(trie, machine, loops_of(trie) if sweeps else None, self.table)
-        self.unions = pool.unions if sweeps and pool is not None else None
         self.stack.resize(trie.max_depth + 1)
 
     cdef size_t held(self) noexcept nogil:
@@ -100,8 +96,6 @@ cdef class MaskCache:
         """Compute and remember, with the machine's lock held."""
         cdef int32_t i
         self.table.begin()
-        self.dense.clear()
-        self.owners.clear()
         self.narrowed = 0
         if not self._follow(record):
             self.wide.assign(record.count, 1)
@@ -121,8 +115,6 @@ cdef class MaskCache:
         cdef uint64_t wide[4]
         cdef int32_t i, w, state
         cdef int64_t total = 0, cost
-        cdef size_t n
-        cdef const Loop* loop
         self.wide.assign(record.count, 0)
         if self.direct_limit == 0:
             return False
@@ -147,12 +139,7 @@ cdef class MaskCache:
         for w in range(4):
             if narrow[w] & wide[w]:      # they begin alike: a walk from the whole set would be one of the others, too
                 start = self.machine.part(record, self.wide)
-        if self.walk.run(start, narrow, 4 * self.direct_limit):
-            for n in range(self.walk.stretches.size()):
-                loop = self.walk.stretches[n].get()
-                self.used[<size_t>loop] = <shared_ptr[void]>self.walk.stretches[n]
-                self.owners.push_back(<shared_ptr[void]>self.walk.stretches[n])
-                self.dense.push_back(Dense(Row(loop.bits.data(), <int32_t>loop.ids.size(), loop.hash), NULL))
+        if walk_from(self.trie, self.machine, start, narrow, 4 * self.direct_limit, self.table, self.todo):
             self.walks += 1
             return True
         # The estimates were wrong: do not try these again.
@@ -163,15 +150,14 @@ cdef class MaskCache:
         return False
 
     cdef int _add_token_sets(self, SetRec* record) except -1 nogil:
-        """Allow what the items marked in `self.wide` take, and what is in `self.dense` already."""
+        """Allow what the items marked in `self.wide` take."""
         cdef int32_t i = 0, k
-        cdef size_t n, m
+        cdef size_t n
         cdef Item item
+        cdef int32_t population
         cdef SetRec* caller
         cdef shared_ptr[TokenSet] tokens
         cdef vector[Chosen] chosen
-        cdef Cap* cap
-        cdef Row row
         for i in range(record.count):
             item = record.items[i]
             if not self.wide[i] or not self.machine.tables.flags[item.state] & SCANNABLE:
@@ -180,24 +166,23 @@ cdef class MaskCache:
             if _seen_before(record, i):
                 continue
             if self._counts_plainly(record, i):
+                self._take_first_bytes(record, i)
                 self.lap_set(item.state, tokens)
-                cap = cap_of(tokens.get(), self._laps_left(item))
-                row = Row(tokens.get().rows[cap.row].data(), cap.population, cap.hash)
-                self.dense.push_back(Dense(row, &cap.lacking))
+                self.narrowed = 0
+                population = tokens.get().caps.back().population
             else:
                 if self.lookahead is None:
                     self._take_first_bytes(record, i)
                 self.settled_set(item.state, item.counter, tokens)
                 self.narrowed = 0
-                if tokens.get().dense != NULL:
-                    row = Row(tokens.get().dense, tokens.get().dense_population, tokens.get().dense_hash)
-                    self.dense.push_back(Dense(row, &tokens.get().lacking))
-            self.owners.push_back(<shared_ptr[void]>tokens)
-            chosen.push_back(Chosen(tokens.get(), i))
-        self._add_dense()
+                population = tokens.get().dense_population
+            chosen.push_back(Chosen(tokens.get(), i, population))
+        sort(chosen.begin(), chosen.end(), _larger)      # the others are added to the largest
         for n in range(chosen.size()):
-            for m in range(chosen[n].tokens.listed.size()):
-                add_id(self.table, chosen[n].tokens.listed[m])
+            if chosen[n].tokens.storage == LAPS:
+                add_laps(chosen[n].tokens, self.table, self._laps_left(record.items[chosen[n].item]))
+            else:
+                add_accepted(chosen[n].tokens, self.table)
         for n in range(chosen.size()):
             if chosen[n].tokens.ids.empty() and chosen[n].tokens.base.get() == NULL:
                 continue
@@ -212,34 +197,6 @@ cdef class MaskCache:
                         add_uncertain(chosen[n].tokens, self.table, self.machine, caller, self.stack)
                 k += 1
             self.machine._check_budget()
-        return 0
-
-    cdef int _add_dense(self) except -1 nogil:
-        """Allow what is in `self.dense`: where rows are allowed whole, as one."""
-        cdef size_t i, kept = 0
-        cdef Row row
-        cdef shared_ptr[Union] made
-        if self.unions is not None and self.dense.size() > 1:
-            self.rows.clear()
-            for i in range(self.dense.size()):
-                if _is_whole(self.dense[i]):
-                    self.rows.push_back(self.dense[i].row)
-            if self.rows.size() > 1:
-                for i in range(self.dense.size()):
-                    if not _is_whole(self.dense[i]):
-                        self.dense[kept] = self.dense[i]
-                        kept += 1
-                self.dense.resize(kept)
-                made = self.unions.find(self.rows, self.owners)
-                self.used[<size_t>made.get()] = <shared_ptr[void]>made
-                self.dense.push_back(Dense(made.get().row, NULL))
-        sort(self.dense.begin(), self.dense.end(), _larger)      # the others are added to the largest
-        for i in range(self.dense.size()):
-            row = self.dense[i].row
-            if self.dense[i].lacking == NULL:
-                self.table.add_dense(row.words, row.population, row.hash, self.nothing)
-            else:
-                self.table.add_dense(row.words, row.population, row.hash, self.dense[i].lacking[0])
         return 0
 
     cdef int _take_first_bytes(self, SetRec* record, int32_t first) except -1 nogil:
@@ -324,31 +281,46 @@ cdef class MaskCache:
         return 0
 
     cdef int lap_set(self, int32_t state, shared_ptr[TokenSet]& result) except -1 nogil:
-        """The laps that tokens need from `state`; with the machine's lock held."""
+        """The laps that tokens need from `state`, for all callers or for those like `narrowed`; with the machine's lock held."""
         cdef PoolKey key
         cdef int64_t started
-        if self.lap_sets.count(state):
-            self.state_hits += 1
-            result = self.lap_sets[state]
+        cdef const uint64_t* goes_on = NULL
+        if self._known_laps(state, 0, result) or self.narrowed and self._known_laps(state, self.narrowed, result):
             return 0
-        if self.pool is not None:
-            self.identities.identity(state, &key.state)
-            key.to_minimum = key.to_maximum = ALL_LAPS
-            key.lookahead.high = key.lookahead.low = 0
-            result = self.pool.find(key, False)
-            if result.get() != NULL:
-                self.pool_hits += 1
-                self.lap_sets[state] = result
-                return 0
         self.machine._check_budget()
         started = ms_clock()
-        compute_laps(self.trie, self.machine.tables, state, result)
+        if self.narrowed:
+            goes_on = self.goes_on
+        compute_laps(self.trie, self.machine.tables, state, goes_on, result)
         self.measured[state] = ms_clock() - started
         self.state_misses += 1
-        self.lap_sets[state] = result
+        self.lap_sets[self.narrowed][state] = result
         if self.pool is not None:
+            self._lap_key(state, self.narrowed, &key)
             self.pool.keep(key, result)
         return 0
+
+    cdef int _lap_key(self, int32_t state, uint64_t narrowed, PoolKey* key) except -1 nogil:
+        self.identities.identity(state, &key.state)
+        key.to_minimum = key.to_maximum = ALL_LAPS
+        key.lookahead.high, key.lookahead.low = narrowed, 0
+        return 0
+
+    cdef bint _known_laps(self, int32_t state, uint64_t narrowed, shared_ptr[TokenSet]& result) except -1 nogil:
+        """Whether the laps from `state` were found out for such callers, here or in another grammar."""
+        cdef PoolKey key
+        if self.lap_sets[narrowed].count(state):
+            self.state_hits += 1
+            result = self.lap_sets[narrowed][state]
+            return True
+        if self.pool is not None:
+            self._lap_key(state, narrowed, &key)
+            result = self.pool.find(key, False, narrowed == self.narrowed)
+            if result.get() != NULL:
+                self.pool_hits += 1
+                self.lap_sets[narrowed][state] = result
+                return True
+        return False
 
     cdef int64_t _cost(self, int32_t state) except -1 nogil:
         """`_estimate`, remembered; a counted rule is never followed directly, since each lap leads to another set."""
@@ -473,7 +445,7 @@ cdef class MaskCache:
             goes_on = self.goes_on
         cdef int32_t rule = self.machine.tables.rule_of[state]
         if self.differential and not self.in_base:
-            other = self._usual_target(state, &live)
+            other = find_usual_target(self.trie, self.machine.tables, state, &live)
             if live < self.differential_from:
                 other = -1
             elif self.machine.tables.flags[state] & COUNTED and counter >= 0:
@@ -493,40 +465,6 @@ cdef class MaskCache:
                 return compute_token_set(self.trie, self.machine, self.sweeps, state, counter, base,
                                          self.machine.single(other, BOTTOM_FRAME, other_counter), goes_on, result)
         return compute_token_set(self.trie, self.machine, self.sweeps, state, counter, base, NULL, goes_on, result)
-
-    cdef int32_t _usual_target(self, int32_t state, int32_t* live) except -2 nogil:
-        """The state that most tokens lead to by their first byte, if that is most of the vocabulary and not `state`.
-
-        `live` gets the number of tokens that begin with a byte the state can scan.
-        """
-        cdef int32_t i, k, byte, weight, best = -1, best_weight = 0, target, first, past
-        self.machine.tables.need(state)
-        first, past = self.machine.tables.edge_first[state], self.machine.tables.edge_past[state]
-        for i in range(first, past):
-            target = self.machine.tables.edges[i].target
-            weight = 0
-            for k in range(first, past):
-                if self.machine.tables.edges[k].target == target:
-                    for byte in range(self.machine.tables.edges[k].low, self.machine.tables.edges[k].high + 1):
-                        weight += self.trie.below_first[byte]
-            if i == first or self.machine.tables.edges[i - 1].target != target:
-                if weight > best_weight:
-                    best, best_weight = target, weight
-            for byte in range(self.machine.tables.edges[i].low, self.machine.tables.edges[i].high + 1):
-                live[0] += self.trie.below_first[byte]
-        if best == state or 2 * best_weight < self.trie.token_count:
-            return -1
-        if self.machine.tables.flags[best] == CALLS or self.machine.tables.flags[best] == (CALLS | EXPANDED):
-            # It only goes on in another rule: the state that counts is where that begins.
-            self.machine.tables.need(best)
-            first = self.machine.tables.call_first[best]
-            if (self.machine.tables.call_past[best] == first + 1
-                    and self.machine.tables.flags[self.machine.tables.calls[first].target] & TAIL
-                    and self.machine.tables.lap_min[self.machine.tables.calls[first].rule] < 0):
-                best = self.machine.tables.enter(self.machine.tables.calls[first].rule)
-        if not self.machine.tables.flags[best] & SCANNABLE:
-            return -1
-        return best
 
     # -- for inspection ------------------------------------------------------------------------------------------------
 
@@ -672,9 +610,10 @@ cdef class MaskCache:
     def counters(self):
         """All counters by name, as `inspect.snapshots.CacheStats` names them."""
         cdef size_t nbytes = 0
-        cdef size_t count = self.lap_sets.size()
+        cdef size_t count = 0
         cdef pair[uint64_t, shared_ptr[TokenSet]] entry
         cdef pair[int32_t, shared_ptr[TokenSet]] laps
+        cdef pair[uint64_t, unordered_map[int32_t, shared_ptr[TokenSet]]] counted
         cdef pair[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]] kept
         for kept in self.states:
             count += kept.second.size()
@@ -683,8 +622,10 @@ cdef class MaskCache:
         for entry in self.settled:
             if not self.states[0].count(entry.first) or self.states[0][entry.first].get() != entry.second.get():
                 nbytes += token_set_bytes(entry.second.get())
-        for laps in self.lap_sets:
-            nbytes += token_set_bytes(laps.second.get())
+        for counted in self.lap_sets:
+            count += counted.second.size()
+            for laps in counted.second:
+                nbytes += token_set_bytes(laps.second.get())
         return {
             "masks": self.sets_with_mask,
             "distinct_masks": self.table.masks.size(),
@@ -708,12 +649,8 @@ cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil
 
 
-cdef bint _is_whole(const Dense& dense) noexcept nogil:
-    return dense.lacking == NULL or dense.lacking.empty()
-
-
-cdef bint _larger(const Dense& a, const Dense& b) noexcept nogil:
-    return a.row.population > b.row.population
+cdef bint _larger(const Chosen& a, const Chosen& b) noexcept nogil:
+    return a.population > b.population
 
 
 cdef bint _seen_before(SetRec* record, int32_t i) noexcept nogil:

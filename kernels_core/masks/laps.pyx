@@ -9,20 +9,20 @@ number of laps), and rests for which the count lies between the bounds.
 
 This holds where laps cannot be cut differently: no lap is the beginning of another, no rule is called inside, and
 callers cannot take a byte that begins a lap (`cache` checks that for each caller, else it asks `token_sets`).  The
-inside of a string is such a rule, white space is another.  Read on: `token_sets.pyx`, `cache.pyx`.
+inside of a string is such a rule, white space is another.  The walk is one over the outline (`trie.Outline`).  Read on: `token_sets.pyx`, `cache.pyx`.
 """
 
-from libc.stdint cimport int16_t, uint32_t, uint64_t
-from libcpp.algorithm cimport sort
+from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
+from libcpp.algorithm cimport lower_bound, sort
 
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, SCANNABLE, TOKENS
-from kernels_core.masks.mask_table cimport ms_mix
-from kernels_core.masks.token_sets cimport LAPS, Suffix, build_suffix_trie, find_rests, sort_suffixes, suffix_of
-from kernels_core.masks.trie cimport TrieNode
+from kernels_core.masks.token_sets cimport LAPS, build_suffix_trie, find_rests, sort_suffixes
+from kernels_core.masks.trie cimport KINDS, TrieNode, bytes_of_kind
+from kernels_core.masks.walks cimport Suffix, suffix_of
 
 cdef size_t FEW = 512            # tokens listed as lacking from a row, instead of a row of its own
 cdef size_t MAX_STATES = 4096    # of one lap
-cdef int16_t DEAD = -1, LAP = -2
+cdef int16_t DEAD = -1, LAP = -2, SEVERAL = -3, UNKNOWN = -4
 
 
 cdef bint has_plain_laps(Tables tables, int32_t rule) except -1 nogil:
@@ -57,64 +57,142 @@ cdef int _reach(Tables tables, int32_t start, vector[int32_t]& found) except -1 
     return 0
 
 
-cdef int compute_laps(TokenTrie trie, Tables tables, int32_t state, shared_ptr[TokenSet]& result) except -1 nogil:
-    """The laps that tokens need from `state`, a state of a rule with plain laps; its lap under way counts as needed."""
+cdef cppclass LapWalk:
+    vector[int16_t] next_state      # by place and byte: a place, DEAD, or LAP
+    vector[int16_t] next_alike      # by place and kind of bytes: the same, or SEVERAL
+    vector[int16_t] at              # by depth on the current path: the place, and the laps that are complete
+    vector[int32_t] laps
+    vector[vector[int32_t]] by_need     # tokens that are accepted, by the laps they need
+    vector[uint64_t] hashes         # of these
+    vector[Suffix] suffixes
+    vector[uint64_t] complete       # tokens with a suffix, and in the lower half the laps before it
+
+
+cdef int compute_laps(TokenTrie trie, Tables tables, int32_t state, const uint64_t* goes_on,
+                      shared_ptr[TokenSet]& result) except -1 nogil:
+    """The laps that tokens need from `state`, a state of a rule with plain laps; its lap under way counts as needed.
+
+    `goes_on`: four words, the bytes that callers can take; NULL: any byte.
+    """
     cdef TokenSet* made = new TokenSet()
-    cdef const TrieNode* nodes = trie.nodes.data()
+    cdef const TrieNode* nodes = trie.outline.nodes.data()
     cdef vector[int32_t] states
-    cdef vector[int16_t] next_state, at
-    cdef vector[int32_t] laps, needed, complete
-    cdef vector[Suffix] suffixes
-    cdef int32_t node = 1, depth, k, need
+    cdef LapWalk found
+    cdef int32_t node = 1, depth, k, token
     cdef int16_t source, target
+    cdef int kind
+    cdef const uint8_t* rest
+    cdef uint64_t* first
+    cdef uint64_t* place
     result.reset(made)
     made.storage = LAPS
     _reach(tables, tables.start[tables.rule_of[state]], states)
     states.insert(states.begin(), states[0])       # place 0 is the start between two laps, place 1 the start inside one
-    _tabulate(tables, states, next_state)
-    at.resize(trie.max_depth + 1)
-    laps.resize(trie.max_depth + 1)
-    needed.assign(trie.vocab_size, 0)
-    complete.resize(trie.vocab_size)
-    at[0] = 1
-    while states[at[0]] != state:
-        at[0] += 1
-    laps[0] = 0
-    while node < trie.node_count:
+    _tabulate(tables, states, found)
+    found.at.resize(trie.max_depth + 1)
+    found.laps.resize(trie.max_depth + 1)
+    found.at[0] = 1
+    while states[found.at[0]] != state:
+        found.at[0] += 1
+    found.laps[0] = 0
+    while node < <int32_t>trie.outline.nodes.size() - 1:
         depth = nodes[node].depth
-        source = at[depth - 1]
-        target = next_state[256 * source + nodes[node].byte]
-        if target == DEAD:
-            if source == 0 and laps[depth - 1] > 0:
-                for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
-                    suffixes.push_back(suffix_of(trie, trie.ids[k], depth - 1))
-                    complete[trie.ids[k]] = laps[depth - 1]
-            node = nodes[node].skip
+        source = found.at[depth - 1]
+        kind = nodes[node].kid_first
+        if kind < 0:
+            target = found.next_state[256 * source + nodes[node].byte]
+        else:
+            target = found.next_alike[KINDS * source + kind]
+        if target == SEVERAL:
+            for k in range(trie.outline.member_first[node], trie.outline.member_first[node + 1]):
+                _scan_laps(trie, trie.outline.members[k], node < trie.outline.plain.skip, goes_on, found)
+        elif target != DEAD:
+            _take(found, depth, target, trie.outline.ids.data(), trie.outline.hash_before.data(),
+                  nodes[node].token_first, nodes[node + 1].token_first)
+            node += 1
             continue
-        laps[depth] = laps[depth - 1]
-        if target == LAP:
-            target = 0
-            laps[depth] += 1
-        at[depth] = target
-        need = laps[depth] + (1 if target != 0 else 0)
-        for k in range(nodes[node].token_first, nodes[node + 1].token_first):
-            needed[trie.ids[k]] = need
-        node += 1
-    _make_caps(made, trie, needed)
-    sort_suffixes(suffixes)
-    build_suffix_trie(made, suffixes)
+        elif source == 0 and found.laps[depth - 1] > 0:
+            for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
+                token = trie.outline.ids[k]
+                rest = trie.spelling.data() + trie.spelling_first[token] + depth - 1
+                if goes_on == NULL or goes_on[rest[0] >> 6] >> (rest[0] & 63) & 1:
+                    _leave(trie, token, depth - 1, found)
+        node = nodes[node].skip
+    _make_caps(made, trie, found)
+    sort_suffixes(found.suffixes)
+    build_suffix_trie(made, found.suffixes)
+    sort(found.complete.begin(), found.complete.end())
     made.laps.reserve(made.ids.size())
+    first = found.complete.data()
     for k in range(<int32_t>made.ids.size()):
-        made.laps.push_back(complete[made.ids[k]])
+        place = lower_bound(first, first + found.complete.size(), <uint64_t>made.ids[k] << 32)
+        made.laps.push_back(<int32_t>place[0])
     return 0
 
 
-cdef void _tabulate(Tables tables, vector[int32_t]& states, vector[int16_t]& next_state) noexcept nogil:
-    """Where each byte leads from each of `states`: a place in it, DEAD, or LAP."""
+cdef void _scan_laps(TokenTrie trie, int32_t first, bint plain, const uint64_t* goes_on,
+                     LapWalk& found) noexcept nogil:
+    """The plain tokens, or the others, below node `first` of the trie, where a kind of bytes is told apart."""
+    cdef const TrieNode* nodes = trie.nodes.data()
+    cdef int32_t node = first, depth, k, past
+    cdef int16_t source, target
+    while node < nodes[first].skip:
+        depth = nodes[node].depth
+        source = found.at[depth - 1]
+        target = found.next_state[256 * source + nodes[node].byte]
+        if target != DEAD:
+            k = nodes[node].token_first
+            past = nodes[node + 1].token_first if _is_in(trie, k, plain) else k
+            _take(found, depth, target, trie.ids.data(), trie.hash_before.data(), k, past)
+            node += 1
+            continue
+        if (source == 0 and found.laps[depth - 1] > 0
+                and (goes_on == NULL or goes_on[nodes[node].byte >> 6] >> (nodes[node].byte & 63) & 1)):
+            for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
+                if _is_in(trie, k, plain):
+                    _leave(trie, trie.ids[k], depth - 1, found)
+        node = nodes[node].skip
+
+
+cdef bint _is_in(TokenTrie trie, int32_t place, bint plain) noexcept nogil:
+    """Whether the token at a place in `ids` is plain, or whether it is none of these.  No token: either."""
+    return place == trie.token_count or trie.plain_before[place + 1] - trie.plain_before[place] == plain
+
+
+cdef void _take(LapWalk& found, int32_t depth, int16_t target, const int32_t* ids, const uint64_t* hash_before,
+                int32_t first, int32_t past) noexcept nogil:
+    """Go on to `target` at `depth`, and accept the tokens that end there: ids[first:past]."""
+    cdef size_t need
+    found.laps[depth] = found.laps[depth - 1]
+    if target == LAP:
+        target = 0
+        found.laps[depth] += 1
+    found.at[depth] = target
+    if first == past:
+        return
+    need = found.laps[depth] + (1 if target != 0 else 0)
+    if need >= found.by_need.size():
+        found.by_need.resize(need + 1)
+        found.hashes.resize(need + 1)
+    found.by_need[need].insert(found.by_need[need].end(), ids + first, ids + past)
+    found.hashes[need] += hash_before[past] - hash_before[first]
+
+
+cdef void _leave(TokenTrie trie, int32_t token, int32_t depth, LapWalk& found) noexcept nogil:
+    """A token may leave the rule after `depth` bytes."""
+    found.suffixes.push_back(suffix_of(trie, token, depth))
+    found.complete.push_back(<uint64_t>token << 32 | <uint64_t>found.laps[depth])
+
+
+cdef void _tabulate(Tables tables, vector[int32_t]& states, LapWalk& found) noexcept nogil:
+    """Where each byte, and each kind of bytes, leads from each of `states`."""
     cdef size_t i
     cdef int32_t k, byte, target
-    cdef int16_t place
-    next_state.assign(256 * states.size(), DEAD)
+    cdef int16_t place, common
+    cdef int kind
+    cdef const uint64_t* bytes
+    found.next_state.assign(256 * states.size(), DEAD)
+    found.next_alike.resize(KINDS * states.size())
     for i in range(states.size()):
         for k in range(tables.edge_first[states[i]], tables.edge_past[states[i]]):
             target = tables.edges[k].target
@@ -124,35 +202,37 @@ cdef void _tabulate(Tables tables, vector[int32_t]& states, vector[int16_t]& nex
                 while states[place] != target:
                     place += 1
             for byte in range(tables.edges[k].low, tables.edges[k].high + 1):
-                next_state[256 * i + byte] = place
+                found.next_state[256 * i + byte] = place
+        for kind in range(KINDS):
+            bytes = bytes_of_kind(kind)
+            common = UNKNOWN
+            for byte in range(256):
+                if bytes[byte >> 6] >> (byte & 63) & 1:
+                    place = found.next_state[256 * i + byte]
+                    common = place if common == UNKNOWN or common == place else SEVERAL
+            found.next_alike[KINDS * i + kind] = common
 
 
-cdef void _make_caps(TokenSet* made, TokenTrie trie, vector[int32_t]& needed) noexcept nogil:
-    """For each number of laps allowed, the tokens that need no more; `needed` by token, 0: not accepted."""
-    cdef vector[vector[int32_t]] by_need
+cdef void _make_caps(TokenSet* made, TokenTrie trie, LapWalk& found) noexcept nogil:
+    """For each number of laps allowed, the tokens that need no more."""
     cdef vector[uint32_t] row
     cdef int32_t token
-    cdef size_t need, left = 0, i, most
+    cdef size_t need, left = 0, i, most = found.by_need.size()
     cdef uint64_t hash = 0
     cdef int32_t population = 0
-    for token in range(trie.vocab_size):
-        need = needed[token]
-        if need >= by_need.size():
-            by_need.resize(need + 1)
-        if need:
-            by_need[need].push_back(token)
-            left += 1
+    most = most - 1 if most else 0
+    for need in range(found.by_need.size()):
+        left += found.by_need[need].size()
     row.assign(trie.words, 0)
-    most = by_need.size() - 1
     made.caps.resize(most + 1)
     for need in range(most + 1):
-        for i in range(by_need[need].size() if need else 0):
-            token = by_need[need][i]
-            row[token >> 5] |= <uint32_t>1 << (token & 31)
-            hash += ms_mix(token)
-        if need:
-            population += <int32_t>by_need[need].size()
-            left -= by_need[need].size()
+        if need < found.by_need.size():
+            for i in range(found.by_need[need].size()):
+                token = found.by_need[need][i]
+                row[token >> 5] |= <uint32_t>1 << (token & 31)
+            hash += found.hashes[need]
+            population += <int32_t>found.by_need[need].size()
+            left -= found.by_need[need].size()
         if left > FEW or need == most:
             made.rows.push_back(row)
             made.caps[need].row = <int32_t>made.rows.size() - 1
@@ -164,14 +244,17 @@ cdef void _make_caps(TokenSet* made, TokenTrie trie, vector[int32_t]& needed) no
             made.caps[need].row = made.caps[most].row
             made.caps[need].population, made.caps[need].hash = population, hash
             for i in range(need + 1, most + 1):
-                made.caps[need].lacking.insert(made.caps[need].lacking.end(), by_need[i].begin(), by_need[i].end())
+                made.caps[need].lacking.insert(made.caps[need].lacking.end(), found.by_need[i].begin(),
+                                               found.by_need[i].end())
             sort(made.caps[need].lacking.begin(), made.caps[need].lacking.end())
 
 
-cdef Cap* cap_of(TokenSet* laps, int32_t allowed) noexcept nogil:
-    """The tokens that need at most `allowed` laps; negative: any number."""
+cdef void add_laps(TokenSet* laps, MaskTable draft, int32_t allowed) noexcept nogil:
+    """Allow the tokens that need at most `allowed` laps; negative: any number."""
     cdef size_t last = laps.caps.size() - 1
-    return &laps.caps[last if allowed < 0 or <size_t>allowed > last else <size_t>allowed]
+    cdef size_t cap = last if allowed < 0 or <size_t>allowed > last else <size_t>allowed
+    draft.add_dense(laps.rows[laps.caps[cap].row].data(), laps.caps[cap].population, laps.caps[cap].hash,
+                    laps.caps[cap].lacking)
 
 
 cdef int find_exits(TokenSet* laps, Machine machine, SetRec* caller, vector[void*]& stack,

@@ -7,7 +7,10 @@ from libcpp.unordered_map cimport unordered_map
 from kernels_core.automata.identity cimport Identity
 from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport TokenTrie
-from kernels_core.masks.unions cimport Unions
+
+
+cdef enum:
+    ALL_LAPS = -3           # in a key, in place of the laps to a bound: verdicts for all counts, see `laps`
 
 
 cdef struct PoolKey:
@@ -25,7 +28,6 @@ cdef cppclass PoolEntry:
 
 cdef class TokenSetPool:
     cdef readonly TokenTrie trie
-    cdef readonly Unions unions
     cdef readonly size_t max_bytes
     cdef readonly str fingerprint
     cdef readonly bytes key
@@ -38,6 +40,6 @@ cdef class TokenSetPool:
 
     cdef bytes secret(self)
     cdef bint _add(self, const PoolKey& key, const shared_ptr[TokenSet]& tokens) noexcept nogil
-    cdef shared_ptr[TokenSet] find(self, const PoolKey& key, bint partial) noexcept nogil
+    cdef shared_ptr[TokenSet] find(self, const PoolKey& key, bint partial, bint last=*) noexcept nogil
     cdef void keep(self, const PoolKey& key, const shared_ptr[TokenSet]& tokens) noexcept nogil
     cdef void _evict(self) noexcept nogil

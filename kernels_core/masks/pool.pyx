@@ -18,14 +18,12 @@ from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
 from kernels_core.masks.pool_file cimport FileEntry, pack, unpack
-from kernels_core.masks.token_sets cimport token_set_bytes
+from kernels_core.masks.token_sets cimport LAPS, token_set_bytes
 
 from kernels_core.errors import PoolFileError
 from kernels_core.masks.pool_file import read_file, write_file
 
 __all__ = ["TokenSetPool"]
-
-cdef size_t MAX_UNIONS = 1 << 24      # bytes
 
 
 cdef string _spelt(const PoolKey& key) noexcept nogil:
@@ -44,7 +42,6 @@ cdef class TokenSetPool:
         self.trie = trie
         self.fingerprint = fingerprint
         self.max_bytes = max_bytes
-        self.unions = Unions(trie.words, min(MAX_UNIONS, max_bytes // 8))
         self.key = os.urandom(16)
 
     cdef bytes secret(self):
@@ -55,8 +52,11 @@ cdef class TokenSetPool:
         self.lock.unlock()
         return self.key
 
-    cdef shared_ptr[TokenSet] find(self, const PoolKey& key, bint partial) noexcept nogil:
-        """The entry, or an empty pointer; `partial`: it will be filtered for a lookahead that was not found itself."""
+    cdef shared_ptr[TokenSet] find(self, const PoolKey& key, bint partial, bint last=True) noexcept nogil:
+        """The entry, or an empty pointer.
+
+        `partial`: it will be filtered for a lookahead that was not found itself.  Not `last`: another key is asked next.
+        """
         cdef shared_ptr[TokenSet] found
         cdef string name = _spelt(key)
         self.lock.lock()
@@ -68,7 +68,7 @@ cdef class TokenSetPool:
                 self.partial_hits_ += 1
             else:
                 self.hits_ += 1
-        elif key.lookahead.low == 0:            # else the state alone is asked for next
+        elif last and key.lookahead.low == 0:       # else the state alone is asked for next
             self.misses_ += 1
         self.lock.unlock()
         return found
@@ -173,6 +173,9 @@ cdef class TokenSetPool:
         data, size = body, len(body)
         with nogil:
             good = unpack(data, size, sizeof(PoolKey), self.trie, entries)
+            for i in range(entries.size()):
+                memcpy(&pool_key, entries[i].key.data(), sizeof(PoolKey))
+                good = good and (pool_key.to_minimum == ALL_LAPS) == (entries[i].tokens.get().storage == LAPS)
         if not good:
             raise PoolFileError(path, "is damaged: its token sets are not those of a vocabulary")
         with nogil:

@@ -7,23 +7,28 @@ set which bytes may follow, in any order, for so many bytes: the sets that they 
 a byte that is dead somewhere, or leads to where little may follow (the quote that ends a string), is struck off.  Most
 often the exploration closes soon: a string leads back to itself, the search for a word inside it to a few sets.  If a
 subtree is no deeper than that and has no other bytes, all tokens in it are accepted.  What is left to walk are the
-subtrees with a quote, a line break, a broken character in them: a few per cent of the vocabulary.
+subtrees with a quote, a line break, a broken character in them: a few per cent of the vocabulary.  What holds for any
+length holds for all sets that were met on the way.
 
-Read on: `token_sets.pyx`, which walks.
+Bytes of one kind (`trie.Outline`) are followed as one where they lead to one set.
+
+Read on: `walks.pyx`, which asks.
 """
 
+from libcpp.utility cimport pair
+
 from kernels_core.earley.machine cimport step
-from kernels_core.masks.trie cimport Below, utf8_next
+from kernels_core.masks.trie cimport bytes_of_kind, kind_of, plain_next
 
 cdef extern from *:
     int __builtin_popcountll(unsigned long long) nogil
+    int __builtin_ctzll(unsigned long long) nogil
 
 
 cdef int32_t LENGTHS = 1 << 30      # more bytes than any token has
 cdef size_t MOST = 512              # sets explored from one
-cdef size_t MOST_NEW = 64           # parser states made for that
+cdef size_t MOST_NEW = 128          # parser states made for that
 cdef int ENOUGH = 4                 # explorations that led too far: this machine has too many states to look around in
-cdef Bytes NO_BYTES
 
 
 cdef class Sweeps:
@@ -31,88 +36,151 @@ cdef class Sweeps:
 
     def __init__(self, Machine machine):
         self.machine = machine
-        self.latest = NULL
+        self.several = &self.mixed
 
-    cdef bint takes_all(self, TokenTrie trie, SetRec* source, int32_t node) except -1 nogil:
-        """Whether `source` certainly takes every path from the parent of `node` through `node` and below it.
+    cdef Outlook* outlook(self, SetRec* source) noexcept nogil:
+        """What is known of `source`; it stays where it is."""
+        cdef Outlook* found = &self.outlooks[<size_t>source]
+        found.source = source
+        return found
 
-        `source` is the set at the parent, and `node` has a place in `trie.below`.  False says nothing.
-        """
-        cdef const Below* below = &trie.below[trie.nodes[node].below]
-        cdef int32_t length = trie.nodes[node].height + 1
-        cdef Region* region
-        cdef size_t layer = length
-        if source != self.latest:
-            region = &self.regions[<size_t>source]
-            if region.layers.empty():
-                if self.given_up < ENOUGH:
-                    self._explore(source, region, trie.max_depth)
-                    self.given_up += not region.closed and <int32_t>region.layers.size() <= trie.max_depth
-                else:
-                    region.layers.push_back(NO_BYTES)
-            self.latest, self.latest_region = source, region
-        region = self.latest_region
-        if layer >= region.layers.size():
-            if not region.closed:
-                return False
-            layer = region.layers.size() - 1
-        if below.ascii[0] & ~region.layers[layer].word[0] or below.ascii[1] & ~region.layers[layer].word[1]:
-            return False
-        return not below.beyond_ascii or (below.characters and length <= region.characters)
+    cdef SetRec* step_alike(self, Outlook* at, int kind) except NULL nogil:
+        """The set that all bytes of a kind lead to, `machine.dead` if all are dead; `several` if they differ."""
+        if not at.asked >> kind & 1:
+            at.to[kind] = self._find_common(at.source, kind)
+            at.asked |= 1 << kind
+        return at.to[kind]
 
-    cdef int _explore(self, SetRec* source, Region* region, int32_t longest) except -1 nogil:
-        """Fill `region`: the sets met first after n bytes are looked at together."""
-        cdef Bytes usual, left               # narrow is where half of the usual bytes are dead
-        cdef int32_t byte, length = 0
-        cdef size_t i, most = self.machine.sets.size() + MOST_NEW
+    cdef SetRec* _find_common(self, SetRec* source, int kind) except NULL nogil:
+        cdef const uint64_t* bytes = bytes_of_kind(kind)
+        cdef uint64_t word
+        cdef int w
+        cdef SetRec* common = NULL
         cdef SetRec* target
-        usual.word[0], usual.word[1] = source.live[0], source.live[1]
+        for w in range(4):
+            if source.live[w] & bytes[w] and bytes[w] & ~source.live[w]:
+                return self.several
+        for w in range(4):
+            word = bytes[w]
+            while word:
+                target = step(self.machine, source, <uint8_t>(64 * w + __builtin_ctzll(word)))
+                word &= word - 1
+                if common == NULL:
+                    common = target
+                elif common != target:
+                    return self.several
+        return common
+
+    cdef bint takes_all(self, TokenTrie trie, Outlook* at, const TrieNode* node, const Below* below) except -1 nogil:
+        """Whether every path from the parent of `node` through `node` and below it is certainly taken.
+
+        `at` is of the set at the parent, `below` what occurs from `node` on.  False says nothing.
+        """
+        cdef int32_t length = node.height + 1
+        cdef size_t layer = length
+        if not at.explored:
+            at.explored = True
+            if self.given_up < ENOUGH:
+                self._explore(at, trie.max_depth)
+                self.given_up += not at.closed and <int32_t>at.layers.size() <= trie.max_depth
+        if layer >= at.layers.size():
+            if not at.closed:
+                return False
+            layer = at.layers.size() - 1
+        if below.ascii[0] & ~at.layers[layer].word[0] or below.ascii[1] & ~at.layers[layer].word[1]:
+            return False
+        return not below.beyond_ascii or (below.characters and length <= at.characters)
+
+    cdef int _explore(self, Outlook* at, int32_t longest) except -1 nogil:
+        """Fill `layers`: the sets met first after n bytes are looked at together."""
+        cdef Bytes usual, left               # narrow is where half of the usual bytes are dead
+        cdef int32_t length = 0
+        cdef size_t i, k, most = self.machine.sets.size() + MOST_NEW
+        usual.word[0], usual.word[1] = at.source.live[0], at.source.live[1]
         left = usual
         self.seen.clear()
         self.after.clear()
-        self._meet(source, 0)
-        region.characters = LENGTHS
-        region.layers.push_back(left)
+        self._meet(at.source, 0)
+        at.characters = LENGTHS
+        at.layers.push_back(left)
         while length < longest and self.seen.size() < MOST:
             self.now.swap(self.after)
             self.after.clear()
-            if self.now.empty() or (region.characters < length and not (left.word[0] | left.word[1])):
-                region.closed = True
-                break
+            if self.now.empty() or (at.characters < length and not (left.word[0] | left.word[1])):
+                at.closed = True
+                self._share(at)
+                return 0
             for i in range(self.now.size()):
                 if self.machine.sets.size() > most:
                     return 0            # what was found so far holds
-                if self.now[i].mode != 0:
-                    continue
-                for byte in range(128):
-                    if left.word[byte >> 6] >> (byte & 63) & 1:
-                        target = step(self.machine, self.now[i].set, byte)
-                        if _is_narrow(target, usual):
-                            left.word[byte >> 6] &= ~(<uint64_t>1 << (byte & 63))
+                if self.now[i].mode == 0:
+                    self._strike(self.now[i].set, usual, &left)
             for i in range(self.now.size()):
                 if self.machine.sets.size() > most:
                     return 0
                 if self.now[i].mode == 0:
-                    for byte in range(128):
-                        if left.word[byte >> 6] >> (byte & 63) & 1:
-                            self._meet(step(self.machine, self.now[i].set, byte), 0)
-                if region.characters > length and not self._follow_characters(self.now[i], usual):
-                    region.characters = length
+                    self._strike(self.now[i].set, usual, &left)
+                    for k in range(self.targets.size()):
+                        self._meet(self.targets[k], 0)
+                if at.characters > length and not self._follow_characters(self.now[i], usual):
+                    at.characters = length
             length += 1
-            region.layers.push_back(left)
+            at.layers.push_back(left)
+        return 0
+
+    cdef int _strike(self, SetRec* source, Bytes usual, Bytes* left) except -1 nogil:
+        """Strike the bytes off `left` that lead from `source` to where little may follow; `targets` gets the others' sets."""
+        cdef Outlook* at = self.outlook(source)
+        cdef const uint64_t* bytes
+        cdef SetRec* target
+        cdef Bytes todo = left[0]
+        cdef int32_t byte, kind, w
+        self.targets.clear()
+        for kind in range(3):            # the kinds in ASCII
+            bytes = bytes_of_kind(kind)
+            if (bytes[0] & ~todo.word[0] or bytes[1] & ~todo.word[1]):
+                continue
+            target = self.step_alike(at, kind)
+            if target == self.several:
+                continue
+            todo.word[0] &= ~bytes[0]
+            todo.word[1] &= ~bytes[1]
+            if _is_narrow(target, usual):
+                left.word[0] &= ~bytes[0]
+                left.word[1] &= ~bytes[1]
+            else:
+                self.targets.push_back(target)
+        for w in range(2):
+            while todo.word[w]:
+                byte = 64 * w + __builtin_ctzll(todo.word[w])
+                todo.word[w] &= todo.word[w] - 1
+                target = step(self.machine, source, <uint8_t>byte)
+                if _is_narrow(target, usual):
+                    left.word[w] &= ~(<uint64_t>1 << (byte & 63))
+                elif self.targets.empty() or self.targets.back() != target:
+                    self.targets.push_back(target)
         return 0
 
     cdef bint _follow_characters(self, Place at, Bytes usual) except -1 nogil:
-        """Meet all sets that the next byte of a character beyond ASCII leads to; False if one is dead or narrow."""
-        cdef int32_t byte
+        """Meet all sets that the next byte of a plain character beyond ASCII leads to; False if one is dead or narrow."""
+        cdef Outlook* outlook = self.outlook(at.set)
+        cdef int32_t byte, kind
+        cdef uint32_t done = 0         # kinds
         cdef int mode
         cdef SetRec* target
         cdef SetRec* before = NULL
         for byte in range(0x80, 0x100):
-            mode = utf8_next(at.mode, byte)
-            if mode < 0:
+            mode = plain_next(at.mode, byte)
+            kind = kind_of(byte)
+            if mode < 0 or kind >= 0 and done >> kind & 1:
                 continue
-            target = step(self.machine, at.set, byte)
+            target = self.several
+            if kind >= 0:
+                target = self.step_alike(outlook, kind)
+            if target == self.several:
+                target = step(self.machine, at.set, byte)
+            else:
+                done |= 1 << kind
             if target == self.machine.dead or (mode == 0 and target != before and _is_narrow(target, usual)):
                 return False
             before = target
@@ -120,10 +188,22 @@ cdef class Sweeps:
         return True
 
     cdef void _meet(self, SetRec* set, int mode) noexcept nogil:
-        cdef size_t name = <size_t>set + mode        # sets are 8-byte aligned and there are 8 modes
+        cdef size_t name = <size_t>set << 4 | <size_t>mode
         if not self.seen.count(name):
             self.seen[name] = 1
             self.after.push_back(Place(set, mode))
+
+    cdef void _share(self, Outlook* at) noexcept nogil:
+        """All sets that were met between two characters lead to each other: what holds for any length holds for all."""
+        cdef pair[size_t, uint8_t] entry
+        cdef Outlook* other
+        for entry in self.seen:
+            if entry.first & 15 == 0:
+                other = self.outlook(<SetRec*>(entry.first >> 4))
+                if not other.explored:
+                    other.explored = other.closed = True
+                    other.layers.push_back(at.layers.back())
+                    other.characters = LENGTHS if at.characters == LENGTHS else 0
 
 
 cdef bint _is_narrow(SetRec* set, Bytes usual) noexcept nogil:

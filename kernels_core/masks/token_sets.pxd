@@ -2,10 +2,12 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
+from kernels_core.automata.tables cimport Tables
 from kernels_core.earley.machine cimport Machine, SetRec
 from kernels_core.masks.mask_table cimport MaskTable
 from kernels_core.masks.sweeps cimport Sweeps
 from kernels_core.masks.trie cimport TokenTrie
+from kernels_core.masks.walks cimport Suffix
 
 
 cdef enum:
@@ -25,13 +27,6 @@ cdef cppclass Cap:
     int32_t population
     uint64_t hash
     vector[int32_t] lacking         # ascending; all in the row
-
-
-cdef struct Suffix:
-    uint64_t head            # its first eight bytes as a number, zeros behind its end: decides nearly all comparisons
-    const uint8_t* text
-    int32_t length
-    int32_t token
 
 
 cdef cppclass TokenSet:
@@ -64,15 +59,16 @@ cdef cppclass TokenSet:
 cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32_t state, int32_t counter,
                            shared_ptr[TokenSet]& base, SetRec* base_start, const uint64_t* goes_on,
                            shared_ptr[TokenSet]& result) except -1 nogil
+cdef int32_t find_usual_target(TokenTrie trie, Tables tables, int32_t state, int32_t* live) except -2 nogil
 cdef void point_dense(TokenSet* tokens, TokenTrie trie) noexcept nogil
 cdef int depth_of(TokenSet* tokens) noexcept nogil
+cdef void add_accepted(TokenSet* tokens, MaskTable draft) noexcept nogil
 cdef int add_uncertain(TokenSet* tokens, MaskTable draft, Machine machine, SetRec* caller,
                        vector[void*]& stack) except -1 nogil
 cdef int find_rests(TokenSet* part, Machine machine, SetRec* caller, vector[void*]& stack,
                     vector[int32_t]& places) except -1 nogil
 cdef void index_rests(TokenSet* part) noexcept nogil
 cdef void write_accepted(TokenSet* tokens, uint32_t* row, int32_t words) noexcept nogil
-cdef Suffix suffix_of(TokenTrie trie, int32_t token, int32_t depth) noexcept nogil
 cdef void sort_suffixes(vector[Suffix]& suffixes) noexcept nogil
 cdef void build_suffix_trie(TokenSet* result, vector[Suffix]& suffixes) noexcept nogil
 cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil

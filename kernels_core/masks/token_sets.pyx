@@ -12,28 +12,32 @@ and stop where they have become the same, so the cost is the size of the differe
 is equal, provided that the record of where the rule could have ended is equal too.  Counted rules differ only in the
 lap counter, and a counter matters only as far down as the bounds can be reached: each lap takes at least a byte.
 
-Read on: `unlike.pyx` (where two machines go apart), `sweeps.pyx` (what need not be walked).
+Read on: `walks.pyx` (one machine), `unlike.pyx` (where two go apart), `sweeps.pyx` (what need not be walked).
 """
 
 from libc.string cimport memcmp
-from libcpp.algorithm cimport binary_search, inplace_merge, sort
+from libcpp.algorithm cimport binary_search, inplace_merge, sort, unique
 
-from kernels_core.automata.tables cimport COUNTED
+from kernels_core.automata.tables cimport CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL
 from kernels_core.earley.machine cimport FREE, LOCKED, Item, is_live, step
-from kernels_core.masks.mask_table cimport MaskRec, add_id, digest, write_mask
+from kernels_core.masks.mask_table cimport MaskRec, add_id, digest, ms_mix, write_mask
 from kernels_core.masks.trie cimport TrieNode, all_kids, live_kids
 from kernels_core.masks.unlike cimport find_unlike
+from kernels_core.masks.walks cimport Run, Suffix, Visit, Walk, add_suffixes, forget, walk
 
 cdef extern from *:
-    int __builtin_popcountll(unsigned long long) nogil
     int __builtin_ctz(unsigned int) nogil
 
 
 cdef int32_t BOTTOM_FRAME = 1
-cdef int WIDE = 32                  # live bytes
 cdef int32_t MANY_VISITS = 4096     # of a difference that is none
+cdef int32_t FEW_VISITS = 1024      # the same, where walks take shortcuts
 cdef int32_t FEW_KIDS = 4           # are tried one by one
 cdef size_t LIST_LIMIT = 256        # accepted ids: more are quicker to copy as bits than to add one by one
+
+
+cdef bint _are_one(const Suffix& a, const Suffix& b) noexcept nogil:
+    return a.token == b.token and a.text == b.text
 
 
 cdef bint _before(const Suffix& a, const Suffix& b) noexcept nogil:
@@ -49,6 +53,15 @@ cdef bint _before(const Suffix& a, const Suffix& b) noexcept nogil:
 
 
 # -- using -------------------------------------------------------------------------------------------------------------
+
+cdef void add_accepted(TokenSet* tokens, MaskTable draft) noexcept nogil:
+    """Allow the accepted tokens."""
+    cdef size_t i
+    if tokens.dense != NULL:
+        draft.add_dense(tokens.dense, tokens.dense_population, tokens.dense_hash, tokens.lacking)
+    for i in range(tokens.listed.size()):
+        add_id(draft, tokens.listed[i])
+
 
 cdef int add_uncertain(TokenSet* tokens, MaskTable draft, Machine machine, SetRec* caller,
                        vector[void*]& stack) except -1 nogil:
@@ -163,136 +176,31 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32
     """
     cdef shared_ptr[TokenSet] made
     cdef vector[int32_t] accepted, removed
-    cdef vector[Run] runs
-    cdef vector[Suffix] suffixes
+    cdef Walk found
     cdef SetRec* start = machine.single(state, BOTTOM_FRAME, counter)
     made.reset(new TokenSet())
     made.get().dense = NULL
-    if base.get() != NULL and _walk_difference(trie, machine, start, base_start, goes_on, accepted, removed, suffixes):
+    found.goes_on = goes_on
+    if base.get() != NULL and _walk_difference(trie, machine, start, base_start, goes_on, accepted, removed,
+                                               found.suffixes, MANY_VISITS if sweeps is None else FEW_VISITS):
         made.get().base = base
         _store_difference(made.get(), trie, accepted, removed)
     else:
-        suffixes.clear()
-        _walk(trie, machine, sweeps, start, goes_on, runs, suffixes)
-        _store_accepted(made.get(), trie, runs)
-    sort_suffixes(suffixes)
-    build_suffix_trie(made.get(), suffixes)
+        found.suffixes.clear()
+        walk(trie, machine, sweeps, start, found)
+        _store_accepted(made.get(), trie, found)
+    sort_suffixes(found.suffixes)
+    build_suffix_trie(made.get(), found.suffixes)
     result = made
-    return 0
-
-
-cdef struct Visit:
-    # A node to look at, and the sets that its parent was reached with.
-    int32_t node
-    SetRec* mine
-    SetRec* theirs      # of the base, where there is one
-
-
-cdef struct Run:
-    # Accepted tokens: those in ids[first:past] of the trie.
-    int32_t first
-    int32_t past
-
-
-cdef void _accept(vector[Run]& runs, int32_t first, int32_t past) noexcept nogil:
-    if first == past:
-        return
-    if not runs.empty() and runs.back().past == first:
-        runs.back().past = past
-    else:
-        runs.push_back(Run(first, past))
-
-
-cdef int _walk(TokenTrie trie, Machine machine, Sweeps sweeps, SetRec* start, const uint64_t* goes_on,
-               vector[Run]& runs, vector[Suffix]& suffixes) except -1 nogil:
-    """All that is alive from `start`, in order: from child to child while few bytes are live, then node by node."""
-    cdef const TrieNode* nodes = trie.nodes.data()
-    cdef int32_t[256] kids
-    cdef int32_t n, node, depth
-    cdef SetRec* target
-    cdef vector[int32_t] ends           # depths on the current path at which the rule could have ended
-    cdef vector[void*] stack
-    cdef vector[Visit] todo
-    cdef Visit at
-    stack.resize(trie.max_depth + 1)
-    if _is_wide(start):
-        stack[0] = start
-        return _scan(trie, machine, sweeps, 1, trie.node_count, stack, ends, goes_on, runs, suffixes)
-    n = live_kids(trie, 0, &start.live[0], kids)
-    while n > 0:
-        n -= 1
-        todo.push_back(Visit(kids[n], start, NULL))
-    while not todo.empty():
-        at = todo.back()
-        todo.pop_back()
-        node = at.node
-        depth = nodes[node].depth
-        _forget(ends, depth)
-        machine.nodes_walked += 1
-        target = step(machine, at.mine, nodes[node].byte)
-        if target == machine.dead:
-            if not ends.empty():
-                _add_suffixes(trie, ends, node, goes_on, suffixes)
-            continue
-        _accept(runs, nodes[node].token_first, nodes[node + 1].token_first)
-        if target.escaped:
-            ends.push_back(depth)
-        if _is_wide(target):
-            stack[depth] = target
-            _scan(trie, machine, sweeps, node + 1, nodes[node].skip, stack, ends, goes_on, runs, suffixes)
-            continue
-        n = live_kids(trie, node, &target.live[0], kids) if ends.empty() else all_kids(trie, node, kids)
-        while n > 0:
-            n -= 1
-            todo.push_back(Visit(kids[n], target, NULL))
-    return 0
-
-
-cdef bint _is_wide(SetRec* set) noexcept nogil:
-    """Whether so many bytes are live that most nodes are visited anyway."""
-    cdef int w, count = 0
-    for w in range(4):
-        count += __builtin_popcountll(set.live[w])
-    return count > WIDE
-
-
-cdef int _scan(TokenTrie trie, Machine machine, Sweeps sweeps, int32_t node, int32_t past, vector[void*]& stack,
-               vector[int32_t]& ends, const uint64_t* goes_on, vector[Run]& runs,
-               vector[Suffix]& suffixes) except -1 nogil:
-    """The nodes from `node` to `past`, in preorder; `stack` has the set of each node above, by depth."""
-    cdef const TrieNode* nodes = trie.nodes.data()
-    cdef int32_t depth
-    cdef SetRec* source
-    cdef SetRec* target
-    while node < past:
-        depth = nodes[node].depth
-        _forget(ends, depth)
-        machine.nodes_walked += 1
-        source = <SetRec*>stack[depth - 1]
-        target = step(machine, source, nodes[node].byte)
-        if target == machine.dead:
-            if not ends.empty():
-                _add_suffixes(trie, ends, node, goes_on, suffixes)
-            node = nodes[node].skip
-            continue
-        if nodes[node].below >= 0 and sweeps is not None and sweeps.takes_all(trie, source, node):
-            _accept(runs, nodes[node].token_first, nodes[nodes[node].skip].token_first)
-            node = nodes[node].skip
-            continue
-        stack[depth] = target
-        _accept(runs, nodes[node].token_first, nodes[node + 1].token_first)
-        if target.escaped:
-            ends.push_back(depth)
-        node += 1
     return 0
 
 
 cdef bint _walk_difference(TokenTrie trie, Machine machine, SetRec* start, SetRec* base_start,
                            const uint64_t* goes_on, vector[int32_t]& accepted, vector[int32_t]& removed,
-                           vector[Suffix]& suffixes) except -1 nogil:
+                           vector[Suffix]& suffixes, int32_t most) except -1 nogil:
     """Nodes where the machine from `start` and that from `base_start` are not the same yet.
 
-    False, with half of it done, where they go apart for good.
+    False, with half of it done, where they go apart for good: at more than `most` nodes.
     """
     cdef const TrieNode* nodes = trie.nodes.data()
     cdef const int32_t* ids = trie.ids.data()
@@ -313,12 +221,12 @@ cdef bint _walk_difference(TokenTrie trie, Machine machine, SetRec* start, SetRe
         todo.pop_back()
         visits += 1
         machine.nodes_walked += 1
-        if visits > MANY_VISITS:
+        if visits > most:
             return False
         node = at.node
         depth = nodes[node].depth
-        _forget(ends, depth)
-        _forget(their_ends, depth)
+        forget(ends, depth)
+        forget(their_ends, depth)
         target = step(machine, at.mine, nodes[node].byte)
         other = step(machine, at.theirs, nodes[node].byte)
         if ends == their_ends and _same_below(machine, target, other, nodes[node].height):
@@ -328,7 +236,7 @@ cdef bint _walk_difference(TokenTrie trie, Machine machine, SetRec* start, SetRe
                 for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
                     removed.push_back(ids[k])
             if not ends.empty():
-                _add_suffixes(trie, ends, node, goes_on, suffixes)
+                add_suffixes(trie, ends, node, goes_on, suffixes)
             continue
         # What the base accepts at this node need not be said again.
         if other == machine.dead:
@@ -346,12 +254,6 @@ cdef bint _walk_difference(TokenTrie trie, Machine machine, SetRec* start, SetRe
         for k in range(n):
             todo.push_back(Visit(kids[k], target, other))
     return True
-
-
-cdef inline void _forget(vector[int32_t]& ends, int32_t depth) noexcept nogil:
-    """Drop the ends that are not above a node at `depth`."""
-    while not ends.empty() and ends.back() >= depth:
-        ends.pop_back()
 
 
 cdef bint _same_below(Machine machine, SetRec* mine, SetRec* theirs, int32_t height) noexcept nogil:
@@ -383,75 +285,111 @@ cdef bint _same_below(Machine machine, SetRec* mine, SetRec* theirs, int32_t hei
     return True
 
 
-cdef void _add_suffixes(TokenTrie trie, vector[int32_t]& ends, int32_t node, const uint64_t* goes_on,
-                        vector[Suffix]& suffixes) noexcept nogil:
-    """Rests, after each end above `node`, of all tokens below it."""
-    cdef int32_t first = trie.nodes[node].token_first, past = trie.nodes[trie.nodes[node].skip].token_first
-    cdef int32_t k
-    cdef size_t e
-    cdef const uint8_t* text = trie.spelling.data() + trie.spelling_first[trie.ids[first]]    # alike down to `node`
-    for e in range(ends.size()):
-        if goes_on == NULL or goes_on[text[ends[e]] >> 6] >> (text[ends[e]] & 63) & 1:
-            for k in range(first, past):
-                suffixes.push_back(suffix_of(trie, trie.ids[k], ends[e]))
-
-
-cdef Suffix suffix_of(TokenTrie trie, int32_t token, int32_t depth) noexcept nogil:
-    """What remains of `token` after `depth` bytes."""
-    cdef Suffix suffix
-    cdef int32_t i
-    suffix.text = trie.spelling.data() + trie.spelling_first[token] + depth
-    suffix.length = trie.spelling_first[token + 1] - trie.spelling_first[token] - depth
-    suffix.token = token
-    suffix.head = 0
-    for i in range(8):
-        suffix.head = suffix.head << 8 | (suffix.text[i] if i < suffix.length else 0)
-    return suffix
-
-
 cdef void sort_suffixes(vector[Suffix]& suffixes) noexcept nogil:
+    """In order, each once."""
     sort(suffixes.begin(), suffixes.end(), _before)
+    suffixes.erase(unique(suffixes.begin(), suffixes.end(), _are_one), suffixes.end())
 
 
-cdef void _store_accepted(TokenSet* made, TokenTrie trie, vector[Run]& runs) noexcept nogil:
+cdef int32_t find_usual_target(TokenTrie trie, Tables tables, int32_t state, int32_t* live) except -2 nogil:
+    """The state that most tokens lead to by their first byte, if that is most of the vocabulary and not `state`.
+
+    `live` gets the number of tokens that begin with a byte the state can scan.
+    """
+    cdef int32_t i, k, byte, weight, best = -1, best_weight = 0, target, first, past
+    tables.need(state)
+    first, past = tables.edge_first[state], tables.edge_past[state]
+    for i in range(first, past):
+        target = tables.edges[i].target
+        weight = 0
+        for k in range(first, past):
+            if tables.edges[k].target == target:
+                for byte in range(tables.edges[k].low, tables.edges[k].high + 1):
+                    weight += trie.below_first[byte]
+        if i == first or tables.edges[i - 1].target != target:
+            if weight > best_weight:
+                best, best_weight = target, weight
+        for byte in range(tables.edges[i].low, tables.edges[i].high + 1):
+            live[0] += trie.below_first[byte]
+    if best == state or 2 * best_weight < trie.token_count:
+        return -1
+    if tables.flags[best] == CALLS or tables.flags[best] == (CALLS | EXPANDED):
+        # It only goes on in another rule: the state that counts is where that begins.
+        tables.need(best)
+        first = tables.call_first[best]
+        if (tables.call_past[best] == first + 1
+                and tables.flags[tables.calls[first].target] & TAIL
+                and tables.lap_min[tables.calls[first].rule] < 0):
+            best = tables.enter(tables.calls[first].rule)
+    if not tables.flags[best] & SCANNABLE:
+        return -1
+    return best
+
+
+cdef void _store_accepted(TokenSet* made, TokenTrie trie, Walk& found) noexcept nogil:
     """As ids if they are few, accepted or not, else as one bit for all ids."""
-    cdef const int32_t* ids = trie.ids.data()
-    cdef size_t i, count = 0, missing
-    cdef int32_t k, at = 0
+    cdef vector[Run]* runs = &found.outlined if found.in_outline else &found.runs       # ascending
+    cdef const int32_t* ids = trie.outline.ids.data() if found.in_outline else trie.ids.data()
+    cdef const uint64_t* hashes = trie.outline.hash_before.data() if found.in_outline else trie.hash_before.data()
+    cdef vector[Run] others
+    cdef size_t i, count = 0, more = 0
+    cdef int32_t k, token, at = 0
     cdef uint64_t hash = 0
-    for i in range(runs.size()):
-        count += runs[i].past - runs[i].first
-        hash += trie.hash_before[runs[i].past] - trie.hash_before[runs[i].first]
-    missing = trie.token_count - count
-    if count <= min(LIST_LIMIT, <size_t>trie.words // 2):
+    if found.in_outline:
+        others.swap(found.runs)
+    for i in range(runs[0].size()):
+        count += runs[0][i].past - runs[0][i].first
+        hash += hashes[runs[0][i].past] - hashes[runs[0][i].first]
+    for i in range(others.size()):
+        more += others[i].past - others[i].first
+    if count + more <= min(LIST_LIMIT, <size_t>trie.words // 2):
         made.storage = LIST
-        for i in range(runs.size()):
-            made.listed.insert(made.listed.end(), ids + runs[i].first, ids + runs[i].past)
+        for i in range(runs[0].size()):
+            made.listed.insert(made.listed.end(), ids + runs[0][i].first, ids + runs[0][i].past)
+        for i in range(others.size()):
+            made.listed.insert(made.listed.end(), trie.ids.begin() + others[i].first,
+                               trie.ids.begin() + others[i].past)
         _sort_ids(made.listed, trie.words)
-        return
-    runs.push_back(Run(trie.token_count, trie.token_count))
-    if missing <= <size_t>trie.words // 2:
-        made.storage = COMPLEMENT
-        for i in range(runs.size()):
-            made.lacking.insert(made.lacking.end(), ids + at, ids + runs[i].first)
-            at = runs[i].past
-        _sort_ids(made.lacking, trie.words)
-        made.dense, made.dense_population = trie.everything.data(), trie.token_count
-        made.dense_hash = trie.everything_hash
+        made.listed.erase(unique(made.listed.begin(), made.listed.end()), made.listed.end())
         return
     made.storage = BITSET
-    if missing < count:
+    if 2 * count > <size_t>trie.token_count:
         made.bits = trie.everything
-        for i in range(runs.size()):
-            for k in range(at, runs[i].first):
+        runs[0].push_back(Run(trie.token_count, trie.token_count))
+        for i in range(runs[0].size()):
+            for k in range(at, runs[0][i].first):
                 made.bits[ids[k] >> 5] &= ~(<uint32_t>1 << (ids[k] & 31))
-            at = runs[i].past
+            at = runs[0][i].past
     else:
         made.bits.assign(trie.words, 0)
-        for i in range(runs.size()):
-            for k in range(runs[i].first, runs[i].past):
+        for i in range(runs[0].size()):
+            for k in range(runs[0][i].first, runs[0][i].past):
                 made.bits[ids[k] >> 5] |= <uint32_t>1 << (ids[k] & 31)
+    for i in range(others.size()):
+        for k in range(others[i].first, others[i].past):
+            token = trie.ids[k]
+            if not made.bits[token >> 5] >> (token & 31) & 1:
+                made.bits[token >> 5] |= <uint32_t>1 << (token & 31)
+                hash += ms_mix(token)
+                count += 1
     made.dense, made.dense_population, made.dense_hash = made.bits.data(), <int32_t>count, hash
+    if trie.token_count - count <= <size_t>trie.words // 2:
+        made.storage = COMPLEMENT
+        _list_missing(made, trie)
+
+
+cdef void _list_missing(TokenSet* made, TokenTrie trie) noexcept nogil:
+    """Keep the ids that `bits` lacks in their place."""
+    cdef uint32_t word
+    cdef int32_t w
+    for w in range(trie.words):
+        word = trie.everything[w] & ~made.bits[w]
+        while word:
+            made.lacking.push_back(32 * w + __builtin_ctz(word))
+            word &= word - 1
+    vector[uint32_t]().swap(made.bits)
+    made.dense, made.dense_population = trie.everything.data(), trie.token_count
+    made.dense_hash = trie.everything_hash
 
 
 cdef void _store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& accepted,

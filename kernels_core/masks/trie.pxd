@@ -16,7 +16,7 @@ cdef struct Below:
     # What occurs in a subtree, its first node included.
     uint64_t ascii[2]       # one bit a byte
     uint8_t beyond_ascii    # are there other bytes?
-    uint8_t characters      # do they make characters in UTF-8, the first beginning here, the last perhaps cut off?
+    uint8_t characters      # do they make plain characters, the first beginning here, the last perhaps cut off?
 
 
 cdef struct Twig:
@@ -32,6 +32,23 @@ cdef enum:
     TOKENS = -2
 
 
+cdef enum:
+    KINDS = 9               # kinds of several bytes
+
+
+cdef cppclass Outline:
+    # The vocabulary spelt in kinds of bytes: each node stands for all nodes of the trie whose paths are of its kinds.
+    # Plain tokens come first, then the others.
+    vector[TrieNode] nodes           # like those of the trie; `byte` is the first of its kind, `kid_first` its number
+    vector[int32_t] ids              # token ids in this order
+    vector[uint64_t] hash_before
+    vector[Below] below
+    vector[int32_t] member_first     # nodes of the trie: members[member_first of i : member_first of i + 1]
+    vector[int32_t] members
+    TrieNode plain                   # in place of a root of the plain tokens: [1, skip)
+    Below below_plain
+
+
 cdef class TokenTrie:
     cdef vector[TrieNode] nodes          # in preorder; node 0 is the root, and a last one closes the ranges
     cdef vector[int32_t] ids             # token ids in trie order
@@ -40,6 +57,8 @@ cdef class TokenTrie:
     cdef vector[int32_t] kids
     cdef vector[Twig] twigs              # the same children
     cdef vector[Below] below
+    cdef Outline outline
+    cdef vector[int32_t] plain_before    # by place in `ids`: plain tokens before it
     # Spellings of all tokens in one piece, by id
     cdef vector[uint8_t] spelling
     cdef vector[int32_t] spelling_first  # one longer than the vocabulary
@@ -49,14 +68,17 @@ cdef class TokenTrie:
     cdef int32_t[256] below_first        # tokens that begin with a byte
     cdef readonly int node_count, token_count, vocab_size, words, max_depth
     cdef public object warm              # a pool with what all compilers of this vocabulary start with, or None
-    cdef public object loops             # `loops.Loops`, or None
     cdef object __weakref__
 
     cdef Twig _twig(self, int32_t node) noexcept
     cdef void _add_node(self, uint8_t byte, int depth) noexcept
+    cdef void _count_plain(self) noexcept
 
 
-cdef int utf8_next(int mode, int32_t byte) noexcept nogil
+cdef int kind_of(uint8_t byte) noexcept nogil
+cdef uint8_t first_of_kind(uint8_t byte) noexcept nogil
+cdef const uint64_t* bytes_of_kind(int kind) noexcept nogil
+cdef int plain_next(int mode, int32_t byte) noexcept nogil
 cdef int32_t live_twigs(TokenTrie trie, int32_t first, int32_t count, const uint64_t* live,
                         int32_t* found) noexcept nogil
 cdef int32_t live_kids(TokenTrie trie, int32_t node, const uint64_t* live, int32_t* found) noexcept nogil

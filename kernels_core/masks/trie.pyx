@@ -4,6 +4,11 @@
 Tokens are sorted bytewise, hence the tokens below a node are a contiguous range of `ids` too.  Empty tokens and
 special tokens are not in the trie: no text spells them.  Walks over most of the vocabulary go through the nodes in
 order; walks along a few bytes go from child to child, by an index of children beside the nodes.
+
+Patterns seldom tell one small letter from another, so the vocabulary is kept in *outline*, too: spelt in kinds of bytes
+(digits, small letters, capitals, bytes inside characters beyond ASCII by what may follow; any other byte is a kind of its
+own).  That is a twelfth of the nodes, and each knows the nodes of the trie that it stands for.  Tokens without quotes,
+backslashes, control characters and parts of characters come first: strings and comments take all of these at once.
 """
 
 from libc.string cimport memchr
@@ -14,8 +19,14 @@ from kernels_core.errors import TokenizerError
 
 __all__ = ["TokenTrie"]
 
+cdef extern from *:
+    int __builtin_popcountll(unsigned long long) nogil
+    int __builtin_ctzll(unsigned long long) nogil
+
+
 MAX_TOKEN_BYTES = 65_535
-cdef int MODES = 8              # of `utf8_next`
+cdef int32_t PLAIN = 1, OTHER = 2, BOTH = 3      # parts of the outline
+cdef int MODES = 10             # of `plain_next`
 cdef int32_t FEW_TWIGS = 8      # are looked at one by one
 cdef int32_t MUCH_BELOW = 4     # nodes of a subtree that is worth knowing about
 
@@ -56,6 +67,9 @@ cdef class TokenTrie:
         for token in order:
             self.hash_before.push_back(self.hash_before.back() + ms_mix(token))
         self.everything_hash = self.hash_before.back()
+        self.outline.hash_before.push_back(0)
+        for token in self.outline.ids:
+            self.outline.hash_before.push_back(self.outline.hash_before.back() + ms_mix(token))
         self.spelt.assign(self.words, 0)
         for token in range(self.vocab_size):
             if tokens[token] and token not in stops:
@@ -94,6 +108,7 @@ cdef class TokenTrie:
         self._measure()
         self._index_children()
         self._summarise()
+        self._draw_outline()
 
     cdef void _add_node(self, uint8_t byte, int depth) noexcept:
         cdef TrieNode node
@@ -147,27 +162,22 @@ cdef class TokenTrie:
     def _summarise(self):
         """What occurs below each node, children before parents, kept for nodes with much below them."""
         cdef vector[uint64_t] ascii
-        cdef vector[uint8_t] beyond, good      # good: bit m, whether the bytes from here on are right in mode m
+        cdef vector[uint8_t] beyond
+        cdef vector[uint16_t] good             # good: bit m, whether the bytes from here on are right in mode m
         cdef int32_t node, k
-        cdef int mode, after
-        cdef uint8_t byte, fits
+        cdef uint8_t byte
         cdef Below below
         ascii.assign(2 * self.node_count, 0)
         beyond.assign(self.node_count, 0)
-        good.assign(self.node_count, 0xFF)
+        good.assign(self.node_count, 0xFFFF)
         for node in range(self.node_count - 1, 0, -1):
             byte = self.nodes[node].byte
-            fits = 0
             for k in range(self.nodes[node].kid_first, self.nodes[node + 1].kid_first):
                 ascii[2 * node] |= ascii[2 * self.kids[k]]
                 ascii[2 * node + 1] |= ascii[2 * self.kids[k] + 1]
                 beyond[node] |= beyond[self.kids[k]]
                 good[node] &= good[self.kids[k]]
-            for mode in range(MODES):
-                after = utf8_next(mode, byte)
-                if after >= 0 and good[node] >> after & 1:
-                    fits |= 1 << mode
-            good[node] = fits
+            good[node] = _modes_before(byte, good[node])
             if byte < 0x80:
                 ascii[2 * node + (byte >> 6)] |= <uint64_t>1 << (byte & 63)
             else:
@@ -179,6 +189,107 @@ cdef class TokenTrie:
                 self.nodes[node].below = <int32_t>self.below.size()
                 self.below.push_back(below)
 
+    def _draw_outline(self):
+        """Nodes whose paths are of the same kinds become one, from the root down: first with plain tokens, then the rest."""
+        cdef vector[int32_t] lists, open_nodes, parents       # lists: members of all that is pending, the next at the end
+        cdef vector[Pending] pending
+        cdef vector[vector[int32_t]] kids
+        cdef vector[uint16_t] good
+        cdef uint16_t fits
+        cdef Pending at
+        cdef TrieNode node
+        cdef int32_t k, m, member, kid, first, past, count, part
+        cdef int byte
+        self._count_plain()
+        kids.resize(256)
+        lists.push_back(0)
+        pending.push_back(Pending(1, 0, 0, BOTH))
+        self.outline.member_first.push_back(0)
+        while not pending.empty():
+            at = pending.back()
+            pending.pop_back()
+            while <int32_t>open_nodes.size() > at.depth:
+                self.outline.nodes[open_nodes.back()].skip = <int32_t>self.outline.nodes.size()
+                open_nodes.pop_back()
+            parents.push_back(open_nodes.back() if at.depth else 0)
+            open_nodes.push_back(<int32_t>self.outline.nodes.size())
+            if at.part == OTHER and self.outline.plain.skip == 0:
+                self.outline.plain.skip = <int32_t>self.outline.nodes.size()
+            node.byte, node.depth, node.height = at.kind, <uint16_t>at.depth, 0
+            node.skip, node.kid_first, node.below = 0, kind_of(at.kind), -1
+            node.token_first = <int32_t>self.outline.ids.size()
+            for m in range(<int32_t>lists.size() - at.count, <int32_t>lists.size()):
+                member = lists[m]
+                self.outline.members.push_back(member)
+                for k in range(self.nodes[member].token_first, self.nodes[member + 1].token_first):
+                    if self.plain_before[k + 1] - self.plain_before[k] == (at.part == PLAIN):
+                        self.outline.ids.push_back(self.ids[k])
+            self.outline.nodes.push_back(node)
+            lists.resize(lists.size() - at.count)
+            for part in (OTHER, PLAIN):
+                if not at.part & part:
+                    continue
+                for m in range(self.outline.member_first.back(), <int32_t>self.outline.members.size()):
+                    member = self.outline.members[m]
+                    for k in range(self.nodes[member].kid_first, self.nodes[member + 1].kid_first):
+                        kid = self.kids[k]
+                        first, past = self.nodes[kid].token_first, self.nodes[self.nodes[kid].skip].token_first
+                        count = self.plain_before[past] - self.plain_before[first]
+                        if count if part == PLAIN else count < past - first:
+                            kids[first_of_kind(self.kid_bytes[k])].push_back(kid)
+                for byte in range(255, -1, -1):
+                    if not kids[byte].empty():
+                        pending.push_back(Pending(<int32_t>kids[byte].size(), at.depth + 1, <uint8_t>byte, part))
+                        lists.insert(lists.end(), kids[byte].begin(), kids[byte].end())
+                        kids[byte].clear()
+            self.outline.member_first.push_back(<int32_t>self.outline.members.size())
+        kid = <int32_t>self.outline.nodes.size()
+        while not open_nodes.empty():
+            self.outline.nodes[open_nodes.back()].skip = kid
+            open_nodes.pop_back()
+        if self.outline.plain.skip == 0:
+            self.outline.plain.skip = kid
+        # What occurs below, as in `_summarise`: all bytes of a kind do the same inside a character.
+        self.outline.below.resize(kid)
+        good.assign(kid, 0xFFFF)
+        for k in range(kid - 1, 0, -1):
+            fits = good[k]
+            for m in range(self.outline.member_first[k], self.outline.member_first[k + 1]):
+                byte = self.nodes[self.outline.members[m]].byte
+                _add_byte(&self.outline.below[k], byte)
+                good[k] &= _modes_before(byte, fits)
+            self.outline.below[k].characters = good[k] & 1
+            if self.outline.nodes[k].skip - k >= MUCH_BELOW:
+                self.outline.nodes[k].below = k
+            m = parents[k]
+            if m:
+                _add_below(&self.outline.below[m], &self.outline.below[k])
+                good[m] &= good[k]
+                self.outline.nodes[m].height = max(self.outline.nodes[m].height,
+                                                   <uint16_t>(self.outline.nodes[k].height + 1))
+            elif k < self.outline.plain.skip:
+                _add_below(&self.outline.below_plain, &self.outline.below[k])
+                self.outline.plain.height = max(self.outline.plain.height, self.outline.nodes[k].height)
+        self.outline.below_plain.characters = 1
+        node.token_first = <int32_t>self.outline.ids.size()      # closes the ranges
+        self.outline.nodes.push_back(node)
+
+    cdef void _count_plain(self) noexcept:
+        """How many of the tokens before each place in `ids` are plain: whole characters that JSON strings spell as they are."""
+        cdef vector[int32_t] modes             # of `plain_next` on the current path, -1 where it is not plain
+        cdef int32_t node, mode
+        cdef uint8_t byte
+        self.plain_before.push_back(0)
+        modes.resize(self.max_depth + 1)
+        for node in range(1, self.node_count):
+            byte = self.nodes[node].byte
+            mode = modes[self.nodes[node].depth - 1]
+            if mode >= 0:
+                mode = -1 if byte < 0x20 or byte == 0x22 or byte == 0x5C else plain_next(mode, byte)
+            modes[self.nodes[node].depth] = mode
+            for _ in range(self.nodes[node].token_first, self.nodes[node + 1].token_first):
+                self.plain_before.push_back(self.plain_before.back() + (mode == 0))
+
     def token_bytes(self, int token):
         """The spelling of token `token`."""
         if not 0 <= token < self.vocab_size:
@@ -189,7 +300,8 @@ cdef class TokenTrie:
     @property
     def nbytes(self):
         """Bytes held by the trie's arrays."""
-        return (41 * self.node_count + 24 * self.below.size() + 12 * self.token_count + self.spelling.size() + 4 * self.spelling_first.size()
+        return (41 * self.node_count + 54 * self.outline.nodes.size() + 4 * self.outline.members.size()
+                + 16 * self.outline.ids.size() + 24 * self.below.size() + 12 * self.token_count + self.spelling.size() + 4 * self.spelling_first.size()
                 + 8 * self.words)
 
     def __len__(self):
@@ -200,18 +312,94 @@ cdef class TokenTrie:
                 f"{self.nbytes / 1e6:.1f} MB)")
 
 
-# -- UTF-8 -------------------------------------------------------------------------------------------------------------
+cdef struct Pending:
+    # A node of the outline that is to be made.
+    int32_t count           # members, at the end of the lists
+    int32_t depth
+    uint8_t kind            # its first byte
+    int32_t part            # PLAIN, OTHER or, at the root, BOTH
 
-cdef int utf8_next(int mode, int32_t byte) noexcept nogil:
-    """The mode after `byte`, -1 if it must not come in `mode`.
 
-    Modes: 0 between two characters; 1, 2, 3: so many bytes of a character are missing; 4 to 7: behind E0, ED, F0, F4,
-    whose next bytes are limited (Unicode 15, table 3-7).
+cdef void _add_below(Below* below, Below* more) noexcept nogil:
+    below.ascii[0] |= more.ascii[0]
+    below.ascii[1] |= more.ascii[1]
+    below.beyond_ascii |= more.beyond_ascii
+
+
+cdef void _add_byte(Below* below, uint8_t byte) noexcept nogil:
+    if byte < 0x80:
+        below.ascii[byte >> 6] |= <uint64_t>1 << (byte & 63)
+    else:
+        below.beyond_ascii = 1
+
+
+# -- kinds of bytes ----------------------------------------------------------------------------------------------------
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    /* Bits of the bytes of each kind of several bytes: 0-9, A-Z, a-z, then by what may follow inside a character
+       (Unicode 15, table 3-7).  C2, E1, E2, E3 and EF begin white space, which patterns tell apart. */
+    static const uint64_t ms_kinds[9][4] = {
+        {0x03FF000000000000ULL, 0, 0, 0},
+        {0, 0x0000000007FFFFFEULL, 0, 0},
+        {0, 0x07FFFFFE00000000ULL, 0, 0},
+        {0, 0, 0x000000000000FFFFULL, 0},                 /* 80-8F */
+        {0, 0, 0x00000000FFFF0000ULL, 0},                 /* 90-9F */
+        {0, 0, 0xFFFFFFFF00000000ULL, 0},                 /* A0-BF */
+        {0, 0, 0, 0x00000000FFFFFFF8ULL},                 /* C3-DF */
+        {0, 0, 0, 0x00001FF000000000ULL},                 /* E4-EC */
+        {0, 0, 0, 0x000E000000000000ULL},                 /* F1-F3 */
+    };
+    static inline int ms_kind_of(unsigned char byte) {
+        for (int kind = 0; kind < 9; kind++)
+            if (ms_kinds[kind][byte >> 6] >> (byte & 63) & 1) return kind;
+        return -1;
+    }
+    """
+    const uint64_t[9][4] ms_kinds
+    int ms_kind_of(uint8_t byte) noexcept nogil
+
+
+cdef int kind_of(uint8_t byte) noexcept nogil:
+    """The number of the kind of `byte`; -1 if that has no other byte."""
+    return ms_kind_of(byte)
+
+
+cdef const uint64_t* bytes_of_kind(int kind) noexcept nogil:
+    """Four words, the bytes of kind number `kind`."""
+    return &ms_kinds[kind][0]
+
+
+cdef uint8_t first_of_kind(uint8_t byte) noexcept nogil:
+    """The lowest byte of the kind of `byte`."""
+    cdef int kind = ms_kind_of(byte), w = 0
+    if kind < 0:
+        return byte
+    while ms_kinds[kind][w] == 0:
+        w += 1
+    return <uint8_t>(64 * w + __builtin_ctzll(ms_kinds[kind][w]))
+
+
+# -- characters -------------------------------------------------------------------------------------------------------------
+
+cdef int plain_next(int mode, int32_t byte) noexcept nogil:
+    """The mode after `byte`, -1 if it must not come in `mode`: the way through characters, other than white space.
+
+    Modes: 0 between two characters; 1, 2, 3: so many bytes of a character are missing; 4 to 9: behind E0, ED, F0, F4,
+    E1, E3, whose next bytes are limited (Unicode 15, table 3-7; E1 9A and E3 80 begin blocks with spaces).  C2, E2 and
+    EF, too, begin spaces and line separators: patterns leave them out (`.`, `\\S`), and all that begins so is not plain.
     """
     if mode == 0:
         if byte < 0x80:
             return 0
-        if 0xC2 <= byte <= 0xDF:
+        if byte == 0xE1:
+            return 8
+        if byte == 0xE3:
+            return 9
+        if byte == 0xE2 or byte == 0xEF:
+            return -1
+        if 0xC3 <= byte <= 0xDF:
             return 1
         if byte == 0xE0:
             return 4
@@ -234,15 +422,23 @@ cdef int utf8_next(int mode, int32_t byte) noexcept nogil:
         return 1 if byte <= 0x9F else -1
     if mode == 6:
         return 2 if byte >= 0x90 else -1
-    return 2 if byte <= 0x8F else -1
+    if mode == 7:
+        return 2 if byte <= 0x8F else -1
+    return 1 if byte != (0x9A if mode == 8 else 0x80) else -1
+
+
+cdef uint16_t _modes_before(uint8_t byte, uint16_t after) noexcept nogil:
+    """Modes, one bit each, in which `byte` may come and leads to one of the modes in `after`."""
+    cdef uint16_t found = 0
+    cdef int mode, next_mode
+    for mode in range(MODES):
+        next_mode = plain_next(mode, byte)
+        if next_mode >= 0 and after >> next_mode & 1:
+            found |= 1 << mode
+    return found
 
 
 # -- from child to child -----------------------------------------------------------------------------------------------
-
-cdef extern from *:
-    int __builtin_popcountll(unsigned long long) nogil
-    int __builtin_ctzll(unsigned long long) nogil
-
 
 cdef int32_t live_twigs(TokenTrie trie, int32_t first, int32_t count, const uint64_t* live,
                         int32_t* found) noexcept nogil:

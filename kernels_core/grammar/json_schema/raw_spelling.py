@@ -10,6 +10,7 @@ Read on: `spelling.py` (JSON's own spellings), `../structural_tag/elements.py` (
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from .. import charset
 from ..charset import Ranges
@@ -31,7 +32,6 @@ from ..regular.languages import (
     length_bounds,
     words,
 )
-from ..regular.remembered import remembered
 from ..rulebook import RuleBook
 from .spelling import Speller
 
@@ -55,11 +55,7 @@ def _may_hold(language: Language, text: str) -> bool:
     return all(charset.contains(letters, ord(letter)) for letter in text)
 
 
-def _pairs(letters: Ranges, language: Language) -> int:
-    return 1 + len(letters)
-
-
-@remembered(1 << 10, 1 << 16, _pairs)
+@lru_cache(maxsize=1024)
 def _letters(language: Language) -> Ranges:
     """All characters of its strings, and perhaps more."""
     match language:

@@ -28,7 +28,6 @@ from .languages import (
     union,
     words,
 )
-from .node_languages import node_language
 from .tree import Alternatives, Call, CalledRules, Counted, InOrder, Look, Tree, is_plain
 
 __all__ = ["grammar_language", "with_languages"]
@@ -37,8 +36,7 @@ __all__ = ["grammar_language", "with_languages"]
 def with_languages(tree: Tree) -> Tree:
     """`tree` with languages for leaves.  Raises `TooManyStates` where they are too large or too deep."""
     if is_plain(tree):
-        found = node_language(tree)
-        return _tree(tree, {}, GrammarIR({}, "")) if found is None else found
+        return _tree(tree, {}, GrammarIR({}, ""))
     match tree:
         case InOrder(items):
             return InOrder(tuple(with_languages(item) for item in items))

@@ -1,6 +1,7 @@
 cdef class Language:
     cdef Py_hash_t mixed
-    cdef readonly bint nullable, unfolds, plain
+    cdef readonly bint nullable
+    cdef public bint unfolds
     cdef readonly long long size
     cdef readonly int depth
 

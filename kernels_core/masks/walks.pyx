@@ -1,0 +1,247 @@
+# distutils: language = c++
+"""Walks over the vocabulary from one parser state: which tokens stay alive, and which die after the rule could end.
+
+Where little is live the walk goes from child to child, else node by node.  Most of what is wide is walked in the trie's
+*outline* (`trie.Outline`), where bytes of one kind are one step: as long as a parser state goes on alike with all of
+them, a node settles all tokens that are spelt in its kinds.  Where a state tells bytes of a kind apart (the `h` of
+`http`, the digits that begin a month), the walk goes on in the trie, from the nodes that the outline's node stands for.
+`sweeps` takes subtrees as a whole, of either.
+
+Read on: `token_sets.pyx` keeps what is found.
+"""
+
+from kernels_core.earley.machine cimport step
+from kernels_core.masks.trie cimport TrieNode, all_kids, live_kids
+
+cdef extern from *:
+    int __builtin_popcountll(unsigned long long) nogil
+
+
+cdef int WIDE = 32                  # live bytes
+cdef int32_t MUCH = 2048            # tokens that may begin: less is walked without the outline
+
+
+cdef int walk(TokenTrie trie, Machine machine, Sweeps sweeps, SetRec* start, Walk& found) except -1 nogil:
+    """All that is alive from `start`, with the machine's lock held; `found` is new, but for `goes_on`.
+
+    `sweeps`: shortcuts may be taken; None: every node is walked.
+    """
+    cdef int32_t[256] kids
+    cdef int32_t n, byte, tokens = 0
+    found.stack.resize(trie.max_depth + 1)
+    found.outlooks.resize(trie.max_depth + 1)
+    _push(found, 0, start)
+    for byte in range(256):
+        if start.live[byte >> 6] >> (byte & 63) & 1:
+            tokens += trie.below_first[byte]
+    found.among_others = False
+    found.in_outline = sweeps is not None and tokens >= MUCH
+    if found.in_outline:
+        return _walk_outline(trie, machine, sweeps, found)
+    if _is_wide(start):
+        return _scan(trie, machine, sweeps, 1, trie.node_count, found)
+    n = live_kids(trie, 0, &start.live[0], kids)
+    while n > 0:
+        n -= 1
+        found.todo.push_back(Visit(kids[n], start, NULL))
+    return _follow(trie, machine, sweeps, found)
+
+
+cdef int _walk_outline(TokenTrie trie, Machine machine, Sweeps sweeps, Walk& found) except -1 nogil:
+    """All nodes of the outline that are alive."""
+    cdef const TrieNode* nodes = trie.outline.nodes.data()
+    cdef int32_t node = 1, past = <int32_t>trie.outline.nodes.size() - 1, depth, k
+    cdef int kind
+    cdef SetRec* source
+    cdef SetRec* target
+    if sweeps.takes_all(trie, _outlook(sweeps, found, 0), &trie.outline.plain, &trie.outline.below_plain):
+        node = trie.outline.plain.skip
+        _accept(found.outlined, 0, nodes[node].token_first)
+    while node < past:
+        depth = nodes[node].depth
+        forget(found.ends, depth)
+        machine.nodes_walked += 1
+        source = <SetRec*>found.stack[depth - 1]
+        kind = nodes[node].kid_first
+        if kind < 0:
+            target = step(machine, source, nodes[node].byte)
+        else:
+            target = sweeps.step_alike(_outlook(sweeps, found, depth - 1), kind)
+        if target == sweeps.several:
+            found.among_others = node >= trie.outline.plain.skip
+            k = trie.outline.member_first[node + 1]
+            while k > trie.outline.member_first[node]:
+                k -= 1
+                found.todo.push_back(Visit(trie.outline.members[k], source, NULL))
+            _follow(trie, machine, sweeps, found)
+            node = nodes[node].skip
+            continue
+        if target == machine.dead:
+            if not found.ends.empty():
+                _add_outlined(trie, node, found)
+            node = nodes[node].skip
+            continue
+        if (nodes[node].below >= 0
+                and sweeps.takes_all(trie, _outlook(sweeps, found, depth - 1), &nodes[node], &trie.outline.below[node])):
+            _accept(found.outlined, nodes[node].token_first, nodes[nodes[node].skip].token_first)
+            node = nodes[node].skip
+            continue
+        _push(found, depth, target)
+        _accept(found.outlined, nodes[node].token_first, nodes[node + 1].token_first)
+        if target.escaped:
+            found.ends.push_back(depth)
+        node += 1
+    return 0
+
+
+cdef int _follow(TokenTrie trie, Machine machine, Sweeps sweeps, Walk& found) except -1 nogil:
+    """What is alive at the nodes in `todo` and below: from child to child while few bytes are live, then node by node."""
+    cdef const TrieNode* nodes = trie.nodes.data()
+    cdef int32_t[256] kids
+    cdef int32_t n, node, depth
+    cdef SetRec* target
+    cdef Visit at
+    while not found.todo.empty():
+        at = found.todo.back()
+        found.todo.pop_back()
+        node = at.node
+        if found.among_others and _is_plain(trie, node):
+            continue
+        depth = nodes[node].depth
+        forget(found.ends, depth)
+        machine.nodes_walked += 1
+        target = step(machine, at.mine, nodes[node].byte)
+        if target == machine.dead:
+            if not found.ends.empty():
+                add_suffixes(trie, found.ends, node, found.goes_on, found.suffixes)
+            continue
+        _accept(found.runs, nodes[node].token_first, nodes[node + 1].token_first)
+        if target.escaped:
+            found.ends.push_back(depth)
+        if _is_wide(target):
+            _push(found, depth, target)
+            _scan(trie, machine, sweeps, node + 1, nodes[node].skip, found)
+            continue
+        n = live_kids(trie, node, &target.live[0], kids) if found.ends.empty() else all_kids(trie, node, kids)
+        while n > 0:
+            n -= 1
+            found.todo.push_back(Visit(kids[n], target, NULL))
+    return 0
+
+
+cdef bint _is_wide(SetRec* set) noexcept nogil:
+    """Whether so many bytes are live that most nodes are visited anyway."""
+    cdef int w, count = 0
+    for w in range(4):
+        count += __builtin_popcountll(set.live[w])
+    return count > WIDE
+
+
+cdef int _scan(TokenTrie trie, Machine machine, Sweeps sweeps, int32_t node, int32_t past,
+               Walk& found) except -1 nogil:
+    """The nodes from `node` to `past`, in preorder; `found.stack` has the set of each node above."""
+    cdef const TrieNode* nodes = trie.nodes.data()
+    cdef int32_t depth
+    cdef SetRec* source
+    cdef SetRec* target
+    while node < past:
+        if found.among_others and _is_plain(trie, node):
+            node = nodes[node].skip
+            continue
+        depth = nodes[node].depth
+        forget(found.ends, depth)
+        machine.nodes_walked += 1
+        source = <SetRec*>found.stack[depth - 1]
+        target = step(machine, source, nodes[node].byte)
+        if target == machine.dead:
+            if not found.ends.empty():
+                add_suffixes(trie, found.ends, node, found.goes_on, found.suffixes)
+            node = nodes[node].skip
+            continue
+        if (nodes[node].below >= 0 and sweeps is not None
+                and sweeps.takes_all(trie, _outlook(sweeps, found, depth - 1), &nodes[node],
+                                     &trie.below[nodes[node].below])):
+            _accept(found.runs, nodes[node].token_first, nodes[nodes[node].skip].token_first)
+            node = nodes[node].skip
+            continue
+        _push(found, depth, target)
+        _accept(found.runs, nodes[node].token_first, nodes[node + 1].token_first)
+        if target.escaped:
+            found.ends.push_back(depth)
+        node += 1
+    return 0
+
+
+cdef inline bint _is_plain(TokenTrie trie, int32_t node) noexcept nogil:
+    """Whether all tokens below are plain."""
+    cdef int32_t first = trie.nodes[node].token_first, past = trie.nodes[trie.nodes[node].skip].token_first
+    return trie.plain_before[past] - trie.plain_before[first] == past - first
+
+
+cdef inline void _push(Walk& found, int32_t depth, SetRec* set) noexcept nogil:
+    found.stack[depth] = set
+    found.outlooks[depth] = NULL
+
+
+cdef inline Outlook* _outlook(Sweeps sweeps, Walk& found, int32_t depth) noexcept nogil:
+    """That of the set at `depth` on the current path."""
+    if found.outlooks[depth] == NULL:
+        found.outlooks[depth] = sweeps.outlook(<SetRec*>found.stack[depth])
+    return found.outlooks[depth]
+
+
+cdef void _accept(vector[Run]& runs, int32_t first, int32_t past) noexcept nogil:
+    if first == past:
+        return
+    if not runs.empty() and runs.back().past == first:
+        runs.back().past = past
+    else:
+        runs.push_back(Run(first, past))
+
+
+# -- rests -------------------------------------------------------------------------------------------------------------
+
+cdef void forget(vector[int32_t]& ends, int32_t depth) noexcept nogil:
+    """Drop the ends that are not above a node at `depth`."""
+    while not ends.empty() and ends.back() >= depth:
+        ends.pop_back()
+
+
+cdef void add_suffixes(TokenTrie trie, vector[int32_t]& ends, int32_t node, const uint64_t* goes_on,
+                       vector[Suffix]& suffixes) noexcept nogil:
+    """Rests, after each end above `node`, of all tokens below it."""
+    cdef int32_t first = trie.nodes[node].token_first, past = trie.nodes[trie.nodes[node].skip].token_first
+    cdef int32_t k
+    cdef size_t e
+    cdef const uint8_t* text = trie.spelling.data() + trie.spelling_first[trie.ids[first]]    # alike down to `node`
+    for e in range(ends.size()):
+        if goes_on == NULL or goes_on[text[ends[e]] >> 6] >> (text[ends[e]] & 63) & 1:
+            for k in range(first, past):
+                suffixes.push_back(suffix_of(trie, trie.ids[k], ends[e]))
+
+
+cdef void _add_outlined(TokenTrie trie, int32_t node, Walk& found) noexcept nogil:
+    """`add_suffixes` for a node of the outline: its tokens have bytes of the same kinds on the way."""
+    cdef const TrieNode* nodes = trie.outline.nodes.data()
+    cdef int32_t k, token
+    cdef size_t e
+    cdef uint8_t byte
+    for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
+        token = trie.outline.ids[k]
+        for e in range(found.ends.size()):
+            byte = trie.spelling[trie.spelling_first[token] + found.ends[e]]
+            if found.goes_on == NULL or found.goes_on[byte >> 6] >> (byte & 63) & 1:
+                found.suffixes.push_back(suffix_of(trie, token, found.ends[e]))
+
+
+cdef Suffix suffix_of(TokenTrie trie, int32_t token, int32_t depth) noexcept nogil:
+    """What remains of `token` after `depth` bytes."""
+    cdef Suffix suffix
+    cdef int32_t i
+    suffix.text = trie.spelling.data() + trie.spelling_first[token] + depth
+    suffix.length = trie.spelling_first[token + 1] - trie.spelling_first[token] - depth
+    suffix.token = token
+    suffix.head = 0
+    for i in range(8):
+        suffix.head = suffix.head << 8 | (suffix.text[i] if i < suffix.length else 0)
+    return suffix
