@@ -69,6 +69,12 @@ class Space:
     def __init__(self, read: Callable[[Place], tuple[Shape, bool]]) -> None:
         self._read = read
         self._terms: dict[tuple[str, frozenset[Term]], Term] = {}
+        # The same few questions are asked again and again, so the answers are kept as they were asked for.
+        self._every: dict[tuple[Term, ...], Term] = {}
+        self._some: dict[tuple[Term, ...], Term] = {}
+        self._met: dict[tuple[int, Members, Members], tuple[Members, ...]] = {}
+        self._others: dict[tuple[int, Members], tuple[Members, ...]] = {}
+        self._scalars: dict[tuple[Term, int], list[Shape] | None] = {}
         self._negated: dict[Term, Term] = {TRUE: FALSE, FALSE: TRUE}
         self._fixed: dict[Shape, Term] = {ANYTHING: TRUE, VOID: FALSE}
         self._shapes: dict[Term, Shape] = {TRUE: ANYTHING, FALSE: VOID}
@@ -97,6 +103,12 @@ class Space:
 
     def all_of(self, *terms: Term) -> Term:
         """Intersection; the first mention decides the order of names."""
+        found = self._every.get(terms)
+        if found is None:
+            found = self._every[terms] = self._all_of(terms)
+        return found
+
+    def _all_of(self, terms: tuple[Term, ...]) -> Term:
         parts: dict[Term, None] = {}
         for term in terms:
             for part in term.parts if isinstance(term, AllOf) else (term,):
@@ -110,6 +122,12 @@ class Space:
 
     def any_of(self, *terms: Term) -> Term:
         """Union."""
+        found = self._some.get(terms)
+        if found is None:
+            found = self._some[terms] = self._any_of(terms)
+        return found
+
+    def _any_of(self, terms: tuple[Term, ...]) -> Term:
         parts: dict[Term, None] = {}
         for term in terms:
             for part in term.parts if isinstance(term, AnyOf) else (term,):
@@ -367,7 +385,7 @@ class Space:
             return right
         if right == (ANY_MEMBERS,):
             return left
-        met = []
+        met: list[Members] = []
         for a in left:
             for b in right:
                 if a.required and b.required and a is not b:
@@ -375,10 +393,14 @@ class Space:
                     self._count_meet()
                     if member_shapes.tags_differ(self.tags(a), self.tags(b)):
                         continue
-                self._count_work()
-                both = member_shapes.meet(self, a, b)
-                if both is not None:
-                    met += member_shapes.split(self, both)
+                # What a look further in leaves open depends on how deep it is.
+                key = (self._level, a, b)
+                found = self._met.get(key)
+                if found is None:
+                    self._count_work()
+                    both = member_shapes.meet(self, a, b)
+                    found = self._met[key] = () if both is None else tuple(member_shapes.split(self, both))
+                met += found
         return self._united_objects(tuple(met))
 
     def _complement_arrays(self, alternatives: tuple[Items, ...]) -> tuple[Items, ...]:
@@ -391,7 +413,11 @@ class Space:
         """All other objects."""
         result: tuple[Members, ...] = (ANY_MEMBERS,)
         for alternative in alternatives:
-            result = self.meet_objects(result, member_shapes.complement(self, alternative))
+            key = (self._level, alternative)
+            others = self._others.get(key)
+            if others is None:
+                others = self._others[key] = member_shapes.complement(self, alternative)
+            result = self.meet_objects(result, others)
         return result
 
     def _count_meet(self) -> None:
@@ -461,6 +487,9 @@ class Space:
 
         None if they are not, or if it takes too long to tell.
         """
+        key = (term, limit)
+        if key in self._scalars:
+            return self._scalars[key]
         if self._level >= _MAX_LOOK:
             return None
         self._begin_look()
@@ -470,6 +499,10 @@ class Space:
             return None
         finally:
             self._level -= 1
+        found = self._scalars[key] = self._scalars_of(shape, limit)
+        return found
+
+    def _scalars_of(self, shape: Shape, limit: int) -> list[Shape] | None:
         if shape.arrays or shape.objects or not isinstance(shape.strings, Words):
             return None
         numbers = shape.numbers.finite(limit)

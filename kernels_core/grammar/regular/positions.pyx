@@ -13,6 +13,10 @@ takes derivatives.
 Read on: `dfa.py` (who calls this), `languages.py`.
 """
 
+from libcpp.vector cimport vector
+
+from kernels_core.grammar.ranges cimport contains
+
 from kernels_core.grammar.regular.languages import Alt, And, Cat, Chars, Loop, Not, Words
 
 __all__ = ["explore", "inhabited"]
@@ -39,8 +43,8 @@ cdef class _Leaf:
     cdef object universal       # places from which every text goes on and ends
     cdef list rows              # state -> states by letter, or None
     cdef list sets              # state -> places
-    cdef list kinds             # state -> DEAD, ALWAYS or OPEN
-    cdef list accepts
+    cdef vector[int] kinds      # state -> DEAD, ALWAYS or OPEN
+    cdef vector[char] accepts
     cdef dict numbers           # places -> state
     cdef object first
     cdef bint nullable
@@ -85,8 +89,9 @@ cdef class _Leaf:
         # State 0 is dead, 1 accepts everything; 2 is the start, before any place.
         self.rows = [[0] * len(samples), [1] * len(samples), None]
         self.sets = [0, None, None]
-        self.kinds = [DEAD, ALWAYS, OPEN]
-        self.accepts = [False, True, nullable]
+        for kind, accepts in ((DEAD, False), (ALWAYS, True), (OPEN, nullable)):
+            self.kinds.push_back(kind)
+            self.accepts.push_back(accepts)
         self.numbers = {0: 0}
 
     # -- places ---------------------------------------------------------------------------------------------------
@@ -100,7 +105,7 @@ cdef class _Leaf:
         if found is None:
             found = 0
             for letter, sample in enumerate(self.samples):
-                if _contains(ranges, sample):
+                if contains(ranges, sample):
                     found |= ONE << letter
             self.letters_of[ranges] = found
         self.holds.append(found)
@@ -240,23 +245,9 @@ cdef class _Leaf:
             number = self.numbers[places] = len(self.sets)
             self.sets.append(places)
             self.rows.append(None)
-            self.kinds.append(OPEN)
-            self.accepts.append((places & self.last) != 0)
+            self.kinds.push_back(OPEN)
+            self.accepts.push_back((places & self.last) != 0)
         return number
-
-
-cdef bint _contains(tuple ranges, value):
-    cdef Py_ssize_t low = 0, high = len(ranges), middle
-    while low < high:
-        middle = (low + high) // 2
-        pair = ranges[middle]
-        if value > pair[1]:
-            low = middle + 1
-        elif value < pair[0]:
-            high = middle
-        else:
-            return True
-    return False
 
 
 cdef class _Whole:
@@ -271,7 +262,11 @@ cdef class _Whole:
     cdef tuple formula
     cdef list samples
     cdef dict letters_of
-    cdef list used              # leaf -> does it matter in the state that is looked at
+    # The formula once more, parts before what they are parts of: operation, leaf or first of its parts in `parts`, how
+    # many; and what was found for the state that is looked at.
+    cdef vector[int] operations, firsts, counts, parts, found
+    cdef vector[char] matters   # does it matter in the state that is looked at
+    cdef vector[int] state      # of each leaf
 
     def __init__(self, item, list samples):
         self.samples = samples
@@ -279,6 +274,10 @@ cdef class _Whole:
         self.leaves = []
         self.numbers = {}
         self.formula = self._formula(item, 0)
+        self._flatten(self.formula)
+        self.found.resize(self.operations.size())
+        self.matters.resize(self.operations.size())
+        self.state.resize(len(self.leaves))
 
     cdef tuple _formula(self, item, int depth):
         if depth > MAX_DEPTH:
@@ -296,37 +295,65 @@ cdef class _Whole:
             self.leaves.append(_Leaf(item, self.samples, self.letters_of))
         return LEAF, number
 
-    cdef int _judge(self, tuple formula, tuple state):
-        """DEAD or ALWAYS if what is settled decides, else OPEN."""
-        cdef int operation = formula[0]
-        cdef int found, settled
+    cdef int _flatten(self, tuple formula) except -1:
+        """Append `formula` to the arrays; returns its number."""
+        cdef int operation = formula[0], first, count = 0
+        cdef list below = []
         if operation == LEAF:
-            return (<_Leaf>self.leaves[formula[1]]).kinds[state[formula[1]]]
-        if operation == NOT:
-            found = self._judge(formula[1], state)
-            return OPEN if found == OPEN else 1 - found
-        settled = DEAD if operation == ALL_OF else ALWAYS
-        cdef int result = 1 - settled
-        for part in <tuple>formula[1]:
-            found = self._judge(part, state)
-            if found == settled:
-                return settled
-            if found == OPEN:
-                result = OPEN
-        return result
-
-    cdef int _mark(self, tuple formula, tuple state) except -1:
-        """Mark the leaves that matter in a formula that is open."""
-        cdef int operation = formula[0]
-        if operation == LEAF:
-            self.used[formula[1]] = True
-        elif operation == NOT:
-            self._mark(formula[1], state)
+            first = formula[1]
         else:
-            for part in <tuple>formula[1]:
-                if self._judge(part, state) == OPEN:
-                    self._mark(part, state)
-        return 0
+            for part in (formula[1],) if operation == NOT else formula[1]:
+                below.append(self._flatten(part))
+            first, count = <int>self.parts.size(), len(below)
+            for number in below:
+                self.parts.push_back(number)
+        self.operations.push_back(operation)
+        self.firsts.push_back(first)
+        self.counts.push_back(count)
+        return <int>self.operations.size() - 1
+
+    cdef int _judge(self, tuple state) except -1:
+        """DEAD or ALWAYS if what is settled decides, else OPEN."""
+        cdef int i, k, one, result, settled
+        for i in range(len(state)):
+            self.state[i] = state[i]
+        for i in range(<int>self.operations.size()):
+            if self.operations[i] == LEAF:
+                result = (<_Leaf>self.leaves[self.firsts[i]]).kinds[self.state[self.firsts[i]]]
+            elif self.operations[i] == NOT:
+                one = self.found[self.parts[self.firsts[i]]]
+                result = OPEN if one == OPEN else 1 - one
+            else:
+                settled = DEAD if self.operations[i] == ALL_OF else ALWAYS
+                result = 1 - settled
+                for k in range(self.counts[i]):
+                    one = self.found[self.parts[self.firsts[i] + k]]
+                    if one == settled:
+                        result = settled
+                        break
+                    if one == OPEN:
+                        result = OPEN
+            self.found[i] = result
+        return self.found[self.operations.size() - 1]
+
+    cdef list _mark(self):
+        """Which leaves matter in the state that was judged last, and is open."""
+        cdef int i, k, part
+        cdef list used = [False] * len(self.leaves)
+        for i in range(<int>self.operations.size()):
+            self.matters[i] = False
+        self.matters[self.operations.size() - 1] = True
+        for i in range(<int>self.operations.size() - 1, -1, -1):
+            if not self.matters[i]:
+                continue
+            if self.operations[i] == LEAF:
+                used[self.firsts[i]] = True
+                continue
+            for k in range(self.counts[i]):
+                part = self.parts[self.firsts[i] + k]
+                if self.found[part] == OPEN:
+                    self.matters[part] = True
+        return used
 
     cdef list vital(self):
         """Leaves without which nothing is left."""
@@ -334,33 +361,39 @@ cdef class _Whole:
             return [self.formula[1]]
         return [part[1] for part in self.formula[1] if part[0] == LEAF] if self.formula[0] == ALL_OF else []
 
-    cdef bint accepts(self, tuple formula, tuple state):
-        cdef int operation = formula[0]
-        if operation == LEAF:
-            return (<_Leaf>self.leaves[formula[1]]).accepts[state[formula[1]]]
-        if operation == NOT:
-            return not self.accepts(formula[1], state)
-        for part in <tuple>formula[1]:
-            if self.accepts(part, state) != (operation == ALL_OF):
-                return operation == ANY_OF
-        return operation == ALL_OF
+    cdef bint accepts(self, tuple state) except -1:
+        cdef int i, k
+        cdef bint all_of, result
+        for i in range(<int>self.operations.size()):
+            if self.operations[i] == LEAF:
+                result = (<_Leaf>self.leaves[self.firsts[i]]).accepts[state[self.firsts[i]]]
+            elif self.operations[i] == NOT:
+                result = not self.found[self.parts[self.firsts[i]]]
+            else:
+                all_of = self.operations[i] == ALL_OF
+                result = all_of
+                for k in range(self.counts[i]):
+                    if (self.found[self.parts[self.firsts[i] + k]] != 0) != all_of:
+                        result = not all_of
+                        break
+            self.found[i] = result
+        return self.found[self.operations.size() - 1] != 0
 
     cdef tuple start(self):
         return (2,) * len(self.leaves)
 
     cdef tuple settle(self, tuple state, int *kind):
         """The state without what does not matter; `kind` is set."""
-        kind[0] = self._judge(self.formula, state)
+        kind[0] = self._judge(state)
         cdef Py_ssize_t i
         if kind[0] != OPEN or len(self.leaves) == 1:
             return state
-        self.used = [False] * len(self.leaves)
-        self._mark(self.formula, state)
-        if all(self.used):
+        cdef list used = self._mark()
+        if False not in used:
             return state
         # What is settled stays as it is; what is open and does not matter is as good as dead.
         return tuple([
-            number if self.used[i] or number < 2 else 0 for i, number in enumerate(state)
+            number if used[i] or number < 2 else 0 for i, number in enumerate(state)
         ])
 
 
@@ -396,7 +429,7 @@ def explore(item, tuple letters, int limit):
             accepting.append(True)
             table.append([always] * width)
             continue
-        accepting.append(whole.accepts(whole.formula, state))
+        accepting.append(whole.accepts(state))
         rows = []
         for number, leaf in zip(state, whole.leaves):
             rows.append(leaf.row(number))
@@ -443,7 +476,7 @@ cdef object _explore_leaf(_Leaf leaf, int limit):
     while position < len(queue):
         state = queue[position]
         position += 1
-        accepting.append(leaf.accepts[state])
+        accepting.append(leaf.accepts[state] != 0)
         row = []
         for target in leaf.row(state):
             while target >= len(numbers):
@@ -470,7 +503,7 @@ def inhabited(item, tuple letters, int limit):
     except _Beyond:
         return None
     cdef tuple state = whole.start()
-    if whole.accepts(whole.formula, state):
+    if whole.accepts(state):
         return True
     cdef list vital = whole.vital()
     cdef bint lost
@@ -495,7 +528,7 @@ def inhabited(item, tuple letters, int limit):
             settled = whole.settle(raw, &kind)
             if kind == DEAD:
                 continue
-            if kind == ALWAYS or whole.accepts(whole.formula, settled):
+            if kind == ALWAYS or whole.accepts(settled):
                 return True
             if settled not in seen:
                 seen.add(settled)
