@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -11,9 +12,13 @@ from hypothesis import strategies as st
 
 from kernels_core.errors import GrammarError, UnsupportedFeatureError
 from kernels_core.grammar import Grammar
+from kernels_core.grammar.regular import patterns
+from kernels_core.grammar.regular.assertions import START, rest
 from kernels_core.grammar.regular.dfa import Dfa, determinise
-from kernels_core.grammar.regular.languages import matches
+from kernels_core.grammar.regular.from_rules import with_languages
+from kernels_core.grammar.regular.languages import ALL, EPSILON, matches
 from kernels_core.grammar.regular.patterns import full_match, search
+from kernels_core.grammar.regular.reader import read
 from tests.reference import Recogniser
 from tests.strategies import EXAMPLES
 
@@ -179,3 +184,31 @@ def test_many_assertions_take_their_time_and_no_more(pattern: str) -> None:
     start = time.monotonic()
     Grammar.from_regex(pattern)
     assert time.monotonic() - start < 20
+
+
+PLAIN = st.recursive(
+    st.sampled_from(["a", "b", "[ab]", "[^a]", ".", "ab", "a*", "b?", "(?:ab)+", "b{2,3}", "[^]*"]),
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=1, max_size=3).map("".join),
+        st.lists(inner, min_size=2, max_size=3).map(lambda parts: f"(?:{'|'.join(parts)})"),
+    ),
+    max_leaves=6,
+)
+
+
+@given(PLAIN, st.booleans(), st.booleans(), st.booleans())
+def test_anchors_at_the_ends_are_not_different(body: str, begins: bool, ends: bool, anywhere: bool) -> None:
+    """Patterns with `^` in front and `$` at the end are read in a short way, which is what the long way comes to."""
+    pattern = read(("^" if begins else "") + f"(?:{body})" + ("$" if ends else ""))
+    quick = patterns.language_of(pattern, anywhere=anywhere)
+    tree = with_languages(pattern.tree)
+    slow = rest((ALL, tree), ALL, START) if anywhere else rest((tree,), EPSILON, START)
+    for letters in range(5):
+        for text in map("".join, product("abc", repeat=letters)):
+            assert matches(quick, text) == matches(slow, text)
+
+
+def test_anchors_elsewhere_take_the_long_way() -> None:
+    for text in ("a^b", "a$b", "^a|b", "(?:^a)b", "^a|b$", "(?m:^a$)"):
+        tree = read(text).tree
+        assert patterns._between(tree, anywhere=True) is None

@@ -4,7 +4,7 @@ Lengths alone are counted by the parser.  `contains` (and what negations become)
 `uniqueItems` makes states of the values seen, which is exact where few scalars are allowed, and refused elsewhere:
 that two free strings differ is not context-free.
 
-Read on: `shapes.py` (`Items`), `items.py`, `steps.py` (the graph).
+Read on: `shapes.pyx` (`Items`), `items.py`, `steps.py` (the graph).
 """
 
 from __future__ import annotations

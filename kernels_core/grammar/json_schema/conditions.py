@@ -9,7 +9,6 @@ Read on: `reading.py` (who calls this), `evaluated.py` (what `unevaluated...` ne
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from ..regular.languages import Words
 from .evaluated import Evaluation
 from .problems import child
 from .resolve import Target, Unresolved
-from .shapes import ANYTHING, Members, Shape
+from .shapes import ANYTHING, Members, Shape, replace
 from .terms import FALSE, TRUE, Place, Term
 
 if TYPE_CHECKING:

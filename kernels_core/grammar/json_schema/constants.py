@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ..regular.languages import Words, complement
 from .dialect import to_fraction
 from .numbers import points
-from .shapes import VOID, Items, Members, Shape
+from .shapes import VOID, Items, Members, Shape, replace
 from .terms import FALSE
 
 if TYPE_CHECKING:

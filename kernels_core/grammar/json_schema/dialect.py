@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 
 __all__ = ["ANNOTATIONS", "DEFAULT", "Dialect", "dialect_of", "to_fraction"]
 
@@ -164,7 +164,7 @@ _DRAFTS = {draft: Dialect(uri, draft, _keywords(draft)) for uri, draft in _URIS.
 DEFAULT = Dialect(_DRAFTS[2020].uri, 2020, _DRAFTS[2020].keywords | {"additionalItems", "dependencies"}, relaxed=True)
 
 
-@cache
+@lru_cache(maxsize=64)
 def dialect_of(uri: str) -> Dialect | None:
     """The draft whose meta-schema is at `uri` (with or without `#`, http or https); None if it is none of ours."""
     bare = uri.split("#", 1)[0].rstrip("/")

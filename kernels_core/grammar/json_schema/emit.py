@@ -8,8 +8,8 @@ Read on: `objects.py`, `arrays.py`, `spelling.py`, `number_text.py`, `layout.py`
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ from .numbers import NO_NUMBERS, Numbers
 from .numerals import Numerals
 from .objects import ObjectText
 from .problems import Problems
-from .shapes import ANYTHING, VOID, Items, Members, Shape
+from .shapes import ANYTHING, VOID, Items, Members, Shape, replace
 from .space import Circular, Space, Spent, TooLarge
 from .spelling import Speller
 from .terms import AllOf, AnyOf, Complement, Place, Term, origin
@@ -296,7 +296,9 @@ class Emitter:
         except TooManyStates as error:
             self.report(place, ("multipleOf",), f"its remainders take {error}", "the keyword is ignored")
             wider = tuple(
-                replace(piece, step=Fraction(int(piece.step != 0 and piece.step.denominator == 1)), gaps=frozenset())
+                dataclasses.replace(
+                    piece, step=Fraction(int(piece.step != 0 and piece.step.denominator == 1)), gaps=frozenset()
+                )
                 for piece in numbers.whole
             )
             return self.numerals.node(Numbers(wider, wider))

@@ -5,18 +5,19 @@ into branches: each is a condition (a term) under which a fixed set of keys, and
 `anyOf` of two schemas these are "both", "only the first", "only the second".  Within a branch `unevaluatedProperties`
 is one more for-all rule, on the keys that are left.
 
-Read on: `conditions.py`, `shapes.py`.
+Read on: `conditions.py`, `shapes.pyx`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import dataclasses
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..regular.languages import ALL, NOTHING, Language, Words, complement, union
 from ..regular.patterns import search
 from .problems import child
-from .shapes import ANYTHING, VOID, Items, Members, Shape
+from .shapes import ANYTHING, VOID, Items, Members, Shape, replace
 from .space import Circular, TooLarge
 from .terms import FALSE, TRUE, Place, Term
 
@@ -192,7 +193,7 @@ class Evaluation:
 
     def _under(self, condition: Term, branches: list[_Branch]) -> list[_Branch]:
         space = self._reader.space
-        return [replace(branch, condition=space.all_of(condition, branch.condition)) for branch in branches]
+        return [dataclasses.replace(branch, condition=space.all_of(condition, branch.condition)) for branch in branches]
 
     def _product(self, left: list[_Branch], right: list[_Branch]) -> list[_Branch]:
         """Both hold: what either evaluates is evaluated."""

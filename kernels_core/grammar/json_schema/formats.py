@@ -10,9 +10,10 @@ Not enforced, as the specification allows: `idn-hostname`, and every other name.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
-from ..regular.languages import Language
+from ..regular.languages import EPSILON, NOTHING, Language, concat, loop, union
 from ..regular.patterns import full_match
 
 __all__ = ["APPROXIMATED", "format_language", "is_known"]
@@ -44,35 +45,60 @@ _DURATION = (
     f"|T(?:{_N}H(?:{_N}M(?:{_N}S)?)?|{_N}M(?:{_N}S)?|{_N}S))"
 )
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-_IPV4 = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
-_H16 = f"{_HEX}{{1,4}}"
-_LS32 = f"(?:{_H16}:{_H16}|{_IPV4})"
+_POINTER = "(?:/(?:[^~/]|~[01])*)*"
 
 
-def _ipv6() -> str:
+# Large formats are put together from parts, each of which is read once: `many` and `maybe` are `*` and `?`.
+
+
+def _many(item: Language) -> Language:
+    return loop(item, 0, None)
+
+
+def _maybe(item: Language) -> Language:
+    return loop(item, 0, 1)
+
+
+def _pattern(text: str) -> Callable[[], Language]:
+    return lambda: full_match(text)
+
+
+@cache
+def _ipv4() -> Language:
+    octet = full_match(_OCTET)
+    return concat(octet, loop(concat(full_match(r"\."), octet), 3, 3))
+
+
+@cache
+def _ipv6() -> Language:
     """Eight groups of 16 bits, one run of zero groups perhaps left out, the last two perhaps as an IPv4 address."""
-    options = [f"(?:{_H16}:){{6}}{_LS32}"]
-    tails = [f"(?:{_H16}:){{{n}}}{_LS32}" for n in (5, 4, 3, 2, 1, 0)] + [_H16, ""]
+    group, colon = full_match(f"{_HEX}{{1,4}}"), full_match(":")
+    headed = concat(group, colon)
+    last = union(concat(headed, group), _ipv4())
+    options = [concat(loop(headed, 6, 6), last)]
+    tails = [concat(loop(headed, n, n), last) for n in (5, 4, 3, 2, 1, 0)] + [group, EPSILON]
     for before, tail in enumerate(tails):
-        head = f"(?:(?:{_H16}:){{0,{before - 1}}}{_H16})?" if before else ""
-        options.append(f"{head}::{tail}")
-    return f"(?:{'|'.join(options)})"
+        head = _maybe(concat(loop(headed, 0, before - 1), group)) if before else EPSILON
+        options.append(concat(head, colon, colon, tail))
+    return union(*options)
 
 
-def _hostname() -> str:
+def _hostname() -> Language:
     """At most 63 characters in a label and 253 in all, without counting: few labels may be long, many are short."""
+    end, inner = full_match("[A-Za-z0-9]"), full_match("[A-Za-z0-9-]")
+    dot, hyphen = full_match(r"\."), full_match("-")
 
-    def label(most: int) -> str:
+    def label(most: int) -> Language:
         # No `--` in the third and fourth place: such labels stand for others (RFC 5891), by rules that are not regular.
-        end, inner = "[A-Za-z0-9]", "[A-Za-z0-9-]"
-        longer = f"{end}{inner}{end}{inner}{{0,{most - 4}}}{end}|{end}{inner}-{end}(?:{inner}{{0,{most - 5}}}{end})?"
-        return f"(?:{end}|{end}{end}|{end}{inner}{end}|{longer})"
+        longer = concat(end, inner, end, loop(inner, 0, most - 4), end)
+        hyphened = concat(end, inner, hyphen, end, _maybe(concat(loop(inner, 0, most - 5), end)))
+        return union(end, concat(end, end), concat(end, inner, end), longer, hyphened)
 
-    def name(first: int, others: int, count: int) -> str:
+    def name(first: int, others: int, count: int) -> Language:
         assert first + count * (others + 1) <= 253
-        return rf"{label(first)}(?:\.{label(others)}){{0,{count}}}"
+        return concat(label(first), loop(concat(dot, label(others)), 0, count))
 
-    return f"(?:{name(63, 63, 2)}|{name(63, 29, 6)}|{name(20, 20, 11)})"
+    return union(name(63, 63, 2), name(63, 29, 6), name(20, 20, 11))
 
 
 # Beyond ASCII, as RFC 3987 (ucschar, iprivate) and RFC 6532 have it.
@@ -83,44 +109,55 @@ _UCS = "\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef" + "".join(
 _PRIVATE = "\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd"
 
 
-def _mailbox(beyond: str) -> str:
+def _mailbox(beyond: str) -> Language:
     atom = rf"[A-Za-z0-9!#$%&'*+/=?^_`{{|}}~{beyond}-]+"
     quoted = rf'"(?:[\x20\x21\x23-\x5b\x5d-\x7e{beyond}]|\\[\x20-\x7e])*"'
-    label = f"[A-Za-z0-9{beyond}](?:[A-Za-z0-9{beyond}-]*[A-Za-z0-9{beyond}])?"
-    return rf"(?:{atom}(?:\.{atom})*|{quoted})@{label}(?:\.{label})*"
+    label = full_match(f"[A-Za-z0-9{beyond}](?:[A-Za-z0-9{beyond}-]*[A-Za-z0-9{beyond}])?")
+    before = full_match(rf"(?:{atom}(?:\.{atom})*|{quoted})@")
+    return concat(before, label, _many(concat(full_match(r"\."), label)))
 
 
-def _identifier(beyond: str, private: str, *, relative: bool) -> str:
+def _identifier(beyond: str, private: str, *, relative: bool) -> Language:
     """RFC 3986 (RFC 3987 with characters `beyond` ASCII): an absolute identifier, or any reference."""
     unreserved = rf"A-Za-z0-9\-._~{beyond}"
-    escaped = f"%{_HEX}{{2}}"
     delims = "!$&'()*+,;="
-    char = f"(?:[{unreserved}{delims}:@]|{escaped})"
-    no_colon = f"(?:[{unreserved}{delims}@]|{escaped})"
-    future = rf"[vV]{_HEX}+\.[{unreserved}{delims}:]+"
-    host = rf"(?:\[(?:{_ipv6()}|{future})\]|(?:[{unreserved}{delims}]|{escaped})*)"
-    authority = f"(?:(?:[{unreserved}{delims}:]|{escaped})*@)?{host}(?::[0-9]*)?"
-    path = f"(?:/{char}*)*"
-    network = f"//{authority}{path}"
-    rooted = f"/(?:{char}+{path})?"
-    query = rf"(?:\?(?:[{unreserved}{delims}:@/?{private}]|{escaped})*)?"
-    fragment = f"(?:#(?:[{unreserved}{delims}:@/?]|{escaped})*)?"
-    absolute = rf"[A-Za-z][A-Za-z0-9+.\-]*:(?:{network}|{rooted}|{char}+{path}|){query}{fragment}"
-    if not relative:
-        return absolute
-    return f"(?:{absolute}|(?:{network}|{rooted}|{no_colon}+{path}|){query}{fragment})"
+    escaped = full_match(f"%{_HEX}{{2}}")
+    slash = full_match("/")
+
+    def one(letters: str) -> Language:
+        return union(full_match(f"[{unreserved}{letters}]"), escaped)
+
+    char, no_colon = one(f"{delims}:@"), one(f"{delims}@")
+    future = concat(full_match(rf"[vV]{_HEX}+\."), loop(full_match(f"[{unreserved}{delims}:]"), 1, None))
+    address = concat(full_match(r"\["), union(_ipv6(), future), full_match("]"))
+    host = union(address, _many(one(delims)))
+    user = concat(_many(one(f"{delims}:")), full_match("@"))
+    authority = concat(_maybe(user), host, full_match("(?::[0-9]*)?"))
+    path = _many(concat(slash, _many(char)))
+    network = concat(slash, slash, authority, path)
+    rooted = concat(slash, _maybe(concat(loop(char, 1, None), path)))
+    query = _maybe(concat(full_match(r"\?"), _many(one(rf"{delims}:@/?{private}"))))
+    fragment = _maybe(concat(full_match("#"), _many(one(f"{delims}:@/?"))))
+
+    def hierarchy(first: Language) -> Language:
+        return union(network, rooted, concat(loop(first, 1, None), path), EPSILON)
+
+    scheme = full_match(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+    absolute = concat(scheme, hierarchy(char), query, fragment)
+    return union(absolute, concat(hierarchy(no_colon), query, fragment)) if relative else absolute
 
 
-def _template() -> str:
+def _template() -> Language:
     """RFC 6570."""
     literal = rf"(?:[!#$&-;=?-\[\]_a-z~{_UCS}{_PRIVATE}]|%{_HEX}{{2}})"
     char = f"(?:[A-Za-z0-9_]|%{_HEX}{{2}})"
-    name = rf"{char}(?:\.?{char})*"
-    variable = rf"{name}(?:\*|:[1-9][0-9]{{0,3}})?"
-    return rf"(?:{literal}|\{{[+#./;?&=,!@|]?{variable}(?:,{variable})*\}})*"
+    variable = full_match(rf"{char}(?:\.?{char})*(?:\*|:[1-9][0-9]{{0,3}})?")
+    more = _many(concat(full_match(","), variable))
+    expression = concat(full_match(r"\{[+#./;?&=,!@|]?"), variable, more, full_match(r"\}"))
+    return _many(union(full_match(literal), expression))
 
 
-def _regex(depth: int) -> str:
+def _regex(depth: int) -> Language:
     r"""Regular expressions that are valid under every common flavour, groups nested at most `depth` deep."""
     hexadecimal = rf"x{_HEX}{{2}}|u{_HEX}{{4}}"
     one_escape = rf"\\(?:[dDwWsStnvfr\\^$.*+?()\[\]{{}}|/]|{hexadecimal})"
@@ -132,51 +169,48 @@ def _regex(depth: int) -> str:
     )
     one_of = rf"\[\^?(?:[^\\\[\]^-]|{class_escape}|{spans})+-?\]"
     pairs = "|".join(f"{low},[{low}-9]" for low in range(10))
-    count = rf"(?:[*+?]|\{{(?:[0-9]{{1,3}},?|{pairs}|[0-9],[1-9][0-9]{{1,2}})\}})\??"
-    atom = rf"[^\\^$*+?()\[\]{{}}|]|{one_escape}|{one_of}"
-    inside = ""
+    count = full_match(rf"(?:(?:[*+?]|\{{(?:[0-9]{{1,3}},?|{pairs}|[0-9],[1-9][0-9]{{1,2}})\}})\??)?")
+    atom = full_match(rf"[^\\^$*+?()\[\]{{}}|]|{one_escape}|{one_of}")
+    edge, boundary = full_match("[|^$]"), full_match(r"\\[bB]")
+    closing = full_match(r"\)")
+    inside: Language = EPSILON
     for level in range(depth + 1):
-        group = rf"|\((?:\?:)?{inside}\)" if level else ""
-        ahead = rf"|\(\?[=!]{inside}\)" if level == depth else ""
-        inside = rf"(?:[|^$]|\\[bB]{ahead}|(?:{atom}{group})(?:{count})?)*"
+        group = concat(full_match(r"\((?:\?:)?"), inside, closing) if level else NOTHING
+        ahead = concat(full_match(r"\(\?[=!]"), inside, closing) if level == depth else NOTHING
+        inside = _many(union(edge, boundary, ahead, concat(union(atom, group), count)))
     return inside
 
 
-_POINTER = "(?:/(?:[^~/]|~[01])*)*"
-
-
-@cache
-def _patterns() -> dict[str, str]:
-    return {
-        "date": _DATE,
-        "time": _TIME,
-        "date-time": f"{_DATE}[Tt]{_TIME}",
-        "duration": _DURATION,
-        "email": _mailbox(""),
-        "idn-email": _mailbox("\u0080-\U0010ffff"),
-        "hostname": _hostname(),
-        "ipv4": _IPV4,
-        "ipv6": _ipv6(),
-        "uri": _identifier("", "", relative=False),
-        "uri-reference": _identifier("", "", relative=True),
-        "iri": _identifier(_UCS, _PRIVATE, relative=False),
-        "iri-reference": _identifier(_UCS, _PRIVATE, relative=True),
-        "uri-template": _template(),
-        "uuid": f"{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}",
-        "json-pointer": _POINTER,
-        "regex": _regex(3),
-        "relative-json-pointer": f"(?:0|[1-9][0-9]*)(?:#|{_POINTER})",
-    }
+_FORMATS: dict[str, Callable[[], Language]] = {
+    "date": _pattern(_DATE),
+    "time": _pattern(_TIME),
+    "date-time": _pattern(f"{_DATE}[Tt]{_TIME}"),
+    "duration": _pattern(_DURATION),
+    "email": lambda: _mailbox(""),
+    "idn-email": lambda: _mailbox("\u0080-\U0010ffff"),
+    "hostname": _hostname,
+    "ipv4": _ipv4,
+    "ipv6": _ipv6,
+    "uri": lambda: _identifier("", "", relative=False),
+    "uri-reference": lambda: _identifier("", "", relative=True),
+    "iri": lambda: _identifier(_UCS, _PRIVATE, relative=False),
+    "iri-reference": lambda: _identifier(_UCS, _PRIVATE, relative=True),
+    "uri-template": _template,
+    "uuid": _pattern(f"{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}"),
+    "json-pointer": _pattern(_POINTER),
+    "regex": lambda: _regex(3),
+    "relative-json-pointer": _pattern(f"(?:0|[1-9][0-9]*)(?:#|{_POINTER})"),
+}
 
 
 def is_known(name: str) -> bool:
     """Whether the format `name` is enforced."""
-    return name in _patterns()
+    return name in _FORMATS
 
 
 @cache
 def format_language(name: str) -> Language | None:
     """The strings of the format `name`; None if it is not enforced."""
-    pattern = _patterns().get(name)
     # `[^~/]` of a pointer takes line ends too, and patterns are read as they are: no flag is needed.
-    return None if pattern is None else full_match(pattern)
+    make = _FORMATS.get(name)
+    return None if make is None else make()

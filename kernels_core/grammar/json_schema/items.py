@@ -3,15 +3,14 @@
 The normal form: a count that speaks of one position is a rule for that position; a count of everything is a length;
 "none of these" is a rule; the prefix ends where it says no more than `rest`.
 
-Read on: `shapes.py` (what `Items` means), `space.py`, `arrays.py` (its text).
+Read on: `shapes.pyx` (what `Items` means), `space.py`, `arrays.py` (its text).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .shapes import ANY_ITEMS, Count, Items
+from .shapes import ANY_ITEMS, Count, Items, replace
 from .terms import FALSE, TRUE, AllOf, Term
 
 if TYPE_CHECKING:

@@ -3,22 +3,22 @@
 The normal form: rules with equal keys are one rule; a need that only one name can meet is a required name and a rule;
 needs that are met anyway are gone; bounds say nothing that `required` says already.
 
-Read on: `shapes.py` (what `Members` means), `space.py`, `objects.py` (its text).
+Read on: `shapes.pyx` (what `Members` means), `space.py`, `objects.py` (its text).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..regular.dfa import is_empty
 from ..regular.languages import NOTHING, Language, Words, intersection, matches
 from ..regular.languages import complement as complement_language
-from .shapes import ANY_MEMBERS, Members, Rule, Shape
+from .shapes import ANY_MEMBERS, Members, Shape, replace
 from .terms import FALSE, TRUE, AllOf, Term
 
 if TYPE_CHECKING:
+    from .shapes import Rule
     from .space import Space
 
 __all__ = [

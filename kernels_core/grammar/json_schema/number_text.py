@@ -22,7 +22,6 @@ from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from math import ceil, floor
 from typing import Any
 
@@ -30,6 +29,7 @@ from ..ir import CharSet, Empty, Literal, Never, Node
 from ..nodes import choice, literal, repeat, seq
 from ..regular.dfa import Dfa, TooManyStates, live, minimal
 from ..regular.graph import Graph
+from ..regular.remembered import remembered
 from ..rulebook import RuleBook
 from .numbers import EVERY, Numbers, Piece
 
@@ -307,7 +307,7 @@ class _Divisor:
 _START, _ZERO, _WHOLE, _POINT, _FRACTION = range(5)
 
 
-@lru_cache(maxsize=512)
+@remembered(1 << 9, 500_000, lambda dfa, piece, form: len(dfa.table) * len(dfa.letters))
 def _plain_dfa(piece: Piece, form: _Form) -> Dfa:
     """Digits, perhaps a point and digits: all spellings (or the shortest) of the numbers of a piece above 0."""
     bounds = [_Bound(value) for value in (piece.low, piece.high) if value is not None]

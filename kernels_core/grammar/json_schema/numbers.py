@@ -6,7 +6,7 @@ Integers are the multiples of 1.  Nothing is ever a float: a bound of 2^53 + 1 o
 Up to draft 4 a number's *spelling* counted (there `1.0` is no integer), so a `Numbers` has two sets: the values
 allowed for texts made of digits alone, and those for texts with a point or an exponent.  From draft 6 on they are one.
 
-Read on: `number_text.py` (their JSON spellings), `shapes.py`.
+Read on: `number_text.py` (their JSON spellings), `shapes.pyx`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from math import ceil, floor, gcd, lcm
+
+from ..regular.remembered import remembered
 
 __all__ = ["ALL_NUMBERS", "EVERY", "NO_NUMBERS", "Numbers", "Piece", "interval", "multiples", "points"]
 
@@ -115,6 +116,9 @@ Pieces = tuple[Piece, ...]
 
 def _unite(pieces: Iterable[Piece]) -> Pieces:
     """Without duplicates and without pieces inside others; touching plain intervals are joined."""
+    pieces = tuple(pieces)
+    if len(pieces) < 2:
+        return pieces
     unique = list(dict.fromkeys(pieces))
     groups: dict[tuple[Fraction, frozenset[Fraction]], list[Piece]] = {}
     for piece in unique:
@@ -169,7 +173,7 @@ def _intersect(left: Pieces, right: Pieces) -> Pieces:
     return _unite(met for a in left for b in right if (met := _meet(a, b)) is not None)
 
 
-@lru_cache(maxsize=4096)
+@remembered(1 << 12, 1 << 16, lambda found, pieces: 1 + len(found) + len(pieces))
 def _complement(pieces: Pieces) -> Pieces:
     result: Pieces = (EVERY,)
     for piece in pieces:
@@ -218,7 +222,7 @@ class Numbers:
 
     def __bool__(self) -> bool:
         """Is there any number?  Texts of digits alone need an integer."""
-        return bool(self.pointed) or bool(_intersect(self.whole, (Piece(step=Fraction(1)),)))
+        return bool(self.pointed) or (bool(self.whole) and bool(_intersect(self.whole, (Piece(step=Fraction(1)),))))
 
     def finite(self, limit: int) -> list[Fraction] | None:
         """All values, ascending, if there are at most `limit`; None otherwise (or if spelling matters)."""

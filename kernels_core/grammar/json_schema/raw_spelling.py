@@ -10,7 +10,6 @@ Read on: `spelling.py` (JSON's own spellings), `../structural_tag/elements.py` (
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 
 from .. import charset
 from ..charset import Ranges
@@ -32,6 +31,7 @@ from ..regular.languages import (
     length_bounds,
     words,
 )
+from ..regular.remembered import remembered
 from ..rulebook import RuleBook
 from .spelling import Speller
 
@@ -55,7 +55,11 @@ def _may_hold(language: Language, text: str) -> bool:
     return all(charset.contains(letters, ord(letter)) for letter in text)
 
 
-@lru_cache(maxsize=1024)
+def _pairs(letters: Ranges, language: Language) -> int:
+    return 1 + len(letters)
+
+
+@remembered(1 << 10, 1 << 16, _pairs)
 def _letters(language: Language) -> Ranges:
     """All characters of its strings, and perhaps more."""
     match language:

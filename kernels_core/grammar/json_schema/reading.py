@@ -6,15 +6,15 @@ written.  Sub-schemas of values become terms and are not looked into here.
 
 A keyword that cannot be read exactly is reported to `problems`, and the shape goes on without it, marked as not exact.
 
-Read on: `shapes.py`, `space.py`; `conditions.py` (keywords that apply schemas in place), `evaluated.py`
+Read on: `shapes.pyx`, `space.py`; `conditions.py` (keywords that apply schemas in place), `evaluated.py`
 (`unevaluated...`), `constants.py` (`enum`, `const`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from ...errors import GrammarError
 from ..regular.languages import ALL, ANY_CHARACTER, Language, Words, complement, intersection, loop, union
@@ -29,9 +29,12 @@ from .numbers import ALL_NUMBERS, Numbers, interval, multiples
 from .numerals import INTEGERS, INTEGERS_BEFORE_6
 from .problems import Problems, child
 from .resolve import REFERENCES, Context, Documents
-from .shapes import ANYTHING, VOID, Count, Items, Members, Rule, Shape
+from .shapes import ANYTHING, VOID, Count, Items, Members, Shape, replace
 from .space import Circular, Space, Spent, TooLarge
 from .terms import FALSE, TRUE, Place, Term
+
+if TYPE_CHECKING:
+    from .shapes import Rule
 
 __all__ = ["Reader", "Settings"]
 

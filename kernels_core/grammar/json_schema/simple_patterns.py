@@ -27,6 +27,8 @@ _SIMPLE = re.compile(
     r"|\((?:\?:|(?!\?))|\)|\||[*+?.]|\{[0-9]{1,2}(?:,[0-9]{0,2})?\})*\$?",
     re.ASCII,
 )
+# Of one pattern.
+_LONGEST = 200
 _MAX_STATES = 1_000
 # Of all patterns together, and letters of all names: far below what writing keys may take.
 _MAX_PRODUCT = 2_000
@@ -34,10 +36,14 @@ _MAX_LETTERS = 4_000
 _MAX_PATTERNS = 6
 
 
-@lru_cache(maxsize=4096)
 def is_simple(pattern: str) -> bool:
     """Whether a regular expression is written out as it stands, and certainly matches something."""
-    if len(pattern) > 200 or not _SIMPLE.fullmatch(pattern):
+    return len(pattern) <= _LONGEST and _is_simple(pattern)
+
+
+@lru_cache(maxsize=4096)
+def _is_simple(pattern: str) -> bool:
+    if not _SIMPLE.fullmatch(pattern):
         return False
     try:
         return search(pattern) != NOTHING

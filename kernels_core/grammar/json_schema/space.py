@@ -14,7 +14,6 @@ Read on: `members.py` and `items.py` (one alternative), `reading.py` (schemas to
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TypeVar
 
 from ..regular.dfa import is_empty
@@ -22,7 +21,7 @@ from ..regular.languages import NOTHING, Language, Words, complement, intersecti
 from . import items as item_shapes
 from . import members as member_shapes
 from .numbers import Numbers, points
-from .shapes import ANY_ITEMS, ANY_MEMBERS, ANYTHING, VOID, Items, Members, Shape
+from .shapes import ANY_ITEMS, ANY_MEMBERS, ANYTHING, VOID, Items, Members, Shape, replace
 from .terms import FALSE, TRUE, AllOf, AnyOf, Complement, Constant, Exactly, Place, Term
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import cache
 from hashlib import blake2b
 from typing import Any
 
@@ -46,6 +46,7 @@ from ..regular.languages import (
     loop,
 )
 from ..regular.lengths import with_length
+from ..regular.remembered import remembered
 from ..rulebook import RuleBook
 from ..shorthand import Besides
 from .counting import MAX_PAIRS, counted_text, reachable_pairs
@@ -174,13 +175,11 @@ class Speller:
 
     def outlook(self, language: Language) -> tuple[bool, bool]:
         """Before anything is written: whether `string` will surely not raise, and whether there surely is a string."""
+        if language.plain:
+            return True, True
         match language:
             case Words():
-                return True, bool(language.words)
-            case Chars():
-                return True, True
-            case Not(item=Words()):
-                return True, True
+                return True, False
             case Cat() | Alt():
                 parts = [self.outlook(item) for item in language.items]
                 some = all(part[1] for part in parts) if isinstance(language, Cat) else any(part[1] for part in parts)
@@ -423,7 +422,7 @@ def _short_escapes(ranges: Ranges) -> Node:
     return char_set(charset.normalise((letter, letter) for letter in letters))
 
 
-@lru_cache(maxsize=4096)
+@remembered(1 << 12, 1 << 16, lambda node, ranges: len(ranges))
 def _hex(ranges: Ranges) -> Node:
     """`uXXXX` (or a pair of them) for the characters of `ranges`; surrogates never stand alone."""
     options: list[Node] = []

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from .. import charset
 from ..charset import Ranges
@@ -36,6 +35,7 @@ from .languages import (
     loop,
     union,
 )
+from .remembered import remembered
 from .tree import Alternatives, Behind, Call, Counted, InOrder, Look, Tree
 
 __all__ = ["START", "rest"]
@@ -63,7 +63,11 @@ _Part = Tree | _Moved | _Still
 _Parts = tuple[_Part, ...]
 
 
-@lru_cache(maxsize=1 << 12)
+def _own(found: Language, nodes: _Parts, after: Language, before: int | None) -> int:
+    return 1 + len(nodes)
+
+
+@remembered(1 << 12, 1 << 18, _own)
 def rest(nodes: _Parts, after: Language, before: int | None) -> Language:
     """The texts that match `nodes`, whose leaves are languages, one after the other, and then `after`.
 
@@ -245,7 +249,11 @@ def _holds(assertion: Behind, before: int | None) -> bool:
     return (before != START and charset.contains(assertion.ranges, before)) != assertion.negative
 
 
-@lru_cache(maxsize=1 << 12)
+def _pairs(found: frozenset[Ranges], nodes: _Parts) -> int:
+    return 1 + sum(map(len, found))
+
+
+@remembered(1 << 12, 1 << 16, _pairs)
 def _asked_behind(nodes: _Parts) -> frozenset[Ranges]:
     """The sets of characters that assertions anywhere in `nodes` ask for."""
     return frozenset(part.ranges for part in _all_parts(nodes) if isinstance(part, Behind))
@@ -267,7 +275,11 @@ def _all_parts(nodes: _Parts) -> Iterator[_Part]:
                 stack.append(rules[name])
 
 
-@lru_cache(maxsize=1 << 10)
+def _all_pairs(found: tuple[Ranges, ...], sets: frozenset[Ranges]) -> int:
+    return 1 + sum(map(len, found)) + sum(map(len, sets))
+
+
+@remembered(1 << 10, 1 << 16, _all_pairs)
 def _atoms(sets: frozenset[Ranges]) -> tuple[Ranges, ...]:
     """The coarsest partition of the code points that tells `sets` apart."""
     atoms: list[Ranges] = [charset.ALL]

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from functools import lru_cache
 
 from ..charset import Ranges, canonical, normalise
 from .languages import (
@@ -36,6 +35,7 @@ from .languages import (
     limited_work,
 )
 from .positions import explore, inhabited
+from .remembered import Remembered, remembered
 
 __all__ = [
     "MAX_STATES",
@@ -53,6 +53,10 @@ __all__ = [
 MAX_STATES = 10_000
 # Emptiness is asked often, and "perhaps not empty" is a safe answer.
 _EMPTINESS_STATES = 2_000
+# Entries of all tables that are remembered, and nodes of all languages that are.
+_MOST_CELLS = 1_500_000
+_MOST_NODES = 1_000_000
+_HEAVY = 50_000
 # Parts of languages that the derivatives of one automaton may look at: some seconds.
 _MOST_WORK = 2_000_000
 _DEAD = -1
@@ -114,9 +118,17 @@ def _letters(item: Language) -> tuple[Ranges, ...]:
     return tuple(normalise(pairs) for pairs in classes.values())
 
 
-@lru_cache(maxsize=1 << 9)
+def _cells(dfa: Dfa, item: Language, limit: int) -> int:
+    return len(dfa.table) * len(dfa.letters) + min(item.size, _HEAVY)
+
+
 def determinise(item: Language, limit: int = MAX_STATES) -> Dfa:
     """The minimal automaton of `item`, without dead states (but for the start of an empty language)."""
+    return _determinised(item, limit)
+
+
+@remembered(1 << 9, _MOST_CELLS, _cells)
+def _determinised(item: Language, limit: int) -> Dfa:
     counted = _without_length(item)
     if counted is None:
         return minimal(live(explored(item, limit)))
@@ -146,10 +158,26 @@ def _without_length(item: Language) -> tuple[Language, tuple[int, int | None]] |
     return None
 
 
-@lru_cache(maxsize=1 << 9)
 def explored(item: Language, limit: int) -> Dfa:
     """An automaton of `item`, not minimal."""
-    return _explore(item, limit)
+    found = _EXPLORED.known(item)
+    if found is None and (_GIVEN_UP.known(item) or 0) < limit:
+        try:
+            found = _explore(item, limit)
+        except TooLarge:
+            raise  # too much work, however many states
+        except TooManyStates:
+            _GIVEN_UP.keep(item, limit, min(item.size, _HEAVY))
+            raise
+        _EXPLORED.keep(item, found, _cells(found, item, limit))
+    if found is None or len(found.table) > limit:
+        raise TooManyStates(limit)
+    return found
+
+
+# The same language is asked for with several limits, one after the other: its automaton, and what was not enough.
+_EXPLORED: Remembered[Language, Dfa] = Remembered(1 << 9, _MOST_CELLS)
+_GIVEN_UP: Remembered[Language, int] = Remembered(1 << 9, _MOST_NODES)
 
 
 def _explore(item: Language, limit: int) -> Dfa:
@@ -293,7 +321,13 @@ def minimal(dfa: Dfa) -> Dfa:
     return Dfa(dfa.letters, table, [dfa.accepting[state] for state in representatives])
 
 
-@lru_cache(maxsize=1 << 12)
+def _nodes(_: bool, item: Language) -> int:
+    if isinstance(item, Cat | Alt):
+        return len(item.items)  # which are remembered themselves
+    return min(item.size, _HEAVY)
+
+
+@remembered(1 << 12, _MOST_NODES, _nodes)
 def is_empty(item: Language) -> bool:
     """Certainly empty?  False also when it takes too many states to tell."""
     match item:

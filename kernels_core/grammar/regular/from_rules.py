@@ -28,6 +28,7 @@ from .languages import (
     union,
     words,
 )
+from .node_languages import node_language
 from .tree import Alternatives, Call, CalledRules, Counted, InOrder, Look, Tree, is_plain
 
 __all__ = ["grammar_language", "with_languages"]
@@ -36,7 +37,8 @@ __all__ = ["grammar_language", "with_languages"]
 def with_languages(tree: Tree) -> Tree:
     """`tree` with languages for leaves.  Raises `TooManyStates` where they are too large or too deep."""
     if is_plain(tree):
-        return _tree(tree, {}, GrammarIR({}, ""))
+        found = node_language(tree)
+        return _tree(tree, {}, GrammarIR({}, "")) if found is None else found
     match tree:
         case InOrder(items):
             return InOrder(tuple(with_languages(item) for item in items))

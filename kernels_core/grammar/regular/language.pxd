@@ -1,7 +1,6 @@
 cdef class Language:
     cdef Py_hash_t mixed
-    cdef readonly bint nullable
-    cdef public bint unfolds
+    cdef readonly bint nullable, unfolds, plain
     cdef readonly long long size
     cdef readonly int depth
 

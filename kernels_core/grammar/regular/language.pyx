@@ -21,7 +21,8 @@ cdef class Language:
 
     `size` counts nodes and letters as they would be written out (parts that are shared count each time), `depth` how
     far they are nested: what is to be written, or followed by recursion, is bounded by them.  `unfolds` is true of
-    an `Unfolding` and of everything that holds one.
+    an `Unfolding` and of everything that holds one.  `plain`: not empty, and without intersections and complements, but
+    for "none of these words".
     """
 
     cdef object key(self):
@@ -32,11 +33,13 @@ cdef class Language:
         """Count `parts`, and `own` nodes or letters."""
         cdef Language part
         cdef int depth = 0
+        self.plain = True
         for part in parts:
             own += part.size
             if part.depth > depth:
                 depth = part.depth
             self.unfolds = self.unfolds or part.unfolds
+            self.plain = self.plain and part.plain
             if own > ENDLESS:
                 own = ENDLESS
         self.size = own
@@ -70,6 +73,7 @@ cdef class Words(Language):
     def __init__(self, frozenset words not None):
         self.words = words
         self.nullable = "" in words
+        self.plain = len(words) > 0
         cdef long long letters = 1
         for text in words:
             letters += len(<str>text)
@@ -89,6 +93,7 @@ cdef class Chars(Language):
     def __init__(self, tuple ranges not None):
         self.ranges = ranges
         self.size = self.depth = 1
+        self.plain = True
         self.mixed = hash(ranges) ^ 0x52
 
     cdef object key(self):
@@ -154,6 +159,7 @@ cdef class And(Language):
         cdef Language item
         self.items = items
         self.hold(items, 1)
+        self.plain = False
         self.nullable = True
         for item in items:
             self.nullable = self.nullable and item.nullable
@@ -171,6 +177,7 @@ cdef class Not(Language):
     def __init__(self, Language item not None):
         self.item = item
         self.hold((item,), 1)
+        self.plain = type(item) is Words
         self.nullable = not item.nullable
         self.mixed = hash(item) ^ 0x57
 
@@ -191,6 +198,7 @@ cdef class Unfolding(Language):
         self.nullable = nullable
         self.hold(parts, 1)
         self.unfolds = True
+        self.plain = False
         self.mixed = hash((type(self), content))
 
     cdef object key(self):

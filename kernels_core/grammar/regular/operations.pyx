@@ -44,6 +44,8 @@ MAX_DEPTH = 100
 cdef int DEEPEST = 500
 # More than so many members are not compared with each other.
 cdef int FEW = 64
+# What languages weigh at most that are remembered: parts that they share count each time.
+cdef long long HEAVY = 50_000
 
 
 class TooManyStates(Exception):
@@ -115,10 +117,10 @@ def character(tuple ranges not None):
 
 def concat(*items):
     """One after the other.  Beside `ALL`, what may be empty says nothing, and loops need only their minimum."""
-    return _concat(items)
+    return concat_of(items)
 
 
-cdef Language _concat(tuple items):
+cdef Language concat_of(tuple items):
     cdef list flat = []
     cdef Language item, part
     for item in items:
@@ -166,16 +168,16 @@ cdef int _append(list flat, Language item) except -1:
 cdef Language _least(Language item):
     """`x{l,h}` beside ALL is as good as `x{l}`."""
     if type(item) is Loop and (<Loop>item).most != (<Loop>item).least and (<Loop>item).least > 0:
-        return _loop((<Loop>item).item, (<Loop>item).least, (<Loop>item).least)
+        return loop_of((<Loop>item).item, (<Loop>item).least, (<Loop>item).least)
     return None
 
 
 def loop(Language item not None, least, most):
     """`item` from `least` to `most` times."""
-    return _loop(item, least, most)
+    return loop_of(item, least, most)
 
 
-cdef Language _loop(Language item, least, most):
+cdef Language loop_of(Language item, least, most):
     if most is not None and most < least:
         return _NOTHING
     if most == 0 or _is_empty_text(item):
@@ -187,7 +189,7 @@ cdef Language _loop(Language item, least, most):
     if item.nullable:
         least = 0
     if type(item) is Loop and (<Loop>item).least <= 1 and (<Loop>item).most is None and least <= 1:
-        return _loop((<Loop>item).item, min((<Loop>item).least, least), None)
+        return loop_of((<Loop>item).item, min((<Loop>item).least, least), None)
     return Loop(item, least, most)
 
 
@@ -195,10 +197,10 @@ cdef Language _loop(Language item, least, most):
 
 def union(*items):
     """In any of `items`."""
-    return _union(items)
+    return union_of(items)
 
 
-cdef Language _union(tuple items):
+cdef Language union_of(tuple items):
     cdef dict flat = {}
     cdef set finite = set()
     cdef list ranges = []
@@ -291,7 +293,7 @@ cdef Language _length_spans(dict flat):
         if high is not None and least > high + 1:
             return None
         high = None if high is None or most is None else max(high, most)
-    return _loop(_ANY, low, high)
+    return loop_of(_ANY, low, high)
 
 
 def _first(pair):
@@ -335,7 +337,7 @@ cdef Language _intersection(tuple items):
         if type(part) is Not and (<Not>part).item in flat:
             return _NOTHING
     if least or most is not None:
-        flat = {_loop(_ANY, least, most): None, **flat}
+        flat = {loop_of(_ANY, least, most): None, **flat}
         excluded = {text for text in excluded if least <= len(text) and (most is None or len(text) <= most)}
     if excluded and flat:
         excluded = {text for text in excluded if _in_all(flat, text)}
@@ -350,7 +352,7 @@ cdef Language _intersection(tuple items):
     if unfolds:
         choices = [(<Alt>part).items if type(part) is Alt else (part,) for part in flat]
         if 1 < prod(map(len, choices)) <= FEW:
-            return _union(tuple([_intersection(chosen) for chosen in product(*choices)]))
+            return union_of(tuple([_intersection(chosen) for chosen in product(*choices)]))
     return And(tuple(flat))
 
 
@@ -383,9 +385,9 @@ cdef Language _complement(Language item):
         return _ALL
     bounds = _bounds(item)
     if bounds is not None:
-        below = _loop(_ANY, 0, bounds[0] - 1) if bounds[0] else _NOTHING
-        above = _NOTHING if bounds[1] is None else _loop(_ANY, bounds[1] + 1, None)
-        return _union((below, above))
+        below = loop_of(_ANY, 0, bounds[0] - 1) if bounds[0] else _NOTHING
+        above = _NOTHING if bounds[1] is None else loop_of(_ANY, bounds[1] + 1, None)
+        return union_of((below, above))
     if type(item) is Not:
         return (<Not>item).item
     if type(item) is Alt or type(item) is And:
@@ -393,7 +395,7 @@ cdef Language _complement(Language item):
             raise RecursionError("a language is nested too deeply")
         if type(item) is Alt:
             return _intersection(tuple([_complement(part) for part in (<Alt>item).items]))
-        return _union(tuple([_complement(part) for part in (<And>item).items]))
+        return union_of(tuple([_complement(part) for part in (<And>item).items]))
     return Not(item)
 
 
@@ -406,9 +408,9 @@ class _Work(threading.local):
 
 
 _WORK = _Work()
-# (language, code point) -> derivative, by the nodes and letters of both; (language, text) -> membership, likewise.
-cdef Remembered _DERIVED = Remembered(1 << 12, 4_000_000)
-cdef Remembered _MATCHED = Remembered(1 << 12, 2_000_000)
+# (language, code point) -> derivative, (language, text) -> membership.
+cdef Remembered _DERIVED = Remembered(1 << 12, 500_000)
+cdef Remembered _MATCHED = Remembered(1 << 12, 1_000_000)
 
 
 @contextmanager
@@ -453,8 +455,19 @@ cdef Language _derivative(Language item, code_point):
         if item.depth > DEEPEST:
             raise RecursionError("a language is nested too deeply")
         found = _derived(item, code_point)
-        _DERIVED.put(key, found, item.size + found.size)
+        _DERIVED.put(key, found, _breadth(found))
     return found
+
+
+cdef long long _breadth(Language item):
+    """What a derivative holds that was not there before: its parts are other derivatives, or parts of what it is of."""
+    if type(item) is Cat:
+        return len((<Cat>item).items)
+    if type(item) is Alt:
+        return len((<Alt>item).items)
+    if type(item) is And:
+        return len((<And>item).items)
+    return item.size if type(item) is Words else 1
 
 
 cdef Language _derived(Language item, code_point):
@@ -473,7 +486,7 @@ cdef Language _derived(Language item, code_point):
         if _is_nothing(inner):
             return _NOTHING
         least, most = (<Loop>item).least, (<Loop>item).most
-        return _concat((inner, _loop((<Loop>item).item, max(0, least - 1), None if most is None else most - 1)))
+        return concat_of((inner, loop_of((<Loop>item).item, max(0, least - 1), None if most is None else most - 1)))
     if type(item) is Cat:
         items = (<Cat>item).items
         _spend(len(items))
@@ -482,14 +495,14 @@ cdef Language _derived(Language item, code_point):
             part = items[i]
             inner = _derivative(part, code_point)
             if not _is_nothing(inner):
-                parts.append(_concat((inner, *items[i + 1:])))
+                parts.append(concat_of((inner, *items[i + 1:])))
             if not part.nullable:
                 break
-        return _union(tuple(parts))
+        return union_of(tuple(parts))
     if type(item) is Alt:
         items = (<Alt>item).items
         _spend(len(items))
-        return _union(tuple([_derivative(part, code_point) for part in items]))
+        return union_of(tuple([_derivative(part, code_point) for part in items]))
     if type(item) is And:
         items = (<And>item).items
         _spend(len(items))
@@ -521,7 +534,7 @@ cdef bint _matches(Language item, str text) except -1:
     known = _MATCHED.get(key)
     if known is None:
         known = _reads(item, text)
-        _MATCHED.put(key, known, item.size + len(text))
+        _MATCHED.put(key, known, min(item.size, HEAVY) + len(text))
     return known
 
 

@@ -5,23 +5,30 @@ Read on: `reader.py` (the dialect), `assertions.py` (what assertions mean), `to_
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from ...errors import UnsupportedFeatureError
+from .. import charset, nodes
 from .assertions import START, rest
 from .classes import LANGUAGE
 from .from_rules import with_languages
-from .languages import ALL, EPSILON, Language, TooManyStates
+from .languages import ALL, EPSILON, Language, TooManyStates, concat
 from .reader import Pattern, read
-from .tree import Tree
+from .remembered import remembered
+from .tree import Behind, InOrder, Look, Tree, is_plain
 
 __all__ = ["full_match", "language_of", "search"]
 
 # Automata are made by recursion on what languages are made of.
 _MAX_DEPTH = 150
+# Nodes of all languages, and letters of all patterns, that are remembered.
+_MOST_NODES = 1_000_000
+_HEAVY = 50_000
 
 
-@lru_cache(maxsize=4096)
+def _weight(found: Language, pattern: str, flags: str = "") -> int:
+    return min(found.size, _HEAVY) + len(pattern)
+
+
+@remembered(1 << 12, _MOST_NODES, _weight)
 def search(pattern: str, flags: str = "") -> Language:
     """All strings in which `pattern` matches somewhere.
 
@@ -31,7 +38,7 @@ def search(pattern: str, flags: str = "") -> Language:
     return language_of(read(pattern, flags), anywhere=True)
 
 
-@lru_cache(maxsize=256)
+@remembered(1 << 8, _MOST_NODES, _weight)
 def full_match(pattern: str, flags: str = "") -> Language:
     """All strings that `pattern` matches as a whole; raises what `search` raises."""
     return language_of(read(pattern, flags), anywhere=False)
@@ -40,8 +47,10 @@ def full_match(pattern: str, flags: str = "") -> Language:
 def language_of(pattern: Pattern, *, anywhere: bool) -> Language:
     """The strings that `pattern` matches as a whole, or (`anywhere`) those in which it matches somewhere."""
     try:
-        tree: Tree = with_languages(pattern.tree)
-        found = rest((ALL, tree), ALL, START) if anywhere else rest((tree,), EPSILON, START)
+        found = _between(pattern.tree, anywhere=anywhere)
+        if found is None:
+            tree: Tree = with_languages(pattern.tree)
+            found = rest((ALL, tree), ALL, START) if anywhere else rest((tree,), EPSILON, START)
         if found.depth <= _MAX_DEPTH:
             return found
         reason = "the pattern is nested too deeply"
@@ -50,3 +59,25 @@ def language_of(pattern: Pattern, *, anywhere: bool) -> Language:
     except RecursionError:
         reason = "the pattern is nested too deeply"
     raise UnsupportedFeatureError(reason, pattern.source, pattern.assertion or 0, language=LANGUAGE)
+
+
+def _between(tree: Tree, *, anywhere: bool) -> Language | None:
+    """The language of most patterns, which hold no assertion but for `^` at the front and `$` at the end; else None."""
+    first = last = False
+    if isinstance(tree, InOrder):
+        items = list(tree.items)
+        first, last = items[0] == _BEGIN, items[-1] == _END
+        items = items[first : len(items) - last]
+        if len(items) > 1:
+            return None
+        tree = items[0] if items else nodes.seq(())
+    if not is_plain(tree):
+        return None
+    found = with_languages(tree)
+    if not isinstance(found, Language):
+        return None
+    return concat(EPSILON if first or not anywhere else ALL, found, EPSILON if last or not anywhere else ALL)
+
+
+_BEGIN = Behind(charset.ALL, negative=True)
+_END = Look(nodes.char_set(charset.ALL), negative=True)

@@ -1,5 +1,5 @@
 cdef class Remembered:
-    cdef dict found
+    cdef dict new, old
     cdef Py_ssize_t most
     cdef long long most_weight
     cdef readonly long long weight

@@ -1,40 +1,82 @@
-"""Answers that one process remembers for all grammars, bounded by their number and by what they weigh."""
+"""Answers that one process remembers for all grammars, bounded by their number and by what they weigh.
 
-__all__ = ["Remembered"]
+What is remembered by number alone grows with whatever hostile schemas bring: an automaton may have ten states or ten
+thousand.
+"""
+
+from functools import update_wrapper
+
+__all__ = ["Remembered", "remembered"]
 
 
 cdef class Remembered:
-    """At most `most` answers that weigh at most `most_weight` together, in units of whoever asks.
+    """The last answers: when the new ones are more than `most`, or weigh more than `most_weight` (in units of whoever
+    asks), they become the old ones, and the old ones that were not asked for since are forgotten.  Answers are never
+    None.
 
-    When there are more, all are forgotten: what is asked again is soon there again, and no order has to be kept.  An
-    answer that weighs more than a quarter of everything is not kept.  Answers are never None.
+    Where answers are made of answers, each is to weigh what it adds and not what it shares with others.  Otherwise the
+    parts are forgotten while the whole is made, and what takes linear time with them takes exponential time without.
     """
 
     def __init__(self, Py_ssize_t most, long long most_weight):
-        self.found = {}
+        self.new, self.old = {}, {}     # key -> (answer, weight)
         self.most, self.most_weight = most, most_weight
 
     def __len__(self):
-        return len(self.found)
+        return len(self.new.keys() | self.old.keys())
 
     cdef object get(self, object key):
-        return self.found.get(key)
+        cdef tuple found = self.new.get(key)
+        if found is None:
+            found = self.old.get(key)
+            if found is None:
+                return None
+            self.put(key, found[0], found[1])
+        return found[0]
 
     cdef int put(self, object key, object value, long long weight) except -1:
-        if weight > self.most_weight // 4:
-            return 0
-        if len(self.found) >= self.most or self.weight + weight > self.most_weight:
-            self.found = {}
+        if len(self.new) >= self.most or self.weight + weight > self.most_weight:
+            self.new, self.old = {}, self.new
             self.weight = 0
-        self.found[key] = value
+        self.new[key] = (value, weight)
         self.weight += weight
         return 0
 
     def known(self, key):
         """The answer to `key`, or None."""
-        return self.found.get(key)
+        return self.get(key)
 
     def keep(self, key, value, weight):
-        """Remember `value`; returns it."""
+        """Remember `value`."""
         self.put(key, value, weight)
-        return value
+
+
+cdef class _Function:
+    """A function that remembers."""
+
+    cdef object function, weigh
+    cdef dict __dict__
+    cdef readonly Remembered answers
+
+    def __init__(self, function, weigh, Remembered answers):
+        self.function, self.weigh, self.answers = function, weigh, answers
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments):
+        found = self.answers.get(arguments)
+        if found is None:
+            found = self.function(*arguments)
+            self.answers.put(arguments, found, self.weigh(found, *arguments))
+        return found
+
+
+def remembered(most, most_weight, weigh):
+    """Decorates a function of hashable arguments, given by position, that never answers None.
+
+    `weigh(answer, *arguments)` says what an answer weighs; what is raised is not remembered.
+    """
+
+    def decorate(function):
+        return _Function(function, weigh, Remembered(most, most_weight))
+
+    return decorate

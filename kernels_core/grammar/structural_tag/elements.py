@@ -16,7 +16,6 @@ Read on: `styles.py` (the markers), `../json_schema/raw_spelling.py`, `../json_s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,7 +25,7 @@ from ..json_schema.arrays import ArrayText
 from ..json_schema.emit import STRING_WORDS
 from ..json_schema.layout import FLAT, Layout
 from ..json_schema.raw_spelling import RawSpeller, without
-from ..json_schema.shapes import ANYTHING, VOID, Items, Shape
+from ..json_schema.shapes import ANYTHING, VOID, Items, Shape, replace
 from ..json_schema.spelling import Speller
 from ..json_schema.terms import TRUE, Place, Term
 from ..regular.dfa import TooManyStates
