@@ -22,6 +22,7 @@ from kernels_core.earley.machine import CancelToken, Machine
 from kernels_core.earley.pushdown import PushdownMachine, refuse_left_recursion
 from kernels_core.errors import GrammarError
 from kernels_core.grammar import Grammar
+from kernels_core.grammar.ir import GrammarIR
 from kernels_core.inspect.layout import StateTable
 from kernels_core.inspect.look import cache_stats
 from kernels_core.inspect.snapshots import Automaton, CacheStats, CostTable, StateCost
@@ -43,6 +44,7 @@ __all__ = ["CompiledGrammar", "GrammarCompiler"]
 _TRIES: WeakValueDictionary[str, TokenTrie] = WeakValueDictionary()
 _TRIES_LOCK = threading.Lock()
 _WARM_LOCK = threading.Lock()
+_NO_BUDGET = CompileBudget(0, None, "")
 _RESERVE = 1 << 22  # bytes for parser states and masks that are ready before the first grammar
 
 
@@ -85,26 +87,32 @@ class CompiledGrammar:
         *,
         cancel: CancelToken | None = None,
     ) -> None:
-        where = f"grammar {grammar.lazy_ir.root!r}"
-        budget = CompileBudget(options.max_compile_ms, cancel, where)
+        ir = grammar.lazy_ir
+        where = f"grammar {ir.root!r}"
+        budget = _NO_BUDGET
+        if options.max_compile_ms or cancel is not None:
+            budget = CompileBudget(options.max_compile_ms, cancel, where)
+            budget.check()
         self.grammar = grammar
         self.tokenizer_info = tokenizer_info
         self.options = options
-        budget.check()
-        _check_tokens(grammar, tokenizer_info)
-        lazy = options.lazy_lowering and options.parser in ("earley", "naive") and not options.lookahead
-        lowering = Lowering(grammar.lazy_ir if lazy else grammar.ir, options, budget.check)
         self._pool = pool
         self._renewing = threading.Lock()
         self.renewals = 0
-        tables = GrowingTables(lowering) if lazy else self._whole(lowering)
-        machine = self._parser(tables, where)
+        _check_tokens(ir, tokenizer_info)
+        lazy = options.lazy_lowering and options.parser in ("earley", "naive") and not options.lookahead
+        lowering = Lowering(ir if lazy else grammar.ir, options, budget.check)
+        machine = self._parser(GrowingTables(lowering) if lazy else self._whole(lowering), where)
         lowering.check = _never_called_off
         self.masks = self._masks(_trie(tokenizer_info) if pool is None else pool.trie, machine)
+        if options.jit or options.parser in ("fsm", "pushdown"):
+            self._make_ahead(budget, cancel)
+
+    def _make_ahead(self, budget: CompileBudget, cancel: CancelToken | None) -> None:
         with budget:
             if isinstance(self.masks, FsmMasks):
                 self.masks.precompute(limit_ms=budget.left_ms(), cancel=cancel)
-            jit = "all" if options.parser == "pushdown" else options.jit
+            jit = "all" if self.options.parser == "pushdown" else self.options.jit
             for state in self._to_warm(jit) if jit else ():
                 self.masks.warm(state, limit_ms=budget.left_ms(), cancel=cancel)
 
@@ -235,9 +243,9 @@ class CompiledGrammar:
         return CompiledGrammar, (self.grammar, self.tokenizer_info, self.options)
 
 
-def _check_tokens(grammar: Grammar, tokenizer_info: TokenizerInfo) -> None:
+def _check_tokens(ir: GrammarIR, tokenizer_info: TokenizerInfo) -> None:
     """`GrammarError` if a token that the grammar names is not in the vocabulary."""
-    for token in named_tokens(grammar.lazy_ir.rules):
+    for token in named_tokens(ir.rules):
         if not 0 <= token < tokenizer_info.vocab_size:
             raise GrammarError(
                 f"the grammar names token {token}; this vocabulary has ids 0..{tokenizer_info.vocab_size - 1}"

@@ -5,10 +5,10 @@ from kernels_core.grammar.tree cimport Node, Repeat
 
 
 cdef class LoweredRule:
-    cdef readonly str name, source
+    cdef readonly str source
     cdef readonly object ir
-    cdef readonly object repeat             # None or (minimum, maximum or None)
-    cdef readonly int32_t lap_min, lap_max  # the same for the parser: -1 not counted, -1 no maximum
+    cdef readonly int32_t lap_min, lap_max  # -1: not counted; -1: no maximum
+    cdef int32_t twins                      # counted rules before it that say the same
     cdef readonly Node item                 # None unless counted
     cdef readonly tuple path
     cdef public object nfa
@@ -24,5 +24,5 @@ cdef class Decisions(Weights):
     cdef Callee decided(self, str name)
     cdef int _decide(self, Callee callee) except -1
     cdef int32_t number_of(self, Callee callee) except -1
+    cdef int32_t counted_rule(self, str source, tuple path, Node item, minimum, maximum) except -1
     cdef int32_t copies_of(self, Repeat node) except -1
-    cdef int _named_like(self, str name) except -1

@@ -30,13 +30,18 @@ cdef class LoweredRule:
     the body of `source`.  `ir` has the IR rule.  `nfa` is None until asked for.
     """
 
-    def __init__(self, str name not None, str source not None, ir, repeat=None, Node item=None, tuple path=()):
-        self.name, self.source, self.ir = name, source, ir
-        self.repeat, self.item, self.path = repeat, item, path
-        self.lap_min = self.lap_max = -1
-        if repeat is not None:
-            self.lap_min = repeat[0]
-            self.lap_max = -1 if repeat[1] is None else repeat[1]
+    @property
+    def name(self):
+        """What it is called; no two rules of a grammar are called the same."""
+        if self.item is None:
+            return self.source
+        most = "" if self.lap_max < 0 else str(self.lap_max)
+        return f"{self.source}{{{self.lap_min},{most}}}" + "'" * self.twins
+
+    @property
+    def repeat(self):
+        """(minimum, maximum or None) of a counted rule, else None."""
+        return None if self.item is None else (self.lap_min, None if self.lap_max < 0 else self.lap_max)
 
     @property
     def key(self):
@@ -114,8 +119,9 @@ cdef class Decisions(Weights):
         if type(body) is Repeat and self.limits.copies_small:
             repeated = <Repeat>body
             if copies_in(repeated) and not self.copies_of(repeated):
-                callee.number, callee.left_out = self.counted_call(
-                    callee.name, (), repeated.held[0], repeated.minimum, repeated.maximum)
+                callee.number = self.counted_rule(
+                    callee.name, (), <Node>repeated.held[0], repeated.minimum, repeated.maximum)
+                callee.left_out = (<LoweredRule>self.rules[callee.number]).lap_min == 0
                 callee.counts = True
                 callee.way = CALL
                 return 0
@@ -138,8 +144,8 @@ cdef class Decisions(Weights):
     cdef int32_t number_of(self, Callee callee) except -1:
         """The number of a rule that is called."""
         if callee.number < 0:
-            self.rules.append(LoweredRule(callee.name, callee.name, self.ir))
-            callee.number = <int32_t>len(self.rules) - 1
+            callee.number = <int32_t>len(self.rules)
+            self.rules.append(_lowered(callee.name, self.ir))
         return callee.number
 
     def rule_id(self, str name not None):
@@ -156,23 +162,35 @@ cdef class Decisions(Weights):
 
     def counted_call(self, str source not None, tuple path not None, Node item not None, minimum, maximum):
         """The counted rule for a repetition at `path` in rule `source`, and whether it may be left out."""
-        # An item that can be empty fills up missing laps for free; the laps that count are the non-empty ones.
-        if self.node_can_be_empty(item):
+        cdef int32_t number = self.counted_rule(source, path, item, minimum, maximum)
+        return number, (<LoweredRule>self.rules[number]).lap_min == 0
+
+    cdef int32_t counted_rule(self, str source, tuple path, Node item, minimum, maximum) except -1:
+        """The number of the counted rule for a repetition.
+
+        An item that can be empty fills up missing laps for free; the laps that count are the non-empty ones.
+        """
+        cdef LoweredRule rule, other
+        cdef tuple key
+        cdef int empty = self._empty(item, 0)
+        if empty > 0 or empty < 0 and self.settle(item):
             minimum = 0
         key = (source, item, minimum, maximum)
         number = self.counted_rules.get(key)
         if number is None:
+            rule = _lowered(source, self.ir)
+            rule.item, rule.path = item, (*path, 0)
+            rule.lap_min, rule.lap_max = minimum, -1 if maximum is None else maximum
+            for other in self.rules:
+                rule.twins += (other.item is not None and other.source == source and other.lap_min == rule.lap_min
+                               and other.lap_max == rule.lap_max)
             number = self.counted_rules[key] = len(self.rules)
-            bounds = f"{minimum}," + ("" if maximum is None else str(maximum))
-            name = f"{source}{{{bounds}}}"
-            name += "'" * self._named_like(name)
-            self.rules.append(LoweredRule(name, source, self.ir, (minimum, maximum), item, (*path, 0)))
-        return number, minimum == 0
+            self.rules.append(rule)
+        return number
 
-    cdef int _named_like(self, str name) except -1:
-        """How many counted rules have names that begin so."""
-        cdef LoweredRule rule
-        cdef int count = 0
-        for rule in self.rules:
-            count += rule.item is not None and rule.name.startswith(name)
-        return count
+
+cdef LoweredRule _lowered(str source, ir):
+    cdef LoweredRule rule = LoweredRule.__new__(LoweredRule)
+    rule.source, rule.ir, rule.path = source, ir, ()
+    rule.lap_min = rule.lap_max = -1
+    return rule

@@ -25,6 +25,8 @@ from kernels_core.errors import BudgetExceededError
 
 __all__ = ["GrowingTables"]
 
+cdef size_t ROOM = 32        # states that there is room for at once
+
 
 cdef bint _lower(const RangeEdge& a, const RangeEdge& b) noexcept nogil:
     return a.low < b.low
@@ -47,9 +49,11 @@ cdef class GrowingTables(Tables):
         self._alive = []
         self.max_states = lowering.options.max_states
         self._open(lowering)
-        self.subset_first.reserve(32)
-        self.subset_past.reserve(32)
-        self.next_alike.reserve(32)
+        self.subset_first.reserve(ROOM)
+        self.subset_past.reserve(ROOM)
+        self.next_alike.reserve(ROOM)
+        self.members.reserve(ROOM)
+        self.nfas.reserve(ROOM)
         self.subset_first.resize(self.flags.size(), 0)
         self.subset_past.resize(self.flags.size(), 0)
         self.next_alike.resize(self.flags.size(), -1)

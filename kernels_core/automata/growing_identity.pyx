@@ -39,8 +39,7 @@ cdef class GrowingIdentities(Identities):
         if not self.named[rule]:
             with gil:
                 name = self._inside(rule)
-                self.of_rule[rule].high = int.from_bytes(name[:8], "big")
-                self.of_rule[rule].low = int.from_bytes(name[8:], "big")
+                memcpy(&self.of_rule[rule], <const char*><bytes>name, sizeof(Identity))
             self.named[rule] = 1
         # 16 bytes of the rule, whether this is the start of a lap, and the place in the rule.
         first = self.growing.subset_first[state]
@@ -83,7 +82,7 @@ cdef class GrowingIdentities(Identities):
 
     cdef bytes _hash(self, bytes text):
         cdef Identity found = siphash128(<const uint8_t*><const char*>text, len(text), self.key_high, self.key_low)
-        return found.high.to_bytes(8, "big") + found.low.to_bytes(8, "big")
+        return (<char*>&found)[:sizeof(Identity)]
 
     def _inside(self, int number):
         """What the states of a lowered rule are named by: its key, if it has one, and the automaton made of it."""

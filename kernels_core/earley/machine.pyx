@@ -119,6 +119,11 @@ cdef class Machine:
         self.frame_table.assign(32, NULL)
         self.group_table.assign(8, NULL)
         self.kernel_table.assign(64, NULL)
+        self.sets.reserve(32)
+        self.frames.reserve(16)
+        self.items.reserve(16)
+        self.kernel.reserve(16)
+        self.final.reserve(16)
         self.slot_of_rule.assign(tables.start.size(), -1)
         cdef vector[Item] returns
         returns.push_back(Item(C_ACCEPT, C_ROOT, 0))
