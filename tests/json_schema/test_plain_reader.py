@@ -206,3 +206,23 @@ def test_few_fixed_texts_need_no_rule() -> None:
     ir = Grammar.from_json_schema({"type": "object", "properties": members, "additionalProperties": False}).lazy_ir
     ir.brief(ir.root)
     assert set(ir.rules) == {"ws", "root", "string", "string_rest"}
+
+
+@pytest.mark.parametrize(
+    ("member", "plain"),
+    [
+        ({"$id": "/a/b", "type": "null"}, True),
+        ({"$id": "/a/b", "type": "null", "$schema": DRAFT_4}, False),
+        ({"$id": "http://[", "type": "null"}, False),
+        ({"$id": "/a/b", "properties": {"x": {"$ref": "#"}}}, False),
+        ({"id": "/a/b", "properties": {"x": {"$ref": "#"}}}, True),
+    ],
+)
+def test_names_matter_where_something_refers_to_them(member: dict[str, Any], plain: bool) -> None:
+    schema = {"type": "object", "properties": {"m": member}}
+    ir = compile_schema(schema, json.dumps(schema), SchemaOptions(lenient=True), {}, defer=True).ir
+    assert hasattr(ir.rules[ir.root], "schema") is plain
+    inside = {"$id": "urn:x", "type": "object", "properties": {"x": {"$ref": "#"}, "y": {"type": "null"}}}
+    document = {"type": "object", "properties": {"m": inside, "n": {"type": "boolean"}}}
+    assert takes(document, '{"m": {"x": {"y": null}}, "n": true}')
+    assert not takes(document, '{"m": {"x": {"y": true}}}')  # "#" is the schema that has a name

@@ -54,6 +54,7 @@ class Later:
                 strict=self._options.strict_mode,
                 any_order=self._options.any_order,
                 identifier=dialect.identifier,
+                named=self._refers,
                 ref_alone=dialect.ref_alone,
                 tuples=dialect.draft < 2020 or dialect.relaxed,
             ),
@@ -96,6 +97,10 @@ class Later:
 
     def _is_nameless(self) -> bool:
         return self.documents.is_nameless
+
+    def _refers(self) -> bool:
+        """Whether anything may refer to a schema by its name."""
+        return bool(self._resources) or any(word in self.text for word in REFERENCES)
 
     @cached_property
     def reader(self) -> Reader:

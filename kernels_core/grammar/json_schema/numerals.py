@@ -20,6 +20,7 @@ _WHOLE: tuple[Piece, ...] = (Piece(step=Fraction(1)),)
 INTEGERS = Numbers(_WHOLE, _WHOLE)
 # Draft 4 looks at how a number is written.
 INTEGERS_BEFORE_6 = Numbers(_WHOLE, ())
+_WHOLE_BOUNDS = (int, type(None))
 # So few values are written where they stand.
 _FEW = 4
 
@@ -82,17 +83,20 @@ def _common(which: int, canonical: bool) -> Node | None:
 
 @lru_cache(maxsize=1024)
 def _alone(numbers: Numbers, canonical: bool) -> Node | None:
-    """The spellings of a set, if they need no rules of their own."""
-    book = RuleBook()
-    node = number_text(numbers, book, canonical=canonical)
-    return None if book.rules else node
+    return _written(numbers, canonical)
 
 
-@lru_cache(maxsize=1024)
 def _between(which: int, low: object, low_open: bool, high: object, high_open: bool) -> Numbers:
-    least = None if low is None else to_fraction(low)
-    most = None if high is None else to_fraction(high)
-    return _COMMON[which] & interval(least, most, low_open=low_open, high_open=high_open)
+    numbers = _COMMON[which]
+    if numbers is not ALL_NUMBERS and type(low) in _WHOLE_BOUNDS and type(high) in _WHOLE_BOUNDS:
+        # The usual case needs no arithmetic of sets.
+        least = None if low is None else Fraction(low + low_open)  # type: ignore[operator]
+        most = None if high is None else Fraction(high - high_open)  # type: ignore[operator]
+        if least is None or most is None or least < most:
+            pieces = (Piece(least, most, step=Fraction(1)),)
+            return Numbers(pieces, pieces if numbers is INTEGERS else ())
+    bounds = [None if bound is None else to_fraction(bound) for bound in (low, high)]
+    return numbers & interval(*bounds, low_open=low_open, high_open=high_open)
 
 
 @lru_cache(maxsize=1024)
@@ -100,4 +104,11 @@ def _between_alone(
     which: int, bounds: tuple[object, bool, object, bool], canonical: bool, plain_integers: bool
 ) -> Node | None:
     numbers = _between(which, *bounds)
-    return _alone(numbers, canonical or (plain_integers and numbers.integral))
+    return _written(numbers, canonical or (plain_integers and numbers.integral))
+
+
+def _written(numbers: Numbers, canonical: bool) -> Node | None:
+    """The spellings of a set, if they need no rules of their own."""
+    book = RuleBook()
+    node = number_text(numbers, book, canonical=canonical)
+    return None if book.rules else node

@@ -1,7 +1,7 @@
 cdef class Plain:
     cdef readonly object root, keywords
     cdef readonly bint strict
-    cdef object identifier, pointers
+    cdef object identifier, pointers, named
     cdef bint any_order, ref_alone, tuples
     cdef dict state             # id of a schema -> PLAIN, NOT_PLAIN, or OPEN and more; `root` keeps the schemas alive
     cdef set assumed            # ids that were taken for plain while they were open
@@ -11,7 +11,7 @@ cdef class Plain:
     cdef bint _look(self, dict schema, int depth, int level) except -1
     cdef bint _members(self, dict schema, int depth, int level) except -1
     cdef bint _is_idle(self, schema, int depth, int level) except -1
-    cdef bint _is_name(self, word, value) except -1
+    cdef bint _is_name(self, dict schema, word, value) except -1
     cdef bint _alone(self, dict schema) except -1
     cdef bint _alternatives(self, dict schema, str word, value, int depth, int level) except -1
     cdef int _width(self, schema, int depth) except -1

@@ -38,7 +38,7 @@ cdef class Plain:
     `root` is the document, `keywords` those that its dialect knows.  `pointers`: references are plain pointers into the
     document (nothing in it has a name of its own); or a function that finds out.  `strict`: names that are not declared are forbidden.  `any_order`:
     members come in any order.  `identifier`: the only keyword that names a schema (None: each that did in some draft).
-    `ref_alone`: keywords beside `$ref` are ignored.  `tuples`: `items` may be a list.
+    `named`: such names matter, since something may refer to them; or a function that finds out.  `ref_alone`: keywords beside `$ref` are ignored.  `tuples`: `items` may be a list.
     """
 
     def __init__(
@@ -50,6 +50,7 @@ cdef class Plain:
         bint strict,
         bint any_order=False,
         identifier=None,
+        named=True,
         bint ref_alone=False,
         bint tuples=False,
     ):
@@ -59,6 +60,7 @@ cdef class Plain:
         self.strict = strict
         self.any_order = any_order
         self.identifier = identifier
+        self.named = named
         self.ref_alone = ref_alone
         self.tuples = tuples
         self.state = {}
@@ -120,7 +122,7 @@ cdef class Plain:
         types = None
         for word, value in schema.items():
             if word not in self.keywords:
-                if schema is not self.root and self._is_name(word, value):
+                if schema is not self.root and self._is_name(<dict>schema, word, value):
                     return False
                 continue
             if word == "type":
@@ -232,7 +234,7 @@ cdef class Plain:
                     return False
             elif word in self.keywords:
                 rest[word] = value
-            elif self._is_name(word, value):
+            elif self._is_name(<dict>schema, word, value):
                 return False
         types = rest.get("type")
         for one in types if type(types) is list else (types,):
@@ -242,15 +244,21 @@ cdef class Plain:
             return False
         return self._constants(rest, types) == NONE_FITS
 
-    cdef bint _is_name(self, word, value) except -1:
+    cdef bint _is_name(self, dict schema, word, value) except -1:
         """Whether a word that is no keyword changes what references inside mean, or the dialect."""
         if word == "$schema":
-            return self.identifier is None
+            return self.identifier is None or self.identifier in schema
         if word != "$id" and word != "id":
             return False
         if self.identifier is None:
             return True
-        return word == self.identifier and type(value) is str and not value.startswith("#")
+        if word != self.identifier or type(value) is not str or value.startswith("#"):
+            return False
+        if not value.isascii() or "[" in value or "]" in value:
+            return True             # may be malformed
+        if type(self.named) is not bool:
+            self.named = bool(self.named())
+        return self.named
 
     cdef bint _alone(self, dict schema) except -1:
         """Whether only one keyword of the schema says something."""

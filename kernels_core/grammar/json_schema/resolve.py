@@ -30,6 +30,10 @@ _NAMES = {"id": re.compile(r'"id"\s*:\s*"(?!#)'), "$id": re.compile(r'"\$id"\s*:
 _SCOPED = re.compile(r'"\$(?:dynamic|recursive)(?:Ref|Anchor)"|"\$ref"\s*:\s*"https?://json-schema\.org/draft/20')
 
 
+# A quick look for fixed texts tells of most schemas that there is nothing to search for.
+_SIGNS = ('"$dynamic', '"$recursive', "json-schema.org/draft/20")
+
+
 class Unresolved(Exception):
     """A reference that leads nowhere; the message says why."""
 
@@ -56,6 +60,11 @@ class Target:
     entered: bool = False
 
 
+def _is_scoped(text: str) -> bool:
+    """Whether some reference in a document may depend on the way to it."""
+    return any(sign in text for sign in _SIGNS) and _SCOPED.search(text) is not None
+
+
 def _join(base: str, reference: str) -> tuple[str, str]:
     """(document, fragment) of a reference; a base like `urn:x` has no path to join, but it has fragments."""
     if reference.startswith("#"):
@@ -71,7 +80,7 @@ class Documents:
         self._root = root
         self._resources = resources
         # Other documents may hold anything.
-        self._scoped = bool(resources) or _SCOPED.search(text) is not None
+        self._scoped = bool(resources) or _is_scoped(text)
         self._dialects: dict[str, Dialect] = {}
         self._registry: Any = None
         declared = root.get("$schema") if isinstance(root, dict) else None
@@ -82,7 +91,9 @@ class Documents:
         identifier = root.get(dialect.identifier) if isinstance(root, dict) else None
         # Whether anything but the root has a name.
         named = isinstance(identifier, str) and not identifier.startswith("#")
-        self._named = sum(1 for _ in islice(_NAMES[dialect.identifier].finditer(text), 2)) > named
+        self._named = False
+        if f'"{dialect.identifier}"' in text:
+            self._named = sum(1 for _ in islice(_NAMES[dialect.identifier].finditer(text), 2)) > named
         self._base = ""
         if isinstance(identifier, str) and not identifier.startswith("#"):
             self._base = urldefrag(identifier)[0]
