@@ -3,8 +3,8 @@
 In reading order: `dialect` (drafts), `resolve` (references); `formats` (strings, by `..regular`); `numbers`; `terms`,
 `shapes`, `space`, `members`, `items` (the algebra); `reading`, `conditions`, `evaluated`, `constants` (keywords);
 `layout`, `spelling`, `raw_spelling`, `number_text`, `numerals`, `objects`, `arrays`, `emit` (text); `plain`,
-`plain_writer`, `plain_reader`, `certain`, `later` (what waits); `compile`, `conflicts`, `explain`, `problems` (the front
-door).
+`plain_writer`, `plain_reader`, `certain`, `later` (what waits); `compile`, `conflicts`, `explain`, `problems` (the
+front door).
 """
 
 from .compile import (

@@ -99,7 +99,6 @@ cdef class PlainReader:
     def top(self, schema, int level):
         """The same for a whole document, preferably as a call."""
         cdef Words words
-        cdef Node node
         if type(schema) is dict and self.judge.through(schema) is None:
             words = self._read(schema)
             if words.options is not None:
