@@ -31,15 +31,16 @@ bounds = st.fixed_dictionaries(
     {"type": st.sampled_from(["integer", "number"])},
     optional=dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), numbers),
 )
+lengths = st.fixed_dictionaries(
+    {"type": st.just("string")}, optional={"minLength": st.integers(0, 2), "maxLength": st.integers(2, 4)}
+)
 leaves = st.one_of(
     st.sampled_from(["string", "integer", "number", "boolean", "null"]).map(lambda kind: {"type": kind}),
     st.lists(st.sampled_from(["string", "integer", "number", "boolean", "null"]), min_size=1, unique=True).map(
         lambda kinds: {"type": kinds}
     ),
     bounds,
-    st.fixed_dictionaries(
-        {"type": st.just("string")}, optional={"minLength": st.integers(0, 2), "maxLength": st.integers(2, 4)}
-    ),
+    lengths,
     st.sampled_from(["date", "ipv4", "uuid", "unheard-of"]).map(lambda name: {"type": "string", "format": name}),
     st.sampled_from(["^a", "b$", "^[ab]{2}$"]).map(lambda pattern: {"type": "string", "pattern": pattern}),
     constants.map(lambda values: {"enum": values}),
@@ -76,6 +77,10 @@ schemas = st.recursive(
             optional={"minItems": st.integers(0, 2), "maxItems": st.integers(0, 3)},
         ),
         st.lists(inner, min_size=1, max_size=6).map(lambda options: {"anyOf": options}),
+        # What is said of numbers or strings in several options is one set, and is spelt as such.
+        st.lists(bounds | lengths | constants.map(lambda values: {"enum": values}), min_size=2, max_size=3).map(
+            lambda options: {"anyOf": options}
+        ),
         inner.map(lambda one: {"allOf": [one]}),
         st.lists(st.sampled_from(["string", "number", "null"]), min_size=1, unique=True).map(
             lambda kinds: {"oneOf": [{"type": kind} for kind in kinds]}
@@ -188,6 +193,26 @@ def test_what_an_integer_is_depends_on_the_draft(draft: str | None, taken: bool)
     for text in ('{"a": 5.0}', '{"b": 5.0}', '{"c": 7.0}'):
         assert takes(schema, text) is taken
         assert takes(schema, text.replace(".0", ""))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ([{"type": "number", "minimum": 1}, {"type": "number", "maximum": 1}], "100e-1"),
+        ([{"type": "string", "maxLength": 3}, {"type": "string", "minLength": 2}], '"\\u0061"'),
+    ],
+)
+def test_options_that_add_up_to_everything_may_be_spelt_in_any_way(options: list[dict[str, Any]], text: str) -> None:
+    assert takes({"anyOf": options}, text)
+    assert takes({"anyOf": [{"anyOf": options}, {"type": "null"}]}, text)
+    assert not takes({"anyOf": options[:1]}, text)
+
+
+def test_integers_beside_other_numbers_need_not_be_digits_alone() -> None:
+    compiler = GrammarCompiler(VOCABULARY)
+    for options, taken in (([{"type": "integer"}, {"const": 2.5}], True), ([{"type": "integer"}, {"const": 3}], False)):
+        matcher = GrammarMatcher(compiler.compile_json_schema({"anyOf": options}, plain_integers=True))
+        assert (matcher.accept_string("5.0") and matcher.is_completed()) is taken
 
 
 def test_equal_parts_are_one_rule_whatever_is_said_about_them() -> None:

@@ -25,6 +25,7 @@ cdef class PlainReader:
     cdef Words _read(self, dict schema)
     cdef list _nodes(self, Words words, int level, str hint)
     cdef bint _says_nothing(self, dict spelt) except -1
+    cdef bint _unites(self, list options) except -1
     cdef Node _constant_nodes(self, Words words, int level, str hint)
     cdef RuleRef rule(self, schema, int level, str hint)
     cdef object body(self, PlainRule rule, bint brief)

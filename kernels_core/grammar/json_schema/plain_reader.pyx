@@ -126,7 +126,7 @@ cdef class PlainReader:
         if not words.says_something:
             return self.rule(True, level, "any")
         if words.options is not None:
-            if len(words.options) > FEW:
+            if len(words.options) > FEW or self._unites(words.options):
                 return self.rule({"anyOf": words.options}, level, hint)
             return choice([self.value(one, level, hint) for one in words.options])
         if words.constants is not None:
@@ -245,6 +245,30 @@ cdef class PlainReader:
             found = self.by_text[key] = RuleRef(rule.name)
         return <RuleRef>found
 
+    cdef bint _unites(self, list options) except -1:
+        """Whether options say something of numbers, or of strings, that has to be seen as one set.
+
+        How a value may be spelt depends on the whole set (`number_text.py`, `spelling.py`): 1e1 where all that is known
+        of numbers is their sign, 5.0 where there are other numbers than integers, escapes where any string is allowed.
+        """
+        cdef int numbers = 0, spelt = 0
+        cdef list work = list(options)
+        cdef Words words
+        while work:
+            schema = self.judge.followed(work.pop())
+            if schema is True:
+                numbers += 1
+                continue
+            words = self._read(schema)
+            if words.options is not None:
+                work += words.options
+            elif words.constants is not None:
+                numbers += any([_kind(value) & (INTEGER | NUMBER) for value in words.constants])
+            else:
+                numbers += words.types & (INTEGER | NUMBER) != 0
+                spelt += words.types & STRING and words.spelt is not None
+        return spelt > 1 or numbers > 1
+
     # -- bodies of rules ------------------------------------------------------------------------------------------
 
     cdef object body(self, PlainRule rule, bint brief):
@@ -257,6 +281,8 @@ cdef class PlainReader:
             return choice(self._nodes(words, rule.level, "any"))
         words = self._read(rule.schema)
         if words.options is not None:
+            if self._unites(words.options):
+                return self.document.written(rule.schema, rule.level, rule.name, brief)
             return choice([self.value(one, rule.level, rule.name) for one in words.options])
         if words.constants is not None:
             return self._constants(words, rule.name)
