@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
 from kernels_core.automata.decisions cimport Decisions
+from kernels_core.automata.weighing cimport Callee
 from kernels_core.grammar.tree cimport Node, Repeat
 
 
@@ -80,6 +81,7 @@ cdef class Nfa:
     cdef list held              # nodes that stand in no body
     cdef vector[Pending] pending
     cdef int32_t spelt          # nodes
+    cdef Callee latest          # the rule that was called last: white space is called all the time
 
     cpdef int32_t state(self) noexcept
     cpdef void byte_range(self, int32_t source, int32_t low, int32_t high, int32_t target) noexcept
@@ -96,6 +98,7 @@ cdef class Nfa:
                     int32_t limit) except -1
     cdef int _spell_node(self, Decisions lowering, Node node, int32_t source, int32_t target, int32_t place) except -1
     cdef int _begin(self, Decisions lowering, Node node, int32_t source, int32_t target, int32_t place) except -1
+    cdef Callee _called(self, Decisions lowering, str name)
     cdef int _spell_call(self, Decisions lowering, str name, int32_t source, int32_t target, int32_t place) except -1
     cdef int _spell_loop(self, Decisions lowering, Repeat node, int32_t source, int32_t target,
                          int32_t place) except -1

@@ -79,7 +79,7 @@ cdef void _sort(vector[Edge]& edges, const vector[First]& first) noexcept:
 
 @cython.final
 cdef class Nfa:
-    """State 0 is the start, state 1 the final one, which gets no outgoing edges."""
+    """State 0 is the start, state 1 the final one, which gets no outgoing edges.  Filled for one `Lowering`."""
 
     def __cinit__(self):
         self.size = 2
@@ -221,7 +221,7 @@ cdef class Nfa:
                 at = source
                 if i > 0:
                     if type(item) is RuleRef:
-                        callee = lowering.decided((<RuleRef>item).name)
+                        callee = self._called(lowering, (<RuleRef>item).name)
                         if callee.way == SPELT_OUT:
                             after = self._entry(callee.name, callee.body, after)
                             continue
@@ -274,8 +274,13 @@ cdef class Nfa:
         self.held.append(node)
         self._later(node, source, target, place)
 
+    cdef Callee _called(self, Decisions lowering, str name):
+        if self.latest is None or self.latest.name is not name:
+            self.latest = lowering.decided(name)
+        return self.latest
+
     cdef int _spell_call(self, Decisions lowering, str name, int32_t source, int32_t target, int32_t place) except -1:
-        cdef Callee callee = lowering.decided(name)
+        cdef Callee callee = self._called(lowering, name)
         if callee.way == SPELT_OUT:
             self.epsilon(source, self._entry(name, callee.body, target))
             return 0
