@@ -2,7 +2,7 @@
 
 The verdicts inside a string, and behind white space, are the same for all grammars (`masks/pool.pyx`), and cost
 milliseconds once: no user's first mask should pay for them.  So the first `GrammarCompiler` of a vocabulary in a
-process walks two small texts and asks for every mask on the way; the compilers after it take what was found.
+process walks a few small texts and asks for every mask on the way; the compilers after it take what was found.
 `Options.warm_start` turns it off.
 """
 
@@ -32,6 +32,15 @@ _MEMBERS: Final[dict[str, Any]] = {
     "list": {"type": "array", "items": {"type": "string"}},
     "any": {},
 }
+_STRINGS: Final[dict[str, Any]] = {
+    "name": {"type": "string", "minLength": 1},
+    "title": {"type": "string", "maxLength": 100},
+    "note": {"type": "string", "minLength": 1, "maxLength": 1000},
+    "day": {"type": "string", "format": "date"},
+    "time": {"type": "string", "format": "date-time"},
+    "link": {"type": "string", "format": "uri"},
+    "mail": {"type": "string", "format": "email"},
+}
 SAMPLES: Final[tuple[tuple[dict[str, Any], bytes], ...]] = (
     (
         {"type": "object", "properties": _MEMBERS, "required": ["text", "list"]},
@@ -42,6 +51,12 @@ SAMPLES: Final[tuple[tuple[dict[str, Any], bytes], ...]] = (
         {"type": "object", "properties": _MEMBERS, "additionalProperties": False},
         b'{\n "flag": false, "any": "z"}',
     ),
+    (
+        {"type": "object", "properties": _STRINGS},
+        b'{"name": "Ann", "title": "a b", "note": "c", "day": "2024-02-03", "time": "2024-02-03T04:05:06.7Z", '
+        b'"link": "https://www.example.org:80/a/b.html?c=d#e", "mail": "a.b@example.org"}',
+    ),
+    ({"type": "string"}, b'"a b"'),
 )
 """Schemas and texts that visit what most schemas are made of."""
 

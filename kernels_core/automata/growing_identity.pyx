@@ -85,10 +85,18 @@ cdef class GrowingIdentities(Identities):
         return (<char*>&found)[:sizeof(Identity)]
 
     def _inside(self, int number):
-        """What the states of a lowered rule are named by: its key, if it has one, and the automaton made of it."""
+        """What the states of a lowered rule are named by: its key, if it has one, and the automaton made of it.
+
+        The automaton says all if what it calls has no keys: then a string is the same string in every schema.
+        """
         rule = self.tables.lowering.rules[number]
         if not rule.has_key:
             return self.rule(number)
+        called = rule.nfa.called()
+        if not any(self.tables.lowering.rules[other].has_key for other in called):
+            for other in called:
+                self.rule(other)
+            return self._hash(b"rule" + self._describe(number, self.rules))
         return self._hash(b"inside" + rule.key + rule.nfa.description(_unnamed, _unnamed))
 
     def rule(self, int number):
