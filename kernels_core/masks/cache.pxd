@@ -71,8 +71,8 @@ cdef class MaskCache:
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil
     cdef MaskRec* compute(self, SetRec* record) except NULL nogil
     cdef uint64_t _pool_key(self, int32_t state, int32_t counter, PoolKey& key) noexcept nogil
-    cdef int token_set(self, int32_t state, int32_t counter, bint to_filter,
-                       shared_ptr[TokenSet]& result) except -1 nogil
+    cdef int token_set(self, int32_t state, int32_t counter, bint to_filter, shared_ptr[TokenSet]& result,
+                       bint compute=*) except -1 nogil
     cdef int settled_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _compute_token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _add_whole_tokens(self, int32_t state) except -1 nogil

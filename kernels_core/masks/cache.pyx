@@ -377,9 +377,12 @@ cdef class MaskCache:
                     key.to_maximum = min(self.machine.tables.lap_max[rule] - counter, horizon)
         return (<uint64_t>state << 36) ^ (<uint64_t>(key.to_minimum + 2) << 18) ^ <uint64_t>(key.to_maximum + 2)
 
-    cdef int token_set(self, int32_t state, int32_t counter, bint to_filter,
-                       shared_ptr[TokenSet]& result) except -1 nogil:
-        """The verdicts at `state`; with the machine's lock held.  `to_filter`: what is found is only half of it."""
+    cdef int token_set(self, int32_t state, int32_t counter, bint to_filter, shared_ptr[TokenSet]& result,
+                       bint compute=True) except -1 nogil:
+        """The verdicts at `state`; with the machine's lock held.  `to_filter`: what is found is only half of it.
+
+        Not `compute`: only if they are known, else `result` stays empty.
+        """
         cdef PoolKey key
         cdef uint64_t local = self._pool_key(state, counter, key)
         cdef int64_t started
@@ -391,7 +394,7 @@ cdef class MaskCache:
         if shared:
             self.identities.identity(state, &key.state)
             key.lookahead.high = self.narrowed
-            result = self.pool.find(key, to_filter)
+            result = self.pool.find(key, to_filter, compute)
             if result.get() != NULL:
                 if to_filter:
                     self.partial_hits += 1
@@ -399,6 +402,8 @@ cdef class MaskCache:
                     self.pool_hits += 1
                 self.states[self.narrowed][local] = result
                 return 0
+        if not compute:
+            return 0
         started = ms_clock()
         self._compute_token_set(state, counter, result)
         self.measured[state] = ms_clock() - started
@@ -454,12 +459,13 @@ cdef class MaskCache:
                 if self.machine.tables.lap_min[rule] - counter > 2:
                     other_counter = LOCKED
             if other >= 0:
+                # A walk with shortcuts costs little more than a difference: a base is not made for its sake.
                 self.in_base = True
                 try:
-                    self.token_set(other, other_counter, False, base)
+                    self.token_set(other, other_counter, False, base, self.sweeps is None or other == state)
                 finally:
                     self.in_base = False
-                if depth_of(base.get()) >= MAX_CHAIN:      # that was a difference itself, asked for before
+                if base.get() == NULL or depth_of(base.get()) >= MAX_CHAIN:    # a difference itself, asked for before
                     base.reset()
                     return compute_token_set(self.trie, self.machine, self.sweeps, state, counter, base, NULL, goes_on, result)
                 return compute_token_set(self.trie, self.machine, self.sweeps, state, counter, base,

@@ -39,11 +39,35 @@ cdef class Sweeps:
     cdef vector[SetRec*] targets                   # scratch
 
     cdef Outlook* outlook(self, SetRec* source) noexcept nogil
-    cdef SetRec* step_alike(self, Outlook* at, int kind) except NULL nogil
-    cdef bint takes_all(self, TokenTrie trie, Outlook* at, const TrieNode* node, const Below* below) except -1 nogil
+    cdef int explore(self, Outlook* at, int32_t longest) except -1 nogil
+    cdef SetRec* find_common(self, Outlook* at, int kind) except NULL nogil
     cdef SetRec* _find_common(self, SetRec* source, int kind) except NULL nogil
     cdef int _explore(self, Outlook* at, int32_t longest) except -1 nogil
     cdef int _strike(self, SetRec* source, Bytes usual, Bytes* left) except -1 nogil
     cdef bint _follow_characters(self, Place at, Bytes usual) except -1 nogil
     cdef void _meet(self, SetRec* set, int mode) noexcept nogil
     cdef void _share(self, Outlook* at) noexcept nogil
+
+
+cdef inline SetRec* step_alike(Sweeps sweeps, Outlook* at, int kind) except NULL nogil:
+    """The set that all bytes of a kind lead to, `machine.dead` if all are dead; `sweeps.several` if they differ."""
+    return at.to[kind] if at.asked >> kind & 1 else sweeps.find_common(at, kind)
+
+
+cdef inline bint takes_all(Sweeps sweeps, TokenTrie trie, Outlook* at, const TrieNode* node,
+                           const Below* below) except -1 nogil:
+    """Whether every path from the parent of `node` through `node` and below it is certainly taken.
+
+    `at` is of the set at the parent, `below` what occurs from `node` on.  False says nothing.
+    """
+    cdef int32_t length = node.height + 1
+    cdef size_t layer = length
+    if not at.explored:
+        sweeps.explore(at, trie.max_depth)
+    if layer >= at.layers.size():
+        if not at.closed:
+            return False
+        layer = at.layers.size() - 1
+    if below.ascii[0] & ~at.layers[layer].word[0] or below.ascii[1] & ~at.layers[layer].word[1]:
+        return False
+    return not below.beyond_ascii or (below.characters and length <= at.characters)

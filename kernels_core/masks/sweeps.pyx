@@ -44,11 +44,10 @@ cdef class Sweeps:
         found.source = source
         return found
 
-    cdef SetRec* step_alike(self, Outlook* at, int kind) except NULL nogil:
-        """The set that all bytes of a kind lead to, `machine.dead` if all are dead; `several` if they differ."""
-        if not at.asked >> kind & 1:
-            at.to[kind] = self._find_common(at.source, kind)
-            at.asked |= 1 << kind
+    cdef SetRec* find_common(self, Outlook* at, int kind) except NULL nogil:
+        """`step_alike`, when it is asked for the first time."""
+        at.to[kind] = self._find_common(at.source, kind)
+        at.asked |= 1 << kind
         return at.to[kind]
 
     cdef SetRec* _find_common(self, SetRec* source, int kind) except NULL nogil:
@@ -71,25 +70,13 @@ cdef class Sweeps:
                     return self.several
         return common
 
-    cdef bint takes_all(self, TokenTrie trie, Outlook* at, const TrieNode* node, const Below* below) except -1 nogil:
-        """Whether every path from the parent of `node` through `node` and below it is certainly taken.
-
-        `at` is of the set at the parent, `below` what occurs from `node` on.  False says nothing.
-        """
-        cdef int32_t length = node.height + 1
-        cdef size_t layer = length
-        if not at.explored:
-            at.explored = True
-            if self.given_up < ENOUGH:
-                self._explore(at, trie.max_depth)
-                self.given_up += not at.closed and <int32_t>at.layers.size() <= trie.max_depth
-        if layer >= at.layers.size():
-            if not at.closed:
-                return False
-            layer = at.layers.size() - 1
-        if below.ascii[0] & ~at.layers[layer].word[0] or below.ascii[1] & ~at.layers[layer].word[1]:
-            return False
-        return not below.beyond_ascii or (below.characters and length <= at.characters)
+    cdef int explore(self, Outlook* at, int32_t longest) except -1 nogil:
+        """Find out what `takes_all` asks for; `longest`: bytes of a token."""
+        at.explored = True
+        if self.given_up < ENOUGH:
+            self._explore(at, longest)
+            self.given_up += not at.closed and <int32_t>at.layers.size() <= longest
+        return 0
 
     cdef int _explore(self, Outlook* at, int32_t longest) except -1 nogil:
         """Fill `layers`: the sets met first after n bytes are looked at together."""
@@ -140,7 +127,7 @@ cdef class Sweeps:
             bytes = bytes_of_kind(kind)
             if (bytes[0] & ~todo.word[0] or bytes[1] & ~todo.word[1]):
                 continue
-            target = self.step_alike(at, kind)
+            target = step_alike(self, at, kind)
             if target == self.several:
                 continue
             todo.word[0] &= ~bytes[0]
@@ -176,7 +163,7 @@ cdef class Sweeps:
                 continue
             target = self.several
             if kind >= 0:
-                target = self.step_alike(outlook, kind)
+                target = step_alike(self, outlook, kind)
             if target == self.several:
                 target = step(self.machine, at.set, byte)
             else:

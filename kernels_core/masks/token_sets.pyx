@@ -27,6 +27,7 @@ from kernels_core.masks.walks cimport Run, Suffix, Visit, Walk, add_suffixes, fo
 
 cdef extern from *:
     int __builtin_ctz(unsigned int) nogil
+    int __builtin_ctzll(unsigned long long) nogil
 
 
 cdef int32_t BOTTOM_FRAME = 1
@@ -441,23 +442,32 @@ cdef void _store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& acc
 
 
 cdef void _sort_ids(vector[int32_t]& ids, int32_t words) noexcept nogil:
-    """Ascending, each once.  Hundreds of ids are quicker to mark than to compare."""
+    """Ascending.  Hundreds of ids are quicker to mark than to compare; each is then there once."""
     cdef vector[uint32_t] marks
+    cdef vector[uint64_t] touched       # one bit a word of `marks`: most have no id
+    cdef uint64_t block
     cdef uint32_t word
-    cdef int32_t w
+    cdef int32_t w, b
     cdef size_t i
     if ids.size() < 64:
         sort(ids.begin(), ids.end())
         return
     marks.assign(words, 0)
+    touched.assign((words + 63) // 64, 0)
     for i in range(ids.size()):
-        marks[ids[i] >> 5] |= <uint32_t>1 << (ids[i] & 31)
+        w = ids[i] >> 5
+        marks[w] |= <uint32_t>1 << (ids[i] & 31)
+        touched[w >> 6] |= <uint64_t>1 << (w & 63)
     ids.clear()
-    for w in range(words):
-        word = marks[w]
-        while word:
-            ids.push_back(32 * w + __builtin_ctz(word))
-            word &= word - 1
+    for b in range(<int32_t>touched.size()):
+        block = touched[b]
+        while block:
+            w = 64 * b + __builtin_ctzll(block)
+            block &= block - 1
+            word = marks[w]
+            while word:
+                ids.push_back(32 * w + __builtin_ctz(word))
+                word &= word - 1
 
 
 cdef void build_suffix_trie(TokenSet* result, vector[Suffix]& suffixes) noexcept nogil:

@@ -11,6 +11,7 @@ Read on: `token_sets.pyx` keeps what is found.
 """
 
 from kernels_core.earley.machine cimport step
+from kernels_core.masks.sweeps cimport step_alike, takes_all
 from kernels_core.masks.trie cimport TrieNode, all_kids, live_kids
 
 cdef extern from *:
@@ -54,7 +55,7 @@ cdef int _walk_outline(TokenTrie trie, Machine machine, Sweeps sweeps, Walk& fou
     cdef int kind
     cdef SetRec* source
     cdef SetRec* target
-    if sweeps.takes_all(trie, _outlook(sweeps, found, 0), &trie.outline.plain, &trie.outline.below_plain):
+    if takes_all(sweeps, trie, _outlook(sweeps, found, 0), &trie.outline.plain, &trie.outline.below_plain):
         node = trie.outline.plain.skip
         _accept(found.outlined, 0, nodes[node].token_first)
     while node < past:
@@ -66,7 +67,7 @@ cdef int _walk_outline(TokenTrie trie, Machine machine, Sweeps sweeps, Walk& fou
         if kind < 0:
             target = step(machine, source, nodes[node].byte)
         else:
-            target = sweeps.step_alike(_outlook(sweeps, found, depth - 1), kind)
+            target = step_alike(sweeps, _outlook(sweeps, found, depth - 1), kind)
         if target == sweeps.several:
             found.among_others = node >= trie.outline.plain.skip
             k = trie.outline.member_first[node + 1]
@@ -82,7 +83,7 @@ cdef int _walk_outline(TokenTrie trie, Machine machine, Sweeps sweeps, Walk& fou
             node = nodes[node].skip
             continue
         if (nodes[node].below >= 0
-                and sweeps.takes_all(trie, _outlook(sweeps, found, depth - 1), &nodes[node], &trie.outline.below[node])):
+                and takes_all(sweeps, trie, _outlook(sweeps, found, depth - 1), &nodes[node], &trie.outline.below[node])):
             _accept(found.outlined, nodes[node].token_first, nodes[nodes[node].skip].token_first)
             node = nodes[node].skip
             continue
@@ -159,8 +160,8 @@ cdef int _scan(TokenTrie trie, Machine machine, Sweeps sweeps, int32_t node, int
             node = nodes[node].skip
             continue
         if (nodes[node].below >= 0 and sweeps is not None
-                and sweeps.takes_all(trie, _outlook(sweeps, found, depth - 1), &nodes[node],
-                                     &trie.below[nodes[node].below])):
+                and takes_all(sweeps, trie, _outlook(sweeps, found, depth - 1), &nodes[node],
+                              &trie.below[nodes[node].below])):
             _accept(found.runs, nodes[node].token_first, nodes[nodes[node].skip].token_first)
             node = nodes[node].skip
             continue

@@ -146,6 +146,19 @@ def masks_along(compiler: GrammarCompiler, text: bytes) -> list[set[int]]:
     return found
 
 
+@pytest.mark.parametrize("limits", [{}, {"minLength": 1}, {"maxLength": 40}, {"pattern": "^[a-z]+[0-9]*$"}])
+def test_a_string_is_one_string_whatever_else_its_schema_says(limits: dict[str, object]) -> None:
+    compiler = GrammarCompiler(WIDE_INFO, options=Options(warm_start=False, direct_limit=0))
+    misses = []
+    for name, string in (("a", {"type": "string"} | limits), ("bb", {"title": "t"} | limits | {"type": "string"})):
+        schema = {"type": "object", "title": name, "properties": {name: string}, "required": [name]}
+        matcher = GrammarMatcher(compiler.compile_json_schema(schema))
+        assert matcher.accept_string(f'{{"{name}": "'.encode())
+        mask(matcher)
+        misses.append(matcher.compiled.cache_stats().token_set_misses)
+    assert misses[0] > 0 == misses[1]
+
+
 def test_a_warm_start_changes_no_mask_and_spares_walks() -> None:
     plain = GrammarCompiler(WIDE_INFO, options=Options(warm_start=False))
     warm = GrammarCompiler(WIDE_INFO)
