@@ -32,6 +32,7 @@ from kernels_core.masks.token_sets cimport (
     token_set_bytes,
     write_accepted,
 )
+from kernels_core.masks.trie cimport beginning
 
 __all__ = ["MaskCache"]
 
@@ -499,7 +500,7 @@ cdef class MaskCache:
         All tokens that begin with a byte the state can scan are looked at; how far, is judged by the share of bytes
         that the state reached can scan in turn.
         """
-        cdef int32_t k, byte, w, target
+        cdef int32_t k, w, target
         cdef int64_t total = 0, begin, live
         self.machine.tables.need(state)
         for k in range(self.machine.tables.edge_first[state], self.machine.tables.edge_past[state]):
@@ -507,9 +508,7 @@ cdef class MaskCache:
             live = 0
             for w in range(4):
                 live += __builtin_popcountll(self.machine.tables.live[4 * target + w])
-            begin = 0
-            for byte in range(self.machine.tables.edges[k].low, self.machine.tables.edges[k].high + 1):
-                begin += self.trie.below_first[byte]
+            begin = beginning(self.trie, self.machine.tables.edges[k].low, self.machine.tables.edges[k].high)
             total += 1 + begin * (live + 1) // 256
         return total
 

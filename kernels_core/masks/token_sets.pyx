@@ -21,7 +21,7 @@ from libcpp.algorithm cimport binary_search, inplace_merge, sort, unique
 from kernels_core.automata.tables cimport CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL
 from kernels_core.earley.machine cimport FREE, LOCKED, Item, is_live, step
 from kernels_core.masks.mask_table cimport MaskRec, add_id, digest, ms_mix, write_mask
-from kernels_core.masks.trie cimport TrieNode, all_kids, live_kids
+from kernels_core.masks.trie cimport TrieNode, all_kids, beginning, live_kids
 from kernels_core.masks.unlike cimport find_unlike
 from kernels_core.masks.walks cimport Run, Suffix, Visit, Walk, add_suffixes, forget, walk
 
@@ -297,7 +297,7 @@ cdef int32_t find_usual_target(TokenTrie trie, Tables tables, int32_t state, int
 
     `live` gets the number of tokens that begin with a byte the state can scan.
     """
-    cdef int32_t i, k, byte, weight, best = -1, best_weight = 0, target, first, past
+    cdef int32_t i, k, weight, best = -1, best_weight = 0, target, first, past
     tables.need(state)
     first, past = tables.edge_first[state], tables.edge_past[state]
     for i in range(first, past):
@@ -305,13 +305,11 @@ cdef int32_t find_usual_target(TokenTrie trie, Tables tables, int32_t state, int
         weight = 0
         for k in range(first, past):
             if tables.edges[k].target == target:
-                for byte in range(tables.edges[k].low, tables.edges[k].high + 1):
-                    weight += trie.below_first[byte]
+                weight += beginning(trie, tables.edges[k].low, tables.edges[k].high)
         if i == first or tables.edges[i - 1].target != target:
             if weight > best_weight:
                 best, best_weight = target, weight
-        for byte in range(tables.edges[i].low, tables.edges[i].high + 1):
-            live[0] += trie.below_first[byte]
+        live[0] += beginning(trie, tables.edges[i].low, tables.edges[i].high)
     if best == state or 2 * best_weight < trie.token_count:
         return -1
     if tables.flags[best] == CALLS or tables.flags[best] == (CALLS | EXPANDED):

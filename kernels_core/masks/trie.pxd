@@ -65,7 +65,7 @@ cdef class TokenTrie:
     cdef vector[uint32_t] everything     # one bit an id: is it in the trie?
     cdef uint64_t everything_hash
     cdef vector[uint32_t] spelt          # one bit an id: has it text, and is it no stop token?
-    cdef int32_t[256] below_first        # tokens that begin with a byte
+    cdef int32_t[257] lower_first        # tokens that begin with a lower byte
     cdef readonly int node_count, token_count, vocab_size, words, max_depth
     cdef public object warm              # a pool with what all compilers of this vocabulary start with, or None
     cdef object __weakref__
@@ -73,6 +73,11 @@ cdef class TokenTrie:
     cdef Twig _twig(self, int32_t node) noexcept
     cdef void _add_node(self, uint8_t byte, int depth) noexcept
     cdef void _count_plain(self) noexcept
+
+
+cdef inline int32_t beginning(TokenTrie trie, int32_t low, int32_t high) noexcept nogil:
+    """How many tokens begin with a byte from `low` to `high`."""
+    return trie.lower_first[high + 1] - trie.lower_first[low]
 
 
 cdef int kind_of(uint8_t byte) noexcept nogil

@@ -60,6 +60,7 @@ cdef class TokenTrie:
         self.spelling_first.push_back(0)
         for spelling in tokens:
             self.spelling_first.push_back(self.spelling_first.back() + <int32_t>len(spelling))
+        self.spelling.resize(self.spelling.size() + 8)         # so that eight bytes can be read anywhere
         self.everything.assign(self.words, 0)
         for token in order:
             self.everything[token >> 5] |= <uint32_t>1 << (token & 31)
@@ -129,13 +130,15 @@ cdef class TokenTrie:
                 for at in path:
                     self.nodes[at].height = max(self.nodes[at].height,
                                                 <uint16_t>(self.nodes[node].depth - self.nodes[at].depth))
-        for at in range(256):
-            self.below_first[at] = 0
+        for at in range(257):
+            self.lower_first[at] = 0
         node = 1
         while node < self.node_count:
-            self.below_first[self.nodes[node].byte] = (
+            self.lower_first[self.nodes[node].byte + 1] = (
                 self.nodes[self.nodes[node].skip].token_first - self.nodes[node].token_first)
             node = self.nodes[node].skip
+        for at in range(256):
+            self.lower_first[at + 1] += self.lower_first[at]
 
     def _index_children(self):
         cdef int32_t node, kid

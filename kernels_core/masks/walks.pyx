@@ -10,11 +10,24 @@ them, a node settles all tokens that are spelt in its kinds.  Where a state tell
 Read on: `token_sets.pyx` keeps what is found.
 """
 
+from libc.string cimport memcpy
+
 from kernels_core.earley.machine cimport step
 from kernels_core.masks.sweeps cimport step_alike, takes_all
-from kernels_core.masks.trie cimport TrieNode, all_kids, live_kids
+from kernels_core.masks.trie cimport TrieNode, all_kids, beginning, live_kids
 
 cdef extern from *:
+    """
+    #include <stdint.h>
+    static inline uint64_t ms_big_endian(uint64_t word) {
+    #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        return __builtin_bswap64(word);
+    #else
+        return word;
+    #endif
+    }
+    """
+    uint64_t ms_big_endian(uint64_t word) nogil
     int __builtin_popcountll(unsigned long long) nogil
 
 
@@ -34,7 +47,7 @@ cdef int walk(TokenTrie trie, Machine machine, Sweeps sweeps, SetRec* start, Wal
     _push(found, 0, start)
     for byte in range(256):
         if start.live[byte >> 6] >> (byte & 63) & 1:
-            tokens += trie.below_first[byte]
+            tokens += beginning(trie, byte, byte)
     found.among_others = False
     found.in_outline = sweeps is not None and tokens >= MUCH
     if found.in_outline:
@@ -238,11 +251,11 @@ cdef void _add_outlined(TokenTrie trie, int32_t node, Walk& found) noexcept nogi
 cdef Suffix suffix_of(TokenTrie trie, int32_t token, int32_t depth) noexcept nogil:
     """What remains of `token` after `depth` bytes."""
     cdef Suffix suffix
-    cdef int32_t i
     suffix.text = trie.spelling.data() + trie.spelling_first[token] + depth
     suffix.length = trie.spelling_first[token + 1] - trie.spelling_first[token] - depth
     suffix.token = token
-    suffix.head = 0
-    for i in range(8):
-        suffix.head = suffix.head << 8 | (suffix.text[i] if i < suffix.length else 0)
+    memcpy(&suffix.head, suffix.text, 8)        # the spellings end with eight bytes to spare
+    suffix.head = ms_big_endian(suffix.head)
+    if suffix.length < 8:
+        suffix.head &= ~(~<uint64_t>0 >> 8 * suffix.length)
     return suffix
