@@ -9,6 +9,7 @@ too, as `ParserEvent`s in the order in which they were done.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
@@ -195,9 +196,11 @@ class Chart:
 
     def _close(self, column: _Column, position: int, kernel: Iterable[ChartItem]) -> None:
         table = self._table
-        pending = list(kernel)
+        # First in, first out: what calls or reads stands before what comes of it, and the rules that one state calls stay
+        # in the order of their calls.
+        pending = deque(kernel)
         while pending:
-            item = pending.pop()
+            item = pending.popleft()
             if item in column.items:
                 continue
             column.items[item] = None
