@@ -4,6 +4,7 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport Tables
 from kernels_core.earley.arena cimport Arena
+from kernels_core.earley.slots cimport Slot
 
 
 cdef enum Counter:
@@ -27,7 +28,6 @@ cdef struct SetRec:
     SetRec** table          # by byte, once they are many: NULL entry = not computed yet
     void* mask              # masks.cache.MaskRec, NULL until asked for
     Item* items             # sorted, distinct; items with byte or token edges, ACCEPT, ESCAPE
-    uint64_t hash
     int32_t count
     int32_t number
     uint8_t completed       # holds ACCEPT: the text may end here
@@ -46,7 +46,6 @@ cdef struct Arc:
 
 
 cdef struct FrameRec:
-    uint64_t hash
     Item* returns           # sorted, distinct: where parsing goes on when the predicted rule ends
     SetRec* returned        # closure of `returns`, NULL until asked for
     int32_t count
@@ -54,14 +53,12 @@ cdef struct FrameRec:
 
 
 cdef struct KernelRec:
-    uint64_t hash
     Item* items
     SetRec* result
     int32_t count
 
 
 cdef struct GroupRec:
-    uint64_t hash
     int32_t* key
     int32_t size
     int32_t first           # number of the group's first frame; its others follow
@@ -75,11 +72,11 @@ cdef class Machine:
     cdef readonly Tables tables
     cdef mutex* lock                      # that of `tables`: a machine and its successor may both be in use
     cdef Arena arena
-    cdef vector[SetRec*] set_table, sets
-    cdef vector[FrameRec*] frame_table, frames
-    cdef vector[GroupRec*] group_table
-    cdef vector[KernelRec*] kernel_table
-    cdef size_t kernel_count, group_count
+    cdef vector[Slot] set_slots, frame_slots, kernel_slots, group_slots
+    cdef vector[SetRec*] sets
+    cdef vector[FrameRec*] frames
+    cdef vector[KernelRec*] kernels
+    cdef vector[GroupRec*] groups
     cdef SetRec* dead
     cdef SetRec* initial
     cdef readonly size_t max_bytes
@@ -91,7 +88,7 @@ cdef class Machine:
     cdef const int* cancelled            # a CancelToken's flag, NULL: none
     # scratch, empty or stale between calls
     cdef vector[Item] items, kernel, final
-    cdef vector[int32_t] slot_of_rule, slot_rule
+    cdef vector[int32_t] slot_of_rule, slot_rule, frame_of_slot
     cdef vector[vector[Item]] entries
     cdef vector[int32_t] include_into, include_from
 
@@ -106,10 +103,11 @@ cdef class Machine:
     cdef void _complete(self) noexcept nogil
     cdef int _predict(self) except -1 nogil
     cdef int32_t _slot(self, int32_t rule) noexcept nogil
-    cdef int _resolve_frames(self, vector[int32_t]& frame_of_slot) except -1 nogil
-    cdef int _intern_component(self, vector[int32_t]& members, vector[int32_t]& frame_of_slot) except -1 nogil
+    cdef bint _intern_in_order(self) except -1 nogil
+    cdef int _resolve_frames(self) except -1 nogil
+    cdef int _intern_component(self, vector[int32_t]& members) except -1 nogil
     cdef FrameRec* _intern_frame(self, vector[Item]& returns) except NULL nogil
-    cdef FrameRec* _new_frame(self, vector[Item]& returns, uint64_t hash) except NULL nogil
+    cdef FrameRec* _new_frame(self, vector[Item]& returns) except NULL nogil
     cdef SetRec* _intern_set(self, vector[Item]& items) except NULL nogil
     cdef void begin(self, int64_t limit_ms, const int* cancelled) noexcept nogil
     cdef void end(self) noexcept nogil

@@ -31,6 +31,7 @@ from libc.string cimport memcmp, memcpy
 from libcpp.algorithm cimport sort, unique
 
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS, ByteEdge
+from kernels_core.earley.slots cimport Slot, after, put
 from kernels_core.earley.transitions cimport remember
 
 from kernels_core.errors import BudgetExceededError, OperationCancelledError
@@ -115,10 +116,10 @@ cdef class Machine:
         self.where = where
         self.arena = Arena()
         # Small: many a grammar is compiled for a few steps, and clearing memory is most of what a machine costs at first.
-        self.set_table.assign(64, NULL)
-        self.frame_table.assign(32, NULL)
-        self.group_table.assign(8, NULL)
-        self.kernel_table.assign(64, NULL)
+        self.set_slots.assign(64, Slot(0, 0))
+        self.frame_slots.assign(32, Slot(0, 0))
+        self.kernel_slots.assign(64, Slot(0, 0))
+        self.group_slots.assign(8, Slot(0, 0))
         self.sets.reserve(32)
         self.frames.reserve(16)
         self.items.reserve(16)
@@ -288,28 +289,27 @@ cdef class Machine:
         _normalise(self.kernel)
         cdef int32_t count = <int32_t>self.kernel.size()
         cdef size_t nbytes = count * sizeof(Item)
-        cdef uint64_t hash = _hash(self.kernel.data(), nbytes)
-        cdef size_t at = hash & (self.kernel_table.size() - 1)
-        cdef KernelRec* known = self.kernel_table[at]
-        while known != NULL:          # without `memoize` the table stays empty
-            if known.hash == hash and known.count == count and not memcmp(known.items, self.kernel.data(), nbytes):
-                return known.result
-            at = (at + 1) & (self.kernel_table.size() - 1)
-            known = self.kernel_table[at]
+        cdef uint32_t tag = <uint32_t>_hash(self.kernel.data(), nbytes)
+        cdef size_t at = tag & (self.kernel_slots.size() - 1)
+        cdef KernelRec* known
+        while self.kernel_slots[at].number:          # without `memoize` there are none
+            if self.kernel_slots[at].tag == tag:
+                known = self.kernels[self.kernel_slots[at].number - 1]
+                if known.count == count and not memcmp(known.items, self.kernel.data(), nbytes):
+                    return known.result
+            at = after(self.kernel_slots, at)
         self.items = self.kernel
         self._complete()
         self._predict()
         cdef SetRec* result = self._intern_set(self.final)
         if not self.memoize:
             return result
-        cdef KernelRec* record = <KernelRec*>self.arena.take(sizeof(KernelRec))
-        record.hash, record.count, record.result = hash, count, result
-        record.items = <Item*>self.arena.take(nbytes + 8)
+        cdef KernelRec* record = <KernelRec*>self.arena.take(sizeof(KernelRec) + nbytes)
+        record.count, record.result = count, result
+        record.items = <Item*>(record + 1)
         memcpy(record.items, self.kernel.data(), nbytes)
-        self.kernel_table[at] = record
-        self.kernel_count += 1
-        if 2 * self.kernel_count > self.kernel_table.size():
-            _grow(self.kernel_table)
+        self.kernels.push_back(record)
+        put(self.kernel_slots, at, tag, <int32_t>self.kernels.size() - 1)
         return result
 
     cdef void _complete(self) noexcept nogil:
@@ -367,8 +367,9 @@ cdef class Machine:
         cdef int32_t k, m, slot, state, other
         cdef Item item
         cdef FrameRec* frame
-        cdef vector[int32_t] frame_of_slot
         cdef bint changed
+        for i in range(self.slot_rule.size()):       # of the last call, which an error may have ended
+            self.slot_of_rule[self.slot_rule[i]] = -1
         self.slot_rule.clear()
         self.include_into.clear()
         self.include_from.clear()
@@ -415,22 +416,43 @@ cdef class Machine:
                     k = <int32_t>self.entries[slot].size()
                     add_item(self.entries[slot], item.state, item.frame, item.counter)
                     changed = changed or k != <int32_t>self.entries[slot].size()
-        for i in range(self.slot_rule.size()):
-            self.slot_of_rule[self.slot_rule[i]] = -1
-        self._resolve_frames(frame_of_slot)
+        if not self._intern_in_order():
+            self._resolve_frames()
         for i in range(self.slot_rule.size()):
             state = self.tables.start[self.slot_rule[i]]
             if self.tables.flags[state] & (SCANNABLE | TOKENS):
-                self.final.push_back(Item(state, frame_of_slot[i], 0))
+                self.final.push_back(Item(state, self.frame_of_slot[i], 0))
         return 0
 
-    cdef int _resolve_frames(self, vector[int32_t]& frame_of_slot) except -1 nogil:
+    cdef bint _intern_in_order(self) except -1 nogil:
+        """Intern the frames slot by slot; False, and nothing done, if one refers to itself or to a later one.
+
+        Slots are in the order of prediction, so only rules that were predicted before are referred to unless the
+        grammar recurs on the left: components of one frame, in dependency order already.
+        """
+        cdef size_t i, j, n = self.slot_rule.size()
+        cdef Item* entry
+        for i in range(n):
+            for j in range(self.entries[i].size()):
+                if -1 - self.entries[i][j].frame >= <int32_t>i:
+                    return False
+        self.frame_of_slot.resize(n)
+        for i in range(n):
+            for j in range(self.entries[i].size()):
+                entry = &self.entries[i][j]
+                if entry.frame < 0:
+                    entry.frame = self.frame_of_slot[-1 - entry.frame]
+            _normalise(self.entries[i])
+            self.frame_of_slot[i] = self._intern_frame(self.entries[i]).number
+        return True
+
+    cdef int _resolve_frames(self) except -1 nogil:
         """Intern the frames in all slots, strongly connected components in dependency order (Tarjan, iterative)."""
         cdef int32_t n = <int32_t>self.slot_rule.size()
         cdef int32_t clock = 0, root, slot, child
         cdef vector[int32_t] index, low, path, stack, cursor, members
         cdef vector[uint8_t] on_path
-        frame_of_slot.assign(n, -1)
+        self.frame_of_slot.assign(n, -1)
         index.assign(n, -1)
         low.assign(n, 0)
         on_path.assign(n, 0)
@@ -472,10 +494,10 @@ cdef class Machine:
                         members.push_back(child)
                         if child == slot:
                             break
-                    self._intern_component(members, frame_of_slot)
+                    self._intern_component(members)
         return 0
 
-    cdef int _intern_component(self, vector[int32_t]& members, vector[int32_t]& frame_of_slot) except -1 nogil:
+    cdef int _intern_component(self, vector[int32_t]& members) except -1 nogil:
         """Frames of one component; all it depends on outside itself are interned already.
 
         A component that refers to itself is keyed by its members in order of their rules (a rule is predicted once
@@ -486,7 +508,7 @@ cdef class Machine:
         cdef bint recursive = members.size() > 1
         cdef vector[int32_t] place, key
         cdef vector[Item] returns
-        cdef uint64_t hash
+        cdef uint32_t tag
         cdef size_t at, nbytes
         cdef GroupRec* group
         for i in range(1, members.size()):       # insertion sort by rule id
@@ -509,10 +531,10 @@ cdef class Machine:
                     recursive = True
                     self.entries[members[i]][j].frame = -1 - place[slot]
                 else:
-                    self.entries[members[i]][j].frame = frame_of_slot[slot]
+                    self.entries[members[i]][j].frame = self.frame_of_slot[slot]
             _normalise(self.entries[members[i]])
         if not recursive:
-            frame_of_slot[members[0]] = self._intern_frame(self.entries[members[0]]).number
+            self.frame_of_slot[members[0]] = self._intern_frame(self.entries[members[0]]).number
             return 0
         for i in range(members.size()):
             key.push_back(<int32_t>self.entries[members[i]].size())
@@ -521,40 +543,38 @@ cdef class Machine:
                 key.push_back(self.entries[members[i]][j].frame)
                 key.push_back(self.entries[members[i]][j].counter)
         nbytes = key.size() * sizeof(int32_t)
-        hash = _hash(key.data(), nbytes)
-        at = hash & (self.group_table.size() - 1)
-        while self.group_table[at] != NULL:
-            group = self.group_table[at]
-            if group.hash == hash and group.size == <int32_t>key.size() and not memcmp(group.key, key.data(), nbytes):
+        tag = <uint32_t>_hash(key.data(), nbytes)
+        at = tag & (self.group_slots.size() - 1)
+        while self.group_slots[at].number:
+            group = self.groups[self.group_slots[at].number - 1]
+            if group.size == <int32_t>key.size() and not memcmp(group.key, key.data(), nbytes):
                 for i in range(members.size()):
-                    frame_of_slot[members[i]] = group.first + <int32_t>i
+                    self.frame_of_slot[members[i]] = group.first + <int32_t>i
                 return 0
-            at = (at + 1) & (self.group_table.size() - 1)
+            at = after(self.group_slots, at)
         base = <int32_t>self.frames.size()
         for i in range(members.size()):
-            frame_of_slot[members[i]] = base + <int32_t>i
+            self.frame_of_slot[members[i]] = base + <int32_t>i
             returns = self.entries[members[i]]
             for j in range(returns.size()):
                 if returns[j].frame < 0:
                     returns[j].frame = base + (-1 - returns[j].frame)
             _normalise(returns)
-            self._new_frame(returns, hash)
-        group = <GroupRec*>self.arena.take(sizeof(GroupRec))
-        group.hash, group.size, group.first = hash, <int32_t>key.size(), base
-        group.key = <int32_t*>self.arena.take(nbytes)
+            self._new_frame(returns)
+        group = <GroupRec*>self.arena.take(sizeof(GroupRec) + nbytes)
+        group.size, group.first = <int32_t>key.size(), base
+        group.key = <int32_t*>(group + 1)
         memcpy(group.key, key.data(), nbytes)
-        self.group_table[at] = group
-        self.group_count += 1
-        if 2 * self.group_count > self.group_table.size():
-            _grow(self.group_table)
+        self.groups.push_back(group)
+        put(self.group_slots, at, tag, <int32_t>self.groups.size() - 1)
         return 0
 
     # -- interning ------------------------------------------------------------------------------------------------
 
-    cdef FrameRec* _new_frame(self, vector[Item]& returns, uint64_t hash) except NULL nogil:
-        cdef FrameRec* record = <FrameRec*>self.arena.take(sizeof(FrameRec))
-        record.hash, record.count, record.number = hash, <int32_t>returns.size(), <int32_t>self.frames.size()
-        record.returns = <Item*>self.arena.take(returns.size() * sizeof(Item) + 8)
+    cdef FrameRec* _new_frame(self, vector[Item]& returns) except NULL nogil:
+        cdef FrameRec* record = <FrameRec*>self.arena.take(sizeof(FrameRec) + returns.size() * sizeof(Item))
+        record.count, record.number = <int32_t>returns.size(), <int32_t>self.frames.size()
+        record.returns = <Item*>(record + 1)
         memcpy(record.returns, returns.data(), returns.size() * sizeof(Item))
         self.frames.push_back(record)
         return record
@@ -562,38 +582,36 @@ cdef class Machine:
     cdef FrameRec* _intern_frame(self, vector[Item]& returns) except NULL nogil:
         """`returns` must be sorted and distinct."""
         cdef size_t nbytes = returns.size() * sizeof(Item)
-        cdef uint64_t hash = _hash(returns.data(), nbytes)
-        cdef size_t at = hash & (self.frame_table.size() - 1)
-        cdef FrameRec* record = self.frame_table[at]
-        while record != NULL:
-            if (record.hash == hash and record.count == <int32_t>returns.size()
-                    and not memcmp(record.returns, returns.data(), nbytes)):
-                return record
-            at = (at + 1) & (self.frame_table.size() - 1)
-            record = self.frame_table[at]
-        record = self._new_frame(returns, hash)
-        self.frame_table[at] = record
-        if 2 * self.frames.size() > self.frame_table.size():
-            _grow(self.frame_table)
+        cdef uint32_t tag = <uint32_t>_hash(returns.data(), nbytes)
+        cdef size_t at = tag & (self.frame_slots.size() - 1)
+        cdef FrameRec* record
+        while self.frame_slots[at].number:
+            if self.frame_slots[at].tag == tag:
+                record = self.frames[self.frame_slots[at].number - 1]
+                if record.count == <int32_t>returns.size() and not memcmp(record.returns, returns.data(), nbytes):
+                    return record
+            at = after(self.frame_slots, at)
+        record = self._new_frame(returns)
+        put(self.frame_slots, at, tag, record.number)
         return record
 
     cdef SetRec* _intern_set(self, vector[Item]& items) except NULL nogil:
         _normalise(items)
         cdef size_t nbytes = items.size() * sizeof(Item)
-        cdef uint64_t hash = _hash(items.data(), nbytes)
-        cdef size_t at = hash & (self.set_table.size() - 1)
+        cdef uint32_t tag = <uint32_t>_hash(items.data(), nbytes)
+        cdef size_t at = tag & (self.set_slots.size() - 1)
         cdef size_t i
         cdef int w
-        cdef SetRec* record = self.set_table[at]
-        while record != NULL:
-            if (record.hash == hash and record.count == <int32_t>items.size()
-                    and not memcmp(record.items, items.data(), nbytes)):
-                return record
-            at = (at + 1) & (self.set_table.size() - 1)
-            record = self.set_table[at]
-        record = <SetRec*>self.arena.take(sizeof(SetRec))
-        record.hash, record.count, record.number = hash, <int32_t>items.size(), <int32_t>self.sets.size()
-        record.items = <Item*>self.arena.take(nbytes + 8)
+        cdef SetRec* record
+        while self.set_slots[at].number:
+            if self.set_slots[at].tag == tag:
+                record = self.sets[self.set_slots[at].number - 1]
+                if record.count == <int32_t>items.size() and not memcmp(record.items, items.data(), nbytes):
+                    return record
+            at = after(self.set_slots, at)
+        record = <SetRec*>self.arena.take(sizeof(SetRec) + nbytes)
+        record.count, record.number = <int32_t>items.size(), <int32_t>self.sets.size()
+        record.items = <Item*>(record + 1)
         memcpy(record.items, items.data(), nbytes)
         for i in range(items.size()):
             if items[i].state == C_ACCEPT:
@@ -605,9 +623,7 @@ cdef class Machine:
             for w in range(4):
                 record.live[w] |= self.tables.live[4 * items[i].state + w]
         self.sets.push_back(record)
-        self.set_table[at] = record
-        if 2 * self.sets.size() > self.set_table.size():
-            _grow(self.set_table)
+        put(self.set_slots, at, tag, record.number)
         return record
 
     cdef int _check_budget(self) except -1 nogil:
@@ -676,24 +692,3 @@ cdef class Machine:
         cdef FrameRec* record = self.frames[number]
         return [(record.returns[i].state, record.returns[i].frame, record.returns[i].counter)
                 for i in range(record.count)]
-
-
-ctypedef fused Record:
-    SetRec
-    FrameRec
-    KernelRec
-    GroupRec
-
-
-cdef void _grow(vector[Record*]& table) noexcept nogil:
-    """Twice the places in an open-addressing table; `hash` of each record says where it goes."""
-    cdef vector[Record*] old
-    cdef size_t i, at
-    old.swap(table)
-    table.assign(2 * old.size(), NULL)
-    for i in range(old.size()):
-        if old[i] != NULL:
-            at = old[i].hash & (table.size() - 1)
-            while table[at] != NULL:
-                at = (at + 1) & (table.size() - 1)
-            table[at] = old[i]

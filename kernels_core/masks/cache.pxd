@@ -6,20 +6,25 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.identity cimport Identities
 from kernels_core.earley.machine cimport Item, Machine, SetRec
-from kernels_core.masks.direct cimport Place
+from kernels_core.masks.direct cimport Walk
 from kernels_core.masks.laps cimport Exit
 from kernels_core.masks.lookahead cimport Lookahead
 from kernels_core.masks.mask_table cimport MaskRec, MaskTable
 from kernels_core.masks.pool cimport PoolKey, TokenSetPool
 from kernels_core.masks.sweeps cimport Sweeps
-from kernels_core.masks.token_sets cimport TokenSet
+from kernels_core.masks.token_sets cimport Cap, TokenSet
 from kernels_core.masks.trie cimport TokenTrie
+from kernels_core.masks.unions cimport Row, Union, Unions
 
 
 cdef struct Chosen:
     TokenSet* tokens
     int32_t item         # the first item of a set that has these verdicts
-    int32_t population   # of the bits they begin with
+
+
+cdef struct Dense:
+    Row row
+    vector[int32_t]* lacking     # ids that are not allowed though they are in the row; NULL: none
 
 
 cdef class MaskCache:
@@ -50,7 +55,13 @@ cdef class MaskCache:
     cdef vector[int64_t] costs             # by state: estimated trie nodes, -1: not estimated yet
     cdef MaskTable table
     cdef vector[uint8_t] wide              # scratch: by item, whether its token set is used
-    cdef vector[Place] todo                # scratch
+    cdef Walk walk
+    cdef Unions unions                     # None: rows are added to each other one by one
+    cdef vector[Dense] dense               # scratch: rows of the mask that is made,
+    cdef vector[int32_t] nothing           # never filled
+    cdef vector[Row] rows                  # ... those of them that are allowed whole,
+    cdef vector[shared_ptr[void]] owners   # ... and whose they are
+    cdef unordered_map[size_t, shared_ptr[void]] used      # owners of rows that masks share, beside token sets
     cdef vector[void*] stack
     cdef int64_t mask_misses, mask_hits, walks, state_misses, state_hits, pool_hits, partial_hits, sets_with_mask
 
@@ -66,6 +77,7 @@ cdef class MaskCache:
     cdef bint _known_laps(self, int32_t state, uint64_t narrowed, shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _take_first_bytes(self, SetRec* record, int32_t first) except -1 nogil
     cdef int _add_token_sets(self, SetRec* record) except -1 nogil
+    cdef int _add_dense(self) except -1 nogil
     cdef int64_t _cost(self, int32_t state) except -1 nogil
     cdef int64_t _estimate(self, int32_t state) except -1 nogil
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil

@@ -16,15 +16,15 @@ from kernels_core.automata.growing_identity cimport GrowingIdentities
 from kernels_core.automata.identity cimport WholeIdentities
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS
 from kernels_core.earley.machine cimport FREE, LOCKED, CancelToken, Item, ms_clock, ms_load, ms_store, step
-from kernels_core.masks.direct cimport walk_from
-from kernels_core.masks.laps cimport add_laps, compute_laps, find_exits, has_plain_laps
+from kernels_core.masks.direct cimport Walk
+from kernels_core.masks.laps cimport cap_of, compute_laps, find_exits, has_plain_laps
+from kernels_core.masks.loops cimport Loop
 from kernels_core.masks.mask_table cimport add_id, digest, write_mask
 from kernels_core.masks.pool cimport ALL_LAPS, PoolKey
 from kernels_core.masks.sweeps cimport Sweeps
 from kernels_core.masks.token_sets cimport (
     LAPS,
     MAX_CHAIN,
-    add_accepted,
     add_uncertain,
     compute_token_set,
     depth_of,
@@ -33,6 +33,8 @@ from kernels_core.masks.token_sets cimport (
     write_accepted,
 )
 from kernels_core.masks.trie cimport beginning
+
+from kernels_core.masks.loops import loops_of
 
 __all__ = ["MaskCache"]
 
@@ -69,6 +71,8 @@ cdef class MaskCache:
         self.lap_profiles = lap_profiles and lookahead is None
         self.sweeps = Sweeps(machine) if sweeps else None
         self.table = MaskTable(trie.words)
+        self.walk = Walk(trie, machine, loops_of(trie) if sweeps else None, self.table)
+        self.unions = pool.unions if sweeps and pool is not None else None
         self.stack.resize(trie.max_depth + 1)
 
     cdef size_t held(self) noexcept nogil:
@@ -97,6 +101,8 @@ cdef class MaskCache:
         """Compute and remember, with the machine's lock held."""
         cdef int32_t i
         self.table.begin()
+        self.dense.clear()
+        self.owners.clear()
         self.narrowed = 0
         if not self._follow(record):
             self.wide.assign(record.count, 1)
@@ -116,6 +122,8 @@ cdef class MaskCache:
         cdef uint64_t wide[4]
         cdef int32_t i, w, state
         cdef int64_t total = 0, cost
+        cdef size_t n
+        cdef const Loop* loop
         self.wide.assign(record.count, 0)
         if self.direct_limit == 0:
             return False
@@ -140,7 +148,12 @@ cdef class MaskCache:
         for w in range(4):
             if narrow[w] & wide[w]:      # they begin alike: a walk from the whole set would be one of the others, too
                 start = self.machine.part(record, self.wide)
-        if walk_from(self.trie, self.machine, start, narrow, 4 * self.direct_limit, self.table, self.todo):
+        if self.walk.run(start, narrow, 4 * self.direct_limit):
+            for n in range(self.walk.stretches.size()):
+                loop = self.walk.stretches[n].get()
+                self.used[<size_t>loop] = <shared_ptr[void]>self.walk.stretches[n]
+                self.owners.push_back(<shared_ptr[void]>self.walk.stretches[n])
+                self.dense.push_back(Dense(Row(loop.bits.data(), <int32_t>loop.ids.size(), loop.hash), NULL))
             self.walks += 1
             return True
         # The estimates were wrong: do not try these again.
@@ -151,14 +164,15 @@ cdef class MaskCache:
         return False
 
     cdef int _add_token_sets(self, SetRec* record) except -1 nogil:
-        """Allow what the items marked in `self.wide` take."""
+        """Allow what the items marked in `self.wide` take, and what is in `self.dense` already."""
         cdef int32_t i = 0, k
-        cdef size_t n
+        cdef size_t n, m
         cdef Item item
-        cdef int32_t population
         cdef SetRec* caller
         cdef shared_ptr[TokenSet] tokens
         cdef vector[Chosen] chosen
+        cdef Cap* cap
+        cdef Row row
         for i in range(record.count):
             item = record.items[i]
             if not self.wide[i] or not self.machine.tables.flags[item.state] & SCANNABLE:
@@ -170,20 +184,23 @@ cdef class MaskCache:
                 self._take_first_bytes(record, i)
                 self.lap_set(item.state, tokens)
                 self.narrowed = 0
-                population = tokens.get().caps.back().population
+                cap = cap_of(tokens.get(), self._laps_left(item))
+                row = Row(tokens.get().rows[cap.row].data(), cap.population, cap.hash)
+                self.dense.push_back(Dense(row, &cap.lacking))
             else:
                 if self.lookahead is None:
                     self._take_first_bytes(record, i)
                 self.settled_set(item.state, item.counter, tokens)
                 self.narrowed = 0
-                population = tokens.get().dense_population
-            chosen.push_back(Chosen(tokens.get(), i, population))
-        sort(chosen.begin(), chosen.end(), _larger)      # the others are added to the largest
+                if tokens.get().dense != NULL:
+                    row = Row(tokens.get().dense, tokens.get().dense_population, tokens.get().dense_hash)
+                    self.dense.push_back(Dense(row, &tokens.get().lacking))
+            self.owners.push_back(<shared_ptr[void]>tokens)
+            chosen.push_back(Chosen(tokens.get(), i))
+        self._add_dense()
         for n in range(chosen.size()):
-            if chosen[n].tokens.storage == LAPS:
-                add_laps(chosen[n].tokens, self.table, self._laps_left(record.items[chosen[n].item]))
-            else:
-                add_accepted(chosen[n].tokens, self.table)
+            for m in range(chosen[n].tokens.listed.size()):
+                add_id(self.table, chosen[n].tokens.listed[m])
         for n in range(chosen.size()):
             if chosen[n].tokens.ids.empty() and chosen[n].tokens.base.get() == NULL:
                 continue
@@ -198,6 +215,34 @@ cdef class MaskCache:
                         add_uncertain(chosen[n].tokens, self.table, self.machine, caller, self.stack)
                 k += 1
             self.machine._check_budget()
+        return 0
+
+    cdef int _add_dense(self) except -1 nogil:
+        """Allow what is in `self.dense`: where rows are allowed whole, as one."""
+        cdef size_t i, kept = 0
+        cdef Row row
+        cdef shared_ptr[Union] made
+        if self.unions is not None and self.dense.size() > 1:
+            self.rows.clear()
+            for i in range(self.dense.size()):
+                if _is_whole(self.dense[i]):
+                    self.rows.push_back(self.dense[i].row)
+            if self.rows.size() > 1:
+                for i in range(self.dense.size()):
+                    if not _is_whole(self.dense[i]):
+                        self.dense[kept] = self.dense[i]
+                        kept += 1
+                self.dense.resize(kept)
+                made = self.unions.find(self.rows, self.owners)
+                self.used[<size_t>made.get()] = <shared_ptr[void]>made
+                self.dense.push_back(Dense(made.get().row, NULL))
+        sort(self.dense.begin(), self.dense.end(), _larger)      # the others are added to the largest
+        for i in range(self.dense.size()):
+            row = self.dense[i].row
+            if self.dense[i].lacking == NULL:
+                self.table.add_dense(row.words, row.population, row.hash, self.nothing)
+            else:
+                self.table.add_dense(row.words, row.population, row.hash, self.dense[i].lacking[0])
         return 0
 
     cdef int _take_first_bytes(self, SetRec* record, int32_t first) except -1 nogil:
@@ -654,8 +699,12 @@ cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil
 
 
-cdef bint _larger(const Chosen& a, const Chosen& b) noexcept nogil:
-    return a.population > b.population
+cdef bint _is_whole(const Dense& dense) noexcept nogil:
+    return dense.lacking == NULL or dense.lacking.empty()
+
+
+cdef bint _larger(const Dense& a, const Dense& b) noexcept nogil:
+    return a.row.population > b.row.population
 
 
 cdef bint _seen_before(SetRec* record, int32_t i) noexcept nogil:

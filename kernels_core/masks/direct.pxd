@@ -1,7 +1,9 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.masks.loops cimport Loop, Loops
 from kernels_core.masks.mask_table cimport MaskTable
 from kernels_core.masks.trie cimport TokenTrie
 
@@ -12,5 +14,15 @@ cdef struct Place:
     SetRec* set         # at their parent
 
 
-cdef bint walk_from(TokenTrie trie, Machine machine, SetRec* record, const uint64_t* first, int64_t limit,
-                    MaskTable draft, vector[Place]& todo) except -1 nogil
+cdef class Walk:
+    cdef readonly TokenTrie trie
+    cdef readonly Machine machine
+    cdef readonly Loops loops           # None: every node is visited
+    cdef MaskTable draft
+    cdef vector[shared_ptr[Loop]] stretches     # that the walk took whole, of many tokens: they are not in the draft
+    cdef vector[Place] todo             # scratch
+    cdef int64_t left                   # nodes that may still be visited
+
+    cdef bint run(self, SetRec* record, const uint64_t* first, int64_t limit) except -1 nogil
+    cdef int32_t _take_loop(self, Place at, int32_t twig, const uint64_t* first, SetRec* target) except -2 nogil
+    cdef void _take(self, int32_t twig, SetRec* target) noexcept nogil

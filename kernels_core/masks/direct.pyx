@@ -4,52 +4,134 @@
 Most first visits are to places with hardly a choice: inside a key, a keyword, a number, between two values.  There the
 verdicts of each state for an unknown caller (`token_sets`) would take longer to make than the mask, and be used once.
 The walk goes from child to child along the bytes that are live, so it costs a few steps a token allowed, and the steps
-are the ones that the matcher takes next.
+are the ones that the matcher takes next.  Where the parser stays in one set the tokens are known (`loops`).
 """
 
-from kernels_core.earley.machine cimport step
+from libc.stdint cimport uint8_t
+from libcpp.memory cimport shared_ptr
+
+from kernels_core.earley.machine cimport Arc, is_live, step
+from kernels_core.masks.loops cimport Loop, LoopKey, loop_of
 from kernels_core.masks.mask_table cimport add_id
 from kernels_core.masks.trie cimport TOKENS, Twig, live_twigs
 
+cdef int32_t MANY_KIDS = 6          # of a node that may be the first of a stretch
+cdef int32_t MANY_NODES = 128       # of a stretch: fewer are as quick to visit as to look up, and hardly met again
 
-cdef bint walk_from(TokenTrie trie, Machine machine, SetRec* record, const uint64_t* first, int64_t limit,
-                    MaskTable draft, vector[Place]& todo) except -1 nogil:
-    """Allow all tokens that `record` takes and that begin with a byte in `first` (four words, live bytes of it).
 
-    False, with an unfinished draft, if that takes more than `limit` nodes.  With the machine's lock held; `todo` is
-    scratch.
-    """
-    cdef const Twig* twigs = trie.twigs.data()
-    cdef Twig twig
-    cdef int32_t[256] found
-    cdef int32_t n, k
-    cdef SetRec* target
-    cdef Place at
-    todo.clear()
-    todo.push_back(Place(0, trie.nodes[1].kid_first, record))
-    while not todo.empty():
-        at = todo.back()
-        todo.pop_back()
-        n = live_twigs(trie, at.first, at.count, first if at.first == 0 else &at.set.live[0], found)
-        limit -= 1 + n
-        if limit < 0:
-            return False
-        for k in range(n):
-            twig = twigs[found[k]]
-            target = step(machine, at.set, twig.byte)
-            if target == machine.dead:
+cdef class Walk:
+    """Walks over one vocabulary from the sets of one machine, with the machine's lock held."""
+
+    def __init__(self, TokenTrie trie, Machine machine, Loops loops, MaskTable draft):
+        self.trie, self.machine, self.loops, self.draft = trie, machine, loops, draft
+
+    cdef bint run(self, SetRec* record, const uint64_t* first, int64_t limit) except -1 nogil:
+        """Allow all tokens that `record` takes and that begin with a byte in `first` (four words, live bytes of it).
+
+        They are in the draft afterwards, or in `stretches`.  False, with either unfinished, if that takes more than
+        `limit` nodes.
+        """
+        cdef const Twig* twigs = self.trie.twigs.data()
+        cdef int32_t[256] found
+        cdef int32_t n, k, taken
+        cdef const uint64_t* live
+        cdef SetRec* target
+        cdef Place at
+        self.left = limit
+        self.stretches.clear()
+        self.todo.clear()
+        self.todo.push_back(Place(0, self.trie.nodes[1].kid_first, record))
+        while not self.todo.empty():
+            at = self.todo.back()
+            self.todo.pop_back()
+            live = first if at.first == 0 else &at.set.live[0]
+            n = live_twigs(self.trie, at.first, at.count, live, found)
+            self.left -= 1 + n
+            if self.left < 0:
+                return False
+            taken = -1                  # bytes up to this one were taken with a stretch
+            for k in range(n):
+                if twigs[found[k]].byte <= taken:
+                    continue
+                target = step(self.machine, at.set, twigs[found[k]].byte)
+                if target == self.machine.dead:
+                    continue
+                if self.loops is not None and twigs[found[k]].kid_count >= MANY_KIDS:
+                    taken = max(taken, self._take_loop(at, found[k], live, target))
+                    if twigs[found[k]].byte <= taken:
+                        continue
+                self._take(found[k], target)
+        return True
+
+    cdef int32_t _take_loop(self, Place at, int32_t twig, const uint64_t* first, SetRec* target) except -2 nogil:
+        """Take at once all that begins with the byte of `twig`, or with bytes behind it that lead to `target` as well.
+
+        The last of these bytes; -1, and nothing taken, if `target` does not lead back to itself.
+        """
+        cdef uint8_t byte = self.trie.twigs[twig].byte, high = _last_alike(at.set, byte)
+        cdef int32_t k, m, last = twig
+        cdef LoopKey key
+        cdef shared_ptr[Loop] held
+        cdef const Loop* loop
+        cdef SetRec* after
+        if not loop_of(self.machine, target, key.bytes):
+            return -1
+        for k in range(byte, high + 1):
+            if not first[k >> 6] >> (k & 63) & 1:
+                high = <uint8_t>(k - 1)
+                break
+        while last + 1 < at.first + at.count and self.trie.twigs[last + 1].byte <= high:
+            last += 1
+        if self.trie.nodes[self.trie.kids[last]].skip - self.trie.kids[twig] < MANY_NODES:
+            return -1
+        key.first, key.low, key.high = at.first, byte, high
+        held = self.loops.find(self.trie, key, at.count)
+        loop = held.get()
+        if loop.too_large:
+            return -1
+        if loop.bits.empty():
+            for k in range(<int32_t>loop.ids.size()):
+                add_id(self.draft, loop.ids[k])
+        else:
+            self.stretches.push_back(held)
+        for k in range(<int32_t>loop.branches.size()):
+            byte = loop.branches[k].byte
+            if not is_live(target, byte):
                 continue
-            if twig.token >= 0:
-                add_id(draft, twig.token)
-            elif twig.token == TOKENS:
-                _add_all(trie, trie.kids[found[k]], draft)
-            if twig.kid_count:
-                todo.push_back(Place(twig.kid_first, twig.kid_count, target))
-    return True
+            after = step(self.machine, target, byte)
+            if after == self.machine.dead:
+                continue
+            self.left -= loop.branches[k].past - loop.branches[k].first
+            for m in range(loop.branches[k].first, loop.branches[k].past):
+                self._take(loop.twigs[m], after)
+        return high
+
+    cdef void _take(self, int32_t twig, SetRec* target) noexcept nogil:
+        """Allow the tokens that end at `twig`, where the parser is in `target`, and go on behind it later."""
+        cdef Twig here = self.trie.twigs[twig]
+        cdef int32_t i, node
+        if here.token >= 0:
+            add_id(self.draft, here.token)
+        elif here.token == TOKENS:
+            node = self.trie.kids[twig]
+            for i in range(self.trie.nodes[node].token_first, self.trie.nodes[node + 1].token_first):
+                add_id(self.draft, self.trie.ids[i])
+        if here.kid_count:
+            self.todo.push_back(Place(here.kid_first, here.kid_count, target))
 
 
-cdef void _add_all(TokenTrie trie, int32_t node, MaskTable draft) noexcept nogil:
-    """All tokens that are spelt as the path to `node`."""
-    cdef int32_t i
-    for i in range(trie.nodes[node].token_first, trie.nodes[node + 1].token_first):
-        add_id(draft, trie.ids[i])
+cdef uint8_t _last_alike(SetRec* set, uint8_t byte) noexcept nogil:
+    """The last of the bytes from `byte` on that are known to lead where `byte` leads."""
+    cdef Arc* arc = set.arcs
+    cdef int32_t last = byte
+    if set.first != NULL and set.first_low <= byte <= set.first_high:
+        return set.first_high
+    if set.table != NULL:
+        while last < 255 and set.table[last + 1] != NULL and set.table[last + 1] == set.table[byte]:
+            last += 1
+        return <uint8_t>last
+    while arc != NULL:
+        if arc.low <= byte <= arc.high:
+            return arc.high
+        arc = arc.next
+    return byte

@@ -249,12 +249,10 @@ cdef void _make_caps(TokenSet* made, TokenTrie trie, LapWalk& found) noexcept no
             sort(made.caps[need].lacking.begin(), made.caps[need].lacking.end())
 
 
-cdef void add_laps(TokenSet* laps, MaskTable draft, int32_t allowed) noexcept nogil:
-    """Allow the tokens that need at most `allowed` laps; negative: any number."""
+cdef Cap* cap_of(TokenSet* laps, int32_t allowed) noexcept nogil:
+    """The tokens that need at most `allowed` laps; negative: any number."""
     cdef size_t last = laps.caps.size() - 1
-    cdef size_t cap = last if allowed < 0 or <size_t>allowed > last else <size_t>allowed
-    draft.add_dense(laps.rows[laps.caps[cap].row].data(), laps.caps[cap].population, laps.caps[cap].hash,
-                    laps.caps[cap].lacking)
+    return &laps.caps[last if allowed < 0 or <size_t>allowed > last else <size_t>allowed]
 
 
 cdef int find_exits(TokenSet* laps, Machine machine, SetRec* caller, vector[void*]& stack,

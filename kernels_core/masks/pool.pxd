@@ -7,6 +7,7 @@ from libcpp.unordered_map cimport unordered_map
 from kernels_core.automata.identity cimport Identity
 from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport TokenTrie
+from kernels_core.masks.unions cimport Unions
 
 
 cdef enum:
@@ -28,6 +29,7 @@ cdef cppclass PoolEntry:
 
 cdef class TokenSetPool:
     cdef readonly TokenTrie trie
+    cdef readonly Unions unions
     cdef readonly size_t max_bytes
     cdef readonly str fingerprint
     cdef readonly bytes key

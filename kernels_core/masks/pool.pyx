@@ -25,6 +25,8 @@ from kernels_core.masks.pool_file import read_file, write_file
 
 __all__ = ["TokenSetPool"]
 
+cdef size_t MAX_UNIONS = 1 << 24      # bytes
+
 
 cdef string _spelt(const PoolKey& key) noexcept nogil:
     return string(<const char*>&key, sizeof(PoolKey))
@@ -42,6 +44,7 @@ cdef class TokenSetPool:
         self.trie = trie
         self.fingerprint = fingerprint
         self.max_bytes = max_bytes
+        self.unions = Unions(trie.words, min(MAX_UNIONS, max_bytes // 8))
         self.key = os.urandom(16)
 
     cdef bytes secret(self):

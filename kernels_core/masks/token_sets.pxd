@@ -62,7 +62,6 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32
 cdef int32_t find_usual_target(TokenTrie trie, Tables tables, int32_t state, int32_t* live) except -2 nogil
 cdef void point_dense(TokenSet* tokens, TokenTrie trie) noexcept nogil
 cdef int depth_of(TokenSet* tokens) noexcept nogil
-cdef void add_accepted(TokenSet* tokens, MaskTable draft) noexcept nogil
 cdef int add_uncertain(TokenSet* tokens, MaskTable draft, Machine machine, SetRec* caller,
                        vector[void*]& stack) except -1 nogil
 cdef int find_rests(TokenSet* part, Machine machine, SetRec* caller, vector[void*]& stack,

@@ -55,15 +55,6 @@ cdef bint _before(const Suffix& a, const Suffix& b) noexcept nogil:
 
 # -- using -------------------------------------------------------------------------------------------------------------
 
-cdef void add_accepted(TokenSet* tokens, MaskTable draft) noexcept nogil:
-    """Allow the accepted tokens."""
-    cdef size_t i
-    if tokens.dense != NULL:
-        draft.add_dense(tokens.dense, tokens.dense_population, tokens.dense_hash, tokens.lacking)
-    for i in range(tokens.listed.size()):
-        add_id(draft, tokens.listed[i])
-
-
 cdef int add_uncertain(TokenSet* tokens, MaskTable draft, Machine machine, SetRec* caller,
                        vector[void*]& stack) except -1 nogil:
     """Allow the uncertain tokens that `caller` takes the rest of; with the machine's lock held.

@@ -64,6 +64,8 @@ GRAMMARS = {
 }
 SWITCHES = {
     "all": Options(),
+    "walks without stretches": Options(sweeps=False),
+    "short walks": Options(direct_limit=8, differential_from=0),
     "token sets": Options(direct_limit=0, differential_from=0),
     "token sets, nothing inlined": Options(direct_limit=0, differential_from=0, inline_limit=0, unroll_limit=0),
     "without sweeps": Options(direct_limit=0, differential_from=0, sweeps=False),
@@ -132,9 +134,49 @@ def test_kinds_of_bytes_are_walked_as_one() -> None:
     assert steps[True] < 0.3 * steps[False]
 
 
+DIGITS = tokenizer(
+    [b"".join(parts) for length in (1, 2, 3) for parts in product([b"%d" % n for n in range(10)], repeat=length)]
+    + [
+        b'"' + b"".join(parts)
+        for length in (0, 1, 2, 3)
+        for parts in product([b"a", b"b", b"c", b'"', b"1"], repeat=length)
+    ]
+    + [b" " * n for n in range(1, 80)]
+    + [b" ", b".", b"-", b"a", b"b", b"-1", b".5", b"1.", b"a1", b" 12", b'," ', b" -"]
+)
+VALUES = r"""root ::= "{" ws pair (ws "," ws pair)* ws "}"
+    pair ::= "a" ws ":" ws (number | text) | "b:" ws [0-9]{2,4} | "c:" ws "12" [0-9]* "1"
+    number ::= "-"? ("0" | [1-9] [0-9]*) ("." [0-9]+)?
+    text ::= "\"" [a-c1]* "\""
+    ws ::= [ \n]{0,99}"""
+
+
+@pytest.mark.parametrize("pool_bytes", [1 << 28, 1])
+def test_stretches_and_unions_are_shared_and_change_no_mask(pool_bytes: int) -> None:
+    texts = [b'{ a : -120.55 , a:"ab1" }', b'{b:1234,c:1211111,a: "" }']
+    naive = GrammarCompiler(DIGITS, options=Options(parser="naive"))
+    compiler = GrammarCompiler(DIGITS, options=Options(pool_bytes=pool_bytes))
+    sizes = []
+    for source in (VALUES, VALUES.replace("pair", "member")):
+        grammar = Grammar.from_ebnf(source)
+        for text in texts:
+            plain, quick = (GrammarMatcher(which.compile_grammar(grammar)) for which in (naive, compiler))
+            for byte in text:
+                assert mask(quick) == mask(plain), plain.text
+                assert plain.accept_string(bytes([byte]))
+                assert quick.accept_string(bytes([byte]))
+        sizes.append((len(compiler.pool.trie.loops), len(compiler.pool.unions)))
+    assert sizes[0] == sizes[1]
+    assert min(sizes[0]) > 0
+
+
 WIDE_INFO = tokenizer([bytes([byte]) for byte in range(256)] + [b"%05d" % n for n in range(FROM_TOKENS)] + VOCAB[:600])
-SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "number"}}, "required": ["a"]}
-TEXT = b'{"a": "00017 bb", "b": 12, "c": [ "x"]}'
+SCHEMA = {
+    "type": "object",
+    "properties": {"a": {"type": "string"}, "b": {"type": "number"}, "d": {"type": "string", "maxLength": 9}},
+    "required": ["a"],
+}
+TEXT = b'{"a": "00017 bb", "b": 12, "d": "z", "c": [ "x"]}'
 
 
 def masks_along(compiler: GrammarCompiler, text: bytes) -> list[set[int]]:

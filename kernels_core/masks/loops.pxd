@@ -1,0 +1,43 @@
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libcpp.memory cimport shared_ptr
+from libcpp.mutex cimport mutex
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.masks.trie cimport TokenTrie
+
+
+cdef struct LoopKey:
+    uint64_t bytes[4]       # that lead from the set back to itself
+    int32_t first           # children of one node: places in the trie's `twigs`
+    uint16_t low, high      # those of them that are looked at: their bytes
+
+
+cdef struct Branch:
+    int32_t first           # places in the loop's `twigs`
+    int32_t past
+    uint8_t byte
+
+
+cdef cppclass Loop:
+    # Below children of one node, what bytes of a loop lead to.
+    LoopKey key
+    vector[int32_t] ids         # the tokens
+    vector[uint32_t] bits       # the same, one bit an id, where they are many; else empty
+    uint64_t hash               # of the same
+    vector[Branch] branches          # by byte, ascending: other bytes that come next,
+    vector[int32_t] twigs        # ... and the places in the trie's `twigs` that they lead to
+    bint too_large              # nothing is known
+
+
+cdef class Loops:
+    cdef mutex lock
+    cdef unordered_map[uint64_t, shared_ptr[Loop]] known        # by hash of the key: of two with one, the later
+    cdef readonly size_t nbytes
+
+    cdef shared_ptr[Loop] find(self, TokenTrie trie, const LoopKey& key, int32_t count) noexcept nogil
+    cdef shared_ptr[Loop] _walk(self, TokenTrie trie, const LoopKey& key, int32_t count) noexcept nogil
+
+
+cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil

@@ -1,0 +1,163 @@
+# distutils: language = c++
+"""Stretches of the vocabulary in which a parser state leads back to itself: walked once for all grammars.
+
+A thousand tokens are digits and nothing else, hundreds are a quote and letters.  A walk from one parser state visits
+them node by node, and so does the walk from the next number of the next grammar, though the parser stays where it is:
+behind the first digit each other leads from a set to that same set.  Which tokens there are depends on the trie and on
+the bytes of the loop, not on the grammar.  So a walk that comes to such a set asks for the tokens below a node that
+stay in the loop, all at once, and for the *branches*, where a token has another byte; there it goes on by itself.
+
+What was found is kept with the vocabulary, up to `MAX_BYTES`; then it is found anew.  Whoever uses its bits holds it.
+
+Read on: `direct.pyx`, which walks; `sweeps.pyx`, for whole vocabularies.
+"""
+
+from cython.operator cimport dereference
+from libc.string cimport memcmp, memset
+from libcpp.algorithm cimport sort
+
+from kernels_core.automata.tables cimport SCANNABLE, ByteEdge
+from kernels_core.earley.machine cimport step
+from kernels_core.masks.mask_table cimport ms_mix
+from kernels_core.masks.trie cimport TOKENS, Twig
+
+__all__ = ["Loops", "loops_of"]
+
+cdef size_t MAX_BYTES = 1 << 25
+cdef int32_t MOST_VISITS = 8192     # of a stretch that is worth keeping
+cdef size_t FEW_IDS = 128           # are added one by one: rows of few would make many unions
+
+
+cdef extern from *:
+    int __builtin_ctzll(unsigned long long) nogil
+
+
+def loops_of(TokenTrie trie):
+    """The `Loops` of a vocabulary; made when first asked for."""
+    if trie.loops is None:
+        trie.loops = Loops()
+    return trie.loops
+
+
+cdef class Loops:
+    """All stretches of one vocabulary that were asked for.  Safe to share between threads."""
+
+    cdef shared_ptr[Loop] find(self, TokenTrie trie, const LoopKey& key, int32_t count) noexcept nogil:
+        """What there is below `count` children."""
+        cdef uint64_t name = ms_mix(<uint64_t>key.first << 32 | <uint64_t>key.low << 16 | key.high)
+        cdef int w
+        cdef unordered_map[uint64_t, shared_ptr[Loop]].iterator at
+        cdef shared_ptr[Loop] found
+        for w in range(4):
+            name = ms_mix(name ^ key.bytes[w])
+        self.lock.lock()
+        at = self.known.find(name)
+        if at != self.known.end() and memcmp(&dereference(at).second.get().key, &key, sizeof(LoopKey)) == 0:
+            found = dereference(at).second
+            self.lock.unlock()
+            return found
+        found = self._walk(trie, key, count)
+        if self.nbytes > MAX_BYTES:
+            self.known.clear()
+            self.nbytes = 0
+        self.known[name] = found
+        self.nbytes += (sizeof(Loop) + 4 * (found.get().ids.size() + found.get().bits.size())
+                        + sizeof(Branch) * found.get().branches.size() + 4 * found.get().twigs.size())
+        self.lock.unlock()
+        return found
+
+    cdef shared_ptr[Loop] _walk(self, TokenTrie trie, const LoopKey& key, int32_t count) noexcept nogil:
+        cdef const Twig* twigs = trie.twigs.data()
+        cdef shared_ptr[Loop] result
+        cdef Loop* made = new Loop()
+        cdef vector[int32_t] todo
+        cdef vector[uint64_t] ways          # byte and place, as one number
+        cdef int32_t k, i, node, visits = 0
+        cdef size_t n
+        cdef uint8_t byte
+        result.reset(made)
+        made.key = key
+        made.hash = 0
+        made.too_large = False
+        for k in range(key.first, key.first + count):
+            if key.low <= twigs[k].byte <= key.high:
+                todo.push_back(k)
+        while not todo.empty():
+            k = todo.back()
+            todo.pop_back()
+            visits += 1 + twigs[k].kid_count
+            if visits > MOST_VISITS:
+                made.too_large = True
+                made.ids.clear()
+                return result
+            if twigs[k].token >= 0:
+                made.ids.push_back(twigs[k].token)
+            elif twigs[k].token == TOKENS:
+                node = trie.kids[k]
+                for i in range(trie.nodes[node].token_first, trie.nodes[node + 1].token_first):
+                    made.ids.push_back(trie.ids[i])
+            for i in range(twigs[k].kid_first, twigs[k].kid_first + twigs[k].kid_count):
+                byte = twigs[i].byte
+                if key.bytes[byte >> 6] >> (byte & 63) & 1:
+                    todo.push_back(i)
+                else:
+                    ways.push_back(<uint64_t>byte << 32 | <uint64_t>i)
+        sort(made.ids.begin(), made.ids.end())
+        for n in range(made.ids.size()):
+            made.hash += ms_mix(made.ids[n])
+        if made.ids.size() > FEW_IDS:
+            made.bits.assign(trie.words, 0)
+            for n in range(made.ids.size()):
+                made.bits[made.ids[n] >> 5] |= <uint32_t>1 << (made.ids[n] & 31)
+        sort(ways.begin(), ways.end())
+        for n in range(ways.size()):
+            byte = <uint8_t>(ways[n] >> 32)
+            if made.branches.empty() or made.branches.back().byte != byte:
+                made.branches.push_back(Branch(<int32_t>n, <int32_t>n, byte))
+            made.branches.back().past = <int32_t>n + 1
+            made.twigs.push_back(<int32_t>ways[n])
+        return result
+
+    def __len__(self):
+        return self.known.size()
+
+    def __repr__(self):
+        return f"<Loops: {len(self):,} stretches, {self.nbytes / 1e6:.1f} of {MAX_BYTES / 1e6:.0f} MB>"
+
+
+cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil:
+    """Whether some bytes lead from `set` back to itself; they go to `bytes` (four words).  With the lock held.
+
+    Not all that do need be found: those on which every item that goes on stays in its state.  On all of them the same
+    items go on, so they lead to one set, and one step shows which.
+    """
+    cdef uint64_t[4] own, others
+    cdef int32_t i, k, w, byte, state
+    cdef bint any_own
+    cdef ByteEdge edge
+    memset(others, 0, sizeof(others))
+    memset(bytes, 0xFF, 4 * sizeof(uint64_t))
+    for i in range(set.count):
+        state = set.items[i].state
+        if not machine.tables.flags[state] & SCANNABLE:
+            continue
+        machine.tables.need(state)
+        memset(own, 0, sizeof(own))
+        any_own = False
+        for k in range(machine.tables.edge_first[state], machine.tables.edge_past[state]):
+            edge = machine.tables.edges[k]
+            if edge.target == state:
+                any_own = True
+                for byte in range(edge.low, edge.high + 1):
+                    own[byte >> 6] |= <uint64_t>1 << (byte & 63)
+        for w in range(4):
+            if any_own:
+                bytes[w] &= own[w]
+            else:
+                others[w] |= machine.tables.live[4 * state + w]
+    for w in range(4):
+        bytes[w] &= ~others[w] & set.live[w]
+    for w in range(4):
+        if bytes[w]:
+            return step(machine, set, 64 * w + __builtin_ctzll(bytes[w])) == set
+    return False

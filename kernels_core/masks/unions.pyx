@@ -1,0 +1,79 @@
+# distutils: language = c++
+"""Unions of rows of bits, made once for all grammars.
+
+Behind the colon of a key there may be white space or a string: four hundred tokens of one token set (`laps`), four
+hundred of a stretch of the vocabulary (`loops`).  Each mask of that kind begins with the union of the same two rows, so
+it is made once and has a size and a hash of its own; what the mask adds are a few ids.  Rows are known by where they
+lie.
+
+Read on: `cache.pyx`, which asks; `mask_table.pyx`, where the union becomes the main row of a mask.
+"""
+
+from cython.operator cimport dereference
+from libcpp.algorithm cimport sort
+
+from kernels_core.masks.mask_table cimport digest, ms_mix
+
+__all__ = ["Unions"]
+
+
+cdef bint _lower(const Row& a, const Row& b) noexcept nogil:
+    return a.words < b.words
+
+
+cdef bint _is_of(Union* known, vector[Row]& rows) noexcept nogil:
+    cdef size_t i
+    if known.made_of.size() != rows.size():
+        return False
+    for i in range(rows.size()):
+        if known.made_of[i] != rows[i].words:
+            return False
+    return True
+
+
+cdef class Unions:
+    """Unions of rows of `words` words, while all fit into `max_bytes`; then new ones take their place.
+
+    Safe to share between threads.  Whoever uses a union's row holds the union.
+    """
+
+    def __init__(self, int32_t words, size_t max_bytes):
+        self.words = words
+        self.max_bytes = max_bytes
+
+    cdef shared_ptr[Union] find(self, vector[Row]& rows, const vector[shared_ptr[void]]& owners) noexcept nogil:
+        """The union of `rows`, which get sorted; `owners` keep them where they are."""
+        cdef size_t i
+        cdef int32_t w
+        cdef uint64_t name = 0
+        cdef shared_ptr[Union] found
+        cdef unordered_map[uint64_t, shared_ptr[Union]].iterator at
+        sort(rows.begin(), rows.end(), _lower)
+        for i in range(rows.size()):
+            name = ms_mix(name + <size_t>rows[i].words)
+        self.lock.lock()
+        at = self.known.find(name)
+        if at != self.known.end() and _is_of(dereference(at).second.get(), rows):
+            found = dereference(at).second
+            self.lock.unlock()
+            return found
+        if (self.known.size() + 1) * self.words * sizeof(uint32_t) > self.max_bytes:
+            self.known.clear()
+        found.reset(new Union())
+        found.get().bits.assign(self.words, 0)
+        for i in range(rows.size()):
+            found.get().made_of.push_back(rows[i].words)
+            for w in range(self.words):
+                found.get().bits[w] |= rows[i].words[w]
+        found.get().owners = owners
+        found.get().row.words = found.get().bits.data()
+        digest(found.get().row.words, self.words, &found.get().row.population, &found.get().row.hash)
+        self.known[name] = found
+        self.lock.unlock()
+        return found
+
+    def __len__(self):
+        return self.known.size()
+
+    def __repr__(self):
+        return f"<Unions: {len(self):,} rows of {4 * self.words:,} bytes>"
