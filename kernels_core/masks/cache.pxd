@@ -14,17 +14,12 @@ from kernels_core.masks.pool cimport PoolKey, TokenSetPool
 from kernels_core.masks.sweeps cimport Sweeps
 from kernels_core.masks.token_sets cimport Cap, TokenSet
 from kernels_core.masks.trie cimport TokenTrie
-from kernels_core.masks.unions cimport Row, Union, Unions
+from kernels_core.masks.unions cimport Dense, Row, Unions
 
 
 cdef struct Chosen:
     TokenSet* tokens
     int32_t item         # the first item of a set that has these verdicts
-
-
-cdef struct Dense:
-    Row row
-    vector[int32_t]* lacking     # ids that are not allowed though they are in the row; NULL: none
 
 
 cdef class MaskCache:
@@ -58,8 +53,6 @@ cdef class MaskCache:
     cdef Walk walk
     cdef Unions unions                     # None: rows are added to each other one by one
     cdef vector[Dense] dense               # scratch: rows of the mask that is made,
-    cdef vector[int32_t] nothing           # never filled
-    cdef vector[Row] rows                  # ... those of them that are allowed whole,
     cdef vector[shared_ptr[void]] owners   # ... and whose they are
     cdef unordered_map[size_t, shared_ptr[void]] used      # owners of rows that masks share, beside token sets
     cdef vector[void*] stack
@@ -77,7 +70,6 @@ cdef class MaskCache:
     cdef bint _known_laps(self, int32_t state, uint64_t narrowed, shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _take_first_bytes(self, SetRec* record, int32_t first) except -1 nogil
     cdef int _add_token_sets(self, SetRec* record) except -1 nogil
-    cdef int _add_dense(self) except -1 nogil
     cdef int64_t _cost(self, int32_t state) except -1 nogil
     cdef int64_t _estimate(self, int32_t state) except -1 nogil
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil

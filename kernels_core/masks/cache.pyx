@@ -9,7 +9,6 @@ hangs on the set; equal masks share their storage and have a number (`mask_table
 """
 
 from libc.string cimport memset
-from libcpp.algorithm cimport sort
 
 from kernels_core.automata.growing cimport GrowingTables
 from kernels_core.automata.growing_identity cimport GrowingIdentities
@@ -33,6 +32,7 @@ from kernels_core.masks.token_sets cimport (
     write_accepted,
 )
 from kernels_core.masks.trie cimport beginning
+from kernels_core.masks.unions cimport add_rows
 
 from kernels_core.masks.loops import loops_of
 
@@ -197,7 +197,7 @@ cdef class MaskCache:
                     self.dense.push_back(Dense(row, &tokens.get().lacking))
             self.owners.push_back(<shared_ptr[void]>tokens)
             chosen.push_back(Chosen(tokens.get(), i))
-        self._add_dense()
+        add_rows(self.unions, self.dense, self.owners, self.used, self.table)
         for n in range(chosen.size()):
             for m in range(chosen[n].tokens.listed.size()):
                 add_id(self.table, chosen[n].tokens.listed[m])
@@ -215,34 +215,6 @@ cdef class MaskCache:
                         add_uncertain(chosen[n].tokens, self.table, self.machine, caller, self.stack)
                 k += 1
             self.machine._check_budget()
-        return 0
-
-    cdef int _add_dense(self) except -1 nogil:
-        """Allow what is in `self.dense`: where rows are allowed whole, as one."""
-        cdef size_t i, kept = 0
-        cdef Row row
-        cdef shared_ptr[Union] made
-        if self.unions is not None and self.dense.size() > 1:
-            self.rows.clear()
-            for i in range(self.dense.size()):
-                if _is_whole(self.dense[i]):
-                    self.rows.push_back(self.dense[i].row)
-            if self.rows.size() > 1:
-                for i in range(self.dense.size()):
-                    if not _is_whole(self.dense[i]):
-                        self.dense[kept] = self.dense[i]
-                        kept += 1
-                self.dense.resize(kept)
-                made = self.unions.find(self.rows, self.owners)
-                self.used[<size_t>made.get()] = <shared_ptr[void]>made
-                self.dense.push_back(Dense(made.get().row, NULL))
-        sort(self.dense.begin(), self.dense.end(), _larger)      # the others are added to the largest
-        for i in range(self.dense.size()):
-            row = self.dense[i].row
-            if self.dense[i].lacking == NULL:
-                self.table.add_dense(row.words, row.population, row.hash, self.nothing)
-            else:
-                self.table.add_dense(row.words, row.population, row.hash, self.dense[i].lacking[0])
         return 0
 
     cdef int _take_first_bytes(self, SetRec* record, int32_t first) except -1 nogil:
@@ -697,14 +669,6 @@ cdef class MaskCache:
 cdef extern from *:
     int __builtin_popcountll(unsigned long long) nogil
     int __builtin_ctzll(unsigned long long) nogil
-
-
-cdef bint _is_whole(const Dense& dense) noexcept nogil:
-    return dense.lacking == NULL or dense.lacking.empty()
-
-
-cdef bint _larger(const Dense& a, const Dense& b) noexcept nogil:
-    return a.row.population > b.row.population
 
 
 cdef bint _seen_before(SetRec* record, int32_t i) noexcept nogil:

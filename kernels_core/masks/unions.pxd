@@ -4,11 +4,18 @@ from libcpp.mutex cimport mutex
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
+from kernels_core.masks.mask_table cimport MaskTable
+
 
 cdef struct Row:
     const uint32_t* words       # one bit an id
     int32_t population
     uint64_t hash
+
+
+cdef struct Dense:
+    Row row
+    vector[int32_t]* lacking    # ids that are not allowed though they are in the row; NULL: none
 
 
 cdef cppclass Union:
@@ -25,3 +32,7 @@ cdef class Unions:
     cdef unordered_map[uint64_t, shared_ptr[Union]] known       # by hash: of two with one, the later
 
     cdef shared_ptr[Union] find(self, vector[Row]& rows, const vector[shared_ptr[void]]& owners) noexcept nogil
+
+
+cdef int add_rows(Unions unions, vector[Dense]& dense, const vector[shared_ptr[void]]& owners,
+                  unordered_map[size_t, shared_ptr[void]]& used, MaskTable draft) except -1 nogil

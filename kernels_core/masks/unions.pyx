@@ -77,3 +77,39 @@ cdef class Unions:
 
     def __repr__(self):
         return f"<Unions: {len(self):,} rows of {4 * self.words:,} bytes>"
+
+
+cdef int add_rows(Unions unions, vector[Dense]& dense, const vector[shared_ptr[void]]& owners,
+                  unordered_map[size_t, shared_ptr[void]]& used, MaskTable draft) except -1 nogil:
+    """Allow what is in `dense`, those rows that are allowed whole as one (`unions` None: one by one).
+
+    `owners` keep the rows where they are; a union goes to `used`, which the draft's table lives no longer than.
+    """
+    cdef vector[Row] whole
+    cdef vector[Dense] parts
+    cdef vector[int32_t] nothing
+    cdef size_t i
+    cdef Row row
+    cdef shared_ptr[Union] made
+    for i in range(dense.size()):
+        if unions is not None and (dense[i].lacking == NULL or dense[i].lacking.empty()):
+            whole.push_back(dense[i].row)
+        else:
+            parts.push_back(dense[i])
+    if whole.size() > 1:
+        made = unions.find(whole, owners)
+        used[<size_t>made.get()] = <shared_ptr[void]>made
+        parts.push_back(Dense(made.get().row, NULL))
+        dense.swap(parts)
+    sort(dense.begin(), dense.end(), _larger)        # the others are added to the largest
+    for i in range(dense.size()):
+        row = dense[i].row
+        if dense[i].lacking == NULL:
+            draft.add_dense(row.words, row.population, row.hash, nothing)
+        else:
+            draft.add_dense(row.words, row.population, row.hash, dense[i].lacking[0])
+    return 0
+
+
+cdef bint _larger(const Dense& a, const Dense& b) noexcept nogil:
+    return a.row.population > b.row.population
