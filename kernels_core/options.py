@@ -46,8 +46,8 @@ class Options:
     lap_profiles: where a counted repetition allows it, find out once how many laps each token needs, for all counts and
         bounds, instead of verdicts for each count near a bound.
     sweeps: accept whole subtrees of the vocabulary where every byte in them leads back to the same parser state,
-        instead of walking them, and walk the others in outline, all bytes of one kind as one; keep what leads back below
-        a node, and unions of it with token sets, for all grammars.
+        instead of walking them, and walk the others in outline, all bytes of one kind as one; keep what leads back
+        below a node, and unions of it with token sets, for all grammars.
     cross_grammar_cache: share token sets between the grammars of a compiler, by structural identity of states.
     warm_start: begin with the token sets of JSON's strings, numbers and white space, made once for a vocabulary and
         process when the first compiler is made; of use with "earley" and `cross_grammar_cache` alone.

@@ -12,7 +12,7 @@ from kernels_core.masks.lookahead cimport Lookahead
 from kernels_core.masks.mask_table cimport MaskRec, MaskTable
 from kernels_core.masks.pool cimport PoolKey, TokenSetPool
 from kernels_core.masks.sweeps cimport Sweeps
-from kernels_core.masks.token_sets cimport Cap, TokenSet
+from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport TokenTrie
 from kernels_core.masks.unions cimport Dense, Row, Unions
 

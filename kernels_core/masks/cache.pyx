@@ -16,7 +16,7 @@ from kernels_core.automata.identity cimport WholeIdentities
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS
 from kernels_core.earley.machine cimport FREE, LOCKED, CancelToken, Item, ms_clock, ms_load, ms_store, step
 from kernels_core.masks.direct cimport Walk
-from kernels_core.masks.laps cimport cap_of, compute_laps, find_exits, has_plain_laps
+from kernels_core.masks.laps cimport compute_laps, find_exits, has_plain_laps, row_of
 from kernels_core.masks.loops cimport Loop
 from kernels_core.masks.mask_table cimport add_id, digest, write_mask
 from kernels_core.masks.pool cimport ALL_LAPS, PoolKey
@@ -171,7 +171,6 @@ cdef class MaskCache:
         cdef SetRec* caller
         cdef shared_ptr[TokenSet] tokens
         cdef vector[Chosen] chosen
-        cdef Cap* cap
         cdef Row row
         for i in range(record.count):
             item = record.items[i]
@@ -184,9 +183,7 @@ cdef class MaskCache:
                 self._take_first_bytes(record, i)
                 self.lap_set(item.state, tokens)
                 self.narrowed = 0
-                cap = cap_of(tokens.get(), self._laps_left(item))
-                row = Row(tokens.get().rows[cap.row].data(), cap.population, cap.hash)
-                self.dense.push_back(Dense(row, &cap.lacking))
+                self.dense.push_back(row_of(tokens.get(), self._laps_left(item)))
             else:
                 if self.lookahead is None:
                     self._take_first_bytes(record, i)
@@ -201,7 +198,6 @@ cdef class MaskCache:
         for n in range(chosen.size()):
             for m in range(chosen[n].tokens.listed.size()):
                 add_id(self.table, chosen[n].tokens.listed[m])
-        for n in range(chosen.size()):
             if chosen[n].tokens.ids.empty() and chosen[n].tokens.base.get() == NULL:
                 continue
             item = record.items[chosen[n].item]

@@ -4,8 +4,9 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport Tables
 from kernels_core.earley.machine cimport Machine, SetRec
-from kernels_core.masks.token_sets cimport Cap, TokenSet
+from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport TokenTrie
+from kernels_core.masks.unions cimport Dense
 
 
 cdef struct Exit:
@@ -16,6 +17,6 @@ cdef struct Exit:
 cdef bint has_plain_laps(Tables tables, int32_t rule) except -1 nogil
 cdef int compute_laps(TokenTrie trie, Tables tables, int32_t state, const uint64_t* goes_on,
                       shared_ptr[TokenSet]& result) except -1 nogil
-cdef Cap* cap_of(TokenSet* laps, int32_t allowed) noexcept nogil
+cdef Dense row_of(TokenSet* laps, int32_t allowed) noexcept nogil
 cdef int find_exits(TokenSet* laps, Machine machine, SetRec* caller, vector[void*]& stack,
                     vector[Exit]& exits) except -1 nogil

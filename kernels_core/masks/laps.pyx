@@ -16,8 +16,9 @@ from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport lower_bound, sort
 
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, SCANNABLE, TOKENS
-from kernels_core.masks.token_sets cimport LAPS, build_suffix_trie, find_rests, sort_suffixes
+from kernels_core.masks.token_sets cimport LAPS, Cap, build_suffix_trie, find_rests, sort_suffixes
 from kernels_core.masks.trie cimport KINDS, TrieNode, bytes_of_kind
+from kernels_core.masks.unions cimport Row
 from kernels_core.masks.walks cimport Suffix, suffix_of
 
 cdef size_t FEW = 512            # tokens listed as lacking from a row, instead of a row of its own
@@ -249,10 +250,11 @@ cdef void _make_caps(TokenSet* made, TokenTrie trie, LapWalk& found) noexcept no
             sort(made.caps[need].lacking.begin(), made.caps[need].lacking.end())
 
 
-cdef Cap* cap_of(TokenSet* laps, int32_t allowed) noexcept nogil:
+cdef Dense row_of(TokenSet* laps, int32_t allowed) noexcept nogil:
     """The tokens that need at most `allowed` laps; negative: any number."""
     cdef size_t last = laps.caps.size() - 1
-    return &laps.caps[last if allowed < 0 or <size_t>allowed > last else <size_t>allowed]
+    cdef Cap* cap = &laps.caps[last if allowed < 0 or <size_t>allowed > last else <size_t>allowed]
+    return Dense(Row(laps.rows[cap.row].data(), cap.population, cap.hash), &cap.lacking)
 
 
 cdef int find_exits(TokenSet* laps, Machine machine, SetRec* caller, vector[void*]& stack,
