@@ -49,8 +49,9 @@ class Options:
         instead of walking them, and walk the others in outline, all bytes of one kind as one; keep what leads back
         below a node, and unions of it with token sets, for all grammars.
     cross_grammar_cache: share token sets between the grammars of a compiler, by structural identity of states.
-    warm_start: begin with the token sets of JSON's strings, numbers and white space, made once for a vocabulary and
-        process when the first compiler is made; of use with "earley" and `cross_grammar_cache` alone.
+    warm_start: begin with the token sets of JSON's strings (with lengths and frequent formats, too), numbers and white
+        space, made once for a vocabulary and process when the first compiler is made; of use with "earley" and
+        `cross_grammar_cache` alone.
     differential_masks: compute a state's token sets as a difference to a similar state's where there is one.
     differential_from: ... for states whose first bytes begin at least this many tokens; others are cheap to compute.
     pool_bytes: what the cross-grammar cache may hold before it drops what was not used for longest.

@@ -1,8 +1,9 @@
-"""What every user of a vocabulary needs first: token sets of JSON's strings, numbers and white space, made beforehand.
+"""What every user of a vocabulary needs first: token sets of JSON's strings, numbers and white space, made in advance.
 
-The verdicts inside a string, and behind white space, are the same for all grammars (`masks/pool.pyx`), and cost
-milliseconds once: no user's first mask should pay for them.  So the first `GrammarCompiler` of a vocabulary in a
-process walks a few small texts and asks for every mask on the way; the compilers after it take what was found.
+The verdicts inside a string (plain, with lengths, or of a frequent format), and behind white space, are the same for
+all grammars (`masks/pool.pyx`), and cost milliseconds once: no user's first mask should pay for them.  So the first
+`GrammarCompiler` of a vocabulary in a process walks a few small texts and asks for every mask on the way; the compilers
+after it take what was found.
 `Options.warm_start` turns it off.
 """
 

@@ -196,8 +196,8 @@ class Chart:
 
     def _close(self, column: _Column, position: int, kernel: Iterable[ChartItem]) -> None:
         table = self._table
-        # First in, first out: what calls or reads stands before what comes of it, and the rules that one state calls stay
-        # in the order of their calls.
+        # First in, first out: what calls or reads stands before what comes of it, and the rules that one state calls
+        # stay in the order of their calls.
         pending = deque(kernel)
         while pending:
             item = pending.popleft()
