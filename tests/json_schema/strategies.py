@@ -47,7 +47,9 @@ def _keywords(inner: st.SearchStrategy[Any]) -> dict[str, st.SearchStrategy[Any]
     several = st.lists(inner, min_size=1, max_size=3)
     return {
         "properties": st.dictionaries(st.sampled_from(NAMES), inner, min_size=1, max_size=3),
-        "patternProperties": st.dictionaries(st.sampled_from(["^a", "b", "^x$"]), inner, min_size=1, max_size=2),
+        "patternProperties": st.dictionaries(
+            st.sampled_from(["^a", "b", "^x$", "^(?!b)"]), inner, min_size=1, max_size=2
+        ),
         "additionalProperties": inner,
         "propertyNames": inner,
         "items": inner,

@@ -90,6 +90,20 @@ def test_pattern_keys_and_additional_keys() -> None:
         assert text not in schema, text
 
 
+def test_pattern_keys_that_say_what_a_key_is_not() -> None:
+    schema = texts(
+        {
+            "properties": {"ab": {"type": "integer"}},
+            "patternProperties": {"^.$": {}, "^(?!a)": {"maxLength": 2}},
+            "additionalProperties": {"type": "string"},
+        }
+    )
+    for text in ['{"ab": 1}', '{"a": []}', '{"b": "x"}', '{"abc": "long"}', '{"cd": "x"}', '{"cd": 1}']:
+        assert text in schema, text
+    for text in ['{"ab": "x"}', '{"b": "long"}', '{"abc": 1}', '{"cd": "long"}']:
+        assert text not in schema, text
+
+
 def test_counts_of_members() -> None:
     schema = judge({"properties": {"a": {}, "b": {}}, "minProperties": 2, "maxProperties": 3})
     for size in range(6):

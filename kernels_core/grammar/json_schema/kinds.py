@@ -180,12 +180,17 @@ def _apart(one: Language, other: Language) -> bool:
 
 
 def _without_idle(cell: Language, language: Language) -> Language:
-    """`cell`, which lies inside `language`, without "not in ..." of what has nothing in common with it."""
+    """`cell`, which lies inside `language`, without "not in ..." of what has nothing in common with it.
+
+    Unless `language` says so itself, like "does not begin with a": nothing else would keep the cell inside.
+    """
     if not isinstance(cell, And) or isinstance(language, Words):
         return cell
+    own = language.items if isinstance(language, And) else (language,)
     kept = [
         part
         for part in cell.items
-        if not (isinstance(part, Not) and not isinstance(part.item, Words) and _apart(part.item, language))
+        if part in own
+        or not (isinstance(part, Not) and not isinstance(part.item, Words) and _apart(part.item, language))
     ]
     return cell if len(kept) == len(cell.items) else intersection(*kept)
