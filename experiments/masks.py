@@ -51,9 +51,11 @@ def grid_of(
     engines: Sequence[str] = DEFAULT_ENGINES,
     vocabulary: str | None = None,
     max_tokens: int | None = None,
+    in_use: bool = False,
 ) -> list[Params]:
-    """The trials for `cases`, after one that measures the floor."""
+    """The trials for `cases`, after one that measures the floor.  `in_use`: see `measurement.measure`."""
     shared = {"vocabulary": vocabulary or datasets.default_vocabulary(), "max_tokens": max_tokens}
+    shared |= {"in_use": True} if in_use else {}
     trials: list[Params] = [{"engine": FLOOR, "file": "", "index": 0} | shared]
     for number, case in enumerate(cases):
         names = {"file": case.file, "index": case.index}
@@ -68,7 +70,13 @@ def trial(params: Params) -> dict[str, Any]:
     engine = open_engine(params["engine"], params["vocabulary"])
     case = load_case(CaseName(params["file"], params["index"]))
     texts = [(instance.text, instance.valid) for instance in case.instances]
-    measured = measure(engine, lambda: engine.compile_schema(case.schema), texts, max_tokens=params["max_tokens"])
+    measured = measure(
+        engine,
+        lambda: engine.compile_schema(case.schema),
+        texts,
+        max_tokens=params["max_tokens"],
+        in_use=params.get("in_use", False),
+    )
     return {"id": case.id} | measured
 
 

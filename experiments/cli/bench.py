@@ -41,6 +41,9 @@ def masks(
     limit: LimitOption = None,
     vocabulary: VocabularyOption = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Of each instance.")] = None,
+    in_use: Annotated[
+        bool, typer.Option("--in-use", help="Each engine compiles something small, untimed, before it is timed.")
+    ] = False,
     timeout: TimeoutOption = 120.0,
     memory_gb: MemoryOption = None,
     resume: ResumeOption = False,
@@ -62,9 +65,15 @@ def masks(
             engines=_engines(engines),
             vocabulary=vocabulary,
             max_tokens=max_tokens,
+            in_use=in_use,
         ),
         _command(
-            "masks", *(Path(path).name for path in paths or ()), limit=limit, max_tokens=max_tokens, engines=engines
+            "masks",
+            *(Path(path).name for path in paths or ()),
+            *(["--in-use"] if in_use else []),
+            limit=limit,
+            max_tokens=max_tokens,
+            engines=engines,
         ),
         executor="processes:1",
         ledger=ledger,

@@ -130,3 +130,14 @@ def test_the_collector_is_off_while_it_is_quiet() -> None:
 
 def test_floors_are_plausible() -> None:
     assert np.median(clock_floor(200)) < np.median(copy_floor(128_256, 200)) < 10**6
+
+
+def test_an_engine_in_use_compiled_something_before_it_is_timed(bytes_tokenizer: Tokenizer) -> None:
+    engine = Ours(bytes_tokenizer)
+    order: list[str] = []
+    plain = engine.compile_schema
+    engine.compile_schema = lambda schema: order.append(schema) or plain(schema)  # type: ignore[method-assign, func-returns-value]
+    for in_use, calls in ((False, 1), (True, 2)):
+        order.clear()
+        measure(engine, lambda: engine.compile_schema("{}"), [("1", True)], in_use=in_use)
+        assert (len(order), order[-1]) == (calls, "{}")
