@@ -14,6 +14,10 @@ from kernels_core.errors import GrammarSyntaxError
 from kernels_core.grammar.json_schema import explain_schema, space
 from tests.json_schema.driver import Texts, judge, texts
 
+# A pattern and a length that no string has both of, where neither the root nor what it holds says so.
+NO_STRING = {"type": "string", "pattern": "^[a-z]{2,}$", "maxLength": 1}
+NO_STRING_BELOW = {"type": "array", "minItems": 1, "items": {"type": "array", "minItems": 1, "items": NO_STRING}}
+
 
 def problems(schema: Any, **arguments: Any) -> list[tuple[str, str]]:
     with pytest.raises(UnsupportedSchemaError) as caught:
@@ -72,6 +76,7 @@ def test_lenient_never_narrows() -> None:
         ),
         ({"type": "object", "required": ["a"], "additionalProperties": False}, ("#", "additionalProperties"), ""),
         ({"type": "object", "properties": {"n": {"$ref": "#"}}, "required": ["n"]}, ("#", "$ref"), "for ever"),
+        (NO_STRING_BELOW, ("#", "$ref"), "for ever"),
         ({"type": "array", "minItems": 3, "maxItems": 2}, ("#", "maxItems"), ""),
         ({"enum": []}, ("#", "enum"), "no value"),
     ],

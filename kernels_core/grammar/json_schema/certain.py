@@ -45,7 +45,8 @@ _Way = tuple[Term, ...]
 @dataclass(frozen=True, slots=True)
 class _Look:
     """What one term shows.  `clean`: it can be written.  `below`: the values inside it.  `ways`: for each alternative
-    terms that have to have an instance so that it has one.  `sure`: these are all alternatives, and all conditions."""
+    terms that have to have an instance so that it has one; for those that may have none whatever those have, nothing.
+    `sure`: these are all alternatives, and all conditions."""
 
     clean: bool
     sure: bool
@@ -149,11 +150,11 @@ class Certain:
             ways.append(())
         if shape.numbers:
             clean, sure = _numbers(shape.numbers)
-            ways.append(())
+            ways += [()] * sure
         if shape.strings != NOTHING:
             written, some = self._speller.outlook(shape.strings)
             clean, sure = clean and written, sure and some
-            ways.append(())
+            ways += [()] * some
         for members in shape.objects:
             written, some = self._members(members, below, ways)
             clean, sure = clean and written, sure and some
@@ -210,8 +211,9 @@ class Certain:
             way = items.prefix[: items.least]
             if items.least > len(items.prefix):
                 way += rest
-            ways.append(way)
-            return True, bool(rest) or items.least <= len(items.prefix)
+            some = bool(rest) or items.least <= len(items.prefix)
+            ways += [way] * some
+            return True, some
         try:
             steps = item_steps(self._space, items)
         except (TooManyStates, NotFinite):
