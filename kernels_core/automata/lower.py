@@ -73,7 +73,7 @@ class Lowering(Decisions):
             if known is not None:
                 return known[1]
             done = nfa.fill(self, body, rule.source, rule.path, limit)
-            if nfa.is_alone and len(nfa) <= _SMALL_NFA:
+            if done and nfa.is_alone and len(nfa) <= _SMALL_NFA:
                 if len(_NFAS) >= _MOST_REMEMBERED:
                     _NFAS.clear()
                 _NFAS[key] = body, nfa

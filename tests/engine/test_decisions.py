@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from kernels_core import Options
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
+from kernels_core.errors import BudgetExceededError
 from kernels_core.grammar import Grammar
 from kernels_core.grammar.ir import Choice, Empty, GrammarIR, Literal, Node, Rule, RuleRef, Seq, TokenSet, walk
 from kernels_core.grammar.tree import calls_nothing, names_tokens
@@ -39,6 +40,14 @@ def test_limits_of_one_grammar_are_not_those_of_another(order: tuple[int, ...]) 
         lowering = Lowering(grammar, Options(inline_limit=limit))
         lowering.nfa(0)
         assert sorted(rule.name for rule in lowering.rules) == sorted(expected[limit]), limit
+
+
+def test_what_was_too_large_for_one_is_whole_for_another() -> None:
+    grammar = Grammar.from_ebnf("root ::= " + " ".join(['([ab] | "b" "c"?)'] * 100))
+    with pytest.raises(BudgetExceededError):
+        Lowering(grammar.ir, Options(max_states=1)).nfa(0)
+    whole = Grammar.from_ebnf(grammar.source)
+    assert len(Lowering(grammar.ir, Options()).nfa(0)) == len(Lowering(whole.ir, Options()).nfa(0))
 
 
 @pytest.mark.parametrize(("limit", "names"), [(6, ["root"]), (5, ["root", "root{3,3}"])])
