@@ -81,7 +81,7 @@ def _results(trial: TrialFunction, waiting: deque[Params], executor: Executor) -
                 except BrokenExecutor as reason:
                     raise _broken(reason, 1 + len(waiting) + len(running)) from reason
             done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
+            for future in [future for future in running if future in done]:  # in order of submission: a set has none
                 yield _outcome(future, running.pop(future), 1 + len(waiting) + len(running))
     except BaseException:
         for future in running:

@@ -10,6 +10,7 @@ import time
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -17,7 +18,7 @@ import pytest
 from experiments.ledger import Ledger
 from experiments.sweep import SweepError, run_sweep
 from experiments.trial import Params
-from experiments.workers import WorkerExecutor, make_executor
+from experiments.workers import SerialExecutor, WorkerExecutor, make_executor
 from tests.experiments import trials
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,6 +94,19 @@ def test_a_broken_pool_blames_nobody(ledger: Ledger) -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(SweepError, match="run again"):
         run_sweep(trials.trouble, grid, ledger=ledger, sweep="s", executor=pool)
     assert "error" not in set(ledger.statuses("s").values())
+
+
+def test_trials_that_end_together_are_recorded_in_order(ledger: Ledger) -> None:
+    class AllAtOnce(Executor):
+        """Not a `SerialExecutor`, of which a sweep asks one trial at a time."""
+
+        max_workers = len(GRID)
+
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+            return SerialExecutor().submit(fn, *args, **kwargs)
+
+    run_sweep(trials.square, GRID, ledger=ledger, sweep="s", executor=AllAtOnce())
+    assert list(ledger.frame("s")["x"]) == [0, 1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("executor", ["serial", "processes:1"])
