@@ -5,8 +5,8 @@ Claim: over a whole collection of schemas, first visits included, our masks take
     time on average and in the tail, and compiling at most a third.
 Refuted by: a row "ours / best peer" of the common subset above 0.1 for masks or above 0.33 for compiling.
 
-One trial is one schema in one engine.  The grid puts the engines of a schema next to each other, in an order that
-rotates, and one process runs everything, so that all engines see the same machine.  A trial compiles the schema, walks
+One trial is one schema in one engine.  The engines take turns of one or several schemas, in an order that rotates, and
+one process runs everything, so that all engines see the same machine.  A trial compiles the schema, walks
 every instance token by token (`walk.py`), then walks all of them again: in the second pass every state has been seen.
 An instance counts as accepted when its end is.  Pitfalls avoided here: compiling is not called first mask, mask and
 accept are not one interval, engines are compared on the same tokens (the common subset) and also each on its own.
@@ -52,14 +52,23 @@ def grid_of(
     vocabulary: str | None = None,
     max_tokens: int | None = None,
     in_use: bool = False,
+    turn: int = 1,
 ) -> list[Params]:
-    """The trials for `cases`, after one that measures the floor.  `in_use`: see `measurement.measure`."""
+    """The trials for `cases`, after one that measures the floor.
+
+    turn: how many schemas an engine takes before the next engine takes the same ones.  With 1 every schema finds an
+    engine driven out of the machine's caches and page tables by the others (a compile of theirs may take seconds); with
+    more, most find it as a process does that has one engine.  in_use: see `measurement.measure`.
+    """
     shared = {"vocabulary": vocabulary or datasets.default_vocabulary(), "max_tokens": max_tokens}
-    shared |= {"in_use": True} if in_use else {}
+    shared |= ({"in_use": True} if in_use else {}) | ({"turn": turn} if turn > 1 else {})
     trials: list[Params] = [{"engine": FLOOR, "file": "", "index": 0} | shared]
-    for number, case in enumerate(cases):
-        names = {"file": case.file, "index": case.index}
-        trials += [{"engine": engine} | names | shared for engine in rotate(engines, number)]
+    for number, start in enumerate(range(0, len(cases), turn)):
+        for engine in rotate(engines, number):
+            trials += [
+                {"engine": engine, "file": case.file, "index": case.index} | shared
+                for case in cases[start : start + turn]
+            ]
     return trials
 
 

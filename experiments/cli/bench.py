@@ -44,6 +44,7 @@ def masks(
     in_use: Annotated[
         bool, typer.Option("--in-use", help="Each engine compiles something small, untimed, before it is timed.")
     ] = False,
+    turn: Annotated[int, typer.Option(min=1, help="Schemas an engine takes before the next one takes the same.")] = 1,
     timeout: TimeoutOption = 120.0,
     memory_gb: MemoryOption = None,
     resume: ResumeOption = False,
@@ -66,12 +67,14 @@ def masks(
             vocabulary=vocabulary,
             max_tokens=max_tokens,
             in_use=in_use,
+            turn=turn,
         ),
         _command(
             "masks",
             *(Path(path).name for path in paths or ()),
             *(["--in-use"] if in_use else []),
             limit=limit,
+            turn=turn if turn > 1 else None,
             max_tokens=max_tokens,
             engines=engines,
         ),

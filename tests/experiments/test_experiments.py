@@ -65,6 +65,10 @@ def test_engines_take_turns() -> None:
     assert [rotate(["a", "b", "c"], number)[0] for number in range(4)] == ["a", "b", "c", "a"]
     grid = masks.grid_of(datasets.find_cases(["synthetic:0"], 3), engines=["x", "y"], vocabulary=SMALL)
     assert [params["engine"] for params in grid] == [FLOOR, "x", "y", "y", "x", "x", "y"]
+    cases = datasets.find_cases(["synthetic:0"], 3)
+    grid = masks.grid_of(cases, engines=["x", "y"], vocabulary=SMALL, turn=2)
+    assert "".join(params["engine"] for params in grid[1:]) == "xxyyyx"
+    assert [params["index"] for params in grid[1:]] == [cases[at].index for at in (0, 1, 0, 1, 2, 2)]
 
 
 def test_engines_that_are_not_there_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
