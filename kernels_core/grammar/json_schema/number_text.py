@@ -27,7 +27,7 @@ from typing import Any
 
 from ..ir import CharSet, Empty, Literal, Never, Node
 from ..nodes import choice, literal, repeat, seq
-from ..regular.dfa import Dfa, TooManyStates, live, minimal
+from ..regular.dfa import Dfa, TooManyStates, minimal
 from ..regular.graph import Graph
 from ..regular.remembered import remembered
 from ..rulebook import RuleBook
@@ -380,7 +380,7 @@ def _plain_dfa(piece: Piece, form: _Form) -> Dfa:
             row.append(number)
         table.append(row)
     letters = (*(((0x30 + digit, 0x30 + digit),) for digit in range(10)), ((0x2E, 0x2E),))
-    return minimal(live(Dfa(letters, table, accepting)))
+    return minimal(Dfa(letters, table, accepting))
 
 
 # -- with an exponent ----------------------------------------------------------------------------------------------

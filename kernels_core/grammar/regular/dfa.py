@@ -34,6 +34,7 @@ from .languages import (
     length_bounds,
     limited_work,
 )
+from .minimising import smallest
 from .positions import explore, inhabited
 from .remembered import Remembered, remembered
 
@@ -44,7 +45,6 @@ __all__ = [
     "determinise",
     "has_length",
     "is_empty",
-    "live",
     "minimal",
     "shortest",
     "surely_some",
@@ -131,9 +131,9 @@ def determinise(item: Language, limit: int = MAX_STATES) -> Dfa:
 def _determinised(item: Language, limit: int) -> Dfa:
     counted = _without_length(item)
     if counted is None:
-        return minimal(live(explored(item, limit)))
+        return minimal(explored(item, limit))
     rest, bounds = counted
-    return minimal(live(_counted(determinise(rest, limit), bounds, limit)))
+    return minimal(_counted(determinise(rest, limit), bounds, limit))
 
 
 def surely_some(item: Language, limit: int = MAX_STATES) -> bool:
@@ -246,79 +246,10 @@ def _counted(dfa: Dfa, bounds: tuple[int, int | None], limit: int) -> Dfa:
     return Dfa(dfa.letters, table, accepting)
 
 
-def live(dfa: Dfa) -> Dfa:
-    """Without states from which nothing is accepted."""
-    before: list[list[int]] = [[] for _ in dfa.table]
-    for state, row in enumerate(dfa.table):
-        for target in set(row):
-            if target != _DEAD:
-                before[target].append(state)
-    live = {state for state, accepts in enumerate(dfa.accepting) if accepts}
-    stack = list(live)
-    while stack:
-        for state in before[stack.pop()]:
-            if state not in live:
-                live.add(state)
-                stack.append(state)
-    if len(live) == len(dfa.table):
-        return dfa
-    kept = [state for state in range(len(dfa.table)) if state in live or state == 0]
-    number = {state: i for i, state in enumerate(kept)}
-    table = [[number[t] if t in live else _DEAD for t in dfa.table[state]] for state in kept]
-    return Dfa(dfa.letters, table, [dfa.accepting[state] for state in kept])
-
-
 def minimal(dfa: Dfa) -> Dfa:
-    """Hopcroft's partition refinement; the missing state -1 is a block of its own that never splits."""
-    size, width = len(dfa.table), len(dfa.letters)
-    if size < 2:
-        return dfa
-    before: list[dict[int, list[int]]] = [{} for _ in range(width)]
-    for state, row in enumerate(dfa.table):
-        for letter, target in enumerate(row):
-            if target != _DEAD:
-                before[letter].setdefault(target, []).append(state)
-    block_of = [0] * size
-    blocks: list[set[int]] = []
-    # States differ at once by acceptance and by which letters they lack; no "dead" splitter is needed after that.
-    first: dict[tuple[bool, tuple[bool, ...]], set[int]] = {}
-    for state, row in enumerate(dfa.table):
-        first.setdefault((dfa.accepting[state], tuple(t == _DEAD for t in row)), set()).add(state)
-    for group in first.values():
-        for state in group:
-            block_of[state] = len(blocks)
-        blocks.append(group)
-    work = deque((number, letter) for number in range(len(blocks)) for letter in range(width))
-    while work:
-        number, letter = work.popleft()
-        touched: dict[int, set[int]] = {}
-        sources = before[letter]
-        for target in blocks[number]:
-            for state in sources.get(target, ()):
-                touched.setdefault(block_of[state], set()).add(state)
-        for split, part in touched.items():
-            block = blocks[split]
-            if len(part) == len(block):
-                continue
-            rest = block - part
-            small, large = (part, rest) if len(part) <= len(rest) else (rest, part)
-            blocks[split] = large
-            fresh = len(blocks)
-            blocks.append(small)
-            for state in small:
-                block_of[state] = fresh
-            # The old number stands for the larger half; where it still waits, it will be looked at as well.
-            work.extend((fresh, other) for other in range(width))
-    if len(blocks) == size:
-        return dfa
-    order: dict[int, int] = {}
-    representatives: list[int] = []
-    for state in range(size):
-        if block_of[state] not in order:
-            order[block_of[state]] = len(order)
-            representatives.append(state)
-    table = [[_DEAD if t == _DEAD else order[block_of[t]] for t in dfa.table[state]] for state in representatives]
-    return Dfa(dfa.letters, table, [dfa.accepting[state] for state in representatives])
+    """The smallest automaton of the same texts, without dead states (but for the start of an empty language)."""
+    table, accepting = smallest(dfa.table, dfa.accepting)
+    return dfa if table is dfa.table else Dfa(dfa.letters, table, accepting)
 
 
 def _nodes(_: bool, item: Language) -> int:
