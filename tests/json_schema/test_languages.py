@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,9 @@ from kernels_core.grammar.regular.languages import (
     ALL,
     ANY_CHARACTER,
     NOTHING,
+    And,
     Language,
+    Not,
     complement,
     concat,
     intersection,
@@ -73,6 +76,29 @@ def test_algebra(left: Language, right: Language) -> None:
         assert matches(union(left, right), text) == (a or b)
         assert matches(intersection(left, right), text) == (a and b)
         assert matches(complement(left), text) == (not a)
+
+
+lengths_and_words = st.lists(
+    st.one_of(
+        st.lists(st.sampled_from(["", "a", "b", "ab", "ba", "aab", "bbbb"]), max_size=4).map(words),
+        st.tuples(st.integers(0, 3), st.sampled_from([None, 3, 4])).map(lambda b: loop(ANY_CHARACTER, *b)),
+    ),
+    min_size=1,
+    max_size=3,
+).map(lambda parts: union(*parts))
+
+
+@given(st.lists(lengths_and_words | lengths_and_words.map(complement), min_size=2, max_size=4))
+def test_lengths_and_words_stay_that(parts: list[Language]) -> None:
+    found = intersection(*parts)
+    for count in range(6):
+        for letters in product("ab", repeat=count):
+            text = "".join(letters)
+            assert matches(found, text) == all(matches(part, text) for part in parts), text
+    # One union, perhaps without some words: nothing that would take an automaton.
+    wide = [part for part in (found.items if isinstance(found, And) else (found,)) if not isinstance(part, Not)]
+    assert len(wide) <= 1
+    assert is_empty(found) == (shortest(found) is None)
 
 
 @given(languages)

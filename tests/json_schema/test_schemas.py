@@ -394,6 +394,30 @@ def test_one_of_many_whose_tag_is_required_beside_it() -> None:
     assert judge({"oneOf": [True]}).accepts({"a": [1]})
 
 
+def test_one_of_many_whose_tag_is_required_around_it() -> None:
+    """`oneOf` stands alone in a part of `allOf`, or behind a reference: what is around it tells its options apart."""
+    kinds = [f"k{i}" for i in range(40)]
+    options = [{"properties": {"type": {"enum": [kind]}, "of": {"required": [kind]}}} for kind in kinds]
+    base = {"properties": {"name": {"type": "string"}}, "required": ["name"]}
+    inline = {"type": "object", "required": ["type"], "allOf": [base, {"oneOf": options}]}
+    behind = {"$ref": "#/definitions/options", "required": ["type"], "type": "object"}
+    for schema in (
+        judge(inline),
+        judge({"allOf": [inline, behind], "definitions": {"options": {"title": "one of many", "oneOf": options}}}),
+    ):
+        assert schema.accepts({"name": "n", "type": "k3", "of": {"k3": 1}})
+        assert not schema.accepts({"name": "n", "type": "k3", "of": {"k4": 1}})
+        assert not schema.accepts({"name": "n", "of": {"k3": 1}})
+        assert not schema.accepts({"type": "k3", "of": {"k3": 1}})
+        assert not schema.accepts({"name": "n", "type": "other"})
+    # Required is not the tag: what has none is in every option.
+    schema = judge({"type": "object", "required": ["name"], "allOf": [{"oneOf": options[:3]}]})
+    assert schema.accepts({"name": "n", "type": "k1"})
+    assert schema.accepts({"name": "n", "of": {"k0": 1}})
+    assert not schema.accepts({"name": "n"})
+    assert judge({"required": ["a"], "type": "object", "allOf": [{"oneOf": [True, False]}]}).accepts({"a": 1})
+
+
 def test_strict_mode() -> None:
     strict = judge(OPEN, strict_mode=True)
     assert strict.accepts({"b": ""})

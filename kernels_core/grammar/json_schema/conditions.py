@@ -50,8 +50,18 @@ class Conditions:
         }
 
     def meet(self, shape: Shape, term: Term) -> Applied:
-        """`shape` and `term`."""
+        """`shape` and `term`.
+
+        A `oneOf` alone is read at what is known so far: what is required out here often keeps its alternatives apart.
+        """
         space = self._reader.space
+        if (
+            isinstance(term, Place)
+            and not space.is_known(term)
+            and any(members.required for members in shape.objects)
+            and self._reader.keywords(term) == ["oneOf"]
+        ):
+            return self._reader.guarded(term, "oneOf", lambda: self._one_of(term, shape)) or (shape, False)
         other = space.shape(term)
         return space.meet(shape, other), space.is_exact(term)
 
@@ -165,4 +175,4 @@ def _is_one_value(objects: tuple[Members, ...]) -> bool:
     (alternative,) = objects
     ((keys, _),) = alternative.rules
     bare = not (alternative.required or alternative.needs or alternative.least) and alternative.most is None
-    return bare and isinstance(keys, Words) and len(keys.words) == 1
+    return bare and keys.single is not None

@@ -44,32 +44,41 @@ MAX_TAGS = 16
 
 
 class Values:
-    """What the values of names must be, by rules: one look for each name and not one for each rule."""
+    """What the values of names must be, by rules of different keys: one look for each name, not one for each rule."""
 
-    __slots__ = ("_order", "_single", "_space", "_wide")
+    __slots__ = ("_known", "_rules", "_single", "_space", "_wide")
 
     def __init__(self, space: Space, rules: Iterable[Rule]) -> None:
         self._space = space
-        self._single: dict[str, list[Term]] = {}
+        self._single: dict[str, tuple[int, Term]] = {}
         self._wide: list[tuple[int, Language, Term]] = []
-        self._order: dict[str, int] = {}
-        for number, (keys, term) in enumerate(rules):
-            if isinstance(keys, Words) and len(keys.words) == 1:
-                (name,) = keys.words
-                self._single.setdefault(name, []).append(term)
-                self._order.setdefault(name, number)
+        self._known: dict[str, Term] = {}
+        self._rules = 0
+        for keys, term in rules:
+            if keys.single is not None:
+                self._single[keys.single] = self._rules, term
             else:
-                self._wide.append((number, keys, term))
+                self._wide.append((self._rules, keys, term))
+            self._rules += 1
 
     def of(self, name: str) -> Term:
         """What the value of `name` must be; rules keep their order, which decides the order of names inside."""
-        own = self._single.get(name, [])
-        if self._wide:
-            place = self._order.get(name, 0)
-            before = [term for number, keys, term in self._wide if number < place and matches(keys, name)]
-            after = [term for number, keys, term in self._wide if number >= place and matches(keys, name)]
-            own = [*before, *own, *after]
-        return own[0] if len(own) == 1 else self._space.all_of(*own)
+        found = self._known.get(name)
+        if found is None:
+            place, own = self._single.get(name, (0, TRUE))
+            if self._wide:
+                before = [term for number, keys, term in self._wide if number < place and matches(keys, name)]
+                after = [term for number, keys, term in self._wide if number >= place and matches(keys, name)]
+                own = self._space.all_of(*before, own, *after)
+            found = self._known[name] = own
+        return found
+
+    def set(self, name: str, term: Term) -> None:
+        """The rule of `name` alone says `term` now; without one before, it is the last of the rules."""
+        place = self._single[name][0] if name in self._single else self._rules
+        self._rules += place == self._rules
+        self._single[name] = place, term
+        self._known.pop(name, None)
 
 
 def value_of(space: Space, members: Members, name: str) -> Term:
@@ -84,13 +93,13 @@ def names_of(members: Members) -> list[str]:
     """
     names: dict[str, None] = {}
     for keys, _ in members.rules:
-        if isinstance(keys, Words) and len(keys.words) == 1:
-            names.update(dict.fromkeys(keys.words))
+        if keys.single is not None:
+            names[keys.single] = None
     names.update(dict.fromkeys(members.required))
     for need in members.needs:
         for keys, _ in need:
-            if isinstance(keys, Words) and len(keys.words) == 1:
-                names.update(dict.fromkeys(keys.words))
+            if keys.single is not None:
+                names[keys.single] = None
     return list(names)
 
 
@@ -121,9 +130,16 @@ def tags_of(space: Space, members: Members) -> Tags:
     return found
 
 
-def tags_differ(left: Tags, right: Tags) -> bool:
-    """Does some name have to have two values?"""
-    return any(name in right and values.isdisjoint(right[name]) for name, values in left.items())
+def tags_differ(space: Space, tags: Tags, other: Members) -> bool:
+    """Must some name have one of the values of a tag, and may not, in `other`?  There it need not be required."""
+    if tags:
+        for keys, term in other.rules:
+            values = tags.get(keys.single) if keys.single is not None else None
+            if values is not None:
+                allowed = space.scalars(term, MAX_TAGS)
+                if allowed is not None and values.isdisjoint(allowed):
+                    return True
+    return False
 
 
 def normal(space: Space, members: Members) -> Members | None:
@@ -137,26 +153,32 @@ def normal(space: Space, members: Members) -> Members | None:
     if len(needs) < len(members.needs):
         return None
 
-    # Needs may become required names, which may decide other needs.
-    changed = True
-    while changed:
-        changed = False
+    # Needs may become required names, which may decide other needs that speak of them.
+    values = Values(space, rules.items())
+    learnt: set[str] | None = None
+    while needs and (learnt is None or learnt):
         remaining: list[tuple[Rule, ...]] = []
+        news: set[str] = set()
         for need in needs:
-            cells = _open_cells(space, rules, required, need)
+            if learnt is not None and not any(keys.single is None or keys.single in learnt for keys, _ in need):
+                remaining.append(need)
+                continue
+            cells = _open_cells(space, rules, values, required, need)
             if cells is None:
                 continue
             if not cells:
                 return None
             keys, term = cells[0]
-            if len(cells) == 1 and isinstance(keys, Words) and len(keys.words) == 1:
-                required.update(dict.fromkeys(keys.words))
-                if term is not TRUE:
-                    rules[keys] = space.all_of(rules.get(keys, TRUE), term)
-                changed = True
+            name = keys.single if len(cells) == 1 else None
+            if name is None:
+                remaining.append(cells)
                 continue
-            remaining.append(cells)
-        needs = remaining
+            required[name] = None
+            if term is not TRUE:
+                rules[keys] = space.all_of(rules.get(keys, TRUE), term)
+                values.set(name, rules[keys])
+            news.add(name)
+        needs, learnt = remaining, news
 
     made = Members(
         tuple(rules.items()),
@@ -167,13 +189,12 @@ def normal(space: Space, members: Members) -> Members | None:
     )
     if made.most is not None and made.most < max(made.least, len(made.required)):
         return None
-    values = Values(space, made.rules)
     for name in made.required:
         term = values.of(name)
         if term is FALSE or (isinstance(term, AllOf) and space.is_void(term)):
             return None
     if made.least:
-        possible = _possible_names(space, made)
+        possible = _possible_names(made, values)
         if possible is not None and possible < made.least:
             return None
     if made.most == len(made.required):
@@ -198,9 +219,9 @@ def split(space: Space, members: Members) -> list[Members]:
         return [members]
     for i, need in enumerate(members.needs):
         for j, (keys, term) in enumerate(need):
-            if not (isinstance(keys, Words) and len(keys.words) == 1 and next(iter(keys.words)) in members.required):
+            name = keys.single
+            if name is None or name not in members.required:
                 continue
-            (name,) = keys.words
             otherwise = space.negate(term)
             if space.scalars(space.all_of(value_of(space, members, name), otherwise), MAX_TAGS) is None:
                 continue
@@ -221,25 +242,24 @@ def _meets_one(keys: Language, names: tuple[str, ...]) -> bool:
 
 
 def _open_cells(
-    space: Space, rules: dict[Language, Term], required: dict[str, None], need: tuple[Rule, ...]
+    space: Space, rules: dict[Language, Term], values: Values, required: dict[str, None], need: tuple[Rule, ...]
 ) -> tuple[Rule, ...] | None:
-    """The rectangles of a need that can still be met; None if the need is met by what is required."""
+    """The rectangles of a need that can still be met; None if the need is met by what is required.  `values`: what
+    `rules` say."""
     cells: dict[Language, Term] = {}
-    values = Values(space, rules.items())
     for keys, term in need:
         if term is FALSE or keys == NOTHING:
             continue
-        parts: list[Language] = [keys]
-        if isinstance(keys, Words) and 1 < len(keys.words) <= _FEW_NAMES:
-            parts = [Words(frozenset((name,))) for name in sorted(keys.words)]
+        parts: tuple[Language, ...] = (keys,)
+        if keys.single is None and isinstance(keys, Words) and len(keys.words) <= _FEW_NAMES:
+            parts = tuple(Words(frozenset((name,))) for name in sorted(keys.words))
         for part in parts:
-            if isinstance(part, Words) and len(part.words) == 1:
-                (name,) = part.words
+            name = part.single
+            if name is not None:
                 value = values.of(name)
                 if name in required and (term is TRUE or term is value or term in getattr(value, "parts", ())):
                     return None
-                inside = space.all_of(value, term)
-                if inside is FALSE or (isinstance(inside, AllOf) and space.is_void(inside)):
+                if space.apart(value, term):
                     continue
             elif _no_room(space, rules, part, term):
                 continue
@@ -255,8 +275,7 @@ def _no_room(space: Space, rules: dict[Language, Term], keys: Language, term: Te
     for language, other in rules.items():
         if other is TRUE:
             continue
-        inside = space.all_of(other, term)
-        if inside is FALSE or (isinstance(inside, AllOf) and space.is_void(inside)):
+        if space.apart(other, term):
             forbidden.append(language)
     if not forbidden:
         return False
@@ -265,13 +284,12 @@ def _no_room(space: Space, rules: dict[Language, Term], keys: Language, term: Te
     return is_empty(intersection(keys, *(complement_language(language) for language in forbidden)))
 
 
-def _possible_names(space: Space, members: Members) -> int | None:
-    """How many members there can be at most, where only so many names are allowed."""
+def _possible_names(members: Members, values: Values) -> int | None:
+    """How many members there can be at most, where only so many names are allowed.  `values`: what its rules say."""
     forbidden = [complement_language(keys) for keys, term in members.rules if term is FALSE]
     left = intersection(*forbidden)
     if not isinstance(left, Words):
         return None
-    values = Values(space, members.rules)
     return sum(values.of(name) is not FALSE for name in left.words)
 
 

@@ -115,8 +115,8 @@ class RawSpeller(Speller):
         """All strings of `language`, as a rule of their own.  Raises `TooManyStates`."""
         if language == NOTHING:
             return choice(())
-        if isinstance(language, Words) and len(language.words) == 1:
-            return self.text(*language.words)
+        if language.single is not None:
+            return self.text(language.single)
         return self.book.share(("raw", language, *self._entities), hint, lambda: self.content(language))
 
     def _text(self, text: str) -> Node:

@@ -104,6 +104,13 @@ class Reader:
             for i, schema in enumerate(schemas)
         ]
 
+    def keywords(self, place: Place) -> list[str]:
+        """The keywords at `place` that say something about values."""
+        known = place.context.dialect.keywords
+        if place.context.dialect.ref_alone and "$ref" in place.schema:
+            return ["$ref"]
+        return [key for key in place.schema if key in known and key not in _IDLE]
+
     # -- one schema -----------------------------------------------------------------------------------------------
 
     def read(self, place: Place) -> tuple[Shape, bool]:

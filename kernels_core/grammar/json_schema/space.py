@@ -81,6 +81,7 @@ class Space:
         self._open: dict[Term, int] = {}
         self._level = 0
         self._void: dict[Term, bool] = {}
+        self._apart: dict[tuple[Term, Term], bool] = {}
         self._tags: dict[Members, member_shapes.Tags] = {}
         self._work = 0
         self._meets = 0
@@ -181,6 +182,10 @@ class Space:
             self._inexact.add(term)
         return shape
 
+    def is_known(self, term: Term) -> bool:
+        """Has the shape of `term` been worked out?"""
+        return term in self._shapes
+
     def is_exact(self, term: Term) -> bool:
         """Is the shape of `term` its meaning, or only something wider?"""
         self.shape(term)
@@ -233,6 +238,18 @@ class Space:
         finally:
             self._level -= 1
         self._void[term] = found
+        return found
+
+    def apart(self, left: Term, right: Term) -> bool:
+        """Have two terms certainly no value in common?  False also where it takes too long to tell, and where neither
+        adds anything to the other."""
+        found = self._apart.get((left, right))
+        if found is None:
+            both = self.all_of(left, right)
+            found = both is FALSE or (isinstance(both, AllOf) and self.is_void(both))
+            # What a look leaves open another one may tell.
+            if found or not isinstance(both, AllOf) or both in self._void:
+                self._apart[left, right] = found
         return found
 
     def _begin_look(self) -> None:
@@ -387,10 +404,12 @@ class Space:
         met: list[Members] = []
         for a in left:
             for b in right:
-                if a.required and b.required and a is not b:
+                if a is not b and (a.required or b.required):
                     # Most alternatives differ by a tag, which is seen at a glance.
                     self._count_meet()
-                    if member_shapes.tags_differ(self.tags(a), self.tags(b)):
+                    if member_shapes.tags_differ(self, self.tags(a), b) or member_shapes.tags_differ(
+                        self, self.tags(b), a
+                    ):
                         continue
                 # What a look further in leaves open depends on how deep it is.
                 key = (self._level, a, b)

@@ -3,6 +3,7 @@ cdef class Language:
     cdef readonly bint nullable, unfolds, plain
     cdef readonly long long size
     cdef readonly int depth
+    cdef readonly str single
 
     cdef object key(self)
     cdef int hold(self, object parts, long long own) except -1

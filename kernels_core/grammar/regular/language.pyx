@@ -22,7 +22,7 @@ cdef class Language:
     `size` counts nodes and letters as they would be written out (parts that are shared count each time), `depth` how
     far they are nested: what is to be written, or followed by recursion, is bounded by them.  `unfolds` is true of
     an `Unfolding` and of everything that holds one.  `plain`: not empty, and without intersections and complements, but
-    for "none of these words".
+    for "none of these words".  `single`: the word of a set of one word, else None.
     """
 
     cdef object key(self):
@@ -74,6 +74,8 @@ cdef class Words(Language):
         self.words = words
         self.nullable = "" in words
         self.plain = len(words) > 0
+        if len(words) == 1:
+            self.single = next(iter(words))
         cdef long long letters = 1
         for text in words:
             letters += len(<str>text)

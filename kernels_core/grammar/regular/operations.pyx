@@ -347,6 +347,9 @@ cdef Language _intersection(tuple items):
         return _ALL
     if len(flat) == 1:
         return next(iter(flat))
+    part = _by_length(flat)
+    if part is not None:
+        return part
     for part in flat:
         unfolds = unfolds or part.unfolds
     if unfolds:
@@ -354,6 +357,43 @@ cdef Language _intersection(tuple items):
         if 1 < prod(map(len, choices)) <= FEW:
             return union_of(tuple([_intersection(chosen) for chosen in product(*choices)]))
     return And(tuple(flat))
+
+
+cdef Language _by_length(dict flat):
+    """The parts of an intersection as one language, where they are unions of lengths and words ("3 characters at most,
+    or one of these"); None where they are not, and where there is only one such union."""
+    cdef list spans = [(0, None)], own
+    cdef set named = set()
+    cdef Language part, one, found
+    cdef Py_ssize_t unions = 0
+    excluded = None
+    for part in flat:
+        own = []
+        if type(part) is Not and type((<Not>part).item) is Words:
+            excluded = part
+            continue
+        for one in (<Alt>part).items if type(part) is Alt else (part,):
+            if type(one) is Words:
+                named |= (<Words>one).words
+                continue
+            bounds = _bounds(one)
+            if bounds is None:
+                return None
+            own.append(bounds)
+        if len(spans) * len(own) > FEW:
+            return None
+        spans = [
+            (max(low, least), most if high is None else high if most is None else min(high, most))
+            for low, high in spans
+            for least, most in own
+            if (high is None or least <= high) and (most is None or low <= most)
+        ]
+        unions += 1
+    if unions < 2:
+        return None
+    found = Words(frozenset([text for text in named if _in_all(flat, text)]))
+    found = union_of((found, *[loop_of(_ANY, low, high) for low, high in spans]))
+    return found if excluded is None else _intersection((found, excluded))
 
 
 cdef Language _kept(Words part, Language item, tuple items):
