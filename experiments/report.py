@@ -117,9 +117,11 @@ def write_section(
     origin: str,
     *,
     note: str = "",
-    file: Path = RESULTS_FILE,
+    file: Path | None = None,
 ) -> None:
-    """Put the section `name` into a results file, in place of the one it had; other sections stay as they are."""
+    """Put the section `name` into a results file (None: `RESULTS_FILE`), in place of the one it had; other sections
+    stay as they are."""
+    file = file or RESULTS_FILE
     if not re.fullmatch(r"[\w -]+", name):
         raise ValueError(f"a section is named by words, not {name!r}")
     parts = [f"## {name}", title + ".", origin]

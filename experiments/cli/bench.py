@@ -51,6 +51,7 @@ def masks(
     ledger: LedgerOption = DEFAULT_LEDGER,
     out: OutOption = None,
     record: RecordOption = False,
+    section: Annotated[str | None, typer.Option(help="Where --record writes, if not under 'masks'.")] = None,
 ) -> None:
     """Compile, masks and accepting over JSON Schemas with instances (MaskBench)."""
     from experiments import datasets
@@ -77,6 +78,7 @@ def masks(
             turn=turn if turn > 1 else None,
             max_tokens=max_tokens,
             engines=engines,
+            section=f"'{section}'" if section else None,
         ),
         executor="processes:1",
         ledger=ledger,
@@ -84,6 +86,7 @@ def masks(
         retry_errors=False,
         out=out or [],
         record=record,
+        section=section,
         timeout_s=timeout,
         memory_gb=memory_gb or _most_memory(),
     )

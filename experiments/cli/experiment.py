@@ -112,12 +112,14 @@ def run(
     retry_errors: bool,
     out: list[Path],
     record: bool,
+    section: str | None = None,
     timeout_s: float | None = None,
     memory_gb: float | None = None,
 ) -> None:
     """Run a grid of an experiment, print and write what came of it; exit code 1 when a trial failed.
 
-    make_grid: a function without arguments that returns the grid.
+    make_grid: a function without arguments that returns the grid.  section: where `record` writes, if not under the
+    name of the experiment.
     """
     from rich.console import Console
 
@@ -153,7 +155,15 @@ def run(
                 retry_errors=retry_errors,
                 console=console,
             )
-            finish(experiment, frame, book, command, console, out=out, record=record)
+            finish(
+                experiment,
+                frame,
+                book,
+                command,
+                console,
+                out=out,
+                section=(section or experiment.name) if record else None,
+            )
     except (LedgerError, SweepError) as error:
         console.print(str(error), style="red")
         raise typer.Exit(2) from None
@@ -171,7 +181,7 @@ def finish(
     console: Console,
     *,
     out: list[Path],
-    record: bool,
+    section: str | None,
 ) -> None:
     """Print the tables of finished trials and write the files that were asked for."""
     from experiments.report import print_tables, provenance, reasons, to_markdown, write_section
@@ -195,5 +205,5 @@ def finish(
             path.write_text("\n\n".join(parts) + "\n")
         else:
             ledger.export(experiment.name, path)
-    if record:
-        write_section(experiment.name, experiment.title, tables, origin)
+    if section is not None:
+        write_section(section, experiment.title, tables, origin)

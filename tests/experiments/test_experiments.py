@@ -212,7 +212,7 @@ def test_parsers_are_compared_or_said_not_to_be_built(ledger: Ledger) -> None:
 # -- commands ---------------------------------------------------------------------------------------------------------
 
 
-def test_bench_masks_from_the_command_line(tmp_path: Path) -> None:
+def test_bench_masks_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     book, report, rows = tmp_path / "book.sqlite", tmp_path / "report.md", tmp_path / "rows.csv"
     words = ["bench", "masks", "synthetic:0", "--limit", "2", "--max-tokens", "20", "--engines", "ours"]
     words += ["--vocabulary", SMALL, "--ledger", str(book), "--out", str(report), "--out", str(rows)]
@@ -228,6 +228,13 @@ def test_bench_masks_from_the_command_line(tmp_path: Path) -> None:
         assert ledger.frame("masks")["seconds"].tolist() == started  # nothing was measured again
     exported = CliRunner().invoke(app, ["experiment", "export", "masks", str(rows), "--ledger", str(book)])
     assert exported.exit_code == 0
+    # Two ways to run it keep their results side by side.
+    monkeypatch.setattr("experiments.report.RESULTS_FILE", tmp_path / "RESULTS.md")
+    for more in ([], ["--turn", "2", "--section", "masks in turns"]):
+        assert CliRunner().invoke(app, [*words, "--record", *more]).exit_code == 0
+    results = (tmp_path / "RESULTS.md").read_text()
+    assert [line for line in results.splitlines() if line.startswith("## ")] == ["## masks", "## masks in turns"]
+    assert "--turn 2" in results.split("## masks in turns")[1]
 
 
 @pytest.mark.parametrize(
