@@ -12,7 +12,7 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.decisions cimport Decisions
 from kernels_core.automata.nfa cimport Nfa, RangeEdge
-from kernels_core.grammar.shorthand cimport Besides, Branches, Item, Listing
+from kernels_core.grammar.shorthand cimport Besides, Branches, Diagram, Item, Listing
 from kernels_core.grammar.tree cimport Never, Node, RuleRef
 
 from kernels_core.automata.nfa import AFTER
@@ -40,6 +40,8 @@ def spell_shorthand(Nfa nfa not None, Decisions lowering not None, shorthand not
         return _spell_listing(nfa, lowering, shorthand, limit)
     if isinstance(shorthand, Branches):
         return _spell_branches(nfa, lowering, shorthand, place, limit)
+    if isinstance(shorthand, Diagram):
+        return _spell_diagram(nfa, lowering, shorthand, limit)
     raise TypeError(f"{type(shorthand).__name__} is no shorthand")
 
 
@@ -186,3 +188,19 @@ cdef bint _spell_item(Nfa nfa, Decisions lowering, Node colon, Item item, int32_
     return (nfa.spell(lowering, item.key, source, at, NOWHERE, limit)
             and nfa.spell(lowering, colon, at, after, NOWHERE, limit)
             and nfa.spell(lowering, item.value, after, target, NOWHERE, limit))
+
+
+cdef bint _spell_diagram(Nfa nfa, Decisions lowering, Diagram diagram, int32_t limit) except -1:
+    """A state for each but the last, which is the final one."""
+    cdef int32_t first = nfa.size, last = diagram.size - 1, source, target
+    cdef tuple edge
+    nfa.size += last
+    nfa.epsilon(START, first)
+    for edge in diagram.edges:
+        source, target = edge[0], edge[2]
+        if not 0 <= source < last or not 0 <= target <= last:
+            raise ValueError(f"no edge can lead from state {source} to state {target} of {diagram.size}")
+        target = FINAL if target == last else first + target
+        if not nfa.spell(lowering, <Node?>edge[1], first + source, target, NOWHERE, limit):
+            return False
+    return True

@@ -2,20 +2,20 @@
 """One rule's automaton, made as a whole: its NFA is determinised, minimised and numbered breadth-first.
 
 Labels are byte ranges, rule calls and sets of whole tokens; a call or a token set is a symbol of its own, so a state
-may have edges of all kinds at once (the Earley parser follows each).  Minimisation is Valmari's partition refinement (Inf. Proc. Letters 112,
-2012), O(m log m) in the number of transitions, on the byte classes that the automaton's own edges tell apart.
+may have edges of all kinds at once (the Earley parser follows each).  Minimisation is a partition refinement
+(`partition.pyx`), on the byte classes that the automaton's own edges tell apart.
 
 Read on: `lower.py` drives this, `../earley/machine.pyx` runs the result; `growing.pyx` is the lazy way.
 """
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int32_t, uint8_t
 from libcpp.algorithm cimport sort, unique
-from libcpp.pair cimport pair
 from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from kernels_core.automata.nfa cimport Nfa, RangeEdge, SymbolEdge
+from kernels_core.grammar.regular.partition cimport Arrow, coarsest_partition
 
 from kernels_core.errors import BudgetExceededError
 
@@ -238,14 +238,15 @@ cdef class _Determinised:
         self.size = top
 
     cdef object as_it_is(self):
-        cdef vector[int] block
+        cdef vector[int32_t] block
         cdef int i
         for i in range(self.size):
             block.push_back(i)
         return self._quotient(block)
 
     cdef object minimise(self):
-        cdef vector[int] sources, labels, targets, block
+        cdef vector[int32_t] block
+        cdef vector[Arrow] arrows
         cdef int i, j, first, last
         cdef size_t k
         # Byte classes that this automaton's edges tell apart: expanding edges over classes keeps transitions few.
@@ -264,17 +265,13 @@ cdef class _Determinised:
         for k in range(self.edges.size()):
             first, last = class_of[self.edges[k].low], class_of[self.edges[k].high]
             for i in range(first, last + 1):
-                sources.push_back(self.edges[k].source)
-                labels.push_back(i)
-                targets.push_back(self.edges[k].target)
+                arrows.push_back(Arrow(i, self.edges[k].source, self.edges[k].target))
         for k in range(self.symbols.size()):
-            sources.push_back(self.symbols[k].source)
-            labels.push_back(257 + self.symbols[k].symbol)
-            targets.push_back(self.symbols[k].target)
-        _coarsest_partition(self.size, sources, labels, targets, self.accepts, block)
+            arrows.push_back(Arrow(257 + self.symbols[k].symbol, self.symbols[k].source, self.symbols[k].target))
+        coarsest_partition(self.size, arrows, self.accepts, block)
         return self._quotient(block)
 
-    cdef object _quotient(self, vector[int]& block):
+    cdef object _quotient(self, vector[int32_t]& block):
         """The quotient automaton, blocks numbered breadth-first from the start, edges in order, neighbours merged."""
         cdef vector[vector[int]] edges_of, symbols_of
         cdef vector[int] number, order
@@ -355,114 +352,3 @@ cdef void _close(vector[int]& seed, vector[vector[int]]& epsilon_to, vector[int]
                 closed.push_back(target)
         i += 1
     sort(closed.begin(), closed.end())
-
-
-cdef class _Partition:
-    """A refinable partition of 0..n-1: `mark` elements, then `split` every block into marked and unmarked.
-
-    Invariants: `elements[first[b]:past[b]]` is block b, its first `marked[b]` elements are the marked ones;
-    `location[elements[i]] == i`; `block[e]` is the block of e.
-    """
-
-    cdef int count
-    cdef vector[int] elements, location, block, first, past, marked, touched
-
-    cdef void init(self, int n):
-        cdef int i
-        self.count = 1 if n > 0 else 0
-        for i in range(n):
-            self.elements.push_back(i)
-            self.location.push_back(i)
-            self.block.push_back(0)
-        self.first.push_back(0)
-        self.past.push_back(n)
-        self.marked.push_back(0)
-
-    cdef void mark(self, int element):
-        cdef int b = self.block[element]
-        cdef int i = self.location[element]
-        cdef int j = self.first[b] + self.marked[b]
-        if i < j:
-            return
-        cdef int other = self.elements[j]
-        self.elements[i] = other
-        self.location[other] = i
-        self.elements[j] = element
-        self.location[element] = j
-        if self.marked[b] == 0:
-            self.touched.push_back(b)
-        self.marked[b] += 1
-
-    cdef void split(self):
-        """The smaller half of each split block gets the new number, which is what makes refinement n log n."""
-        cdef int b, middle, i
-        while not self.touched.empty():
-            b = self.touched.back()
-            self.touched.pop_back()
-            middle = self.first[b] + self.marked[b]
-            if middle == self.past[b]:
-                self.marked[b] = 0
-                continue
-            if self.marked[b] <= self.past[b] - middle:
-                self.first.push_back(self.first[b])
-                self.past.push_back(middle)
-                self.first[b] = middle
-            else:
-                self.first.push_back(middle)
-                self.past.push_back(self.past[b])
-                self.past[b] = middle
-            self.marked.push_back(0)
-            self.marked[b] = 0
-            for i in range(self.first[self.count], self.past[self.count]):
-                self.block[self.elements[i]] = self.count
-            self.count += 1
-
-
-cdef void _coarsest_partition(int n, vector[int]& sources, vector[int]& labels, vector[int]& targets,
-                              vector[uint8_t]& accepts, vector[int]& block):
-    """Valmari's algorithm: states refine transitions ("cords") and cords refine states until nothing changes."""
-    cdef _Partition states = _Partition(), cords = _Partition()
-    cdef int m = <int>sources.size()
-    cdef int i, j, b = 1, c = 0, state
-    cdef vector[vector[int]] into
-    states.init(n)
-    for i in range(n):
-        if accepts[i]:
-            states.mark(i)
-    states.split()
-    if m:
-        cords.init(m)
-        into.resize(n)
-        for i in range(m):
-            into[targets[i]].push_back(i)
-        # Start with one cord for each label.
-        _split_by_label(cords, labels)
-        while c < cords.count:
-            for i in range(cords.first[c], cords.past[c]):
-                states.mark(sources[cords.elements[i]])
-            states.split()
-            c += 1
-            while b < states.count:
-                for i in range(states.first[b], states.past[b]):
-                    state = states.elements[i]
-                    for j in range(<int>into[state].size()):
-                        cords.mark(into[state][j])
-                cords.split()
-                b += 1
-    block.swap(states.block)
-
-
-cdef void _split_by_label(_Partition cords, vector[int]& labels):
-    cdef vector[pair[int, int]] order
-    cdef size_t i, j
-    for i in range(labels.size()):
-        order.push_back(pair[int, int](labels[i], <int>i))
-    sort(order.begin(), order.end())
-    i = 0
-    while i < order.size():
-        j = i
-        while j < order.size() and order[j].first == order[i].first:
-            cords.mark(order[j].second)
-            j += 1
-        cords.split()
-        i = j

@@ -25,3 +25,8 @@ cdef class Listing(Shorthand):
 cdef class Branches(Shorthand):
     cdef readonly tuple words           # of bytes
     cdef readonly tuple rules           # of str
+
+
+cdef class Diagram(Shorthand):
+    cdef readonly int size
+    cdef readonly list edges            # of (int, Node, int)

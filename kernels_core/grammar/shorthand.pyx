@@ -6,6 +6,7 @@
 - `Besides`: any text but for some words, such as "all other keys" of an object.
 - `Listing`: items in a fixed order with separators, most of them optional, then any number of others: an object.
 - `Branches`: many words, each with a rule of its own behind it: a set of tools.
+- `Diagram`: states and labelled edges: strings with several conditions.
 
 Like nodes (`tree.pyx`) shorthands are immutable and made bottom-up, so there are no cycles for a garbage collector to
 look for.  They compare by identity.
@@ -17,7 +18,7 @@ cimport cython
 
 from kernels_core.grammar.tree cimport Node
 
-__all__ = ["Besides", "Branches", "Item", "Listing", "Shorthand"]
+__all__ = ["Besides", "Branches", "Diagram", "Item", "Listing", "Shorthand"]
 
 
 @cython.no_gc
@@ -71,3 +72,15 @@ cdef class Branches(Shorthand):
 
     def __init__(self, tuple words not None, tuple rules not None):
         self.words, self.rules = words, rules
+
+
+@cython.final
+@cython.no_gc
+cdef class Diagram(Shorthand):
+    """All ways from state 0 to the last of `size` states along `edges`: (source, label, target), a label being a node.
+
+    Of the nodes that stand on the edges Empty is allowed, too.  No edge leaves the last state.
+    """
+
+    def __init__(self, int size, list edges not None):
+        self.size, self.edges = size, edges

@@ -17,7 +17,7 @@ from kernels_core.automata.nfa import Nfa
 from kernels_core.grammar.ir import CharSet, DeferredRule, GrammarIR, Literal, Rule, RuleRef
 from kernels_core.grammar.json_schema import SchemaOptions
 from kernels_core.grammar.json_schema.compile import compile_schema
-from kernels_core.grammar.shorthand import Besides, Listing
+from kernels_core.grammar.shorthand import Besides, Diagram, Listing
 from kernels_core.options import Options
 from tests.engine.driver import tokenizer
 
@@ -68,6 +68,13 @@ def test_shorthand_and_body_are_one_language(schema: dict[str, Any], options: Sc
     for name, brief in briefs.items():
         if isinstance(brief, Besides | Listing):
             assert same_language(lowering, name, brief, ir.rules[name].body)
+
+
+def test_edges_of_a_diagram_stay_inside() -> None:
+    lowering = Lowering(GrammarIR({"root": Rule("root", Literal(b"x"))}, "root"), Options())
+    for edge in ((2, 0), (0, 3), (-1, 1), (1, -1)):
+        with pytest.raises(ValueError, match="no edge"):
+            spell_shorthand(Nfa(), lowering, Diagram(3, [(edge[0], Literal(b"a"), edge[1])]), "root", 1000)
 
 
 def test_objects_and_their_other_keys_are_brief() -> None:

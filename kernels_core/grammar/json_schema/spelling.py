@@ -13,7 +13,7 @@ Languages go to the grammar as they are written, where they can; with intersecti
 become automata first, except for the two shapes that are everywhere: "anything but these words" is a tree, and a
 length on top of a pattern with one variable part is solved for that part.
 
-Read on: `languages.py`, `dfa.py`, `graph.py`.
+Read on: `languages.py`, `dfa.py`, `graph.py`, `waiting_strings.py`.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from hashlib import blake2b
 from typing import Any
 
 from .. import charset
 from ..charset import Ranges
-from ..ir import CharSet, DeferredRule, Literal, Node, RuleRef
+from ..ir import CharSet, Literal, Node, RuleRef
 from ..nodes import MAX_REPEAT, char_set, choice, literal, repeat, seq
 from ..regular.dfa import MAX_STATES, TooManyStates, determinise, explored, has_length, surely_some
 from ..regular.graph import Graph
@@ -48,9 +47,10 @@ from ..regular.languages import (
 from ..regular.lengths import with_length
 from ..regular.remembered import remembered
 from ..rulebook import RuleBook
-from ..shorthand import Besides
+from ..shorthand import Besides, Diagram
 from .counting import MAX_PAIRS, counted_text, reachable_pairs
 from .formats import format_language
+from .waiting_strings import ByAutomaton, OtherKeys
 
 __all__ = ["Speller"]
 
@@ -95,7 +95,18 @@ class Speller:
             return self.other_keys(language.item.words, hint)
         if isinstance(language, Words) and len(language.words) <= _INLINE_WORDS:
             return choice([self.word(text) for text in sorted(language.words)])
-        return self.book.share(("string", language), hint, lambda: self.quoted(language))
+        return self.book.remember(("string", language), lambda: self._string(language, hint))
+
+    def _string(self, language: Language, hint: str) -> RuleRef:
+        if self.defer and isinstance(language, And | Not):
+            content = self._without_automaton(language)
+            if content is not None:
+                return self.book.add(hint, seq((_QUOTE, content, _QUOTE)))
+            if surely_some(language):
+                name = self.book.free_name(hint)
+                self.book.rules[name] = ByAutomaton(name, self, language)
+                return RuleRef(name)
+        return self.book.add(hint, self.quoted(language))
 
     def quoted(self, language: Language) -> Node:
         """The strings of `language`, quotes included, not shared.  Raises `TooManyStates`."""
@@ -116,7 +127,7 @@ class Speller:
                 found = self.string(loop(ANY_CHARACTER, 1, None), hint)
             elif self._may_wait(excluded):
                 name = self.book.free_name("other_key")
-                self.book.rules[name] = _OtherKeys(name, self, excluded)
+                self.book.rules[name] = OtherKeys(name, self, excluded)
                 found = seq((_QUOTE, RuleRef(name)))
             else:
                 found = self.book.add(hint, seq((_QUOTE, self.key_but(excluded))))
@@ -147,12 +158,9 @@ class Speller:
                 if language == ALL:
                     return self._everything()
                 return self._repeat(self.content(language.item), language.least, language.most)
-            case Not(item=Words(words=excluded)):
-                return self._all_but(excluded, 0, None)
-            case And():
-                return self._intersection(language)
             case _:
-                return self._automaton(language)
+                content = self._without_automaton(language)
+                return self._automaton(language) if content is None else content
 
     def _repeat(self, item: Node, least: int, most: int | None) -> Node:
         # Counts beyond what the engine counts are beyond every text, too.
@@ -160,7 +168,12 @@ class Speller:
             most = None
         return repeat(item, min(least, MAX_REPEAT), most)
 
-    def _intersection(self, language: And) -> Node:
+    def _without_automaton(self, language: Language) -> Node | None:
+        """An intersection or complement as it can be written without its automaton; None if it cannot."""
+        if isinstance(language, Not) and isinstance(language.item, Words):
+            return self._all_but(language.item.words, 0, None)
+        if not isinstance(language, And):
+            return None
         bounds, excluded, others = _conditions(language)
         if not others:
             return self._all_but(excluded, *bounds)
@@ -171,7 +184,7 @@ class Speller:
             dfa = determinise(_uncounted(excluded, others))
             if reachable_pairs(dfa) <= self.most_pairs:
                 return counted_text(dfa, bounds[0], bounds[1], self.book, self._characters, "counted")
-        return self._automaton(language)
+        return None
 
     def outlook(self, language: Language) -> tuple[bool, bool]:
         """Before anything is written: whether `string` will surely not raise, and whether there surely is a string."""
@@ -230,6 +243,26 @@ class Speller:
             for target, ranges in edges.items():
                 graph.edge(state, self._characters(ranges), target)
         return graph.node(self.book, "text")
+
+    def diagram(self, language: Language) -> Diagram:
+        """The strings of `language`, quotes included, as a shorthand.  Raises `TooManyStates`."""
+        dfa = determinise(language)
+        labels: dict[tuple[int, ...], Node] = {}
+        end = len(dfa.table) + 1
+        edges: list[tuple[int, Node, int]] = [(0, _QUOTE, 1)]
+        for state, fan in enumerate(dfa.fans()):
+            if dfa.accepting[state]:
+                if len(fan.get(state, ())) == len(dfa.letters):
+                    # From here on everything is allowed: the rule for that is shared.
+                    edges.append((state + 1, self._rest(), end))
+                    continue
+                edges.append((state + 1, _QUOTE, end))
+            for target, letters in fan.items():
+                label = labels.get(letters)
+                if label is None:
+                    label = labels[letters] = self._characters(dfa.span(letters))
+                edges.append((state + 1, label, target + 1))
+        return Diagram(end + 1, edges)
 
     def _rest(self) -> Node:
         """Any characters and the closing quote: one rule, so that all strings and keys end in the same states."""
@@ -339,24 +372,6 @@ class Speller:
     def _beyond_ascii(self) -> Node:
         """`uXXXX` for everything from U+007F on."""
         return self.book.share("beyond", "u_escape", lambda: _hex(_BEYOND_ASCII))
-
-
-class _OtherKeys(DeferredRule):
-    """All strings but for some words, with the closing quote."""
-
-    __slots__ = ("_excluded", "_speller")
-
-    def __init__(self, name: str, speller: Speller, excluded: frozenset[str]) -> None:
-        super().__init__(name)
-        self._speller = speller
-        self._excluded = excluded
-
-    @property
-    def key(self) -> bytes:
-        return blake2b(repr(("other_key", sorted(self._excluded))).encode(), digest_size=16).digest()
-
-    def make(self, brief: bool) -> Node | Besides:
-        return self._speller.besides(self._excluded) if brief else self._speller.key_but(self._excluded)
 
 
 @cache

@@ -16,6 +16,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from ..charset import Ranges, canonical, normalise
+from .dfa_tables import fans, smallest
 from .languages import (
     NOTHING,
     Alt,
@@ -34,7 +35,6 @@ from .languages import (
     length_bounds,
     limited_work,
 )
-from .minimising import smallest
 from .positions import explore, inhabited
 from .remembered import Remembered, remembered
 
@@ -79,6 +79,14 @@ class Dfa:
             if target != _DEAD:
                 found.setdefault(target, []).extend(self.letters[letter])
         return {target: canonical(normalise(pairs)) for target, pairs in found.items()}
+
+    def fans(self) -> list[dict[int, tuple[int, ...]]]:
+        """For each state {target: the numbers of the letters that lead there}."""
+        return fans(self.table)
+
+    def span(self, numbers: tuple[int, ...]) -> Ranges:
+        """The code points of some letters."""
+        return canonical(normalise(pair for number in numbers for pair in self.letters[number]))
 
 
 def _letters(item: Language) -> tuple[Ranges, ...]:

@@ -1,4 +1,4 @@
-"""The smallest automaton against its definition: the same texts, and states that some text tells apart."""
+"""Tables of automata: the smallest one has the same texts, and states that some text tells apart."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels_core.grammar.regular.minimising import smallest
+from kernels_core.grammar.regular.dfa_tables import fans, smallest
 
 Table = tuple[list[list[int]], list[bool]]
 
@@ -74,3 +74,11 @@ def test_a_large_automaton() -> None:
         [[1, -1], [2, -1], [0, -1]],
         [True, False, False],
     )
+
+
+@given(automata())
+def test_fans_say_what_the_table_says(automaton: Table) -> None:
+    found = fans(automaton[0])
+    pairs = [sorted((letter, target) for target, letters in fan.items() for letter in letters) for fan in found]
+    assert pairs == [[(i, target) for i, target in enumerate(row) if target >= 0] for row in automaton[0]]
+    assert all(list(letters) == sorted(letters) for fan in found for letters in fan.values())
