@@ -10,10 +10,25 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kernels_core.grammar.json_schema.number_text import number_text
-from kernels_core.grammar.json_schema.numbers import ALL_NUMBERS, NO_NUMBERS, Numbers, interval, multiples, points
+from kernels_core.automata.fsm import determinise
+from kernels_core.automata.lower import Lowering
+from kernels_core.automata.nfa import Nfa
+from kernels_core.grammar.ir import GrammarIR, Node, Rule
+from kernels_core.grammar.json_schema.digits import decimals as decimals_between
+from kernels_core.grammar.json_schema.digits import naturals, places
+from kernels_core.grammar.json_schema.number_text import _Form, _plain_dfa, number_text
+from kernels_core.grammar.json_schema.numbers import (
+    ALL_NUMBERS,
+    NO_NUMBERS,
+    Numbers,
+    Piece,
+    interval,
+    multiples,
+    points,
+)
 from kernels_core.grammar.regular.dfa import TooManyStates
 from kernels_core.grammar.rulebook import RuleBook
+from kernels_core.options import Options
 from tests.json_schema.driver import Texts, texts, texts_of_node
 
 Membership = Callable[[Fraction], bool]
@@ -180,3 +195,66 @@ def test_draft_4_integers_are_spelt_without_point() -> None:
     )
     assert "1.0" in not_integer
     assert "1" not in not_integer
+
+
+def _byte_steps(node: Node) -> tuple[dict[tuple[int, int], int], tuple[bool, ...]]:
+    """Transitions of the automaton of a node that calls nothing, and which states accept."""
+    lowering, nfa = Lowering(GrammarIR({"root": Rule("root", node)}, "root"), Options()), Nfa()
+    assert nfa.fill(lowering, node, "root", (), 100_000)
+    fsm = determinise(nfa, where="test")
+    assert not fsm.call_edges
+    return {(at, byte): to for at, low, high, to in fsm.byte_edges for byte in range(low, high + 1)}, fsm.accepting
+
+
+bounds = st.one_of(
+    decimals.map(abs), st.builds(Fraction, st.integers(0, 10**7), st.integers(0, 7).map(lambda n: 10**n))
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(bounds, st.none() | bounds, st.booleans(), st.booleans())
+def test_decimals_between_bounds_are_those_that_an_automaton_compares(
+    low: Fraction, high: Fraction | None, low_open: bool, high_open: bool
+) -> None:
+    """Digit by digit as nodes, or as an automaton that compares what it reads with both bounds: the same texts."""
+    assume(high is None or low < high)
+    low_open = low_open or not low  # 0 has spellings of its own
+    piece = Piece(low, high, low_open=low_open, high_open=high_open and high is not None)
+    node = decimals_between(
+        places(low), None if high is None else places(high), low_open=piece.low_open, high_open=piece.high_open
+    )
+    steps, accepting = _byte_steps(node)
+    table = _plain_dfa(piece, _Form(canonical=False, whole=True, pointed=True))
+    seen, work = {(0, 0)}, [(0, 0)]
+    while work:
+        left, right = work.pop()
+        assert (left >= 0 and accepting[left]) == (right >= 0 and table.accepting[right])
+        for letter, byte in enumerate(b"0123456789."):
+            pair = (steps.get((left, byte), -1), table.table[right][letter] if right >= 0 else -1)
+            if pair not in seen:
+                seen.add(pair)
+                work.append(pair)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 3000), st.integers(0, 3000), st.integers(1, 4000))
+def test_naturals_between_bounds(low: int, more: int, probe: int) -> None:
+    for high in (low + more, None):
+        steps, accepting = _byte_steps(naturals(low, high))
+        for number in (probe, low - 1, low, low + more, low + more + 1):
+            for text in (str(number), f"0{number}"):
+                state = 0
+                for byte in text.encode():
+                    state = steps.get((state, byte), -1)
+                inside = number >= low and (high is None or number <= high) and number > 0 and text[0] != "0"
+                assert (state >= 0 and accepting[state]) == inside, (text, low, high)
+
+
+def test_large_bounds_are_no_burden() -> None:
+    """Bounds of very many digits are compared by an automaton, of which no part is nested."""
+    small, large = Fraction(1, 10**300), Fraction(10**300)
+    found = _texts(interval(small, large, low_open=True, high_open=True), canonical=False)
+    assert "0." + "0" * 299 + "1" not in found
+    assert "0." + "0" * 299 + "11" in found
+    assert "9" * 300 in found
+    assert "1" + "0" * 300 not in found

@@ -31,6 +31,18 @@ from ..regular.dfa import Dfa, TooManyStates, minimal
 from ..regular.graph import Graph
 from ..regular.remembered import remembered
 from ..rulebook import RuleBook
+from .digits import (
+    ANY_FRACTION,
+    DIGIT,
+    DIGITS,
+    NATURAL,
+    NONZERO,
+    ZERO_FRACTION,
+    decimals,
+    maybe,
+    naturals,
+    places,
+)
 from .numbers import EVERY, Numbers, Piece
 
 __all__ = ["MAX_NUMBER_STATES", "number_text"]
@@ -40,31 +52,22 @@ MAX_NUMBER_STATES = 20_000
 _MAX_VALUES = 256
 # Bounds of integers below this are written out digit by digit, larger ones compared by an automaton.
 _FEW_DIGITS = 10**16
+# The same for bounds of decimals, in digits.
+_FEW_PLACES = 60
 
-_DIGIT = CharSet(((0x30, 0x39),))
-_NONZERO = CharSet(((0x31, 0x39),))
-_DIGITS = repeat(_DIGIT, 1, None)
 _MINUS = Literal(b"-")
 _E = CharSet(((0x45, 0x45), (0x65, 0x65)))
-_ANY_EXPONENT = seq((_E, repeat(choice((Literal(b"+"), _MINUS)), 0, 1), _DIGITS))
-_GROWING_EXPONENT = seq((_E, repeat(Literal(b"+"), 0, 1), _DIGITS))
-_ANY_FRACTION = seq((Literal(b"."), _DIGITS))
-_ZERO_FRACTION = seq((Literal(b"."), repeat(Literal(b"0"), 1, None)))
-_NATURAL = seq((_NONZERO, repeat(_DIGIT, 0, None)))
-
-
-def _maybe(node: Node) -> Node:
-    return repeat(node, 0, 1)
-
+_ANY_EXPONENT = seq((_E, repeat(choice((Literal(b"+"), _MINUS)), 0, 1), DIGITS))
+_GROWING_EXPONENT = seq((_E, repeat(Literal(b"+"), 0, 1), DIGITS))
 
 # Positive numbers, any spelling: a digit other than 0 somewhere before the exponent.
 _POSITIVE_PLAIN = choice(
     (
-        seq((_NATURAL, _maybe(_ANY_FRACTION))),
-        seq((Literal(b"0."), repeat(Literal(b"0"), 0, None), _NONZERO, repeat(_DIGIT, 0, None))),
+        seq((NATURAL, maybe(ANY_FRACTION))),
+        seq((Literal(b"0."), repeat(Literal(b"0"), 0, None), NONZERO, repeat(DIGIT, 0, None))),
     )
 )
-_ZERO_PLAIN = seq((Literal(b"0"), _maybe(_ZERO_FRACTION)))
+_ZERO_PLAIN = seq((Literal(b"0"), maybe(ZERO_FRACTION)))
 
 
 def number_text(numbers: Numbers, book: RuleBook, *, canonical: bool) -> Node:
@@ -87,14 +90,14 @@ def _fractions_only(pieces: tuple[Piece, ...], book: RuleBook) -> Node:
 def _value_text(pieces: tuple[Piece, ...], book: RuleBook, *, canonical: bool, whole: bool, pointed: bool) -> Node:
     form = _Form(canonical=canonical, whole=whole, pointed=pointed)
     if pieces == (EVERY,) and whole and pointed and not canonical:
-        return seq((_maybe(_MINUS), choice((Literal(b"0"), _NATURAL)), _maybe(_ANY_FRACTION), _maybe(_ANY_EXPONENT)))
+        return seq((maybe(_MINUS), choice((Literal(b"0"), NATURAL)), maybe(ANY_FRACTION), maybe(_ANY_EXPONENT)))
     options: list[Node] = []
     if any(Fraction(0) in piece for piece in pieces):
         options.append(form.zero())
     positive = tuple(part for piece in pieces if (part := _positive(piece)) is not None)
     negative = tuple(part for piece in pieces if (part := _positive(_negated(piece))) is not None)
     if positive and set(positive) == set(negative):
-        options.append(seq((_maybe(_MINUS), choice([_magnitudes(part, form, book) for part in positive]))))
+        options.append(seq((maybe(_MINUS), choice([_magnitudes(part, form, book) for part in positive]))))
     else:
         options += [_magnitudes(part, form, book) for part in positive]
         options += [seq((_MINUS, _magnitudes(part, form, book))) for part in negative]
@@ -109,14 +112,19 @@ class _Form:
     whole: bool
     pointed: bool
 
+    @property
+    def free(self) -> bool:
+        """Whether every spelling is wanted."""
+        return self.whole and self.pointed and not self.canonical
+
     def zero(self) -> Node:
         if self.canonical:
             return Literal(b"0") if self.whole else Never()
-        digits = seq((_maybe(_MINUS), Literal(b"0")))
-        marked = choice((seq((_ZERO_FRACTION, _maybe(_ANY_EXPONENT))), _ANY_EXPONENT))
+        digits = seq((maybe(_MINUS), Literal(b"0")))
+        marked = choice((seq((ZERO_FRACTION, maybe(_ANY_EXPONENT))), _ANY_EXPONENT))
         if not self.pointed:
             return digits
-        return seq((digits, _maybe(marked) if self.whole else marked))
+        return seq((digits, maybe(marked) if self.whole else marked))
 
 
 def _negated(piece: Piece) -> Piece:
@@ -141,9 +149,9 @@ def _magnitudes(piece: Piece, form: _Form, book: RuleBook) -> Node:
         if piece.step == 1:
             return _integers(form)
         if not piece.step and form.whole and form.pointed:
-            return seq((_POSITIVE_PLAIN, _maybe(_ANY_EXPONENT)))
+            return seq((_POSITIVE_PLAIN, maybe(_ANY_EXPONENT)))
     if sign_only and form.canonical and piece.step == 1:
-        return _NATURAL if form.whole else Never()
+        return NATURAL if form.whole else Never()
     if piece.step == 1 and not piece.gaps and piece.low is not None:
         digits = _between(piece)
         if digits is not None:
@@ -159,26 +167,31 @@ def _between(piece: Piece) -> Node | None:
     assert piece.low is not None
     low = floor(piece.low) + 1 if piece.low_open else ceil(piece.low)
     high = None if piece.high is None else ceil(piece.high) - 1 if piece.high_open else floor(piece.high)
-    return _naturals(low, high) if max(low, high or 0) < _FEW_DIGITS else None
+    return naturals(low, high) if max(low, high or 0) < _FEW_DIGITS else None
 
 
 def _as_integers(digits: Node, form: _Form) -> Node:
     """What may stand behind the digits of an integer: a point and zeros, if anything."""
     if form.canonical or not form.pointed:
         return digits if form.whole else Never()
-    return seq((digits, _maybe(_ZERO_FRACTION) if form.whole else _ZERO_FRACTION))
+    return seq((digits, maybe(ZERO_FRACTION) if form.whole else ZERO_FRACTION))
 
 
 def _integers(form: _Form) -> Node:
-    marked = choice((seq((_ZERO_FRACTION, _maybe(_GROWING_EXPONENT))), _GROWING_EXPONENT))
+    marked = choice((seq((ZERO_FRACTION, maybe(_GROWING_EXPONENT))), _GROWING_EXPONENT))
     if not form.pointed:
-        return _NATURAL
-    return seq((_NATURAL, _maybe(marked) if form.whole else marked))
+        return NATURAL
+    return seq((NATURAL, maybe(marked) if form.whole else marked))
 
 
 def _plain(piece: Piece, form: _Form, book: RuleBook) -> Node:
-    if piece.point is not None and not (piece.low_open or piece.high_open):
-        return _digits_of(piece.point, form)
+    if piece.point is not None:
+        return Never() if piece.low_open or piece.high_open else _digits_of(piece.point, form)
+    if form.free and not piece.step and not piece.gaps:
+        assert piece.low is not None
+        low, high = places(piece.low), None if piece.high is None else places(piece.high)
+        if max(len(str(whole)) + len(behind) for whole, behind in (low, high or low)) <= _FEW_PLACES:
+            return decimals(low, high, low_open=piece.low_open, high_open=piece.high_open)
     try:
         dfa = _plain_dfa(piece, form)
     except TooManyStates:
@@ -191,17 +204,13 @@ def _plain(piece: Piece, form: _Form, book: RuleBook) -> Node:
 
 def _digits_of(value: Fraction, form: _Form) -> Node:
     """One number above 0, a decimal: its digits, and any number of zeros behind the point."""
-    whole, rest = divmod(value.numerator, value.denominator)
-    text = str(whole)
-    if not rest:
-        return _as_integers(Literal(text.encode()), form)
+    whole, behind = places(value)
+    if not behind:
+        return _as_integers(Literal(str(whole).encode()), form)
     if not form.pointed:
         return Never()
-    text += "."
-    while rest:
-        digit, rest = divmod(10 * rest, value.denominator)
-        text += str(digit)
-    return seq((Literal(text.encode()), Empty() if form.canonical else repeat(Literal(b"0"), 0, None)))
+    zeros = Empty() if form.canonical else repeat(Literal(b"0"), 0, None)
+    return seq((Literal(f"{whole}.{behind}".encode()), zeros))
 
 
 def _spelt(dfa: Dfa, book: RuleBook) -> Node:
@@ -412,7 +421,7 @@ def _scientific(piece: Piece, book: RuleBook) -> Node:
         assert piece.high is not None
         options.append(seq((mantissas(None, piece.high / Fraction(10) ** high), _E, _exponents(high, high))))
     between = _exponents(None if low is None else low + 1, None if high is None else high - 1)
-    options.append(seq((_NONZERO, _maybe(_ANY_FRACTION), _E, between)))
+    options.append(seq((NONZERO, maybe(ANY_FRACTION), _E, between)))
     return choice(options)
 
 
@@ -428,51 +437,15 @@ def _exponents(low: int | None, high: int | None) -> Node:
         return Never()
     zeros = repeat(Literal(b"0"), 0, None)
     options: list[Node] = []
-    for sign, least, most in ((_maybe(Literal(b"+")), low, high), (_MINUS, high, low)):
+    for sign, least, most in ((maybe(Literal(b"+")), low, high), (_MINUS, high, low)):
         bottom = None if least is None else (least if sign is not _MINUS else -least)
         top = None if most is None else (most if sign is not _MINUS else -most)
         if top is not None and top < 0:
             continue
         bottom = max(0, bottom) if bottom is not None else 0
-        numbers = _naturals(max(bottom, 1), top)
+        numbers = naturals(max(bottom, 1), top)
         if bottom == 0:
             options.append(seq((sign, zeros, choice((Literal(b"0"), numbers)))))
         else:
             options.append(seq((sign, zeros, numbers)))
-    return choice(options)
-
-
-def _naturals(low: int, high: int | None) -> Node:
-    """Integers from `low`, at least 1, without leading zeros."""
-    if high is None:
-        if low == 1:
-            return _NATURAL
-        width = len(str(low))
-        longer = seq((_NONZERO, repeat(_DIGIT, width, width), repeat(_DIGIT, 0, None)))
-        return choice((_naturals(low, 10**width - 1), longer))
-    if low > high:
-        return Never()
-    options: list[Node] = []
-    for width in range(len(str(low)), len(str(high)) + 1):
-        least, most = max(low, 10 ** (width - 1)), min(high, 10**width - 1)
-        options.append(_same_width(str(least), str(most)))
-    return choice(options)
-
-
-def _same_width(low: str, high: str) -> Node:
-    if not low:
-        return Empty()
-    if low[0] == high[0]:
-        return seq((Literal(low[0].encode()), _same_width(low[1:], high[1:])))
-    options: list[Node] = []
-    first, last = int(low[0]), int(high[0])
-    if set(low[1:]) - {"0"}:
-        options.append(seq((Literal(low[0].encode()), _same_width(low[1:], "9" * (len(low) - 1)))))
-        first += 1
-    if set(high[1:]) - {"9"}:
-        options.append(seq((Literal(high[0].encode()), _same_width("0" * (len(low) - 1), high[1:]))))
-        last -= 1
-    if first <= last:
-        digits = CharSet(((0x30 + first, 0x30 + last),)) if first < last else Literal(str(first).encode())
-        options.append(seq((digits, repeat(_DIGIT, len(low) - 1, len(low) - 1))))
     return choice(options)
