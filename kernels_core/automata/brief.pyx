@@ -7,11 +7,12 @@ dotted positions of the rules that are spelt out in it.
 Read on: `nfa.pyx` (spells what nodes a shorthand holds), `lower.py` (who asks).
 """
 
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
 from kernels_core.automata.decisions cimport Decisions
 from kernels_core.automata.nfa cimport Nfa, RangeEdge
+from kernels_core.automata.word_tree cimport Branch, WordTree, ends_at, letter_at
 from kernels_core.grammar.shorthand cimport Besides, Branches, Diagram, Item, Listing
 from kernels_core.grammar.tree cimport Never, Node, RuleRef
 
@@ -22,11 +23,6 @@ __all__ = ["spell_shorthand"]
 
 cdef int32_t START = 0, FINAL = 1
 cdef int32_t NOWHERE = -1
-
-
-cdef struct Branch:
-    # Words first..past - 1, in order, begin with the same `depth` letters; `state` stands for having read these.
-    int32_t first, past, depth, state
 
 
 def spell_shorthand(Nfa nfa not None, Decisions lowering not None, shorthand not None, str rule, int32_t limit):
@@ -50,85 +46,98 @@ cdef bint _spell_besides(Nfa nfa, Decisions lowering, Besides besides, int32_t p
 
     A state for each prefix of a word.  From it a letter leads on in the tree, or to the rest if no word goes on so.
     """
-    cdef uint8_t letters[256]
-    cdef vector[Branch] stack
+    cdef WordTree* tree = new WordTree()
     cdef Branch branch
-    cdef list words = sorted(besides.words)
-    cdef const unsigned char* text
-    cdef int32_t i, k, state, low, beyond, rest, end = besides.end
-    for i in range(256):
-        letters[i] = 0
+    cdef bytes word
+    cdef int32_t i, k, at = 0, state, low, letter, beyond
+    nfa.words.reset(tree)
+    tree.letters[0] = tree.letters[1] = tree.letters[2] = tree.letters[3] = 0
     for first, last in besides.letters:
         for i in range(first, last + 1):
-            letters[i] = 1
-    beyond, rest = nfa.state(), nfa.state()
-    if not (nfa.spell(lowering, besides.beyond, beyond, rest, NOWHERE, limit)
-            and nfa.spell(lowering, besides.rest, rest, FINAL, NOWHERE, limit)):
+            tree.letters[i >> 6] |= <uint64_t>1 << (i & 63)
+    tree.end = besides.end
+    for word in sorted(besides.words):
+        tree.word_first.push_back(<int32_t>tree.spelling.size())
+        for letter in word:
+            if not _is_letter(tree, letter):
+                raise ValueError(f"{word!r} holds a byte that is no letter")
+            tree.spelling.push_back(<uint8_t>letter)
+    tree.word_first.push_back(<int32_t>tree.spelling.size())
+    beyond, tree.rest = nfa.state(), nfa.state()
+    if not (nfa.spell(lowering, besides.beyond, beyond, tree.rest, NOWHERE, limit)
+            and nfa.spell(lowering, besides.rest, tree.rest, FINAL, NOWHERE, limit)):
         return False
-    stack.push_back(Branch(0, <int32_t>len(words), 0, START))
-    while not stack.empty():
-        branch = stack.back()
-        stack.pop_back()
-        state, i = branch.state, branch.first
+    tree.nfa_state = nfa.size - 1       # the first branch has the start
+    tree.branches.push_back(Branch(0, <int32_t>tree.word_first.size() - 1, 0))
+    while at < <int32_t>tree.branches.size():
+        branch = tree.branches[at]
+        state = START if at == 0 else tree.nfa_state + at
+        at += 1
         nfa.epsilon(state, beyond)
-        if i < branch.past and <int32_t>len(<bytes>words[i]) == branch.depth:
+        i = branch.first
+        if ends_at(tree, i, branch):
             i += 1          # the prefix is a word itself
         else:
-            nfa.bytes.push_back(RangeEdge(state, end, end, FINAL))
+            nfa.bytes.push_back(RangeEdge(state, tree.end, tree.end, FINAL))
         low = 0             # letters below were seen to
         while i < branch.past:
-            text = <bytes>words[i]
-            if not letters[text[branch.depth]]:
-                raise ValueError(f"{words[i]!r} holds a byte that is no letter")
-            _to_rest(nfa, letters, state, low, text[branch.depth] - 1, rest)
-            low = text[branch.depth] + 1
+            letter = letter_at(tree, i, branch.depth)
+            _to_rest(nfa, tree, state, low, letter - 1)
+            low = letter + 1
             k = i + 1
-            while k < branch.past and (<const unsigned char*><bytes>words[k])[branch.depth] == low - 1:
+            while k < branch.past and letter_at(tree, k, branch.depth) == letter:
                 k += 1
-            stack.push_back(Branch(i, k, branch.depth + 1, nfa.state()))
-            nfa.bytes.push_back(RangeEdge(state, low - 1, low - 1, stack.back().state))
-            nfa.tag(stack.back().state, place)
+            tree.branches.push_back(Branch(i, k, branch.depth + 1))
+            nfa.bytes.push_back(RangeEdge(state, letter, letter, nfa.state()))
+            nfa.tag(nfa.size - 1, place)
             i = k
-        _to_rest(nfa, letters, state, low, 0x7F, rest)
+        _to_rest(nfa, tree, state, low, 0x7F)
         if nfa.size > limit:
             return False
     return True
 
 
-cdef void _to_rest(Nfa nfa, const uint8_t* letters, int32_t state, int32_t low, int32_t high, int32_t rest):
+cdef inline bint _is_letter(const WordTree* tree, int32_t byte) noexcept:
+    return tree.letters[byte >> 6] >> (byte & 63) & 1
+
+
+cdef void _to_rest(Nfa nfa, const WordTree* tree, int32_t state, int32_t low, int32_t high) noexcept:
     """Edges for the letters within `low..high`."""
     cdef int32_t first
     while low <= high:
-        if not letters[low]:
+        if not _is_letter(tree, low):
             low += 1
             continue
         first = low
-        while low <= high and letters[low]:
+        while low <= high and _is_letter(tree, low):
             low += 1
-        nfa.bytes.push_back(RangeEdge(state, first, low - 1, rest))
+        nfa.bytes.push_back(RangeEdge(state, first, low - 1, tree.rest))
 
 
 cdef bint _spell_branches(Nfa nfa, Decisions lowering, Branches branches, int32_t place, int32_t limit) except -1:
     """The tree of the words; a rule is called where its word ends."""
     cdef vector[Branch] stack
+    cdef vector[int32_t] states         # of the branches in `stack`
     cdef Branch branch
     cdef list words = sorted(zip(branches.words, branches.rules))
     cdef const unsigned char* text
-    cdef int32_t i, k
+    cdef int32_t i, k, state
     cdef bytes word
     cdef dict rules = lowering.ir.rules
-    stack.push_back(Branch(0, <int32_t>len(words), 0, START))
+    stack.push_back(Branch(0, <int32_t>len(words), 0))
+    states.push_back(START)
     while not stack.empty():
-        branch = stack.back()
+        branch, state = stack.back(), states.back()
         stack.pop_back()
+        states.pop_back()
         i = branch.first
         while i < branch.past:
             word, name = <tuple>words[i]
             if <int32_t>len(word) > branch.depth:
                 break
             if isinstance(rules[name], DeferredRule):
-                nfa.call(branch.state, lowering.rule_id(name), FINAL)       # promised not to be empty
-            elif not nfa.spell(lowering, RuleRef(name), branch.state, FINAL, NOWHERE, limit):
+                nfa.call(state, lowering.rule_id(name), FINAL)       # promised not to be empty
+            elif not nfa.spell(lowering, RuleRef(name), state, FINAL, NOWHERE, limit):
                 return False
             i += 1
         while i < branch.past:
@@ -136,9 +145,10 @@ cdef bint _spell_branches(Nfa nfa, Decisions lowering, Branches branches, int32_
             k = i + 1
             while k < branch.past and (<const unsigned char*><bytes>(<tuple>words[k])[0])[branch.depth] == text[branch.depth]:
                 k += 1
-            stack.push_back(Branch(i, k, branch.depth + 1, nfa.state()))
-            nfa.bytes.push_back(RangeEdge(branch.state, text[branch.depth], text[branch.depth], stack.back().state))
-            nfa.tag(stack.back().state, place)
+            stack.push_back(Branch(i, k, branch.depth + 1))
+            states.push_back(nfa.state())
+            nfa.bytes.push_back(RangeEdge(state, text[branch.depth], text[branch.depth], states.back()))
+            nfa.tag(states.back(), place)
             i = k
         if nfa.size > limit:
             return False

@@ -4,6 +4,7 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.nfa cimport NfaView, RangeEdge, SymbolEdge
 from kernels_core.automata.tables cimport Tables
+from kernels_core.automata.word_tree cimport Prefix
 
 
 cdef struct RuleNfa:
@@ -29,6 +30,7 @@ cdef class GrowingTables(Tables):
 
     cdef int expand(self, int32_t state) except -1 nogil
     cdef int lower_rule(self, int32_t rule) except -1 nogil
+    cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil
     cdef void _close(self, int32_t rule, int32_t nfa_state) noexcept nogil
     cdef int32_t _state_of_one(self, int32_t rule, int32_t nfa_state) except -1 nogil
     cdef int32_t _state_of_many(self, int32_t rule) except -1 nogil

@@ -20,6 +20,7 @@ from kernels_core.automata.nfa cimport Nfa
 from kernels_core.automata.tables cimport (
     ACCEPTING, CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL, TOKENS, ByteEdge, CallEdge, TokenEdge,
 )
+from kernels_core.automata.word_tree cimport Prefix, WordTree, branch_of
 
 from kernels_core.errors import BudgetExceededError
 
@@ -83,6 +84,19 @@ cdef class GrowingTables(Tables):
         else:
             self.start[rule] = self._make(rule, self.closure_first[first], self.closure_past[first], False)
         return 0
+
+    cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil:
+        cdef int32_t rule = self.rule_of[state], k, branch
+        cdef const WordTree* tree = self.nfas[rule].nfa.words
+        if tree == NULL:
+            return False
+        for k in range(self.subset_first[state], self.subset_past[state]):
+            branch = branch_of(tree, self.members[k])
+            if branch >= 0 and self.single[self.nfas[rule].closures + self.members[k]] == state:
+                prefix.tree, prefix.branch = tree, tree.branches[branch]
+                prefix.rest = self._state_of_one(rule, tree.rest)
+                return True
+        return False
 
     cdef void _close(self, int32_t rule, int32_t nfa_state) noexcept nogil:
         """Make the row of an NFA state's closure."""

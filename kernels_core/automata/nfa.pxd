@@ -2,10 +2,12 @@ cimport cython
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, uint8_t
+from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
 from kernels_core.automata.decisions cimport Decisions
 from kernels_core.automata.weighing cimport Callee
+from kernels_core.automata.word_tree cimport WordTree
 from kernels_core.grammar.tree cimport Node, Repeat
 
 
@@ -60,6 +62,7 @@ cdef struct NfaView:
     const SymbolEdge* symbols
     const Epsilon* epsilons
     const uint8_t* alive
+    const WordTree* words       # what is left out, if it was made of a `Besides`; else NULL
 
 
 @cython.final
@@ -77,6 +80,7 @@ cdef class Nfa:
     cdef vector[First] first
     cdef vector[int32_t] tag_first, tag_order       # tags by state, once somebody looks
     cdef vector[uint8_t] alive
+    cdef shared_ptr[WordTree] words     # as in `NfaView`
     cdef dict rule_places       # of rules' beginnings, by name
     cdef list held              # nodes that stand in no body
     cdef vector[Pending] pending

@@ -461,6 +461,7 @@ cdef class Nfa:
         view.first = self.first.data()
         view.bytes, view.symbols, view.epsilons = self.bytes.data(), self.symbols.data(), self.epsilons.data()
         view.alive = self.alive.data()
+        view.words = self.words.get()
         return view
 
     def called(self):

@@ -2,6 +2,8 @@ from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
+from kernels_core.automata.word_tree cimport Prefix
+
 
 cdef enum StateFlag:
     ACCEPTING = 1   # the rule may end here
@@ -56,6 +58,7 @@ cdef class Tables:
     cdef int expand(self, int32_t state) except -1 nogil
     cdef int lower_rule(self, int32_t rule) except -1 nogil
     cdef int _declare(self) except -1
+    cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil
     cdef int32_t _new_state(self, int32_t rule, uint8_t flags) noexcept nogil
 
     cdef inline int need(self, int32_t state) except -1 nogil:

@@ -85,6 +85,10 @@ cdef class Tables:
         """Give a rule its start state."""
         return 0
 
+    cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil:
+        """Whether `state` stands for a prefix of words that are left out; `prefix` says which."""
+        return False
+
     cdef bint contains(self, int32_t token_set, int32_t token) noexcept nogil:
         """Whether `token` is one of `token_set`; stop tokens and tokens without text are the caller's business."""
         return self.token_negated[token_set] != binary_search(

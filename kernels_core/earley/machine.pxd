@@ -95,6 +95,7 @@ cdef class Machine:
     cdef SetRec* advance(self, SetRec* source, uint8_t byte) except NULL nogil
     cdef SetRec* advance_locked(self, SetRec* source, uint8_t byte) except NULL nogil
     cdef SetRec* token_step(self, SetRec* source, int32_t token, SetRec* spelt, bint has_text) except NULL nogil
+    cdef SetRec* closed(self, SetRec* source) except NULL nogil
     cdef SetRec* part(self, SetRec* source, vector[uint8_t]& left_out) except NULL nogil
     cdef bint names(self, SetRec* source, int32_t token) except -1 nogil
     cdef SetRec* close(self) except NULL nogil

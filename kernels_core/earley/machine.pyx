@@ -241,6 +241,11 @@ cdef class Machine:
         add_item(self.final, state, frame, counter)
         return self._intern_set(self.final)
 
+    cdef SetRec* closed(self, SetRec* source) except NULL nogil:
+        """`source` with what its items call, where `single` or `part` left that out; with the lock held."""
+        self.kernel.assign(source.items, source.items + source.count)
+        return self.close()
+
     cdef SetRec* part(self, SetRec* source, vector[uint8_t]& left_out) except NULL nogil:
         """The set of those scannable items of `source` that are not marked in `left_out`; with the lock held."""
         cdef int32_t i

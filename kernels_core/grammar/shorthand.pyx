@@ -32,8 +32,8 @@ cdef class Besides(Shorthand):
     """All texts `t end` where t is none of `words`: along the tree of the words, then free.
 
     `letters`: bytes below 0x80 that each stand for a character (inclusive pairs, sorted and disjoint); `words` are made
-    of such as have no other spelling.  `beyond`: any other character, in any spelling.  `rest`: any characters and the
-    `end`, which is one byte.
+    of such as have no other spelling.  `beyond`: any other character, in any spelling.  `rest`: any characters, letters
+    and others, and the `end`, which is one byte; it may spell characters in ASCII in more ways, no others.
     """
 
     def __init__(self, frozenset words not None, tuple letters not None, Node beyond not None, Node rest not None,

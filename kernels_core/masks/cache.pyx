@@ -14,7 +14,9 @@ from kernels_core.automata.growing cimport GrowingTables
 from kernels_core.automata.growing_identity cimport GrowingIdentities
 from kernels_core.automata.identity cimport WholeIdentities
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS
-from kernels_core.earley.machine cimport FREE, LOCKED, CancelToken, Item, ms_clock, ms_load, ms_store, step
+from kernels_core.automata.word_tree cimport Prefix
+from kernels_core.earley.machine cimport CancelToken, Item, ms_clock, ms_load, ms_store, step
+from kernels_core.masks.bases cimport Base, find_base
 from kernels_core.masks.direct cimport Walk
 from kernels_core.masks.laps cimport compute_laps, find_exits, has_plain_laps, row_of
 from kernels_core.masks.loops cimport Loop
@@ -27,7 +29,6 @@ from kernels_core.masks.token_sets cimport (
     add_uncertain,
     compute_token_set,
     depth_of,
-    find_usual_target,
     token_set_bytes,
     write_accepted,
 )
@@ -404,7 +405,10 @@ cdef class MaskCache:
             self.state_hits += 1
             result = self.states[self.narrowed][local]
             return 0
-        cdef bint shared = self.pool is not None and (self.lookahead is not None or self.identities.is_near(state))
+        # Where words are left out, what they are left out of is shared; the difference costs less than its name.
+        cdef Prefix prefix
+        cdef bint shared = self.pool is not None and (self.lookahead is not None or (
+            not self.machine.tables.find_prefix(state, &prefix) and self.identities.is_near(state)))
         if shared:
             self.identities.identity(state, &key.state)
             key.lookahead.high = self.narrowed
@@ -457,34 +461,29 @@ cdef class MaskCache:
 
     cdef int _compute_token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
         """Compute, as a difference to a base where one promises to be close."""
-        cdef shared_ptr[TokenSet] base
-        cdef int32_t live = 0, other = -1, other_counter = counter
+        cdef shared_ptr[TokenSet] verdicts
+        cdef SetRec* base_start = NULL
+        cdef const Prefix* prefix = NULL
         cdef const uint64_t* goes_on = NULL
+        cdef Base base
         if self.narrowed:
             goes_on = self.goes_on
-        cdef int32_t rule = self.machine.tables.rule_of[state]
-        if self.differential and not self.in_base:
-            other = find_usual_target(self.trie, self.machine.tables, state, &live)
-            if live < self.differential_from:
-                other = -1
-            elif self.machine.tables.flags[state] & COUNTED and counter >= 0:
-                other = state
-                other_counter = FREE
-                if self.machine.tables.lap_min[rule] - counter > 2:
-                    other_counter = LOCKED
-            if other >= 0:
-                # A walk with shortcuts costs little more than a difference: a base is not made for its sake.
-                self.in_base = True
-                try:
-                    self.token_set(other, other_counter, False, base, self.sweeps is None or other == state)
-                finally:
-                    self.in_base = False
-                if base.get() == NULL or depth_of(base.get()) >= MAX_CHAIN:    # a difference itself, asked for before
-                    base.reset()
-                    return compute_token_set(self.trie, self.machine, self.sweeps, state, counter, base, NULL, goes_on, result)
-                return compute_token_set(self.trie, self.machine, self.sweeps, state, counter, base,
-                                         self.machine.single(other, BOTTOM_FRAME, other_counter), goes_on, result)
-        return compute_token_set(self.trie, self.machine, self.sweeps, state, counter, base, NULL, goes_on, result)
+        if (self.differential and not self.in_base
+                and find_base(self.trie, self.machine.tables, state, counter, self.differential_from, &base)):
+            # A walk with shortcuts costs little more than most differences: a base is not made for their sake.
+            self.in_base = True
+            try:
+                self.token_set(base.state, base.counter, False, verdicts,
+                               base.leaves_words_out or self.sweeps is None or base.state == state)
+            finally:
+                self.in_base = False
+            if verdicts.get() != NULL and depth_of(verdicts.get()) >= MAX_CHAIN:    # a difference itself, asked for before
+                verdicts.reset()
+            if verdicts.get() != NULL:
+                base_start = self.machine.single(base.state, BOTTOM_FRAME, base.counter)
+                prefix = &base.prefix if base.leaves_words_out else NULL
+        return compute_token_set(self.trie, self.machine, self.sweeps, state, counter, verdicts, base_start, prefix,
+                                 goes_on, result)
 
     # -- for inspection ------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
-from kernels_core.automata.tables cimport Tables
+from kernels_core.automata.word_tree cimport Prefix
 from kernels_core.earley.machine cimport Machine, SetRec
 from kernels_core.masks.mask_table cimport MaskTable
 from kernels_core.masks.sweeps cimport Sweeps
@@ -57,9 +57,8 @@ cdef cppclass TokenSet:
 
 
 cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32_t state, int32_t counter,
-                           shared_ptr[TokenSet]& base, SetRec* base_start, const uint64_t* goes_on,
-                           shared_ptr[TokenSet]& result) except -1 nogil
-cdef int32_t find_usual_target(TokenTrie trie, Tables tables, int32_t state, int32_t* live) except -2 nogil
+                           shared_ptr[TokenSet]& base, SetRec* base_start, const Prefix* prefix,
+                           const uint64_t* goes_on, shared_ptr[TokenSet]& result) except -1 nogil
 cdef void point_dense(TokenSet* tokens, TokenTrie trie) noexcept nogil
 cdef int depth_of(TokenSet* tokens) noexcept nogil
 cdef int add_uncertain(TokenSet* tokens, MaskTable draft, Machine machine, SetRec* caller,

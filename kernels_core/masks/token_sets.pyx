@@ -12,16 +12,17 @@ and stop where they have become the same, so the cost is the size of the differe
 is equal, provided that the record of where the rule could have ended is equal too.  Counted rules differ only in the
 lap counter, and a counter matters only as far down as the bounds can be reached: each lap takes at least a byte.
 
-Read on: `walks.pyx` (one machine), `unlike.pyx` (where two go apart), `sweeps.pyx` (what need not be walked).
+Read on: `bases.pyx` (which state is a base), `walks.pyx` (one machine), `unlike.pyx` (where two go apart), `sweeps.pyx` (what need not be walked).
 """
 
 from libc.string cimport memcmp
 from libcpp.algorithm cimport binary_search, inplace_merge, sort, unique
 
-from kernels_core.automata.tables cimport CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL
+from kernels_core.automata.tables cimport COUNTED
 from kernels_core.earley.machine cimport FREE, LOCKED, Item, is_live, step
+from kernels_core.masks.besides cimport find_words
 from kernels_core.masks.mask_table cimport MaskRec, add_id, digest, ms_mix, write_mask
-from kernels_core.masks.trie cimport TrieNode, all_kids, beginning, live_kids
+from kernels_core.masks.trie cimport TrieNode, all_kids, live_kids
 from kernels_core.masks.unlike cimport find_unlike
 from kernels_core.masks.walks cimport Run, Suffix, Visit, Walk, add_suffixes, forget, walk
 
@@ -158,23 +159,27 @@ cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil:
 # -- computing ---------------------------------------------------------------------------------------------------------
 
 cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32_t state, int32_t counter,
-                           shared_ptr[TokenSet]& base, SetRec* base_start, const uint64_t* goes_on,
-                           shared_ptr[TokenSet]& result) except -1 nogil:
+                           shared_ptr[TokenSet]& base, SetRec* base_start, const Prefix* prefix,
+                           const uint64_t* goes_on, shared_ptr[TokenSet]& result) except -1 nogil:
     """Walk the trie from `state` under an unknown caller, with the machine's lock held; the verdicts go to `result`.
 
     With a `base` (the verdicts from `base_start`) only the difference to it is walked and kept, unless that turns out to
-    be large.  `sweeps` accepts whole subtrees; None: all are walked.  `goes_on`: four words, the bytes that callers can
-    take; rests that begin with another byte are left out.  NULL: any byte.
+    be large.  `prefix`: what `state` stands for, where `base` is any text and some words are left out; else NULL.
+    `sweeps` accepts whole subtrees; None: all are walked.  `goes_on`: four words, the bytes that callers can take; rests
+    that begin with another byte are left out.  NULL: any byte.
     """
     cdef shared_ptr[TokenSet] made
     cdef vector[int32_t] accepted, removed
+    cdef vector[Visit] todo
     cdef Walk found
     cdef SetRec* start = machine.single(state, BOTTOM_FRAME, counter)
     made.reset(new TokenSet())
     made.get().dense = NULL
     found.goes_on = goes_on
-    if base.get() != NULL and _walk_difference(trie, machine, start, base_start, goes_on, accepted, removed,
-                                               found.suffixes, MANY_VISITS if sweeps is None else FEW_VISITS):
+    if base.get() != NULL and (prefix == NULL or not find_words(trie, machine, prefix[0], start, base_start, removed, todo)):
+        _find_kids(trie, machine, start, base_start, todo)
+    if base.get() != NULL and _walk_difference(trie, machine, todo, goes_on, accepted, removed, found.suffixes,
+                                               MANY_VISITS if sweeps is None else FEW_VISITS):
         made.get().base = base
         _store_difference(made.get(), trie, accepted, removed)
     else:
@@ -187,10 +192,23 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32
     return 0
 
 
-cdef bint _walk_difference(TokenTrie trie, Machine machine, SetRec* start, SetRec* base_start,
-                           const uint64_t* goes_on, vector[int32_t]& accepted, vector[int32_t]& removed,
-                           vector[Suffix]& suffixes, int32_t most) except -1 nogil:
-    """Nodes where the machine from `start` and that from `base_start` are not the same yet.
+cdef int _find_kids(TokenTrie trie, Machine machine, SetRec* start, SetRec* base_start,
+                    vector[Visit]& todo) except -1 nogil:
+    """The first nodes at which `start` and `base_start` may go apart."""
+    cdef int32_t[256] kids
+    cdef uint64_t[4] unlike
+    cdef int32_t n, k
+    find_unlike(machine, start, base_start, unlike)
+    n = live_kids(trie, 0, unlike, kids)
+    for k in range(n):
+        todo.push_back(Visit(kids[k], start, base_start))
+    return 0
+
+
+cdef bint _walk_difference(TokenTrie trie, Machine machine, vector[Visit]& todo, const uint64_t* goes_on,
+                           vector[int32_t]& accepted, vector[int32_t]& removed, vector[Suffix]& suffixes,
+                           int32_t most) except -1 nogil:
+    """The nodes in `todo`, and all below where their two machines are not the same yet; neither rule can have ended above.
 
     False, with half of it done, where they go apart for good: at more than `most` nodes.
     """
@@ -202,12 +220,7 @@ cdef bint _walk_difference(TokenTrie trie, Machine machine, SetRec* start, SetRe
     cdef SetRec* target
     cdef SetRec* other
     cdef vector[int32_t] ends, their_ends        # as in `_walk`, for both machines
-    cdef vector[Visit] todo
     cdef Visit at
-    find_unlike(machine, start, base_start, unlike)
-    n = live_kids(trie, 0, unlike, kids)
-    for k in range(n):
-        todo.push_back(Visit(kids[k], start, base_start))
     while not todo.empty():
         at = todo.back()
         todo.pop_back()
@@ -281,39 +294,6 @@ cdef void sort_suffixes(vector[Suffix]& suffixes) noexcept nogil:
     """In order, each once."""
     sort(suffixes.begin(), suffixes.end(), _before)
     suffixes.erase(unique(suffixes.begin(), suffixes.end(), _are_one), suffixes.end())
-
-
-cdef int32_t find_usual_target(TokenTrie trie, Tables tables, int32_t state, int32_t* live) except -2 nogil:
-    """The state that most tokens lead to by their first byte, if that is most of the vocabulary and not `state`.
-
-    `live` gets the number of tokens that begin with a byte the state can scan.
-    """
-    cdef int32_t i, k, weight, best = -1, best_weight = 0, target, first, past
-    tables.need(state)
-    first, past = tables.edge_first[state], tables.edge_past[state]
-    for i in range(first, past):
-        target = tables.edges[i].target
-        weight = 0
-        for k in range(first, past):
-            if tables.edges[k].target == target:
-                weight += beginning(trie, tables.edges[k].low, tables.edges[k].high)
-        if i == first or tables.edges[i - 1].target != target:
-            if weight > best_weight:
-                best, best_weight = target, weight
-        live[0] += beginning(trie, tables.edges[i].low, tables.edges[i].high)
-    if best == state or 2 * best_weight < trie.token_count:
-        return -1
-    if tables.flags[best] == CALLS or tables.flags[best] == (CALLS | EXPANDED):
-        # It only goes on in another rule: the state that counts is where that begins.
-        tables.need(best)
-        first = tables.call_first[best]
-        if (tables.call_past[best] == first + 1
-                and tables.flags[tables.calls[first].target] & TAIL
-                and tables.lap_min[tables.calls[first].rule] < 0):
-            best = tables.enter(tables.calls[first].rule)
-    if not tables.flags[best] & SCANNABLE:
-        return -1
-    return best
 
 
 cdef void _store_accepted(TokenSet* made, TokenTrie trie, Walk& found) noexcept nogil:

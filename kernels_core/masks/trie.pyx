@@ -493,3 +493,11 @@ cdef int32_t all_kids(TokenTrie trie, int32_t node, int32_t* found) noexcept nog
     for k in range(count):
         found[k] = trie.kids[begin + k]
     return count
+
+
+cdef int32_t kid_of(TokenTrie trie, int32_t node, uint8_t byte) noexcept nogil:
+    """The child of `node` with this byte; -1 if there is none."""
+    cdef int32_t first = trie.nodes[node].kid_first, count = trie.nodes[node + 1].kid_first - first
+    cdef const uint8_t* bytes = trie.kid_bytes.data() + first
+    cdef const uint8_t* place = <const uint8_t*>memchr(bytes, byte, count) if count else NULL
+    return trie.kids[first + (place - bytes)] if place != NULL else -1

@@ -58,7 +58,7 @@ cdef bint _alike(Tables tables, int32_t a, int32_t b, int depth) except -1 nogil
     behind it.
     """
     cdef int32_t k, first, other
-    a, b = _passed_on(tables, a), _passed_on(tables, b)
+    a, b = passed_on(tables, a), passed_on(tables, b)
     if a == b:
         return True
     if depth == 0 or (tables.flags[a] | tables.flags[b]) & (ACCEPTING | CALLS | COUNTED | TOKENS):
@@ -79,7 +79,7 @@ cdef bint _alike(Tables tables, int32_t a, int32_t b, int depth) except -1 nogil
     return True
 
 
-cdef int32_t _passed_on(Tables tables, int32_t state) except -1 nogil:
+cdef int32_t passed_on(Tables tables, int32_t state) except -1 nogil:
     """The state that stands for `state`: where a rule begins, if all it does is call that rule and end with it."""
     cdef int32_t call
     while tables.flags[state] & ~EXPANDED == CALLS:

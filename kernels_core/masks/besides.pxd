@@ -1,0 +1,11 @@
+from libc.stdint cimport int32_t
+from libcpp.vector cimport vector
+
+from kernels_core.automata.word_tree cimport Prefix
+from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.masks.trie cimport TokenTrie
+from kernels_core.masks.walks cimport Visit
+
+
+cdef bint find_words(TokenTrie trie, Machine machine, const Prefix& prefix, SetRec* start, SetRec* base_start,
+                     vector[int32_t]& removed, vector[Visit]& todo) except -1 nogil

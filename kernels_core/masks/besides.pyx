@@ -1,0 +1,69 @@
+# distutils: language = c++
+"""Any text but for some words: what its tokens have less than those of any text, from the words alone.
+
+Where a word may still come (`automata.word_tree`), the parser is in a state of its own, but all it does is forbid the end
+behind a word.  So nothing of that part of the automaton is looked at: each word is followed into the vocabulary's trie,
+and where it ends there, the tokens that would end the text are left out.  What is no letter leads from all places of a
+tree to the same place, so whether that differs from any text (which escapes there are) is one question for all of them.
+
+Read on: `token_sets.pyx`, which asks, and keeps the difference.
+"""
+
+from libc.stdint cimport uint8_t, uint64_t
+
+from kernels_core.automata.word_tree cimport Branch, ends_at, letter_at
+from kernels_core.masks.trie cimport kid_of, live_kids
+
+
+cdef struct Place:
+    int32_t node
+    Branch branch
+
+
+cdef bint find_words(TokenTrie trie, Machine machine, const Prefix& prefix, SetRec* start, SetRec* base_start,
+                     vector[int32_t]& removed, vector[Visit]& todo) except -1 nogil:
+    """`removed` gets tokens that are rejected from `start`, and not from `base_start`, since they end a word that is left out.
+
+    `todo` gets the nodes below which the two may differ otherwise; both are sets of one state each, not closed.  False if
+    they take other letters, in which case nothing can be told from the words.
+    """
+    cdef SetRec* mine = machine.closed(start)           # behind a letter what is called begins, too
+    cdef SetRec* theirs = machine.closed(base_start)
+    cdef uint64_t[4] others         # bytes that are no letters, in ASCII
+    cdef int32_t[256] kids
+    cdef int32_t n, k, i, past
+    cdef uint8_t letter
+    cdef vector[Place] places
+    cdef Place at
+    for k in range(4):
+        others[k] = (mine.live[k] | theirs.live[k]) & ~prefix.tree.letters[k] if k < 2 else 0
+        if (start.live[k] ^ base_start.live[k]) & (prefix.tree.letters[k] if k < 2 else ~<uint64_t>0):
+            return False
+    others[prefix.tree.end >> 6] &= ~(<uint64_t>1 << (prefix.tree.end & 63))
+    places.push_back(Place(0, prefix.branch))
+    while not places.empty():
+        at = places.back()
+        places.pop_back()
+        n = live_kids(trie, at.node, others, kids)
+        for k in range(n):
+            if at.node == 0:
+                todo.push_back(Visit(kids[k], start, base_start))
+            else:
+                todo.push_back(Visit(kids[k], mine, theirs))
+        i = at.branch.first
+        if ends_at(prefix.tree, i, at.branch):
+            i += 1
+            k = kid_of(trie, at.node, prefix.tree.end)
+            if k >= 0:
+                removed.insert(removed.end(), trie.ids.begin() + trie.nodes[k].token_first,
+                               trie.ids.begin() + trie.nodes[trie.nodes[k].skip].token_first)
+        while i < at.branch.past:
+            letter = letter_at(prefix.tree, i, at.branch.depth)
+            past = i + 1
+            while past < at.branch.past and letter_at(prefix.tree, past, at.branch.depth) == letter:
+                past += 1
+            k = kid_of(trie, at.node, letter)
+            if k >= 0:
+                places.push_back(Place(k, Branch(i, past, at.branch.depth + 1)))
+            i = past
+    return True

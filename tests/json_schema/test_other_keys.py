@@ -1,0 +1,97 @@
+"""Masks inside members' names where all names but the declared ones are open, against masks that are walked token by token.
+
+The vocabulary has what such masks turn on: names, beginnings of names, names with their closing quote and what follows
+it, and escapes of the letters that names are made of.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
+from tests.engine.driver import mask, tokenizer
+
+LETTERS = [b"a", b"b", b"~", '"'.encode(), b"\\", "é".encode(), b"\xc3"]
+VOCAB = [b"".join(parts) for length in (1, 2, 3) for parts in product(LETTERS, repeat=length)]
+VOCAB += [b"".join(parts) for length in (4, 5) for parts in product([b"a", b"b", b'"'], repeat=length)]
+VOCAB += [
+    before + b"\\u" + digits for before in (b"", b"a", b"ab") for digits in (b"", b"0", b"00", b"006", b"0061", b"00e9")
+]
+VOCAB += [
+    text + tail for text in (b"a", b"ab", b"ba", b"aa") for tail in (b'":', b'": ', b'":1', b'":"', b'": "', b'",')
+]
+VOCAB += [b'{"', b'": 1, "', b'":1}', b'{"a":', b'{"ab":1'] + [bytes([byte]) for byte in range(256)]
+INFO = tokenizer(list(dict.fromkeys(VOCAB)))
+
+SWITCHES = {
+    "all": Options(),
+    "token sets": Options(direct_limit=0, differential_from=0),
+    "rules spelt out": Options(direct_limit=0, differential_from=0, inline_limit=400, unroll_limit=400),
+    "nothing inlined": Options(direct_limit=0, differential_from=0, inline_limit=0, unroll_limit=0),
+    "without sweeps": Options(direct_limit=0, differential_from=0, sweeps=False),
+    "lookahead": Options(direct_limit=0, differential_from=0, lookahead=True),
+    "nothing shared": Options(direct_limit=0, differential_from=0, cross_grammar_cache=False),
+    "nothing remembered": Options(differential_from=0, memoize_sets=False),
+}
+COMPILERS = {name: GrammarCompiler(INFO, options=options) for name, options in SWITCHES.items()}
+NAIVE = GrammarCompiler(INFO, options=Options(parser="naive"))
+
+names = st.text(st.sampled_from("ab~"), max_size=4)
+others = st.sampled_from([True, {"type": "integer"}, {"enum": ["a", 1]}])
+STARTS = [b'{"', b'{ "a', b'{"ab', b'{"b~', b'{"ab~a']
+
+
+@settings(max_examples=60, deadline=None)
+@given(words=st.sets(names, min_size=1, max_size=8), values=others, start=st.sampled_from(STARTS), data=st.data())
+@example(words={"", "a", "ab"}, values=True, start=b'{"', data=None)
+def test_names_that_are_left_out(words: set[str], values: Any, start: bytes, data: st.DataObject | None) -> None:
+    schema = {
+        "type": "object",
+        "properties": {word: {"type": "integer"} for word in sorted(words)},
+        "additionalProperties": values,
+    }
+    # A grammar for each: a compiler that wants every rule in full leaves no shorthand to the others.
+    plain = GrammarMatcher(NAIVE.compile_grammar(Grammar.from_json_schema(schema)))
+    others = {
+        switch: GrammarMatcher(compiler.compile_grammar(Grammar.from_json_schema(schema)))
+        for switch, compiler in COMPILERS.items()
+    }
+    stop = len(INFO.decoded_vocab) - 1
+    for matcher in (plain, *others.values()):
+        assert matcher.accept_string(start)
+    for _ in range(4):
+        expected = mask(plain)
+        for switch, matcher in others.items():
+            assert mask(matcher) == expected, (switch, plain.text)
+        choices = sorted(expected - {stop})
+        if not choices or data is None:
+            break
+        token = data.draw(st.sampled_from(choices))
+        assert plain.accept_token(token)
+        for matcher in others.values():
+            assert matcher.accept_token(token)
+
+
+def test_words_are_not_looked_up_in_the_automaton() -> None:
+    """A hundred names: their letters are no parser states before a text gets there."""
+    schema = {"type": "object", "properties": {f"name_{n}": {"type": "integer"} for n in range(100)}}
+    compiled = GrammarCompiler(INFO, options=Options(differential_from=0)).compile_json_schema(schema)
+    matcher = GrammarMatcher(compiled)
+    assert matcher.accept_string(b'{"')
+    mask(matcher)
+    stats = compiled.cache_stats()
+    assert stats.nodes_walked < 100
+    assert matcher.accept_string(b"name_10")
+    assert INFO.decoded_vocab.index(b'"') in mask(matcher)
+
+
+@pytest.mark.parametrize("key", ['"a"', '"\\u0061"', '"ab\\u007e"'])
+def test_a_declared_name_in_another_spelling_is_not_another_name(key: str) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "ab~": {"type": "integer"}}}
+    for compiler in COMPILERS.values():
+        assert not GrammarMatcher(compiler.compile_json_schema(schema)).accept_string(f'{{{key}: "')
