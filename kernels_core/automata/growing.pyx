@@ -98,6 +98,9 @@ cdef class GrowingTables(Tables):
                 return True
         return False
 
+    cdef bint reads_bytes_only(self, int32_t rule) noexcept nogil:
+        return self.nfas[rule].nfa.first[self.nfas[rule].nfa.size].symbol == 0
+
     cdef void _close(self, int32_t rule, int32_t nfa_state) noexcept nogil:
         """Make the row of an NFA state's closure."""
         cdef NfaView* nfa = &self.nfas[rule].nfa

@@ -89,6 +89,10 @@ cdef class Tables:
         """Whether `state` stands for a prefix of words that are left out; `prefix` says which."""
         return False
 
+    cdef bint reads_bytes_only(self, int32_t rule) noexcept nogil:
+        """Whether `rule` may do without calls and tokens; False is certain."""
+        return True
+
     cdef bint contains(self, int32_t token_set, int32_t token) noexcept nogil:
         """Whether `token` is one of `token_set`; stop tokens and tokens without text are the caller's business."""
         return self.token_negated[token_set] != binary_search(

@@ -7,6 +7,7 @@ from libcpp.vector cimport vector
 from kernels_core.automata.identity cimport Identities
 from kernels_core.earley.machine cimport Item, Machine, SetRec
 from kernels_core.masks.direct cimport Walk
+from kernels_core.masks.interiors cimport Insides
 from kernels_core.masks.laps cimport Exit
 from kernels_core.masks.lookahead cimport Lookahead
 from kernels_core.masks.mask_table cimport MaskRec, MaskTable
@@ -33,6 +34,7 @@ cdef class MaskCache:
     cdef readonly bint memoize             # False: a mask is computed at every fill
     cdef readonly Lookahead lookahead      # None: uncertain tokens are not filtered
     cdef readonly Sweeps sweeps            # None: every node is walked
+    cdef readonly Insides insides          # None: insides of strings are walked like all else
     cdef bint in_base                      # a base is being computed
     cdef Identities identities
     # by code of the bytes that callers take (0: any): (state, clipped counter) -> verdicts

@@ -18,6 +18,7 @@ from kernels_core.automata.word_tree cimport Prefix
 from kernels_core.earley.machine cimport CancelToken, Item, ms_clock, ms_load, ms_store, step
 from kernels_core.masks.bases cimport Base, find_base
 from kernels_core.masks.direct cimport Walk
+from kernels_core.masks.interiors cimport Insides
 from kernels_core.masks.laps cimport compute_laps, find_exits, has_plain_laps, row_of
 from kernels_core.masks.loops cimport Loop
 from kernels_core.masks.mask_table cimport add_id, digest, write_mask
@@ -40,6 +41,7 @@ from kernels_core.masks.loops import loops_of
 __all__ = ["MaskCache"]
 
 cdef int32_t BOTTOM_FRAME = 1
+cdef int64_t MUCH = 2048             # nodes: less is walked without looking for the inside of a string
 cdef int32_t FEW_BYTES = 2           # that callers take; verdicts are computed for each such set of bytes anew
 
 
@@ -71,6 +73,7 @@ cdef class MaskCache:
         self.direct_limit = direct_limit
         self.lap_profiles = lap_profiles and lookahead is None
         self.sweeps = Sweeps(machine) if sweeps else None
+        self.insides = Insides(trie, machine) if sweeps else None
         self.table = MaskTable(trie.words)
         self.walk = Walk(trie, machine, loops_of(trie) if sweeps else None, self.table)
         self.unions = pool.unions if sweeps and pool is not None else None
@@ -466,10 +469,15 @@ cdef class MaskCache:
         cdef const Prefix* prefix = NULL
         cdef const uint64_t* goes_on = NULL
         cdef Base base
+        cdef bint based
         if self.narrowed:
             goes_on = self.goes_on
-        if (self.differential and not self.in_base
-                and find_base(self.trie, self.machine.tables, state, counter, self.differential_from, &base)):
+        based = (self.differential and not self.in_base
+                 and find_base(self.trie, self.machine.tables, state, counter, self.differential_from, &base))
+        if self.insides is not None and not (based and base.leaves_words_out) and self._cost(state) >= self.differential_from:
+            if self.insides.token_set(state, self.narrowed, goes_on, result):
+                return 0
+        if based:
             # A walk with shortcuts costs little more than most differences: a base is not made for their sake.
             self.in_base = True
             try:

@@ -7,7 +7,7 @@ from kernels_core.earley.machine cimport Machine, SetRec
 from kernels_core.masks.mask_table cimport MaskTable
 from kernels_core.masks.sweeps cimport Sweeps
 from kernels_core.masks.trie cimport TokenTrie
-from kernels_core.masks.walks cimport Suffix
+from kernels_core.masks.walks cimport Suffix, Walk
 
 
 cdef enum:
@@ -69,4 +69,7 @@ cdef void index_rests(TokenSet* part) noexcept nogil
 cdef void write_accepted(TokenSet* tokens, uint32_t* row, int32_t words) noexcept nogil
 cdef void sort_suffixes(vector[Suffix]& suffixes) noexcept nogil
 cdef void build_suffix_trie(TokenSet* result, vector[Suffix]& suffixes) noexcept nogil
+cdef void store_accepted(TokenSet* made, TokenTrie trie, Walk& found) noexcept nogil
+cdef void store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& accepted,
+                            vector[int32_t]& removed) noexcept nogil
 cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil

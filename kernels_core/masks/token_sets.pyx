@@ -181,11 +181,11 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32
     if base.get() != NULL and _walk_difference(trie, machine, todo, goes_on, accepted, removed, found.suffixes,
                                                MANY_VISITS if sweeps is None else FEW_VISITS):
         made.get().base = base
-        _store_difference(made.get(), trie, accepted, removed)
+        store_difference(made.get(), trie, accepted, removed)
     else:
         found.suffixes.clear()
         walk(trie, machine, sweeps, start, found)
-        _store_accepted(made.get(), trie, found)
+        store_accepted(made.get(), trie, found)
     sort_suffixes(found.suffixes)
     build_suffix_trie(made.get(), found.suffixes)
     result = made
@@ -296,7 +296,7 @@ cdef void sort_suffixes(vector[Suffix]& suffixes) noexcept nogil:
     suffixes.erase(unique(suffixes.begin(), suffixes.end(), _are_one), suffixes.end())
 
 
-cdef void _store_accepted(TokenSet* made, TokenTrie trie, Walk& found) noexcept nogil:
+cdef void store_accepted(TokenSet* made, TokenTrie trie, Walk& found) noexcept nogil:
     """As ids if they are few, accepted or not, else as one bit for all ids."""
     cdef vector[Run]* runs = &found.outlined if found.in_outline else &found.runs       # ascending
     cdef const int32_t* ids = trie.outline.ids.data() if found.in_outline else trie.ids.data()
@@ -362,7 +362,7 @@ cdef void _list_missing(TokenSet* made, TokenTrie trie) noexcept nogil:
     made.dense_hash = trie.everything_hash
 
 
-cdef void _store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& accepted,
+cdef void store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& accepted,
                             vector[int32_t]& removed) noexcept nogil:
     """As lists beyond the base's; where that would be more than bits, as bits of its own."""
     cdef TokenSet* base = made.base.get()

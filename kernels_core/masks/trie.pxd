@@ -69,6 +69,7 @@ cdef class TokenTrie:
     cdef readonly int node_count, token_count, vocab_size, words, max_depth
     cdef public object warm              # a pool with what all compilers of this vocabulary start with, or None
     cdef public object loops             # `loops.Loops`, or None
+    cdef public object interiors         # `interiors.Interiors`, or None
     cdef object __weakref__
 
     cdef Twig _twig(self, int32_t node) noexcept

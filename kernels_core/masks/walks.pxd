@@ -41,6 +41,7 @@ cdef cppclass Walk:
 
 
 cdef int walk(TokenTrie trie, Machine machine, Sweeps sweeps, SetRec* start, Walk& found) except -1 nogil
+cdef void accept(vector[Run]& runs, int32_t first, int32_t past) noexcept nogil
 cdef void forget(vector[int32_t]& ends, int32_t depth) noexcept nogil
 cdef void add_suffixes(TokenTrie trie, vector[int32_t]& ends, int32_t node, const uint64_t* goes_on,
                        vector[Suffix]& suffixes) noexcept nogil

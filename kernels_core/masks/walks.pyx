@@ -70,7 +70,7 @@ cdef int _walk_outline(TokenTrie trie, Machine machine, Sweeps sweeps, Walk& fou
     cdef SetRec* target
     if takes_all(sweeps, trie, _outlook(sweeps, found, 0), &trie.outline.plain, &trie.outline.below_plain):
         node = trie.outline.plain.skip
-        _accept(found.outlined, 0, nodes[node].token_first)
+        accept(found.outlined, 0, nodes[node].token_first)
     while node < past:
         depth = nodes[node].depth
         forget(found.ends, depth)
@@ -97,11 +97,11 @@ cdef int _walk_outline(TokenTrie trie, Machine machine, Sweeps sweeps, Walk& fou
             continue
         if (nodes[node].below >= 0
                 and takes_all(sweeps, trie, _outlook(sweeps, found, depth - 1), &nodes[node], &trie.outline.below[node])):
-            _accept(found.outlined, nodes[node].token_first, nodes[nodes[node].skip].token_first)
+            accept(found.outlined, nodes[node].token_first, nodes[nodes[node].skip].token_first)
             node = nodes[node].skip
             continue
         _push(found, depth, target)
-        _accept(found.outlined, nodes[node].token_first, nodes[node + 1].token_first)
+        accept(found.outlined, nodes[node].token_first, nodes[node + 1].token_first)
         if target.escaped:
             found.ends.push_back(depth)
         node += 1
@@ -129,7 +129,7 @@ cdef int _follow(TokenTrie trie, Machine machine, Sweeps sweeps, Walk& found) ex
             if not found.ends.empty():
                 add_suffixes(trie, found.ends, node, found.goes_on, found.suffixes)
             continue
-        _accept(found.runs, nodes[node].token_first, nodes[node + 1].token_first)
+        accept(found.runs, nodes[node].token_first, nodes[node + 1].token_first)
         if target.escaped:
             found.ends.push_back(depth)
         if _is_wide(target):
@@ -175,11 +175,11 @@ cdef int _scan(TokenTrie trie, Machine machine, Sweeps sweeps, int32_t node, int
         if (nodes[node].below >= 0 and sweeps is not None
                 and takes_all(sweeps, trie, _outlook(sweeps, found, depth - 1), &nodes[node],
                               &trie.below[nodes[node].below])):
-            _accept(found.runs, nodes[node].token_first, nodes[nodes[node].skip].token_first)
+            accept(found.runs, nodes[node].token_first, nodes[nodes[node].skip].token_first)
             node = nodes[node].skip
             continue
         _push(found, depth, target)
-        _accept(found.runs, nodes[node].token_first, nodes[node + 1].token_first)
+        accept(found.runs, nodes[node].token_first, nodes[node + 1].token_first)
         if target.escaped:
             found.ends.push_back(depth)
         node += 1
@@ -204,7 +204,7 @@ cdef inline Outlook* _outlook(Sweeps sweeps, Walk& found, int32_t depth) noexcep
     return found.outlooks[depth]
 
 
-cdef void _accept(vector[Run]& runs, int32_t first, int32_t past) noexcept nogil:
+cdef void accept(vector[Run]& runs, int32_t first, int32_t past) noexcept nogil:
     if first == past:
         return
     if not runs.empty() and runs.back().past == first:

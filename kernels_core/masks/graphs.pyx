@@ -1,0 +1,216 @@
+# distutils: language = c++
+"""The inside of a string as a small automaton of its own: what a state may read before the closing quote.
+
+A rule for a string with a pattern, a format or a length reads bytes, calls nothing, and ends with one byte that nothing
+follows.  `draw` collects its states as seen from one of them and leaves the ways out apart.  What is left says which
+texts stay inside; and there a search for a word, a list of words that are forbidden and a string without conditions are
+all the same: `minimise` merges states that differ in the ways out alone, and `is_same` compares with a graph that was
+merged before (Hopcroft & Karp 1971: two deterministic automata are walked side by side).
+
+Read on: `interiors.pyx`.
+"""
+
+from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, TOKENS
+from kernels_core.masks.mask_table cimport ms_mix
+
+cdef size_t MOST_STATES = 512
+cdef int MOST_ROUNDS = 48          # of merging: long chains need one round a state, and are seldom met again
+
+
+cdef bint draw(Tables tables, int32_t start, vector[int32_t]& place_of, Graph& graph) except -1 nogil:
+    """Fill `graph` with what is within reach of `start`; False, with half of it done, if it is no inside of a string.
+
+    `place_of` is scratch: -1 for every state, or shorter.  With the lock of the tables held.
+    """
+    cdef bint good
+    cdef size_t i
+    try:
+        good = _draw(tables, start, place_of, graph)
+    finally:
+        for i in range(graph.states.size()):
+            place_of[graph.states[i]] = -1
+    return good
+
+
+cdef bint _draw(Tables tables, int32_t start, vector[int32_t]& place_of, Graph& graph) except -1 nogil:
+    cdef size_t i = 0
+    cdef int32_t k, state
+    cdef ByteEdge edge
+    graph.left = False
+    place_of.resize(max(place_of.size(), tables.flags.size()), -1)
+    place_of[start] = 0
+    graph.states.push_back(start)
+    while i < graph.states.size():
+        state = graph.states[i]
+        i += 1
+        if tables.flags[state] & (ACCEPTING | CALLS | COUNTED | TOKENS) or graph.states.size() > MOST_STATES:
+            return False
+        graph.edge_first.push_back(<int32_t>graph.edges.size())
+        graph.open.push_back(False)
+        tables.need(state)
+        place_of.resize(tables.flags.size(), -1)
+        for k in range(tables.edge_first[state], tables.edge_past[state]):
+            edge = tables.edges[k]
+            if tables.flags[edge.target] & ACCEPTING:
+                if (tables.flags[edge.target] & (SCANNABLE | CALLS | TOKENS | COUNTED) or edge.low != edge.high
+                        or graph.left and edge.low != graph.exit):
+                    return False
+                graph.exit, graph.left = edge.low, True
+                graph.open[i - 1] = True
+                continue
+            if place_of[edge.target] < 0:
+                place_of[edge.target] = <int32_t>graph.states.size()
+                graph.states.push_back(edge.target)
+            edge.target = place_of[edge.target]
+            graph.edges.push_back(edge)
+    graph.edge_first.push_back(<int32_t>graph.edges.size())
+    return graph.left
+
+
+cdef int16_t graph_step(const Graph& graph, int16_t place, uint8_t byte) noexcept nogil:
+    """The place after `byte`, -1 if it is not read inside."""
+    cdef int32_t k
+    for k in range(graph.edge_first[place], graph.edge_first[place + 1]):
+        if byte <= graph.edges[k].high:
+            return <int16_t>graph.edges[k].target if byte >= graph.edges[k].low else -1
+    return -1
+
+
+cdef void minimise(const Graph& graph, vector[int16_t]& number, Graph& smaller) noexcept nogil:
+    """Merge the states of `graph` that read the same texts inside; `number` gets the state of `smaller` for each place.
+
+    States of `smaller` are numbered in the order in which they are met, neighbouring edges to one state are one edge, and
+    `states` and `open` stay empty.  Where merging would take too many rounds (Moore 1956), states stay apart.
+    """
+    cdef vector[int16_t] block
+    cdef vector[int32_t] order
+    cdef size_t i = 0
+    cdef int32_t k, count = <int32_t>graph.states.size()
+    cdef ByteEdge edge
+    if not _refine(graph, block):
+        for k in range(count):
+            block[k] = <int16_t>k
+    number.assign(count, -1)         # by block at first
+    number[block[0]] = 0
+    order.push_back(0)
+    smaller.exit = graph.exit
+    while i < order.size():
+        smaller.edge_first.push_back(<int32_t>smaller.edges.size())
+        for k in range(graph.edge_first[order[i]], graph.edge_first[order[i] + 1]):
+            edge = graph.edges[k]
+            if number[block[edge.target]] < 0:
+                number[block[edge.target]] = <int16_t>order.size()
+                order.push_back(edge.target)
+            edge.target = number[block[edge.target]]
+            if (<int32_t>smaller.edges.size() > smaller.edge_first.back() and smaller.edges.back().target == edge.target
+                    and smaller.edges.back().high + 1 == edge.low):
+                smaller.edges.back().high = edge.high
+            else:
+                smaller.edges.push_back(edge)
+        i += 1
+    smaller.edge_first.push_back(<int32_t>smaller.edges.size())
+    for k in range(count):
+        block[k] = number[block[k]]
+    number.swap(block)
+
+
+cdef bint _refine(const Graph& graph, vector[int16_t]& block) noexcept nogil:
+    """The coarsest partition in which equal states read the same bytes, to equal states; False if it takes too long."""
+    cdef int32_t count = <int32_t>graph.states.size(), s, other, width, blocks = 1, before, k, round_
+    cdef int c, byte, classes = 0
+    cdef uint8_t[257] begins
+    cdef int16_t[256] class_of
+    cdef vector[int16_t] to          # by state and class of bytes
+    cdef vector[int16_t] row, latest
+    cdef vector[int32_t] heads, later
+    cdef uint64_t hash
+    cdef size_t at, mask = 1
+    for byte in range(257):
+        begins[byte] = byte == 0
+    for k in range(<int32_t>graph.edges.size()):
+        begins[graph.edges[k].low] = begins[graph.edges[k].high + 1] = True
+    for byte in range(256):
+        classes += begins[byte]
+        class_of[byte] = <int16_t>(classes - 1)
+    width = classes
+    to.assign(count * width, -1)
+    for s in range(count):
+        for k in range(graph.edge_first[s], graph.edge_first[s + 1]):
+            for c in range(class_of[graph.edges[k].low], class_of[graph.edges[k].high] + 1):
+                to[s * width + c] = <int16_t>graph.edges[k].target
+    while mask < 2 * <size_t>count:
+        mask *= 2
+    block.assign(count, 0)
+    latest.resize(count)
+    later.resize(count)
+    row.resize(count * width)
+    for round_ in range(MOST_ROUNDS):
+        before, blocks = blocks, 0
+        heads.assign(mask, -1)
+        for s in range(count):
+            hash = <uint64_t>block[s]
+            for c in range(width):
+                k = to[s * width + c]
+                row[s * width + c] = -1
+                if k >= 0:
+                    row[s * width + c] = block[k]
+                hash = (hash ^ <uint64_t>(row[s * width + c] + 1)) * 0xD6E8FEB86659FD93ULL
+            at = <size_t>ms_mix(hash) & (mask - 1)
+            other = heads[at]
+            while other >= 0:
+                if block[other] == block[s]:
+                    for c in range(width):
+                        if row[other * width + c] != row[s * width + c]:
+                            break
+                    else:
+                        break
+                other = later[other]
+            if other >= 0:
+                latest[s] = latest[other]
+            else:
+                latest[s] = <int16_t>blocks
+                blocks += 1
+                later[s] = heads[at]
+                heads[at] = s
+        block.swap(latest)
+        if blocks == before:
+            return True
+    return False
+
+
+cdef bint is_same(const Graph& graph, const Graph& other, int16_t first, vector[int16_t]& home) noexcept nogil:
+    """Whether `graph` reads what `other` reads from state `first`; `home` gets the state of `other` for each place.
+
+    `other` is minimal, so no place has two homes, and an edge to one place lies within an edge to its home.
+    """
+    cdef int32_t i, k, n, past, covered, place, target
+    cdef vector[int32_t] todo
+    if graph.exit != other.exit:
+        return False
+    home.assign(graph.states.size(), -1)
+    home[0] = first
+    todo.push_back(0)
+    while not todo.empty():
+        place = todo.back()
+        todo.pop_back()
+        n = other.edge_first[home[place]]
+        past = other.edge_first[home[place] + 1]
+        i = graph.edge_first[place]
+        while n < past:
+            covered = other.edges[n].low
+            while covered <= other.edges[n].high:
+                if (i == graph.edge_first[place + 1] or graph.edges[i].low != covered
+                        or graph.edges[i].high > other.edges[n].high):
+                    return False
+                target = graph.edges[i].target
+                if home[target] < 0:
+                    home[target] = <int16_t>other.edges[n].target
+                    todo.push_back(target)
+                elif home[target] != other.edges[n].target:
+                    return False
+                covered = graph.edges[i].high + 1
+                i += 1
+            n += 1
+        if i != graph.edge_first[place + 1]:
+            return False
+    return True
