@@ -18,7 +18,7 @@ from kernels_core.automata.identity cimport siphash128
 
 __all__ = ["GrowingIdentities"]
 
-cdef int FEW_RULES = 8
+cdef int FEW_RULES = 12
 cdef int MAX_CYCLE = 200      # rules of one cycle; those of a larger one are equal to nothing but themselves
 
 

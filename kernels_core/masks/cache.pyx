@@ -41,7 +41,6 @@ from kernels_core.masks.loops import loops_of
 __all__ = ["MaskCache"]
 
 cdef int32_t BOTTOM_FRAME = 1
-cdef int64_t MUCH = 2048             # nodes: less is walked without looking for the inside of a string
 cdef int32_t FEW_BYTES = 2           # that callers take; verdicts are computed for each such set of bytes anew
 
 

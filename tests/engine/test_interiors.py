@@ -1,0 +1,118 @@
+"""Insides of strings, which all patterns with the same inside share: masks are those of a parser that shares nothing."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels_core import CompiledGrammar, GrammarCompiler, GrammarMatcher, Options
+from tests.engine.driver import mask, tokenizer
+from tests.engine.test_first_visits import INFO
+
+EVERYWHERE = {"direct_limit": 0, "differential_from": 0}
+COMPILERS = {
+    "one pool": GrammarCompiler(INFO, options=Options(**EVERYWHERE)),
+    "no pool": GrammarCompiler(INFO, options=Options(**EVERYWHERE, cross_grammar_cache=False)),
+    "lowered at once": GrammarCompiler(INFO, options=Options(**EVERYWHERE, lazy_lowering=False)),
+    "lookahead": GrammarCompiler(INFO, options=Options(**EVERYWHERE, lookahead=True)),
+    "nothing inlined": GrammarCompiler(INFO, options=Options(**EVERYWHERE, inline_limit=0, unroll_limit=0)),
+}
+NAIVE = GrammarCompiler(INFO, options=Options(parser="naive"))
+STRINGS: dict[str, dict[str, Any]] = {
+    "a search": {"pattern": "a7"},
+    "a search for a character beyond ASCII": {"pattern": "é€"},
+    "a beginning": {"pattern": "^ab"},
+    "an end": {"pattern": "[7Z]$"},
+    "words": {"pattern": "^(a|b7|é)*$", "not": {"enum": ["a", "b7a"]}},
+    "not a word": {"pattern": "^[a-cé]+$", "not": {"const": "ab"}},
+    "no space": {"pattern": "^\\S+$"},
+    "a search of some length": {"pattern": "[a7]", "minLength": 2, "maxLength": 5},
+    "no quote": {"pattern": '^[^"]*$'},
+    "a search for a quote": {"pattern": '"b'},
+    "bytes of one kind told apart": {"pattern": "^[ac7Z]([b0]|c7)*$"},
+    "until a word": {"pattern": "^[^7]*7[^é]*b$"},
+}
+
+
+def compiled(compiler: GrammarCompiler, string: dict[str, Any]) -> CompiledGrammar:
+    schema = {"type": "object", "properties": {"b": {"type": "string"} | string}, "required": ["b"]}
+    return compiler.compile_json_schema(schema | {"additionalProperties": False})
+
+
+def compare(string: dict[str, Any], draw: st.DataObject) -> None:
+    start = b'{"b": "'
+    plain = GrammarMatcher(compiled(NAIVE, string))
+    others = {name: GrammarMatcher(compiled(compiler, string)) for name, compiler in COMPILERS.items()}
+    assert plain.accept_string(start)
+    for matcher in others.values():
+        assert matcher.accept_string(start)
+    stop = len(INFO.decoded_vocab) - 1
+    for _ in range(5):
+        expected = mask(plain)
+        for name, matcher in others.items():
+            assert mask(matcher) == expected, (name, plain.text)
+        choices = sorted(expected - {stop})
+        if not choices:
+            break
+        token = draw.draw(st.sampled_from(choices))
+        assert plain.accept_token(token)
+        for matcher in others.values():
+            assert matcher.accept_token(token)
+
+
+@pytest.mark.parametrize("name", STRINGS)
+@settings(max_examples=12, deadline=None)
+@given(draw=st.data())
+def test_shared_insides_change_no_mask(name: str, draw: st.DataObject) -> None:
+    compare(STRINGS[name], draw)
+
+
+PIECES = st.sampled_from(["a", "b", "7", "é", "[a-c]", "[^7]", "[^a-z]", ".", "\\w", "\\d", "(ab|7)", '"', "[^é\\s]"])
+REPEATS = st.sampled_from(["", "", "*", "+", "?", "{2}", "{1,3}"])
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    parts=st.lists(st.tuples(PIECES, REPEATS), min_size=1, max_size=4),
+    front=st.sampled_from(["", "^"]),
+    back=st.sampled_from(["", "$"]),
+    draw=st.data(),
+)
+def test_patterns_that_are_drawn(parts: list[tuple[str, str]], front: str, back: str, draw: st.DataObject) -> None:
+    pattern = front + "".join(piece + repeat for piece, repeat in parts) + back
+    compare({"pattern": pattern}, draw)
+
+
+def test_patterns_with_one_inside_share_it() -> None:
+    """Only where the closing quote may come is found out anew."""
+    info = tokenizer(INFO.decoded_vocab[:-1])
+    compiler = GrammarCompiler(info, options=Options(**EVERYWHERE, cross_grammar_cache=False))
+    made, walked = [], []
+    for pattern in ("ab", "b|Z7", "7a7"):
+        cold = compiled(compiler, {"pattern": pattern})
+        matcher = GrammarMatcher(cold)
+        for byte in b'{"b": "abZ7a':
+            mask(matcher)
+            assert matcher.accept_string(bytes([byte]))
+        made.append(cold.masks.insides.shared.made)
+        walked.append(cold.masks.counters()["nodes_walked"])
+    assert made[0] > 0
+    assert made[1:] == [made[0]] * 2
+    assert max(walked[1:]) < 0.7 * walked[0]
+
+
+def test_equal_masks_of_shared_insides_are_found_to_be_equal() -> None:
+    """Hashes of masks are sums over their tokens, however these were put together."""
+    compiler = GrammarCompiler(INFO, options=Options(**EVERYWHERE, cross_grammar_cache=False))
+    for string in STRINGS.values():
+        grammar = compiled(compiler, string)
+        found = set()
+        for text in product(["", '\\"', "a", "b", "7", "é"], repeat=3):
+            matcher = GrammarMatcher(grammar)
+            if matcher.accept_string('{"b": "' + "".join(text)):
+                found.add(frozenset(mask(matcher)))
+        assert grammar.masks.counters()["distinct_masks"] == len(found)
