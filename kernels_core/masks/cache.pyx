@@ -25,13 +25,7 @@ from kernels_core.masks.mask_table cimport add_id, digest, write_mask
 from kernels_core.masks.pool cimport ALL_LAPS, PoolKey
 from kernels_core.masks.sweeps cimport Sweeps
 from kernels_core.masks.token_sets cimport (
-    LAPS,
-    MAX_CHAIN,
-    add_uncertain,
-    compute_token_set,
-    depth_of,
-    token_set_bytes,
-    write_accepted,
+    LAPS, MAX_CHAIN, add_uncertain, compute_token_set, depth_of, token_set_bytes, write_accepted,
 )
 from kernels_core.masks.trie cimport beginning
 from kernels_core.masks.unions cimport add_rows

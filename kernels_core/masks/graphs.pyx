@@ -116,7 +116,7 @@ cdef void minimise(const Graph& graph, vector[int16_t]& number, Graph& smaller) 
 
 cdef bint _refine(const Graph& graph, vector[int16_t]& block) noexcept nogil:
     """The coarsest partition in which equal states read the same bytes, to equal states; False if it takes too long."""
-    cdef int32_t count = <int32_t>graph.states.size(), s, other, width, blocks = 1, before, k, round_
+    cdef int32_t count = <int32_t>graph.states.size(), s, other, width, blocks = 1, before, k
     cdef int c, byte, classes = 0
     cdef uint8_t[257] begins
     cdef int16_t[256] class_of
@@ -144,7 +144,7 @@ cdef bint _refine(const Graph& graph, vector[int16_t]& block) noexcept nogil:
     latest.resize(count)
     later.resize(count)
     row.resize(count * width)
-    for round_ in range(MOST_ROUNDS):
+    for _ in range(MOST_ROUNDS):
         before, blocks = blocks, 0
         heads.assign(mask, -1)
         for s in range(count):
@@ -183,7 +183,7 @@ cdef bint is_same(const Graph& graph, const Graph& other, int16_t first, vector[
 
     `other` is minimal, so no place has two homes, and an edge to one place lies within an edge to its home.
     """
-    cdef int32_t i, k, n, past, covered, place, target
+    cdef int32_t i, n, past, covered, place, target
     cdef vector[int32_t] todo
     if graph.exit != other.exit:
         return False

@@ -19,12 +19,12 @@ from libcpp.algorithm cimport sort, unique
 
 from kernels_core.automata.tables cimport ByteEdge
 from kernels_core.masks.graphs cimport draw, graph_step, is_same, minimise
-from kernels_core.masks.mask_table cimport ms_mix
+from kernels_core.masks.mask_table cimport digest, ms_mix
 from kernels_core.masks.token_sets cimport (
-    build_suffix_trie, sort_suffixes, store_accepted, store_difference, token_set_bytes,
+    BITSET, build_suffix_trie, sort_suffixes, store_accepted, store_difference, token_set_bytes, write_accepted,
 )
 from kernels_core.masks.trie cimport Below, TrieNode, bytes_of_kind, kind_of, plain_next
-from kernels_core.masks.walks cimport Run, accept, suffix_of
+from kernels_core.masks.walks cimport accept, suffix_of
 
 __all__ = ["Insides", "Interiors", "interiors_of"]
 
@@ -36,6 +36,7 @@ cdef extern from *:
 cdef size_t MAX_BYTES = 1 << 25
 cdef size_t ALIKE = 16              # interiors that begin alike; then the oldest is forgotten
 cdef size_t LARGE = 192             # states: a long chain, which is seldom met again
+cdef size_t FEW = 16                # tokens beside a row, in a token set that many masks are made of
 cdef size_t MANY = 64               # token sets kept with one view
 cdef int64_t MOST_STEPS = 1 << 17   # to find the ways of one interior's states
 
@@ -182,6 +183,8 @@ cdef class Insides:
             result.reset(made)
             made.base = view.tokens
             store_difference(made, self.trie, accepted, removed)
+            if not name.empty() and made.dense != NULL and made.lacking.size() + made.listed.size() > FEW:
+                _write_out(made, self.trie.words)
             sort_suffixes(suffixes)
             build_suffix_trie(made, suffixes)
         if not name.empty():
@@ -189,6 +192,20 @@ cdef class Insides:
                 view.known.clear()
             view.known[name] = result
             self.shared.nbytes += token_set_bytes(result.get()) + name.size()
+
+
+cdef void _write_out(TokenSet* made, int32_t words) noexcept nogil:
+    """Give a difference, whose base leaves nothing open, bits of its own: masks take a row as it is."""
+    cdef vector[uint32_t] bits
+    bits.resize(words)
+    write_accepted(made, bits.data(), words)
+    made.bits.swap(bits)
+    made.dense = made.bits.data()
+    made.lacking.clear()
+    made.listed.clear()
+    made.storage = BITSET
+    made.base.reset()
+    digest(made.dense, words, &made.dense_population, &made.dense_hash)
 
 
 # -- ways out ----------------------------------------------------------------------------------------------------------

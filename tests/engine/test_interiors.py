@@ -1,4 +1,4 @@
-"""Insides of strings, which all patterns with the same inside share: masks are those of a parser that shares nothing."""
+"""Insides of strings, which patterns share: masks are those of a parser that shares nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kernels_core import CompiledGrammar, GrammarCompiler, GrammarMatcher, Optio
 from tests.engine.driver import mask, tokenizer
 from tests.engine.test_first_visits import INFO
 
-EVERYWHERE = {"direct_limit": 0, "differential_from": 0}
+EVERYWHERE: dict[str, Any] = {"direct_limit": 0, "differential_from": 0}
 COMPILERS = {
     "one pool": GrammarCompiler(INFO, options=Options(**EVERYWHERE)),
     "no pool": GrammarCompiler(INFO, options=Options(**EVERYWHERE, cross_grammar_cache=False)),
