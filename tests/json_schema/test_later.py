@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarError, GrammarMatcher, Options, UnsupportedSchemaError
 from kernels_core.grammar.analysis import productive_rules, reachable_rules
-from kernels_core.grammar.ir import DeferredRule
+from kernels_core.grammar.ir import DeferredRule, RuleRef
 from kernels_core.grammar.json_schema import SchemaOptions
 from kernels_core.grammar.json_schema.compile import compile_schema
 from kernels_core.grammar.json_schema.dialect import DEFAULT, dialect_of
@@ -155,6 +155,26 @@ def test_what_is_not_plain_waits_where_it_surely_has_instances() -> None:
     for text in right + wrong:
         matcher = GrammarMatcher(compiled)
         assert (matcher.accept_string(text) and matcher.is_completed()) == (text in right), text
+
+
+def test_the_objects_of_a_union_wait_as_well() -> None:
+    """Nothing is made of them in full before somebody looks, and equal objects are one rule."""
+    options = [{"properties": {key: {"const": key}}, "minProperties": 1, "required": [key]} for key in "abc"]
+    schema = {"properties": {"x": {"type": ["object", "null"], "anyOf": options}, "y": {"anyOf": options}}}
+    grammar = Grammar.from_json_schema(schema)
+    matcher = GrammarMatcher(GrammarCompiler(VOCABULARY).compile_grammar(grammar))
+    assert matcher.accept_string('{"x": {"b": "b"}, "y": {"c"')
+    unions = {name for name in grammar.lazy_ir.made if name in ("x", "y")}
+    assert unions  # a choice of rules is a body
+    parts = [rule for name in unions for rule in grammar.lazy_ir.rules[name].body.items if isinstance(rule, RuleRef)]
+    waiting = [rule for rule in parts if isinstance(grammar.lazy_ir.rules[rule.name], DeferredRule)]
+    assert len(waiting) >= 3
+    whole = compile_schema(schema, json.dumps(schema), SchemaOptions(), {}).ir
+    compiler = GrammarCompiler(VOCABULARY)
+    for text in ('{"x": null}', '{"x": {"a": "a"}}', '{"x": {}}', '{"y": {"b": 1}}', '{"y": {"b": "b", "c": "c"}}'):
+        matchers = [GrammarMatcher(compiler.compile_grammar(one)) for one in (Grammar(whole), grammar)]
+        verdicts = [one.accept_string(text) and one.is_completed() for one in matchers]
+        assert verdicts[0] == verdicts[1], text
 
 
 def test_what_surely_has_instances_and_cannot_be_written_is_found_when_compiling() -> None:

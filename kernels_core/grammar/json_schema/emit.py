@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from ...errors import UnsupportedSchemaError
@@ -74,6 +75,7 @@ class Emitter:
             self.certain = Certain(space, speller, self.kinds, later.may_wait, any_order=any_order)
         self._kinds: dict[Members, Kinds] = {}
         self._visited: set[tuple[Term, int]] = set()
+        self._keys: dict[tuple[Term, int], bytes] = {}
         self._rules: dict[object, RuleRef] = {}
         self._work: list[tuple[str, Callable[[], Node]]] = []
 
@@ -149,31 +151,54 @@ class Emitter:
         found = self._rules.get(("later", term, level))
         if found is None:
             hint = term.name if isinstance(term, Place) else "any"
-            found = self.book.defer(hint, self.later.key(term, level), partial(self.body, term, level))
+            key = self._keys[term, level] = self.later.key(term, level)
+            found = self.book.defer(hint, key, partial(self.body, term, level))
             self._rules["later", term, level] = found
         return found
 
     def body(self, term: Term, level: int, brief: bool) -> Node | Shorthand:
         """The body of a rule that waited."""
-        before = len(self.problems)
         self.space.renew()
         shape, place, name = self.known(term)
         scalar = shape.strings != NOTHING or shape.numbers != NO_NUMBERS or shape.booleans or shape.null
-        body: Node | Shorthand | None = None
         if len(shape.objects) + len(shape.arrays) == 1 and not scalar:
             # The rule that is being made is this one's; no need for another.
             if shape.arrays:
-                body = self.array_text(shape.arrays[0], level, place, name)
-            elif brief and not self.any_order:
-                body = ObjectText(self, shape.objects[0], level, name).brief()
-            if body is None:
-                body = self.object_text(shape.objects[0], level, place, name)
-        else:
-            body = self.alternatives(shape, level, place, name)
+                return self._finished(lambda: self.array_text(shape.arrays[0], level, place, name))
+            return self._object(shape.objects[0], level, place, name, brief)
+        if brief and len(shape.objects) > 1 and not self.any_order:
+            # Each of them can be written and has an instance, else this rule could not wait.  So they wait as well.
+            parts = [self._part(members, term, level, number) for number, members in enumerate(shape.objects)]
+            rest = replace(shape, objects=())
+            return choice((*parts, self._finished(lambda: self.alternatives(rest, level, place, name))))
+        return self._finished(lambda: self.alternatives(shape, level, place, name))
+
+    def _object(self, members: Members, level: int, place: Place | None, name: str, brief: bool) -> Node | Shorthand:
+        """The body of a rule for objects of one kind that waited."""
+        self.space.renew()
+        found = ObjectText(self, members, level, name).brief() if brief and not self.any_order else None
+        return found or self._finished(lambda: self.object_text(members, level, place, name))
+
+    def _part(self, members: Members, term: Term, level: int, number: int) -> RuleRef:
+        """A rule that waits for `members`, which are part `number` of what the rule of `term` stands for."""
+        assert self.later is not None
+        found = self._rules.get(("part", members, level))
+        if found is None:
+            _, place, name = self.known(term)
+            whole = self._keys.get((term, level)) or self.later.key(term, level)
+            key = blake2b(b"part %d" % number, key=whole, digest_size=16).digest()
+            found = self.book.defer(name, key, partial(self._object, members, level, place, name))
+            self._rules["part", members, level] = found
+        return found
+
+    def _finished(self, build: Callable[[], Node]) -> Node:
+        """What `build` makes, and all rules in it; for rules that waited, which nothing is to be wrong with."""
+        before = len(self.problems)
+        node = build()
         self._finish()
         if len(self.problems) > before:
             raise UnsupportedSchemaError(self.problems.all[before:])
-        return body
+        return node
 
     def now(self, term: Term, level: int) -> Node:
         """The JSON texts of `term`, made at once."""
