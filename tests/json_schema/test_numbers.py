@@ -16,7 +16,7 @@ from kernels_core.automata.nfa import Nfa
 from kernels_core.grammar.ir import GrammarIR, Node, Rule
 from kernels_core.grammar.json_schema.digits import decimals as decimals_between
 from kernels_core.grammar.json_schema.digits import naturals, places
-from kernels_core.grammar.json_schema.number_text import _Form, _plain_dfa, number_text
+from kernels_core.grammar.json_schema.number_text import _Form, _plain_dfa, integer_text, number_text
 from kernels_core.grammar.json_schema.numbers import (
     ALL_NUMBERS,
     NO_NUMBERS,
@@ -258,3 +258,25 @@ def test_large_bounds_are_no_burden() -> None:
     assert "0." + "0" * 299 + "11" in found
     assert "9" * 300 in found
     assert "1" + "0" * 300 not in found
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.none() | st.integers(-300, 300), st.none() | st.integers(-300, 300), st.booleans())
+def test_integers_between_bounds_are_written_as_their_set_is(low: int | None, high: int | None, pointed: bool) -> None:
+    assume(low is None or high is None or low < high)
+    whole = interval(
+        None if low is None else Fraction(low),
+        None if high is None else Fraction(high),
+        low_open=False,
+        high_open=False,
+    )
+    numbers = whole & multiples(Fraction(1))
+    if not pointed:
+        numbers = Numbers(numbers.whole, ())  # as before draft 6
+    assert integer_text(low, high, pointed=pointed) == number_text(numbers, RuleBook(), canonical=False)
+
+
+def test_integers_between_large_bounds_are_left_to_an_automaton() -> None:
+    assert integer_text(10**16, None, pointed=True) is None
+    assert integer_text(-(10**16), 0, pointed=True) is None
+    assert integer_text(None, 10**16 - 1, pointed=True) is not None

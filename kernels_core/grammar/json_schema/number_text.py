@@ -45,7 +45,7 @@ from .digits import (
 )
 from .numbers import EVERY, Numbers, Piece
 
-__all__ = ["MAX_NUMBER_STATES", "number_text"]
+__all__ = ["MAX_NUMBER_STATES", "integer_text", "number_text"]
 
 MAX_NUMBER_STATES = 20_000
 # If remainders take too many states, so many values are written out one by one.
@@ -83,6 +83,32 @@ def number_text(numbers: Numbers, book: RuleBook, *, canonical: bool) -> Node:
     return choice((whole, _value_text(numbers.pointed, book, canonical=False, whole=False, pointed=True)))
 
 
+def integer_text(low: int | None, high: int | None, *, pointed: bool) -> Node | None:
+    """The JSON spellings of the integers between two bounds, with a point or an exponent as well if `pointed`.
+
+    The same as `number_text` has for this set, which is in most schemas; None where the bounds have very many digits.
+    """
+    form, zero, every = _INTEGER_PARTS[pointed]
+    above = (max(low or 0, 0), high) if high is None or high > 0 else None
+    below = (
+        (max(-high if high is not None else 0, 0), None if low is None else -low) if low is None or low < 0 else None
+    )
+    options: list[Node] = []
+    if (low is None or low <= 0) and (high is None or high >= 0):
+        options.append(zero)
+    for sign, part in ((maybe(_MINUS), above),) if above == below else ((Empty(), above), (_MINUS, below)):
+        if part is None:
+            continue
+        least, most = part
+        if max(least, most or 0) >= _FEW_DIGITS:
+            return None
+        if least == 0 and most is None:
+            options.append(seq((sign, every)))
+        else:
+            options.append(seq((sign, _as_integers(naturals(max(least, 1), most), form))))
+    return choice(options)
+
+
 def _fractions_only(pieces: tuple[Piece, ...], book: RuleBook) -> Node:
     return _value_text(pieces, book, canonical=True, whole=False, pointed=True)
 
@@ -118,6 +144,7 @@ class _Form:
         return self.whole and self.pointed and not self.canonical
 
     def zero(self) -> Node:
+        """The spellings of 0."""
         if self.canonical:
             return Literal(b"0") if self.whole else Never()
         digits = seq((maybe(_MINUS), Literal(b"0")))
@@ -125,6 +152,10 @@ class _Form:
         if not self.pointed:
             return digits
         return seq((digits, maybe(marked) if self.whole else marked))
+
+
+_FREE = _Form(canonical=False, whole=True, pointed=True)
+_WHOLE = _Form(canonical=False, whole=True, pointed=False)
 
 
 def _negated(piece: Piece) -> Piece:
@@ -182,6 +213,10 @@ def _integers(form: _Form) -> Node:
     if not form.pointed:
         return NATURAL
     return seq((NATURAL, maybe(marked) if form.whole else marked))
+
+
+# What numerals of integers are made of: the form, 0, and all above 0.
+_INTEGER_PARTS = {form.pointed: (form, form.zero(), _integers(form)) for form in (_FREE, _WHOLE)}
 
 
 def _plain(piece: Piece, form: _Form, book: RuleBook) -> Node:
@@ -409,7 +444,7 @@ def _scientific(piece: Piece, book: RuleBook) -> Node:
             part = replace(part, low=least, low_open=piece.low_open)
         if most is not None:
             part = replace(part, high=most, high_open=piece.high_open)
-        return _plain(part, _Form(canonical=False, whole=True, pointed=True), book)
+        return _plain(part, _FREE, book)
 
     if low is not None and low == high:
         assert piece.high is not None

@@ -11,7 +11,7 @@ from functools import lru_cache
 from ..ir import Node, RuleRef
 from ..rulebook import RuleBook
 from .dialect import to_fraction
-from .number_text import number_text
+from .number_text import integer_text, number_text
 from .numbers import ALL_NUMBERS, Numbers, Piece, interval, points
 
 __all__ = ["INTEGERS", "INTEGERS_BEFORE_6", "Numerals"]
@@ -88,13 +88,6 @@ def _alone(numbers: Numbers, canonical: bool) -> Node | None:
 
 def _between(which: int, low: object, low_open: bool, high: object, high_open: bool) -> Numbers:
     numbers = _COMMON[which]
-    if numbers is not ALL_NUMBERS and type(low) in _WHOLE_BOUNDS and type(high) in _WHOLE_BOUNDS:
-        # The usual case needs no arithmetic of sets.
-        least = None if low is None else Fraction(low + low_open)  # type: ignore[operator]
-        most = None if high is None else Fraction(high - high_open)  # type: ignore[operator]
-        if least is None or most is None or least < most:
-            pieces = (Piece(least, most, step=Fraction(1)),)
-            return Numbers(pieces, pieces if numbers is INTEGERS else ())
     bounds = [None if bound is None else to_fraction(bound) for bound in (low, high)]
     return numbers & interval(*bounds, low_open=low_open, high_open=high_open)
 
@@ -103,6 +96,14 @@ def _between(which: int, low: object, low_open: bool, high: object, high_open: b
 def _between_alone(
     which: int, bounds: tuple[object, bool, object, bool], canonical: bool, plain_integers: bool
 ) -> Node | None:
+    low, low_open, high, high_open = bounds
+    if which != id(ALL_NUMBERS) and type(low) in _WHOLE_BOUNDS and type(high) in _WHOLE_BOUNDS:
+        least = None if low is None else low + low_open  # type: ignore[operator]
+        most = None if high is None else high - high_open  # type: ignore[operator]
+        if not (canonical or plain_integers) and (least is None or most is None or least < most):
+            found = integer_text(least, most, pointed=which == id(INTEGERS))
+            if found is not None:
+                return found
     numbers = _between(which, *bounds)
     return _written(numbers, canonical or (plain_integers and numbers.integral))
 

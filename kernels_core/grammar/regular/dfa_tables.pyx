@@ -11,6 +11,11 @@ from kernels_core.grammar.regular.partition cimport Arrow, coarsest_partition
 
 __all__ = ["fans", "smallest"]
 
+# Memory that is kept for the next table, as long as it is not much.
+cdef size_t MOST_KEPT = 1 << 17     # edges
+cdef vector[int32_t] cells, into, before
+cdef vector[Arrow] arrows
+
 
 def smallest(list table not None, list accepting not None):
     """(table, accepting) of the automaton with the fewest states that accepts the same texts.
@@ -19,9 +24,8 @@ def smallest(list table not None, list accepting not None):
     nothing is accepted, but for the start.  All states have to be reachable.
     """
     cdef int32_t size = <int32_t>len(table), wide, state, target, letter
-    cdef vector[int32_t] cells, kept, block_of, order
+    cdef vector[int32_t] kept, block_of, order
     cdef vector[uint8_t] accepts, alive
-    cdef vector[Arrow] arrows
     cdef list row, rows, ends
     if not size:
         return table, accepting
@@ -32,7 +36,8 @@ def smallest(list table not None, list accepting not None):
         accepts.push_back(<bint>accepting[state])
         for letter in range(wide):
             cells[state * wide + letter] = row[letter]
-    _find_alive(cells, accepts, wide, alive)
+    _find_alive(accepts, wide, alive)
+    arrows.clear()
     for letter in range(wide):
         for state in range(size):
             target = cells[state * wide + letter]
@@ -46,6 +51,7 @@ def smallest(list table not None, list accepting not None):
             order[block_of[state]] = <int32_t>kept.size()
             kept.push_back(state)
     if <int32_t>kept.size() == size:
+        _keep_little()
         return table, accepting
     rows, ends = [], []
     for state in kept:
@@ -55,13 +61,20 @@ def smallest(list table not None, list accepting not None):
             row.append(order[block_of[target]] if target >= 0 and alive[target] else -1)
         rows.append(row)
         ends.append(accepting[state])
+    _keep_little()
     return rows, ends
 
 
-cdef void _find_alive(vector[int32_t]& cells, vector[uint8_t]& accepts, int32_t wide, vector[uint8_t]& alive) noexcept:
+cdef void _keep_little() noexcept:
+    global cells, into, before, arrows
+    if cells.size() > MOST_KEPT:
+        cells, into, before, arrows = vector[int32_t](), vector[int32_t](), vector[int32_t](), vector[Arrow]()
+
+
+cdef void _find_alive(vector[uint8_t]& accepts, int32_t wide, vector[uint8_t]& alive) noexcept:
     """Walk back from the accepting states."""
     cdef int32_t size = <int32_t>accepts.size(), state, top, k
-    cdef vector[int32_t] into, before, stack
+    cdef vector[int32_t] stack
     into.assign(size + 1, 0)
     for k in range(size * wide):
         if cells[k] >= 0:
