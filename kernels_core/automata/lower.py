@@ -10,24 +10,22 @@ For `parser="fsm"` everything is spelt out in the root, which recursion forbids.
 Nothing is lowered before it is asked for: `tables.pyx` asks for everything at once, `growing.pyx` for a rule when the
 parser first predicts it.
 
-Read on: `decisions.pyx`, `nfa.pyx`, `tables.pyx`, `growing.pyx`, `../earley/machine.pyx` (runs the result).
+Read on: `decisions.pyx`, `filling.pyx`, `nfa.pyx`, `tables.pyx`, `growing.pyx`, `../earley/machine.pyx` (runs it).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernels_core.automata.brief import spell_shorthand
 from kernels_core.automata.decisions import Decisions, LoweredRule
 from kernels_core.automata.dispatch import spell_dispatch
+from kernels_core.automata.filling import filled
 from kernels_core.automata.nfa import AFTER, Nfa
 from kernels_core.automata.utf8 import utf8_sequences
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 from kernels_core.grammar.analysis import components, nullable_rules, recursive_rules
 from kernels_core.grammar.ir import CharSet, GrammarIR, Literal, Node, Repeat, Rule, RuleRef, TagDispatch
 from kernels_core.grammar.nodes import fold
-from kernels_core.grammar.shorthand import Shorthand
-from kernels_core.grammar.tree import calls_nothing
 
 __all__ = ["AFTER", "LoweredRule", "Lowering", "Position"]
 
@@ -56,30 +54,8 @@ class Lowering(Decisions):
         """The automaton of rule `number`.  `BudgetExceededError` when it has far more than `max_states` states."""
         rule = self.rules[number]
         if rule.nfa is None:
-            rule.nfa = self._filled(rule)
+            rule.nfa = filled(self, rule)
         return rule.nfa
-
-    def _filled(self, rule: LoweredRule) -> Nfa:
-        body = self.ir.brief(rule.source) if rule.item is None else rule.item
-        nfa, limit = Nfa(), 50 * self.options.max_states
-        if isinstance(body, Shorthand):
-            done = spell_shorthand(nfa, self, body, rule.name, limit)
-        elif not calls_nothing(body):
-            done = nfa.fill(self, body, rule.source, rule.path, limit)
-        else:
-            options = self.options
-            key = (id(body), rule.name, rule.path, options.unroll_limit, options.repetition, self.limits.flat)
-            known = _NFAS.get(key)
-            if known is not None:
-                return known[1]
-            done = nfa.fill(self, body, rule.source, rule.path, limit)
-            if done and nfa.is_alone and len(nfa) <= _SMALL_NFA:
-                if len(_NFAS) >= _MOST_REMEMBERED:
-                    _NFAS.clear()
-                _NFAS[key] = body, nfa
-        if not done:
-            raise BudgetExceededError("automaton states", self.options.max_states, f"rule {rule.name!r}")
-        return nfa
 
     def positions(self, number: int, places: list[tuple[int, int]]) -> list[Position]:
         """The dotted positions that (place, offset) pairs of rule `number` stand for, each once."""
@@ -192,11 +168,5 @@ class Lowering(Decisions):
             else:
                 nfa.epsilon(state, target)
 
-
-# By the identity of a body that calls nothing and what else matters: (body, its automaton).  Bodies are kept, so none
-# can take the identity of another.
-_NFAS: dict[tuple[object, ...], tuple[Node, Nfa]] = {}
-_MOST_REMEMBERED = 256
-_SMALL_NFA = 1000  # states
 
 _COUNTLESS = (1 << 31) - 1  # edges

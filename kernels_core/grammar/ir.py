@@ -13,7 +13,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .rules import DeferredRule, Rule
+from .rules import DeferredRule, Rule, body_of
 from .tree import (
     ByteSet,
     CharSet,
@@ -89,23 +89,13 @@ class GrammarIR:
         if not isinstance(rule, DeferredRule):
             return rule
         with self.lock:
-            self._made(name, brief=False)
+            body_of(self.rules, self.made, name, False)
             return self.rules[name]
 
     def brief(self, name: str) -> Node | Shorthand:
         """The body of the rule called `name`, or a shorthand for it; the rule is not expanded by a shorthand."""
         with self.lock:
-            return self._made(name, brief=True)
-
-    def _made(self, name: str, *, brief: bool) -> Node | Shorthand:
-        rule = self.rules[name]
-        if not isinstance(rule, DeferredRule):
-            return rule.body
-        body = rule.make(brief)
-        if isinstance(body, Node):
-            self.made[name] = rule
-            self.rules[name] = Rule(name, body, span=rule.span)
-        return body
+            return body_of(self.rules, self.made, name, True)
 
     def complete(self) -> GrammarIR:
         """This IR, after every deferred rule was expanded."""

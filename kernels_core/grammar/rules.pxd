@@ -7,3 +7,6 @@ cdef class Rule:
 
 cdef class DeferredRule(Rule):
     pass
+
+
+cpdef object body_of(dict rules, dict made, str name, bint brief)

@@ -5,7 +5,9 @@ They are compiled classes since a large schema has thousands, most of which nobo
 Read on: `ir.py` (rules together), `rulebook.pyx` (makes them), `tree.pyx` (bodies).
 """
 
-__all__ = ["DeferredRule", "Rule"]
+from kernels_core.grammar.tree cimport Node
+
+__all__ = ["DeferredRule", "Rule", "body_of"]
 
 
 cdef class Rule:
@@ -89,3 +91,18 @@ cdef class DeferredRule(Rule):
 
     def __reduce__(self):
         raise TypeError(f"rule {self.name!r} is not made yet, so it cannot be copied")
+
+
+cpdef object body_of(dict rules, dict made, str name, bint brief):
+    """The body of the rule called `name`, or with `brief` perhaps a shorthand for it.
+
+    A rule that was deferred and has its body now takes its own place in `rules`; `made` keeps what it was.
+    """
+    cdef Rule rule = rules[name]
+    if not isinstance(rule, DeferredRule):
+        return rule.made
+    body = rule.make(brief)
+    if isinstance(body, Node):
+        made[name] = rule
+        rules[name] = Rule(name, body, span=rule.span)
+    return body

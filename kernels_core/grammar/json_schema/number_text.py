@@ -155,7 +155,7 @@ class _Form:
 
 
 _FREE = _Form(canonical=False, whole=True, pointed=True)
-_WHOLE = _Form(canonical=False, whole=True, pointed=False)
+_DIGITS_ALONE = _Form(canonical=False, whole=True, pointed=False)
 
 
 def _negated(piece: Piece) -> Piece:
@@ -216,7 +216,7 @@ def _integers(form: _Form) -> Node:
 
 
 # What numerals of integers are made of: the form, 0, and all above 0.
-_INTEGER_PARTS = {form.pointed: (form, form.zero(), _integers(form)) for form in (_FREE, _WHOLE)}
+_INTEGER_PARTS = {form.pointed: (form, form.zero(), _integers(form)) for form in (_FREE, _DIGITS_ALONE)}
 
 
 def _plain(piece: Piece, form: _Form, book: RuleBook) -> Node:

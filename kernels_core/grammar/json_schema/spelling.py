@@ -86,6 +86,7 @@ class Speller:
         self.defer = defer
         self._others: dict[str, Node] = {}
         self._other_keys: dict[frozenset[str], Node] = {}
+        self._beyond: Node | None = None
 
     def string(self, language: Language, hint: str = "string") -> Node:
         """The strings of `language`, quotes included."""
@@ -278,8 +279,9 @@ class Speller:
 
     def besides(self, excluded: frozenset[str]) -> Besides:
         """`key_but` as a shorthand, for words that need no other spelling."""
-        beyond = choice((CharSet(_BEYOND_ASCII), self._escapes()))
-        return Besides(frozenset(map(str.encode, excluded)), _PLAIN, beyond, self._rest(), 0x22)
+        if self._beyond is None:
+            self._beyond = choice((CharSet(_BEYOND_ASCII), self._escapes()))
+        return Besides(frozenset(map(str.encode, excluded)), _PLAIN, self._beyond, self._rest(), 0x22)
 
     def _all_but(self, excluded: Iterable[str], least: int, most: int | None, *, closed: bool = False) -> Node:
         """Strings of `least` to `most` characters but for `excluded`: along the tree of these words, then free.
@@ -339,6 +341,8 @@ class Speller:
         return self.book.share("characters", "characters", _any_characters)
 
     def _text(self, text: str) -> Node:
+        if not self.any_spelling and not _NOT_LETTERS(text):
+            return literal(text.encode())
         parts: list[Node] = []
         run: list[str] = []
         for letter in text:
