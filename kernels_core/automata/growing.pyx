@@ -132,10 +132,16 @@ cdef class GrowingTables(Tables):
 
     cdef int32_t _state_of_one(self, int32_t rule, int32_t nfa_state) except -1 nogil:
         """The state that is the closure of one NFA state."""
-        cdef int32_t row = self.nfas[rule].closures + nfa_state
+        cdef int32_t row = self.nfas[rule].closures + nfa_state, only
         if self.single[row] < 0:
             self._close(rule, nfa_state)
-            self.single[row] = self._intern(rule, self.closure_first[row], self.closure_past[row])
+            if self.closure_past[row] - self.closure_first[row] == 1:
+                only = self.nfas[rule].closures + self.members[self.closure_first[row]]
+                if self.single[only] < 0:
+                    self.single[only] = self._make(rule, self.closure_first[row], self.closure_past[row], True)
+                self.single[row] = self.single[only]
+            else:
+                self.single[row] = self._intern(rule, self.closure_first[row], self.closure_past[row])
         return self.single[row]
 
     cdef int32_t _state_of_many(self, int32_t rule) except -1 nogil:
@@ -155,6 +161,8 @@ cdef class GrowingTables(Tables):
                 self.subset.push_back(self.members[k])
         sort(self.subset.begin(), self.subset.end())
         self.subset.erase(unique(self.subset.begin(), self.subset.end()), self.subset.end())
+        if self.subset.size() == 1:
+            return self._state_of_one(rule, self.subset[0])
         first = <int32_t>self.members.size()
         k = <int32_t>self.flags.size()
         self.members.insert(self.members.end(), self.subset.begin(), self.subset.end())

@@ -14,3 +14,5 @@ cdef class GrowingIdentities(Identities):
     cdef vector[uint8_t] text            # scratch
 
     cdef bytes _hash(self, bytes text)
+    cdef bint _calls_nothing(self, int32_t rule) noexcept nogil
+    cdef void _name_alone(self, int32_t rule) noexcept nogil

@@ -12,9 +12,11 @@ Read on: `identity.pyx` (what identity is for; the finer identity of states of m
 import os
 
 from libc.stdint cimport uint8_t
+from libc.stdio cimport sprintf
 from libc.string cimport memcpy
 
 from kernels_core.automata.identity cimport siphash128
+from kernels_core.automata.nfa cimport Epsilon, NfaView, RangeEdge
 
 __all__ = ["GrowingIdentities"]
 
@@ -37,9 +39,12 @@ cdef class GrowingIdentities(Identities):
             self.of_rule.resize(rule + 1)
             self.named.resize(rule + 1, 0)
         if not self.named[rule]:
-            with gil:
-                name = self._inside(rule)
-                memcpy(&self.of_rule[rule], <const char*><bytes>name, sizeof(Identity))
+            if self._calls_nothing(rule):
+                self._name_alone(rule)
+            else:
+                with gil:
+                    name = self._inside(rule)
+                    memcpy(&self.of_rule[rule], <const char*><bytes>name, sizeof(Identity))
             self.named[rule] = 1
         # 16 bytes of the rule, whether this is the start of a lap, and the place in the rule.
         first = self.growing.subset_first[state]
@@ -62,9 +67,42 @@ cdef class GrowingIdentities(Identities):
         if <size_t>rule >= self.near.size():
             self.near.resize(rule + 1, 0)
         if self.near[rule] == 0:
+            if self._calls_nothing(rule):
+                self.near[rule] = 1
+                return True
             with gil:
                 self.near[rule] = 2 - <uint8_t>bool(self._reaches_few(rule))
         return self.near[rule] == 1
+
+    cdef bint _calls_nothing(self, int32_t rule) noexcept nogil:
+        """Whether `rule` calls no rule and names no token; it is lowered."""
+        cdef NfaView* nfa = &self.growing.nfas[rule].nfa
+        return nfa.first[nfa.size].symbol == 0
+
+    cdef void _name_alone(self, int32_t rule) noexcept nogil:
+        """Name a rule that calls nothing as `_inside` would: white space, strings and numbers, in every grammar."""
+        cdef NfaView* nfa = &self.growing.nfas[rule].nfa
+        cdef int32_t byte_count = nfa.first[nfa.size].byte, epsilon_count = nfa.first[nfa.size].epsilon
+        cdef size_t nbytes = byte_count * sizeof(RangeEdge), epsilon_bytes = epsilon_count * sizeof(Epsilon), at
+        cdef uint8_t* text
+        self.text.resize(64 + 12 + nbytes + epsilon_bytes)
+        text = self.text.data()
+        at = sprintf(<char*>text, b"rule%d %d ", <int>(self.tables.lap_min[rule] >= 0),
+                     <int>(12 + nbytes + epsilon_bytes))
+        memcpy(text + at, &nfa.size, 4)
+        memcpy(text + at + 4, &byte_count, 4)
+        memcpy(text + at + 8, nfa.bytes, nbytes)
+        at += 8 + nbytes
+        memcpy(text + at, &epsilon_count, 4)
+        memcpy(text + at + 4, nfa.epsilons, epsilon_bytes)
+        self.of_rule[rule] = siphash128(text, at + 4 + epsilon_bytes, self.key_high, self.key_low)
+
+    def name_of(self, int number):
+        """What states of a lowered rule are named by, as 16 bytes; for tests, which compare it with `_inside`."""
+        cdef Identity found
+        self.identity(self.tables.start[number], &found)
+        found = self.of_rule[number]
+        return (<char*>&found)[:sizeof(Identity)]
 
     def _reaches_few(self, int root):
         reached, pending = {root}, [root]

@@ -291,6 +291,8 @@ cdef class Machine:
             only = self.kernel[0].state
             if not self.tables.flags[only] & (ACCEPTING | CALLS):
                 return self._intern_set(self.kernel)        # nothing ends and nothing begins: inside a word
+            if self.tables.flags[only] & TAIL and self.memoize:
+                return self.returned(self.kernel[0].frame)
         _normalise(self.kernel)
         cdef int32_t count = <int32_t>self.kernel.size()
         cdef size_t nbytes = count * sizeof(Item)

@@ -205,7 +205,7 @@ cdef class MaskCache:
                     if chosen[n].tokens.storage == LAPS:
                         self._add_exits(chosen[n].tokens, item, caller)
                     else:
-                        add_uncertain(chosen[n].tokens, self.table, self.machine, caller, self.stack)
+                        add_uncertain(chosen[n].tokens, self.table, self.machine, caller)
                 k += 1
             self.machine._check_budget()
         return 0
@@ -282,7 +282,7 @@ cdef class MaskCache:
         cdef size_t i
         cdef vector[Exit]* exits
         if not self.exits[<size_t>laps].count(<size_t>caller):
-            find_exits(laps, self.machine, caller, self.stack, self.found)
+            find_exits(laps, self.machine, caller, self.found)
             self.exits[<size_t>laps][<size_t>caller].swap(self.found)
             self.found.clear()
         exits = &self.exits[<size_t>laps][<size_t>caller]

@@ -3,6 +3,7 @@ from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.earley.spots cimport Spot, Way
 from kernels_core.masks.loops cimport Loop, Loops
 from kernels_core.masks.mask_table cimport MaskTable
 from kernels_core.masks.trie cimport TokenTrie
@@ -11,7 +12,7 @@ from kernels_core.masks.trie cimport TokenTrie
 cdef struct Place:
     int32_t first       # children to look at: places in the trie's `twigs`, and how many
     int32_t count
-    SetRec* set         # at their parent
+    Spot spot           # at their parent
 
 
 cdef class Walk:
@@ -24,5 +25,5 @@ cdef class Walk:
     cdef int64_t left                   # nodes that may still be visited
 
     cdef bint run(self, SetRec* record, const uint64_t* first, int64_t limit) except -1 nogil
-    cdef int32_t _take_loop(self, Place at, int32_t twig, const uint64_t* first, SetRec* target) except -2 nogil
-    cdef void _take(self, int32_t twig, SetRec* target) noexcept nogil
+    cdef int32_t _take_loop(self, Place at, int32_t twig, const uint64_t* first, const Way& way) except -2 nogil
+    cdef void _take(self, int32_t twig, const Spot& target) noexcept nogil

@@ -8,10 +8,12 @@ are the ones that the matcher takes next.  Where the parser stays in one set the
 """
 
 from libc.stdint cimport uint8_t
+from libc.string cimport memcpy
 from libcpp.memory cimport shared_ptr
 
-from kernels_core.earley.machine cimport Arc, is_live, step
-from kernels_core.masks.loops cimport Loop, LoopKey, loop_of
+from kernels_core.earley.machine cimport is_live
+from kernels_core.earley.spots cimport Way, find_way, interned, live_at, spot_of
+from kernels_core.masks.loops cimport Loop, LoopKey, loop_of, may_loop
 from kernels_core.masks.mask_table cimport add_id
 from kernels_core.masks.trie cimport TOKENS, Twig, live_twigs
 
@@ -34,46 +36,54 @@ cdef class Walk:
         cdef const Twig* twigs = self.trie.twigs.data()
         cdef int32_t[256] found
         cdef int32_t n, k, taken
-        cdef const uint64_t* live
-        cdef SetRec* target
+        cdef uint64_t[4] live
+        cdef int loops = -1             # whether there may be a stretch on the way; -1: not looked at yet
+        cdef Way way
         cdef Place at
         self.left = limit
         self.stretches.clear()
         self.todo.clear()
-        self.todo.push_back(Place(0, self.trie.nodes[1].kid_first, record))
+        self.todo.push_back(Place(0, self.trie.nodes[1].kid_first, spot_of(record)))
         while not self.todo.empty():
             at = self.todo.back()
             self.todo.pop_back()
-            live = first if at.first == 0 else &at.set.live[0]
+            memcpy(live, first if at.first == 0 else live_at(self.machine, at.spot), sizeof(live))
             n = live_twigs(self.trie, at.first, at.count, live, found)
             self.left -= 1 + n
             if self.left < 0:
                 return False
             taken = -1                  # bytes up to this one were taken with a stretch
+            way.high = -1
             for k in range(n):
                 if twigs[found[k]].byte <= taken:
                     continue
-                target = step(self.machine, at.set, twigs[found[k]].byte)
-                if target == self.machine.dead:
+                if twigs[found[k]].byte > way.high:
+                    find_way(self.machine, at.spot, twigs[found[k]].byte, way)
+                    loops = -1
+                if not way.alive:
                     continue
                 if self.loops is not None and twigs[found[k]].kid_count >= MANY_KIDS:
-                    taken = max(taken, self._take_loop(at, found[k], live, target))
-                    if twigs[found[k]].byte <= taken:
-                        continue
-                self._take(found[k], target)
+                    if loops < 0:
+                        loops = may_loop(self.machine, way.to)
+                    if loops:
+                        taken = self._take_loop(at, found[k], live, way)
+                        if twigs[found[k]].byte <= taken:
+                            continue
+                self._take(found[k], way.to)
         return True
 
-    cdef int32_t _take_loop(self, Place at, int32_t twig, const uint64_t* first, SetRec* target) except -2 nogil:
-        """Take at once all that begins with the byte of `twig`, or with bytes behind it that lead to `target` as well.
+    cdef int32_t _take_loop(self, Place at, int32_t twig, const uint64_t* first, const Way& way) except -2 nogil:
+        """Take at once all that begins with the byte of `twig`, or with bytes behind it that lead the same `way`.
 
-        The last of these bytes; -1, and nothing taken, if `target` does not lead back to itself.
+        The last of these bytes; -1, and nothing taken, if they lead to no place that leads back to itself.
         """
-        cdef uint8_t byte = self.trie.twigs[twig].byte, high = _last_alike(at.set, byte)
+        cdef uint8_t byte = self.trie.twigs[twig].byte, high = <uint8_t>way.high
         cdef int32_t k, m, last = twig
         cdef LoopKey key
         cdef shared_ptr[Loop] held
         cdef const Loop* loop
-        cdef SetRec* after
+        cdef Way after
+        cdef SetRec* target = interned(self.machine, way.to)
         if not loop_of(self.machine, target, key.bytes):
             return -1
         for k in range(byte, high + 1):
@@ -94,19 +104,21 @@ cdef class Walk:
                 add_id(self.draft, loop.ids[k])
         else:
             self.stretches.push_back(held)
+        after.high = -1
         for k in range(<int32_t>loop.branches.size()):
             byte = loop.branches[k].byte
             if not is_live(target, byte):
                 continue
-            after = step(self.machine, target, byte)
-            if after == self.machine.dead:
+            if byte > after.high:
+                find_way(self.machine, spot_of(target), byte, after)
+            if not after.alive:
                 continue
             self.left -= loop.branches[k].past - loop.branches[k].first
             for m in range(loop.branches[k].first, loop.branches[k].past):
-                self._take(loop.twigs[m], after)
+                self._take(loop.twigs[m], after.to)
         return high
 
-    cdef void _take(self, int32_t twig, SetRec* target) noexcept nogil:
+    cdef void _take(self, int32_t twig, const Spot& target) noexcept nogil:
         """Allow the tokens that end at `twig`, where the parser is in `target`, and go on behind it later."""
         cdef Twig here = self.trie.twigs[twig]
         cdef int32_t i, node
@@ -118,20 +130,3 @@ cdef class Walk:
                 add_id(self.draft, self.trie.ids[i])
         if here.kid_count:
             self.todo.push_back(Place(here.kid_first, here.kid_count, target))
-
-
-cdef uint8_t _last_alike(SetRec* set, uint8_t byte) noexcept nogil:
-    """The last of the bytes from `byte` on that are known to lead where `byte` leads."""
-    cdef Arc* arc = set.arcs
-    cdef int32_t last = byte
-    if set.first != NULL and set.first_low <= byte <= set.first_high:
-        return set.first_high
-    if set.table != NULL:
-        while last < 255 and set.table[last + 1] != NULL and set.table[last + 1] == set.table[byte]:
-            last += 1
-        return <uint8_t>last
-    while arc != NULL:
-        if arc.low <= byte <= arc.high:
-            return arc.high
-        arc = arc.next
-    return byte

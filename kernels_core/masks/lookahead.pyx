@@ -12,7 +12,7 @@ from libcpp.memory cimport shared_ptr
 
 from kernels_core.automata.tables cimport ACCEPTING, COUNTED
 from kernels_core.earley.machine cimport FREE, add_item, step
-from kernels_core.masks.token_sets cimport index_rests
+from kernels_core.masks.rests cimport lay_out_rests
 
 cdef int32_t BOTTOM_FRAME = 1
 
@@ -142,5 +142,5 @@ cdef class Lookahead:
             made.ids.insert(made.ids.end(), old.ids.begin() + old.token_first[node],
                             old.ids.begin() + old.token_first[node + 1])
         made.token_first.push_back(<int32_t>made.ids.size())
-        index_rests(made)
+        lay_out_rests(made.byte, made.skip, made.token_first, made.rests)
         return 0

@@ -5,6 +5,7 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.earley.spots cimport Spot
 from kernels_core.masks.trie cimport TokenTrie
 
 
@@ -40,4 +41,5 @@ cdef class Loops:
     cdef shared_ptr[Loop] _walk(self, TokenTrie trie, const LoopKey& key, int32_t count) noexcept nogil
 
 
+cdef bint may_loop(Machine machine, const Spot& at) except -1 nogil
 cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil

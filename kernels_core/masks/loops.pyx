@@ -125,6 +125,18 @@ cdef class Loops:
         return f"<Loops: {len(self):,} stretches, {self.nbytes / 1e6:.1f} of {MAX_BYTES / 1e6:.0f} MB>"
 
 
+cdef bint may_loop(Machine machine, const Spot& at) except -1 nogil:
+    """Whether an item at `at` has a byte that leads from its state to itself; else there is no loop.  With the lock held."""
+    cdef int32_t i, k, state
+    for i in range(1 if at.set == NULL else at.set.count):
+        state = at.item.state if at.set == NULL else at.set.items[i].state
+        machine.tables.need(state)
+        for k in range(machine.tables.edge_first[state], machine.tables.edge_past[state]):
+            if machine.tables.edges[k].target == state:
+                return True
+    return False
+
+
 cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil:
     """Whether some bytes lead from `set` back to itself; they go to `bytes` (four words).  With the lock held.
 

@@ -30,6 +30,7 @@ from libc.string cimport memcpy
 from libcpp.unordered_map cimport unordered_map
 
 from kernels_core.masks.mask_table cimport digest
+from kernels_core.masks.rests cimport lay_out_rests
 from kernels_core.masks.token_sets cimport (
     BITSET,
     DIFFERENCE,
@@ -38,7 +39,6 @@ from kernels_core.masks.token_sets cimport (
     Cap,
     Storage,
     depth_of,
-    index_rests,
     point_dense,
 )
 
@@ -271,7 +271,7 @@ cdef bint _unpack_set(Reader& reader, TokenTrie trie, vector[shared_ptr[TokenSet
     point_dense(made, trie)
     if not (_are_in(made.lacking, made.dense, trie) and _is_trie(made, trie) and _has_laps(made)):
         return False
-    index_rests(made)
+    lay_out_rests(made.byte, made.skip, made.token_first, made.rests)
     return True
 
 

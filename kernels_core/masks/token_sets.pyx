@@ -22,6 +22,7 @@ from kernels_core.automata.tables cimport COUNTED
 from kernels_core.earley.machine cimport FREE, LOCKED, Item, is_live, step
 from kernels_core.masks.besides cimport find_words
 from kernels_core.masks.mask_table cimport MaskRec, add_id, digest, ms_mix, write_mask
+from kernels_core.masks.rests cimport Rest, find_rests, lay_out_rests
 from kernels_core.masks.trie cimport TrieNode, all_kids, live_kids
 from kernels_core.masks.unlike cimport find_unlike
 from kernels_core.masks.walks cimport Run, Suffix, Visit, Walk, add_suffixes, forget, walk
@@ -56,54 +57,26 @@ cdef bint _before(const Suffix& a, const Suffix& b) noexcept nogil:
 
 # -- using -------------------------------------------------------------------------------------------------------------
 
-cdef int add_uncertain(TokenSet* tokens, MaskTable draft, Machine machine, SetRec* caller,
-                       vector[void*]& stack) except -1 nogil:
-    """Allow the uncertain tokens that `caller` takes the rest of; with the machine's lock held.
-
-    `stack` has room for a set at every depth of the trie.
-    """
+cdef int add_uncertain(TokenSet* tokens, MaskTable draft, Machine machine, SetRec* caller) except -1 nogil:
+    """Allow the uncertain tokens that `caller` takes the rest of; with the machine's lock held."""
     cdef TokenSet* part = tokens
     while part != NULL:
-        _resolve(part, tokens, draft, machine, caller, stack)
+        _resolve(part, tokens, draft, machine, caller)
         part = part.base.get()
     return 0
 
 
-cdef int _resolve(TokenSet* tokens, TokenSet* whole, MaskTable draft, Machine machine, SetRec* caller,
-                  vector[void*]& stack) except -1 nogil:
+cdef int _resolve(TokenSet* tokens, TokenSet* whole, MaskTable draft, Machine machine,
+                  SetRec* caller) except -1 nogil:
     """The uncertain tokens of one part of the chain of bases that begins with `whole`."""
     cdef vector[int32_t] places
     cdef size_t i
     cdef int32_t token
-    find_rests(tokens, machine, caller, stack, places)
+    find_rests(tokens.rests, machine, caller, places)
     for i in range(places.size()):
         token = tokens.ids[places[i]]
         if whole == tokens or not _settled_above(whole, tokens, token):
             add_id(draft, token)
-    return 0
-
-
-cdef int find_rests(TokenSet* part, Machine machine, SetRec* caller, vector[void*]& stack,
-                    vector[int32_t]& places) except -1 nogil:
-    """Where, in `ids` of `part`, the tokens are whose rest `caller` takes; with the machine's lock held."""
-    cdef int32_t node, past, k
-    cdef size_t first
-    cdef SetRec* target
-    stack[0] = caller
-    for first in range(part.first_bytes.size()):
-        if not is_live(caller, part.first_bytes[first]):
-            continue
-        node = part.first_nodes[first]
-        past = part.skip[node]
-        while node < past:
-            target = step(machine, <SetRec*>stack[part.depth[node] - 1], part.byte[node])
-            if target == machine.dead:
-                node = part.skip[node]
-                continue
-            stack[part.depth[node]] = target
-            for k in range(part.token_first[node], part.token_first[node + 1]):
-                places.push_back(k)
-            node += 1
     return 0
 
 
@@ -152,7 +125,7 @@ cdef int depth_of(TokenSet* tokens) noexcept nogil:
 cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil:
     """Bytes held, `base` not included."""
     return (sizeof(TokenSet) + 4 * (tokens.lacking.size() + tokens.listed.size() + tokens.bits.size())
-            + 4 * tokens.settled.size() + 13 * tokens.byte.size() + 5 * tokens.first_bytes.size() + 4 * tokens.ids.size() + 4 * tokens.laps.size()
+            + 4 * tokens.settled.size() + 13 * tokens.byte.size() + sizeof(Rest) * tokens.rests.size() + 4 * tokens.ids.size() + 4 * tokens.laps.size()
             + (4 * tokens.rows.size() * tokens.rows[0].size() if tokens.rows.size() else 0))
 
 
@@ -471,15 +444,4 @@ cdef void build_suffix_trie(TokenSet* result, vector[Suffix]& suffixes) noexcept
         result.skip[open_nodes.back()] = <int32_t>result.byte.size()
         open_nodes.pop_back()
     result.token_first.push_back(<int32_t>result.ids.size())
-    index_rests(result)
-
-
-cdef void index_rests(TokenSet* part) noexcept nogil:
-    """List the children of the suffix trie's root, so that what begins with a dead byte is not even looked at."""
-    cdef int32_t node = 1
-    part.first_bytes.clear()
-    part.first_nodes.clear()
-    while node < <int32_t>part.byte.size():
-        part.first_bytes.push_back(part.byte[node])
-        part.first_nodes.push_back(node)
-        node = part.skip[node]
+    lay_out_rests(result.byte, result.skip, result.token_first, result.rests)
