@@ -134,7 +134,6 @@ cdef class Machine:
         self._intern_frame(returns)
         returns.clear()
         self.dead = self._intern_set(returns)
-        self.kernel.clear()
         with nogil:
             self.lock.lock()            # an older machine on these tables may be at work
         try:

@@ -1,0 +1,100 @@
+"""Walks from item to item: they intern fewer parser states, and find what the naive parser finds.
+
+Here are grammars in which ways part within a word: two items that read ranges which overlap or touch, an edge that leads
+out of a rule beside one that stays in it, keys that begin alike.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
+from kernels_core.automata.growing_identity import GrowingIdentities
+from tests.engine.driver import compiled, mask, tokenizer
+
+PIECES = [b"a", b"b", b"c", b"f", b"z", b'"', b":", b" ", b",", b"7"]
+VOCAB = [b"".join(parts) for length in (1, 2, 3) for parts in product(PIECES, repeat=length)]
+VOCAB += [b"".join(parts) for length in (4, 5, 6) for parts in product([b"a", b"z", b'"', b":"], repeat=length)]
+INFO = tokenizer(VOCAB)
+NAIVE = GrammarCompiler(INFO, options=Options(parser="naive"))
+GRAMMARS = {
+    "ranges that overlap": """root ::= word | name
+        word ::= [a-f] [a-z]* ":"
+        name ::= [c-z] "7"* ":" root""",
+    "ranges that touch": """root ::= ([a-b] x | [c-z] y)*
+        x ::= "a" | "b" root ","
+        y ::= [a-z] ":" """,
+    "ways out and on": """root ::= (part ",")+
+        part ::= "\\"" [a-z]{1,3} "\\"" (":" part)?""",
+    "keys that begin alike": r"""root ::= "\"" ("ab" | "abc" | "af") "\"" ":" value ("," root)?
+        value ::= " "? ("\"" [a-z]* "\"" | "7"+)""",
+    "rests": r"""root ::= pair ("," pair)*
+        pair ::= text ":" " "{0,3} text
+        text ::= "\"" [a-z,:]* "\"" """,
+}
+WAYS = {
+    "walks": Options(),
+    "lowered at once": Options(lazy_lowering=False),
+    "rests": Options(direct_limit=0, differential_from=0),
+    "rests, nothing inlined": Options(direct_limit=0, differential_from=0, inline_limit=0, unroll_limit=0),
+    "walks from rule to rule": Options(inline_limit=0, unroll_limit=0),
+    "nothing remembered": Options(memoize_sets=False),
+}
+COMPILERS = {name: GrammarCompiler(INFO, options=options) for name, options in WAYS.items()}
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_walks_by_item_find_what_the_naive_parser_finds(name: str, data: st.DataObject) -> None:
+    grammar = Grammar.from_ebnf(GRAMMARS[name])
+    plain = GrammarMatcher(NAIVE.compile_grammar(grammar))
+    others = {way: GrammarMatcher(compiler.compile_grammar(grammar)) for way, compiler in COMPILERS.items()}
+    stop = len(INFO.decoded_vocab) - 1
+    for _ in range(6):
+        expected = mask(plain)
+        for way, matcher in others.items():
+            assert mask(matcher) == expected, (way, plain.text)
+        choices = sorted(expected - {stop})
+        if not choices:
+            break
+        token = data.draw(st.sampled_from(choices))
+        assert plain.accept_token(token)
+        for matcher in others.values():
+            assert matcher.accept_token(token)
+
+
+def test_a_first_mask_interns_no_set_inside_a_word() -> None:
+    word = b"abcabcabcabc"
+    vocab = [word[:length] for length in range(1, 12)]
+    grammar = compiled(Grammar.from_ebnf('root ::= "abcabcabcabc" "7"'), vocab)
+    before = grammar.machine.set_count
+    assert len(mask(GrammarMatcher(grammar))) == len(vocab)
+    assert grammar.machine.set_count == before
+
+
+def test_rules_that_call_nothing_are_named_alike_in_both_ways() -> None:
+    """In C without a list of what they call, and in Python with one: the names are the same, or a saved pool is lost."""
+    grammar = compiled(
+        Grammar.from_ebnf("""root ::= spaces word{2,9} (word | number) "." root?
+            spaces ::= " "{0,128}
+            word ::= [a-z] [a-zé-ü]* | "\\U0001f600" | "7" [a-c]
+            number ::= [0-9]+ ("." [0-9]+)?"""),
+        VOCAB,
+        Options(inline_limit=0, unroll_limit=0),
+    )
+    mask(GrammarMatcher(grammar))
+    tables = grammar.machine.tables
+    tables.complete()
+    key = bytes(range(16))
+    named, alone = GrowingIdentities(tables, key), 0
+    for rule in range(tables.rule_count):
+        if tables.start_of(rule) < 0:
+            continue
+        assert named.name_of(rule) == GrowingIdentities(tables, key)._inside(rule), rule
+        alone += not tables.lowering.nfa(rule).called()
+    assert alone >= 3
