@@ -1,6 +1,6 @@
 """Walks from item to item: they intern fewer parser states, and find what the naive parser finds.
 
-Here are grammars in which ways part within a word: two items that read ranges which overlap or touch, an edge that leads
+Here are grammars in which ways part within a word: two items whose ranges overlap or touch, an edge that leads
 out of a rule beside one that stays in it, keys that begin alike.
 """
 
@@ -78,7 +78,7 @@ def test_a_first_mask_interns_no_set_inside_a_word() -> None:
 
 
 def test_rules_that_call_nothing_are_named_alike_in_both_ways() -> None:
-    """In C without a list of what they call, and in Python with one: the names are the same, or a saved pool is lost."""
+    """In C without a list of what they call, and in Python with one: equal, or a saved pool is lost."""
     grammar = compiled(
         Grammar.from_ebnf("""root ::= spaces word{2,9} (word | number) "." root?
             spaces ::= " "{0,128}
