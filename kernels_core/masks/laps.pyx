@@ -20,7 +20,11 @@ from kernels_core.masks.rests cimport find_rests
 from kernels_core.masks.token_sets cimport LAPS, Cap, build_suffix_trie, sort_suffixes
 from kernels_core.masks.trie cimport KINDS, TrieNode, bytes_of_kind
 from kernels_core.masks.unions cimport Row
-from kernels_core.masks.walks cimport Suffix, suffix_of
+from kernels_core.masks.walks cimport Run, Suffix, accept, suffix_of
+
+cdef extern from *:
+    int __builtin_ctzll(unsigned long long) nogil
+
 
 cdef size_t FEW = 512            # tokens listed as lacking from a row, instead of a row of its own
 cdef size_t MAX_STATES = 4096    # of one lap
@@ -64,8 +68,11 @@ cdef cppclass LapWalk:
     vector[int16_t] next_alike      # by place and kind of bytes: the same, or SEVERAL
     vector[int16_t] at              # by depth on the current path: the place, and the laps that are complete
     vector[int32_t] laps
-    vector[vector[int32_t]] by_need     # tokens that are accepted, by the laps they need
-    vector[uint64_t] hashes         # of these
+    # Tokens that are accepted, by the laps they need: in the outline and, where a kind of bytes is told apart, in the trie.
+    vector[vector[Run]] outlined
+    vector[vector[Run]] runs
+    vector[int32_t] counts
+    vector[uint64_t] hashes
     vector[Suffix] suffixes
     vector[uint64_t] complete       # tokens with a suffix, and in the lower half the laps before it
 
@@ -109,15 +116,15 @@ cdef int compute_laps(TokenTrie trie, Tables tables, int32_t state, const uint64
             for k in range(trie.outline.member_first[node], trie.outline.member_first[node + 1]):
                 _scan_laps(trie, trie.outline.members[k], node < trie.outline.plain.skip, goes_on, found)
         elif target != DEAD:
-            _take(found, depth, target, trie.outline.ids.data(), trie.outline.hash_before.data(),
+            _take(found, found.outlined, depth, target, trie.outline.hash_before.data(),
                   nodes[node].token_first, nodes[node + 1].token_first)
             node += 1
             continue
-        elif source == 0 and found.laps[depth - 1] > 0:
+        elif source == 0 and found.laps[depth - 1] > 0 and (kind >= 0 or _may_go_on(goes_on, nodes[node].byte)):
             for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
                 token = trie.outline.ids[k]
                 rest = trie.spelling.data() + trie.spelling_first[token] + depth - 1
-                if goes_on == NULL or goes_on[rest[0] >> 6] >> (rest[0] & 63) & 1:
+                if kind < 0 or _may_go_on(goes_on, rest[0]):
                     _leave(trie, token, depth - 1, found)
         node = nodes[node].skip
     _make_caps(made, trie, found)
@@ -145,15 +152,19 @@ cdef void _scan_laps(TokenTrie trie, int32_t first, bint plain, const uint64_t* 
         if target != DEAD:
             k = nodes[node].token_first
             past = nodes[node + 1].token_first if _is_in(trie, k, plain) else k
-            _take(found, depth, target, trie.ids.data(), trie.hash_before.data(), k, past)
+            _take(found, found.runs, depth, target, trie.hash_before.data(), k, past)
             node += 1
             continue
-        if (source == 0 and found.laps[depth - 1] > 0
-                and (goes_on == NULL or goes_on[nodes[node].byte >> 6] >> (nodes[node].byte & 63) & 1)):
+        if source == 0 and found.laps[depth - 1] > 0 and _may_go_on(goes_on, nodes[node].byte):
             for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
                 if _is_in(trie, k, plain):
                     _leave(trie, trie.ids[k], depth - 1, found)
         node = nodes[node].skip
+
+
+cdef inline bint _may_go_on(const uint64_t* goes_on, uint8_t byte) noexcept nogil:
+    """Whether callers can take `byte`."""
+    return goes_on == NULL or goes_on[byte >> 6] >> (byte & 63) & 1
 
 
 cdef bint _is_in(TokenTrie trie, int32_t place, bint plain) noexcept nogil:
@@ -161,9 +172,9 @@ cdef bint _is_in(TokenTrie trie, int32_t place, bint plain) noexcept nogil:
     return place == trie.token_count or trie.plain_before[place + 1] - trie.plain_before[place] == plain
 
 
-cdef void _take(LapWalk& found, int32_t depth, int16_t target, const int32_t* ids, const uint64_t* hash_before,
+cdef void _take(LapWalk& found, vector[vector[Run]]& runs, int32_t depth, int16_t target, const uint64_t* hash_before,
                 int32_t first, int32_t past) noexcept nogil:
-    """Go on to `target` at `depth`, and accept the tokens that end there: ids[first:past]."""
+    """Go on to `target` at `depth`, and accept the tokens that end there, from `first` to `past` in one of the orders."""
     cdef size_t need
     found.laps[depth] = found.laps[depth - 1]
     if target == LAP:
@@ -173,10 +184,13 @@ cdef void _take(LapWalk& found, int32_t depth, int16_t target, const int32_t* id
     if first == past:
         return
     need = found.laps[depth] + (1 if target != 0 else 0)
-    if need >= found.by_need.size():
-        found.by_need.resize(need + 1)
+    if need >= found.counts.size():
+        found.outlined.resize(need + 1)
+        found.runs.resize(need + 1)
+        found.counts.resize(need + 1)
         found.hashes.resize(need + 1)
-    found.by_need[need].insert(found.by_need[need].end(), ids + first, ids + past)
+    accept(runs[need], first, past)
+    found.counts[need] += past - first
     found.hashes[need] += hash_before[past] - hash_before[first]
 
 
@@ -191,8 +205,8 @@ cdef void _tabulate(Tables tables, vector[int32_t]& states, LapWalk& found) noex
     cdef size_t i
     cdef int32_t k, byte, target
     cdef int16_t place, common
-    cdef int kind
-    cdef const uint64_t* bytes
+    cdef int kind, w
+    cdef uint64_t word
     found.next_state.assign(256 * states.size(), DEAD)
     found.next_alike.resize(KINDS * states.size())
     for i in range(states.size()):
@@ -206,11 +220,12 @@ cdef void _tabulate(Tables tables, vector[int32_t]& states, LapWalk& found) noex
             for byte in range(tables.edges[k].low, tables.edges[k].high + 1):
                 found.next_state[256 * i + byte] = place
         for kind in range(KINDS):
-            bytes = bytes_of_kind(kind)
             common = UNKNOWN
-            for byte in range(256):
-                if bytes[byte >> 6] >> (byte & 63) & 1:
-                    place = found.next_state[256 * i + byte]
+            for w in range(4):
+                word = bytes_of_kind(kind)[w]
+                while word:
+                    place = found.next_state[256 * i + 64 * w + __builtin_ctzll(word)]
+                    word &= word - 1
                     common = place if common == UNKNOWN or common == place else SEVERAL
             found.next_alike[KINDS * i + kind] = common
 
@@ -218,37 +233,51 @@ cdef void _tabulate(Tables tables, vector[int32_t]& states, LapWalk& found) noex
 cdef void _make_caps(TokenSet* made, TokenTrie trie, LapWalk& found) noexcept nogil:
     """For each number of laps allowed, the tokens that need no more."""
     cdef vector[uint32_t] row
-    cdef int32_t token
-    cdef size_t need, left = 0, i, most = found.by_need.size()
+    cdef vector[int32_t] ids
+    cdef size_t need, left = 0, most = found.counts.size()
     cdef uint64_t hash = 0
     cdef int32_t population = 0
     most = most - 1 if most else 0
-    for need in range(found.by_need.size()):
-        left += found.by_need[need].size()
+    for need in range(found.counts.size()):
+        left += found.counts[need]
     row.assign(trie.words, 0)
     made.caps.resize(most + 1)
     for need in range(most + 1):
-        if need < found.by_need.size():
-            for i in range(found.by_need[need].size()):
-                token = found.by_need[need][i]
-                row[token >> 5] |= <uint32_t>1 << (token & 31)
+        if need < found.counts.size():
+            _mark(found.outlined[need], trie.outline.ids.data(), row)
+            _mark(found.runs[need], trie.ids.data(), row)
             hash += found.hashes[need]
-            population += <int32_t>found.by_need[need].size()
-            left -= found.by_need[need].size()
+            population += found.counts[need]
+            left -= found.counts[need]
         if left > FEW or need == most:
             made.rows.push_back(row)
             made.caps[need].row = <int32_t>made.rows.size() - 1
             made.caps[need].population, made.caps[need].hash = population, hash
         else:
             made.caps[need].row = -1
-    for need in range(most):
-        if made.caps[need].row < 0:
-            made.caps[need].row = made.caps[most].row
-            made.caps[need].population, made.caps[need].hash = population, hash
-            for i in range(need + 1, most + 1):
-                made.caps[need].lacking.insert(made.caps[need].lacking.end(), found.by_need[i].begin(),
-                                               found.by_need[i].end())
-            sort(made.caps[need].lacking.begin(), made.caps[need].lacking.end())
+    need = most
+    while need > 0 and made.caps[need - 1].row < 0:      # what these lack adds up from the end
+        _list(found.outlined[need], trie.outline.ids.data(), ids)
+        _list(found.runs[need], trie.ids.data(), ids)
+        sort(ids.begin(), ids.end())
+        need -= 1
+        made.caps[need].row = made.caps[most].row
+        made.caps[need].population, made.caps[need].hash = population, hash
+        made.caps[need].lacking = ids
+
+
+cdef void _mark(const vector[Run]& runs, const int32_t* ids, vector[uint32_t]& row) noexcept nogil:
+    cdef size_t i
+    cdef int32_t k
+    for i in range(runs.size()):
+        for k in range(runs[i].first, runs[i].past):
+            row[ids[k] >> 5] |= <uint32_t>1 << (ids[k] & 31)
+
+
+cdef void _list(const vector[Run]& runs, const int32_t* ids, vector[int32_t]& listed) noexcept nogil:
+    cdef size_t i
+    for i in range(runs.size()):
+        listed.insert(listed.end(), ids + runs[i].first, ids + runs[i].past)
 
 
 cdef Dense row_of(TokenSet* laps, int32_t allowed) noexcept nogil:

@@ -26,6 +26,7 @@ cdef extern from *:
 
 
 cdef int32_t LENGTHS = 1 << 30      # more bytes than any token has
+cdef int32_t FAR = 24               # bytes to look ahead, where that leads to ever new sets: few tokens are longer
 cdef size_t MOST = 512              # sets explored from one
 cdef size_t MOST_NEW = 128          # parser states made for that
 cdef int ENOUGH = 4                 # explorations that led too far: this machine has too many states to look around in
@@ -73,9 +74,10 @@ cdef class Sweeps:
     cdef int explore(self, Outlook* at, int32_t longest) except -1 nogil:
         """Find out what `takes_all` asks for; `longest`: bytes of a token."""
         at.explored = True
+        longest = min(longest, FAR)
         if self.given_up < ENOUGH:
             self._explore(at, longest)
-            self.given_up += not at.closed and <int32_t>at.layers.size() <= longest
+            self.given_up += not at.closed
         return 0
 
     cdef int _explore(self, Outlook* at, int32_t longest) except -1 nogil:
