@@ -40,11 +40,13 @@ from ..regular.languages import (
     Loop,
     Not,
     Words,
+    concat,
     intersection,
     length_bounds,
     loop,
 )
 from ..regular.lengths import with_length
+from ..regular.prefixes import ends_once
 from ..regular.remembered import remembered
 from ..rulebook import RuleBook
 from ..shorthand import Besides, Diagram
@@ -111,6 +113,8 @@ class Speller:
 
     def quoted(self, language: Language) -> Node:
         """The strings of `language`, quotes included, not shared.  Raises `TooManyStates`."""
+        if isinstance(language, Cat) and language.items[-1] == ALL and ends_once(concat(*language.items[:-1])):
+            return seq((_QUOTE, *map(self.content, language.items[:-1]), self._rest()))
         return seq((_QUOTE, self.content(language), _QUOTE))
 
     def format(self, name: str, hint: str) -> Node:

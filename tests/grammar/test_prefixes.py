@@ -1,0 +1,36 @@
+"""Languages that end once, against all short texts of theirs."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels_core.grammar.regular.languages import matches
+from kernels_core.grammar.regular.patterns import full_match
+from kernels_core.grammar.regular.prefixes import ends_once
+
+TEXTS = ["".join(letters) for length in range(6) for letters in product("abc", repeat=length)]
+PARTS = st.sampled_from(["a", "b", "[ab]", "ab", "(a|ab)", "(ab|ba)", "(|c)", "[^a]", "(ab){2}", "(a|b+c)"])
+COUNTS = st.sampled_from(["", "", "?", "*", "+", "{2}", "{1,2}"])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(PARTS, COUNTS), min_size=1, max_size=4))
+def test_what_ends_once_goes_on_in_no_text(parts: list[tuple[str, str]]) -> None:
+    language = full_match("".join(f"(?:{part}){count}" for part, count in parts))
+    if ends_once(language):
+        texts = {text for text in TEXTS if matches(language, text)}
+        assert not [text for text in texts if any(text[:end] in texts for end in range(len(text)))]
+
+
+@pytest.mark.parametrize("pattern", ["https?://", "[0-9]{4}-x", "a*b", "(ab)*c?b", "(x|yz)\\.", "[a-c]?[^a-d]"])
+def test_beginnings_that_end_once(pattern: str) -> None:
+    assert ends_once(full_match(pattern))
+
+
+@pytest.mark.parametrize("pattern", ["a+", "ab?", "(a|ab)", "a*[ab]", "(a|b+c)?b", "(|a)b?", "a?"])
+def test_beginnings_that_may_go_on(pattern: str) -> None:
+    assert not ends_once(full_match(pattern))
