@@ -41,6 +41,8 @@ _STRINGS: Final[dict[str, Any]] = {
     "time": {"type": "string", "format": "date-time"},
     "link": {"type": "string", "format": "uri"},
     "mail": {"type": "string", "format": "email"},
+    "host": {"type": "string", "format": "hostname"},
+    "word": {"type": "string", "pattern": "[0-9]"},
 }
 SAMPLES: Final[tuple[tuple[dict[str, Any], bytes], ...]] = (
     (
@@ -55,7 +57,8 @@ SAMPLES: Final[tuple[tuple[dict[str, Any], bytes], ...]] = (
     (
         {"type": "object", "properties": _STRINGS},
         b'{"name": "Ann", "title": "a b", "note": "c", "day": "2024-02-03", "time": "2024-02-03T04:05:06.7Z", '
-        b'"link": "https://www.example.org:80/a/b.html?c=d#e", "mail": "a.b@example.org"}',
+        b'"link": "https://www.example.org:80/a/b.html?c=d#e", "mail": "a.b@example.org", '
+        b'"host": "www.example.org", "word": "a1"}',
     ),
     ({"type": "string"}, b'"a b"'),
 )

@@ -13,7 +13,8 @@ Read on: `interiors.pyx`.
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, TOKENS
 from kernels_core.masks.mask_table cimport ms_mix
 
-cdef size_t MOST_STATES = 512
+cdef size_t MOST_STATES = 1024
+cdef int32_t MANY_STATES = 512     # are not merged
 cdef int MOST_ROUNDS = 48          # of merging: long chains need one round a state, and are seldom met again
 
 
@@ -87,7 +88,8 @@ cdef void minimise(const Graph& graph, vector[int16_t]& number, Graph& smaller) 
     cdef size_t i = 0
     cdef int32_t k, count = <int32_t>graph.states.size()
     cdef ByteEdge edge
-    if not _refine(graph, block):
+    if count > MANY_STATES or not _refine(graph, block):
+        block.resize(count)
         for k in range(count):
             block[k] = <int16_t>k
     number.assign(count, -1)         # by block at first

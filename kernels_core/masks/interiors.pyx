@@ -34,8 +34,8 @@ cdef extern from *:
 
 
 cdef size_t MAX_BYTES = 1 << 25
+cdef uint8_t FOLLOWED = 1, NARROW = 2
 cdef size_t ALIKE = 16              # interiors that begin alike; then the oldest is forgotten
-cdef size_t LARGE = 192             # states: a long chain, which is seldom met again
 cdef size_t FEW = 16                # tokens beside a row, in a token set that many masks are made of
 cdef size_t MANY = 64               # token sets kept with one view
 cdef int64_t MOST_STEPS = 1 << 17   # to find the ways of one interior's states
@@ -76,11 +76,10 @@ cdef class Interiors:
         minimise(graph, home, found.get().graph)
         _tabulate(found.get())
         self.made += 1
-        if found.get().count <= <int32_t>LARGE:
-            if alike.size() == ALIKE:
-                alike.erase(alike.begin())
-            alike.push_back(found)
-            self.nbytes += sizeof(Interior) + 640 * found.get().count
+        if alike.size() == ALIKE:
+            alike.erase(alike.begin())
+        alike.push_back(found)
+        self.nbytes += sizeof(Interior) + 640 * found.get().count
         return found
 
     cdef View* view(self, TokenTrie trie, const shared_ptr[Interior]& inside, int16_t state, int64_t* nodes) noexcept nogil:
@@ -415,18 +414,19 @@ cdef void _find_ways(Interior* inside, int16_t start, Ways* ways) noexcept nogil
 
     Invariant: what was followed so far lives on any byte that is left, since bytes are only struck off.
     """
-    cdef vector[uint8_t] seen        # by state and mode of `plain_next`
+    cdef vector[uint8_t] seen        # by state and mode of `plain_next`: FOLLOWED, or NARROW
     cdef vector[int32_t] todo        # 16 * state + mode
     cdef size_t i = 0
-    cdef int32_t byte, w, state
+    cdef int32_t byte, w, state, usual
     cdef int mode, after
     cdef int16_t target
     cdef uint64_t word
     ways.known, ways.characters = True, True
     ways.ascii[0], ways.ascii[1] = inside.ascii[2 * start], inside.ascii[2 * start + 1]
+    usual = _shared_bytes(inside, start, start)
     seen.assign(16 * inside.count, 0)
     todo.push_back(16 * start)
-    seen[16 * start] = True
+    seen[16 * start] = FOLLOWED
     while i < todo.size() and (ways.ascii[0] | ways.ascii[1] or ways.characters):
         state, mode = todo[i] >> 4, todo[i] & 15
         i += 1
@@ -442,28 +442,35 @@ cdef void _find_ways(Interior* inside, int16_t start, Ways* ways) noexcept nogil
                     byte = 64 * w + __builtin_ctzll(word)
                     word &= word - 1
                     target = inside.next_state[256 * state + byte]
-                    if target < 0 or _is_narrow(inside, target, start):
+                    if target < 0 or not _may_follow(inside, start, usual, target, seen, todo):
                         ways.ascii[w] &= ~(<uint64_t>1 << (byte & 63))
-                    elif not seen[16 * target]:
-                        seen[16 * target] = True
-                        todo.push_back(16 * target)
         if ways.characters:
             for byte in range(0x80, 0x100):
                 after = plain_next(mode, byte)
                 if after < 0:
                     continue
                 target = inside.next_state[256 * state + byte]
-                if target < 0 or after == 0 and _is_narrow(inside, target, start):
+                if target < 0 or after == 0 and not _may_follow(inside, start, usual, target, seen, todo):
                     ways.characters = False
                     break
                 if not seen[16 * target + after]:
-                    seen[16 * target + after] = True
+                    seen[16 * target + after] = FOLLOWED
                     todo.push_back(16 * target + after)
 
 
-cdef bint _is_narrow(Interior* inside, int16_t state, int16_t start) noexcept nogil:
-    cdef int w, usual = 0, live = 0
-    for w in range(2):
-        usual += __builtin_popcountll(inside.ascii[2 * start + w])
-        live += __builtin_popcountll(inside.ascii[2 * start + w] & inside.ascii[2 * state + w])
-    return 2 * live < usual
+cdef bint _may_follow(Interior* inside, int16_t start, int32_t usual, int16_t target, vector[uint8_t]& seen,
+                      vector[int32_t]& todo) noexcept nogil:
+    """Whether `target`, between two characters, has half of the `usual` bytes that `start` has; it is followed then."""
+    if seen[16 * target] == 0:
+        seen[16 * target] = FOLLOWED
+        if 2 * _shared_bytes(inside, start, target) < usual:
+            seen[16 * target] = NARROW
+        else:
+            todo.push_back(16 * target)
+    return seen[16 * target] == FOLLOWED
+
+
+cdef int32_t _shared_bytes(Interior* inside, int16_t a, int16_t b) noexcept nogil:
+    """How many ASCII bytes both states read."""
+    return (__builtin_popcountll(inside.ascii[2 * a] & inside.ascii[2 * b])
+            + __builtin_popcountll(inside.ascii[2 * a + 1] & inside.ascii[2 * b + 1]))

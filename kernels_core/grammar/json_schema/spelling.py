@@ -56,6 +56,8 @@ from .waiting_strings import ByAutomaton, OtherKeys
 
 __all__ = ["Speller"]
 
+# Formats of which a text may be counted in several ways at once: the parser is quicker along the automaton.
+_IN_MANY_WAYS = frozenset({"hostname"})
 # A tree of words: letter -> tree; "" marks the end of a word.
 _Tree = dict[str, Any]
 
@@ -106,10 +108,14 @@ class Speller:
             if content is not None:
                 return self.book.add(hint, seq((_QUOTE, content, _QUOTE)))
             if surely_some(language):
-                name = self.book.free_name(hint)
-                self.book.rules[name] = ByAutomaton(name, self, language)
-                return RuleRef(name)
+                return self._later(language, hint)
         return self.book.add(hint, self.quoted(language))
+
+    def _later(self, language: Language, hint: str) -> RuleRef:
+        """A rule that is made when it is needed, of a language that has strings and an automaton."""
+        name = self.book.free_name(hint)
+        self.book.rules[name] = ByAutomaton(name, self, language)
+        return RuleRef(name)
 
     def quoted(self, language: Language) -> Node:
         """The strings of `language`, quotes included, not shared.  Raises `TooManyStates`."""
@@ -122,6 +128,8 @@ class Speller:
         language = format_language(name)
         if language is None:
             return self.string(ALL)
+        if self.defer and name in _IN_MANY_WAYS:
+            return self.book.remember(("string", language), lambda: self._later(language, hint))
         return _format_alone(name, self.any_spelling) or self.string(language, hint)
 
     def other_keys(self, excluded: frozenset[str], hint: str) -> Node:
