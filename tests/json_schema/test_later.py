@@ -177,6 +177,14 @@ def test_the_objects_of_a_union_wait_as_well() -> None:
         assert verdicts[0] == verdicts[1], text
 
 
+def test_ways_that_lead_nowhere_are_no_rules() -> None:
+    """Two conditions on members, of which some choices leave none that could meet the other."""
+    two = {"properties": {}, "minProperties": 2}
+    strings = {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
+    made = Grammar.from_json_schema({"allOf": [{"oneOf": [two, strings]}]}).lazy_ir.complete()
+    assert set(reachable_rules(made)) <= productive_rules(made)
+
+
 def test_what_surely_has_instances_and_cannot_be_written_is_found_when_compiling() -> None:
     unique = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
     deep = {"not": {"properties": {"a": {"type": "object", "patternProperties": {"^a": unique}}}}}

@@ -9,7 +9,7 @@ Read on: `rulebook.py`, `spelling.py` and `objects.py` (who builds graphs).
 
 from __future__ import annotations
 
-from ..ir import Empty, Node, RuleRef, children
+from ..ir import Empty, Never, Node, RuleRef, children
 from ..nodes import choice, repeat, seq
 from ..rulebook import RuleBook
 
@@ -52,7 +52,9 @@ class Graph:
 
     def node(self, book: RuleBook, hint: str) -> Node:
         """All texts from the start to a final state; rules that are needed are added to `book`."""
-        components = self._components()
+        alive = self._alive()
+        # What leads nowhere is left out: a rule for a cycle of such states would be one that no text matches.
+        components = [component for component in self._components() if component[0] in alive]
         entries = [0] * len(self)
         for source, targets in enumerate(self._edges):
             for target in targets:
@@ -73,7 +75,22 @@ class Graph:
                     made[state] = (book.add(hint, node), 1, 1)
                 else:
                     made[state] = (node, size, depth)
-        return made[0][0]
+        return made[0][0] if components else Never()
+
+    def _alive(self) -> set[int]:
+        """The states from which a final one is reached."""
+        before: list[list[int]] = [[] for _ in self._edges]
+        for source, targets in enumerate(self._edges):
+            for target in targets:
+                before[target].append(source)
+        work = [state for state, final in enumerate(self._final) if final]
+        alive = set(work)
+        while work:
+            for state in before[work.pop()]:
+                if state not in alive:
+                    alive.add(state)
+                    work.append(state)
+        return alive
 
     def _body(self, state: int, made: dict[int, tuple[Node, int, int]]) -> tuple[Node, int, int]:
         options: list[Node] = []
@@ -87,7 +104,7 @@ class Graph:
                 total += 1
                 continue
             if target not in made:
-                continue  # nothing can be finished from there
+                continue  # leads nowhere
             node, size, depth = made[target]
             options.append(seq((label, node)))
             total += size + len(children(label)) + 1
