@@ -205,6 +205,7 @@ cdef bint _spell_diagram(Nfa nfa, Decisions lowering, Diagram diagram, int32_t l
     cdef int32_t first = nfa.size, last = diagram.size - 1, source, target
     cdef tuple edge
     nfa.size += last
+    nfa.may_be_dead = True
     nfa.epsilon(START, first)
     for edge in diagram.edges:
         source, target = edge[0], edge[2]

@@ -43,8 +43,7 @@ def filled(Decisions lowering not None, LoweredRule rule not None):
         nfa = Nfa()
         done = nfa.fill(lowering, body, rule.source, rule.path, limit)
     else:
-        key = (<size_t><void*>body, rule.name, rule.path, lowering.limits.unroll_limit, lowering.options.repetition,
-               lowering.limits.flat)
+        key = (<size_t><void*>body, rule.name, rule.path, lowering.limits.spelling)
         known = NFAS.get(key)
         if known is not None:
             return (<tuple>known)[1]

@@ -6,27 +6,10 @@ from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
 from kernels_core.automata.decisions cimport Decisions
+from kernels_core.automata.edges cimport Epsilon, First, RangeEdge, SymbolEdge
 from kernels_core.automata.weighing cimport Callee
 from kernels_core.automata.word_tree cimport WordTree
 from kernels_core.grammar.tree cimport Node, Repeat
-
-
-cdef struct RangeEdge:
-    int32_t source
-    int32_t low
-    int32_t high
-    int32_t target
-
-
-cdef struct SymbolEdge:
-    int32_t source
-    int32_t symbol        # 2 * rule id for a call, 2 * token set id + 1 for a token edge
-    int32_t target
-
-
-cdef struct Epsilon:
-    int32_t source
-    int32_t target
 
 
 cdef struct Place:
@@ -45,13 +28,6 @@ cdef struct Pending:
     int32_t source
     int32_t target
     int32_t place
-
-
-cdef struct First:
-    # Where the edges of a state begin; they end where those of the next one begin.
-    int32_t byte
-    int32_t symbol
-    int32_t epsilon
 
 
 cdef struct NfaView:
@@ -85,6 +61,9 @@ cdef class Nfa:
     cdef list held              # nodes that stand in no body
     cdef vector[Pending] pending
     cdef int32_t spelt          # nodes
+    cdef readonly bint may_be_dead      # whether there may be states that lead nowhere
+    cdef bint alone             # it is a fragment, of no grammar
+    cdef bint counts            # alone: something is counted, so it is none
     cdef Callee latest          # the rule that was called last: white space is called all the time
 
     cpdef int32_t state(self) noexcept
@@ -96,7 +75,7 @@ cdef class Nfa:
     cpdef int32_t place(self, int32_t parent, int32_t child) noexcept
     cpdef int32_t root(self, str rule, tuple path)
     cdef void seal(self) noexcept
-    cdef void _find_alive(self) noexcept
+    cdef void _paste(self, Nfa part, int32_t source, int32_t target, int32_t place) noexcept
     cdef NfaView view(self) noexcept
     cdef bint spell(self, Decisions lowering, Node body, int32_t source, int32_t target, int32_t place,
                     int32_t limit) except -1
@@ -108,6 +87,6 @@ cdef class Nfa:
                          int32_t place) except -1
     cdef int _spell_class(self, tuple ranges, int32_t source, int32_t target, int32_t place) except -1
     cdef int32_t _rule_place(self, str name) except -1
-    cdef int32_t _entry(self, str name, Node body, int32_t target) except -1
+    cdef int32_t _entry(self, Decisions lowering, str name, Node body, int32_t target) except -1
     cdef void _later(self, Node node, int32_t source, int32_t target, int32_t place) noexcept
     cdef void _literal(self, bytes value, int32_t source, int32_t target, int32_t place) noexcept

@@ -18,9 +18,11 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t
 
 from kernels_core.automata.decisions cimport Decisions
+from kernels_core.automata.sealing cimport find_alive, order_edges, take_room
 from kernels_core.automata.weighing cimport SPELT_OUT, Callee
 from kernels_core.grammar.tree cimport (
-    ByteSet, CharSet, Choice, Empty, Literal, Never, Node, Repeat, RuleRef, Seq, TagDispatch, TokenSet,
+    HOLDS_CALLS, HOLDS_TOKENS, ByteSet, CharSet, Choice, Empty, Literal, Never, Node, Repeat, RuleRef, Seq, TagDispatch,
+    TokenSet,
 )
 
 from kernels_core.automata.utf8 import utf8_sequences
@@ -35,46 +37,13 @@ cdef int32_t BREATH = 256   # nodes between two looks at the clock and at what t
 cdef int SHARED_CLASS = 4    # byte sequences; a character class with more is shared inside a rule
 
 
-# What automata are filled in before they are sealed, which takes exactly the memory that is needed.  With the GIL held.
-cdef vector[RangeEdge] spare_bytes
-cdef vector[SymbolEdge] spare_symbols
-cdef vector[Epsilon] spare_epsilons
-cdef vector[Pending] spare_pending
-cdef vector[int32_t] into, back, stack      # `_find_alive`
+# By how things are spelt (`Limits.spelling`): {identity of a body that calls nothing: (the body, what it is spelt out
+# as, or None)}.  Bodies are kept, so none can take the identity of another.
+cdef dict FRAGMENTS = {}
+cdef int MOST_FRAGMENTS = 256
+cdef int32_t MOST_STATES = 1000     # of a fragment
 
-
-ctypedef fused Edge:
-    RangeEdge
-    SymbolEdge
-    Epsilon
-
-
-cdef void _sort(vector[Edge]& edges, const vector[First]& first) noexcept:
-    """Order edges by source and otherwise leave them in order; `first` says where those of a source begin."""
-    cdef vector[Edge] found
-    cdef size_t k
-    cdef int32_t source
-    found.resize(edges.size())
-    into.resize(first.size())
-    for k in range(first.size()):
-        if Edge is RangeEdge:
-            into[k] = first[k].byte
-        elif Edge is SymbolEdge:
-            into[k] = first[k].symbol
-        else:
-            into[k] = first[k].epsilon
-    for k in range(edges.size()):
-        source = edges[k].source
-        found[into[source]] = edges[k]
-        into[source] += 1
-    edges.swap(found)
-    found.clear()
-    if Edge is RangeEdge:
-        found.swap(spare_bytes)
-    elif Edge is SymbolEdge:
-        found.swap(spare_symbols)
-    else:
-        found.swap(spare_epsilons)
+cdef vector[Pending] spare_pending  # kept for the next automaton; with the GIL held
 
 
 @cython.final
@@ -88,9 +57,7 @@ cdef class Nfa:
         self.classes = {}
         self.held = []
         self.rule_places = {}
-        self.bytes.swap(spare_bytes)
-        self.symbols.swap(spare_symbols)
-        self.epsilons.swap(spare_epsilons)
+        take_room(self.bytes, self.symbols, self.epsilons)
         self.pending.swap(spare_pending)
 
     def __len__(self):
@@ -223,7 +190,7 @@ cdef class Nfa:
                     if type(item) is RuleRef:
                         callee = self._called(lowering, (<RuleRef>item).name)
                         if callee.way == SPELT_OUT:
-                            after = self._entry(callee.name, callee.body, after)
+                            after = self._entry(lowering, callee.name, callee.body, after)
                             continue
                     at = self.state()
                 self._begin(lowering, item, at, after, self.place(place, i))
@@ -248,8 +215,11 @@ cdef class Nfa:
             self.tag(source, place)
             self.tokens(source, lowering.token_set_id((<TokenSet>node).ids, (<TokenSet>node).negated), target)
         elif kind is TagDispatch:
+            self.may_be_dead = True
             lowering.dispatch(self, node, source, target, place)
-        elif kind is not Never:
+        elif kind is Never:
+            self.may_be_dead = True
+        else:
             raise TypeError(f"cannot lower a {kind.__name__}")
         return 0
 
@@ -282,7 +252,7 @@ cdef class Nfa:
     cdef int _spell_call(self, Decisions lowering, str name, int32_t source, int32_t target, int32_t place) except -1:
         cdef Callee callee = self._called(lowering, name)
         if callee.way == SPELT_OUT:
-            self.epsilon(source, self._entry(name, callee.body, target))
+            self.epsilon(source, self._entry(lowering, name, callee.body, target))
             return 0
         self.tag(source, self._rule_place(name) if callee.counts else place)
         self.call(source, callee.number, target)
@@ -312,6 +282,9 @@ cdef class Nfa:
             self._later(item, at, after, self.place(place, 0))
             return 0
         count = lowering.copies_of(node) if lowering.limits.copies_small else 0
+        if count == 0 and self.alone:
+            self.counts = True
+            return 0
         if count == 0:
             lowering.counted(self, node, source, target, place)
             return 0
@@ -334,14 +307,45 @@ cdef class Nfa:
             found = self.rule_places[name] = self.root(name, ())
         return found
 
-    cdef int32_t _entry(self, str name, Node body, int32_t target) except -1:
+    cdef int32_t _entry(self, Decisions lowering, str name, Node body, int32_t target) except -1:
         """Where a rule that is spelt out begins: once for each place it leads to, whoever calls it."""
         cdef tuple key = (name, target)
         entry = self.entries.get(key)
         if entry is None:
             entry = self.entries[key] = self.state()
-            self._later(body, entry, target, self._rule_place(name))
+            part = None if body.holds & (HOLDS_CALLS | HOLDS_TOKENS) else _fragment(lowering, body)
+            if part is None:
+                self._later(body, entry, target, self._rule_place(name))
+            else:
+                self._paste(part, entry, target, self._rule_place(name))
         return entry
+
+    cdef void _paste(self, Nfa part, int32_t source, int32_t target, int32_t place) noexcept:
+        """Write what a fragment says between two states; `place` is that of its body."""
+        cdef int32_t shift = self.size - 2, above = <int32_t>self.places.size() - 1
+        cdef size_t k
+        cdef RangeEdge edge
+        cdef Epsilon skip
+        cdef Tag tag
+        cdef Place inner
+        self.size += part.size - 2
+        self.may_be_dead |= part.may_be_dead
+        for k in range(part.bytes.size()):
+            edge = part.bytes[k]
+            edge.source = _moved(edge.source, source, target, shift)
+            edge.target = _moved(edge.target, source, target, shift)
+            self.bytes.push_back(edge)
+        for k in range(part.epsilons.size()):
+            skip = part.epsilons[k]
+            self.epsilons.push_back(Epsilon(_moved(skip.source, source, target, shift),
+                                            _moved(skip.target, source, target, shift)))
+        for k in range(1, part.places.size()):
+            inner = part.places[k]
+            self.places.push_back(Place(above + inner.parent if inner.parent else place, inner.child))
+        for k in range(part.tags.size()):
+            tag = part.tags[k]
+            self.tags.push_back(Tag(_moved(tag.state, source, target, shift),
+                                    above + tag.place if tag.place else place, tag.offset))
 
     cdef void _literal(self, bytes value, int32_t source, int32_t target, int32_t place) noexcept:
         cdef int32_t at = source, i, after, count = <int32_t>len(value)
@@ -370,6 +374,7 @@ cdef class Nfa:
         else:
             beyond = ranges[i:]
         sequences = utf8_sequences(beyond)
+        self.may_be_dead |= not sequences       # surrogates have no UTF-8
         if len(sequences) > SHARED_CLASS:
             key = (beyond, target)
             entry = self.classes.get(key)
@@ -392,67 +397,20 @@ cdef class Nfa:
     # -- reading --------------------------------------------------------------------------------------------------
 
     cdef void seal(self) noexcept:
-        """Order the edges by source, and find the states from which the final one can be reached."""
-        cdef int32_t i
-        cdef size_t k
-        cdef First zero
+        """Order the edges by source, and find the states from which the final one can be reached.
+
+        Spelling a node out leads from where it begins to where it ends, so in most automata that is all of them.
+        """
         if self.sealed:
             return
         self.sealed = True
         self.entries = self.classes = self.rule_places = self.held = None
-        zero.byte = zero.symbol = zero.epsilon = 0
-        self.first.assign(self.size + 1, zero)
-        for k in range(self.bytes.size()):
-            self.first[self.bytes[k].source + 1].byte += 1
-        for k in range(self.symbols.size()):
-            self.first[self.symbols[k].source + 1].symbol += 1
-        for k in range(self.epsilons.size()):
-            self.first[self.epsilons[k].source + 1].epsilon += 1
-        for i in range(self.size):
-            self.first[i + 1].byte += self.first[i].byte
-            self.first[i + 1].symbol += self.first[i].symbol
-            self.first[i + 1].epsilon += self.first[i].epsilon
-        _sort(self.bytes, self.first)
-        _sort(self.symbols, self.first)
-        _sort(self.epsilons, self.first)
+        order_edges(self.size, self.bytes, self.symbols, self.epsilons, self.first)
         self.pending.swap(spare_pending)
-        self._find_alive()
-
-    cdef void _find_alive(self) noexcept:
-        """Walk back from the final state."""
-        cdef int32_t i, top
-        cdef size_t k
-        into.assign(self.size + 1, 0)
-        for k in range(self.bytes.size()):
-            into[self.bytes[k].target] += 1
-        for k in range(self.symbols.size()):
-            into[self.symbols[k].target] += 1
-        for k in range(self.epsilons.size()):
-            into[self.epsilons[k].target] += 1
-        for i in range(self.size):
-            into[i + 1] += into[i]
-        back.resize(into[self.size])
-        # Filled from the end of each state's part, so that `into` says in the end where it begins.
-        for k in range(self.bytes.size()):
-            into[self.bytes[k].target] -= 1
-            back[into[self.bytes[k].target]] = self.bytes[k].source
-        for k in range(self.symbols.size()):
-            into[self.symbols[k].target] -= 1
-            back[into[self.symbols[k].target]] = self.symbols[k].source
-        for k in range(self.epsilons.size()):
-            into[self.epsilons[k].target] -= 1
-            back[into[self.epsilons[k].target]] = self.epsilons[k].source
-        self.alive.assign(self.size, 0)
-        self.alive[FINAL] = 1
-        stack.clear()
-        stack.push_back(FINAL)
-        while not stack.empty():
-            top = stack.back()
-            stack.pop_back()
-            for i in range(into[top], into[top + 1]):
-                if not self.alive[back[i]]:
-                    self.alive[back[i]] = 1
-                    stack.push_back(back[i])
+        if self.may_be_dead:
+            find_alive(self.size, self.bytes, self.symbols, self.epsilons, FINAL, self.alive)
+        else:
+            self.alive.assign(self.size, 1)
 
     cdef NfaView view(self) noexcept:
         cdef NfaView view
@@ -491,3 +449,29 @@ cdef class Nfa:
             parts.append(b"%d %d %d %d " % (self.symbols[k].source, self.symbols[k].target, symbol & 1, len(meaning)))
             parts.append(meaning)
         return b"".join(parts)
+
+
+cdef inline int32_t _moved(int32_t state, int32_t source, int32_t target, int32_t shift) noexcept:
+    """Where a state of a fragment lies: its first two are the states that it is written between."""
+    return source if state == 0 else target if state == FINAL else state + shift
+
+
+cdef Nfa _fragment(Decisions lowering, Node body):
+    """What a body that calls nothing is spelt out as, once for all grammars; None if it is large or counts."""
+    cdef Nfa part
+    cdef dict known = FRAGMENTS.get(lowering.limits.spelling)
+    if known is None:
+        known = FRAGMENTS[lowering.limits.spelling] = {}
+    found = known.get(<size_t><void*>body)
+    if found is None:
+        part = Nfa()
+        part.alone = True
+        if not part.spell(lowering, body, 0, FINAL, part.root("", ()), MOST_STATES) or part.counts:
+            part = None
+        else:
+            part.bytes.shrink_to_fit()
+            part.epsilons.shrink_to_fit()
+        if len(known) >= MOST_FRAGMENTS:
+            known.clear()
+        found = known[<size_t><void*>body] = (body, part)
+    return <Nfa>(<tuple>found)[1]

@@ -31,6 +31,7 @@ cdef class Limits:
     cdef readonly int32_t inline_limit, unroll_limit
     cdef readonly bint copies_small     # `unroll_limit` alone decides what is copied
     cdef readonly bint flat             # everything is spelt out
+    cdef readonly tuple spelling        # what the automaton of a body that calls nothing depends on
     cdef dict known                     # by identity of a body that calls nothing, for all grammars
 
 

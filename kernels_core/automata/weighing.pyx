@@ -56,6 +56,7 @@ cdef class Limits:
         self.options = options
         self.inline_limit, self.unroll_limit = min(options.inline_limit, LARGE), min(options.unroll_limit, LARGE)
         self.flat = options.parser == "fsm"
+        self.spelling = (self.unroll_limit, options.repetition, options.repetition_threshold, self.flat)
         self.copies_small = options.repetition == "counters" and not self.flat
         self.known = WEIGHED.setdefault((self.inline_limit, self.unroll_limit), {})
 

@@ -16,9 +16,9 @@ from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
 from kernels_core.errors import BudgetExceededError
 from kernels_core.grammar import Grammar
-from kernels_core.grammar.ir import Choice, Empty, GrammarIR, Literal, Node, Rule, RuleRef, Seq, TokenSet, walk
-from kernels_core.grammar.tree import calls_nothing, names_tokens
-from tests.strategies import grammars
+from kernels_core.grammar.ir import CharSet, Choice, Empty, GrammarIR, Literal, Node, Rule, RuleRef, Seq, TokenSet, walk
+from kernels_core.grammar.tree import calls_nothing, children, names_tokens
+from tests.strategies import grammars, productive
 
 
 def called(source: str, **options: Any) -> list[str]:
@@ -185,3 +185,60 @@ def test_edges_are_ordered_by_source_and_automata_keep_apart(first: list[Any], s
         for state in range(10):
             expected = [("r", (k,)) for k, link in enumerate(chosen) if link[1] == state]
             assert [nfa.position(place) for place, _ in nfa.tags_of(state)] == expected
+
+
+def test_small_rules_are_the_same_automata_and_positions_whoever_spells_them_out_first() -> None:
+    """What calls nothing is spelt out once for all grammars; positions are those of the rule that is spelt out."""
+    source = 'root ::= "<" item ">" item+\nitem ::= "ab" [c-e] | ("x" | e){1,2} "y"\ne ::= "\u00e9"'
+    found = []
+    for name in ("item", "thing"):
+        ir = Grammar.from_ebnf(source.replace("item", name)).ir
+        for lowering in (Lowering(ir, Options()), Lowering(ir, Options())):
+            nfa = lowering.nfa(0)
+            places = [place for state in range(len(nfa)) for place in nfa.tags_of(state)]
+            positions = lowering.positions(0, places)
+            for position in positions:
+                node: Node = ir.rules[position.rule].body
+                for child in position.path:
+                    node = children(node)[child]
+                assert position.offset <= len(getattr(node, "value", b""))
+            known = {(position.rule.replace(name, "item"), position.path, position.offset) for position in positions}
+            found.append((nfa.description(_unnamed, _unnamed), known))
+    assert all(one == found[0] for one in found)
+    assert {("item", (0, 0), 1), ("item", (0, 1), 0), ("item", (1, 1), 0)} <= found[0][1]
+
+
+@settings(max_examples=150, deadline=None)
+@given(grammars(large=False), st.sampled_from([0, 8, 128]))
+def test_what_is_read_leads_to_an_end(ir: GrammarIR, limit: int) -> None:
+    """No state that an edge leads to is dead: automata take that for granted, unless they were told otherwise."""
+    lowering = Lowering(productive(ir), Options(inline_limit=limit, max_states=1_000_000))
+    number = 0
+    while number < min(len(lowering.rules), 20):
+        nfa = lowering.nfa(number)
+        found, silent = edges(nfa.description(_unnamed, _unnamed))
+        pairs = [(source, target) for source, _, _, target in found] + silent + calls_of(nfa)
+        alive, grown = {1}, True
+        while grown:
+            new = {source for source, target in pairs if target in alive} - alive
+            alive |= new
+            grown = bool(new)
+        reached = {target for _, _, _, target in found} | {target for _, target in calls_of(nfa)}
+        assert nfa.may_be_dead or reached <= alive
+        number += 1
+
+
+def test_what_leads_nowhere_is_told() -> None:
+    nowhere = Seq((Literal(b"a"), CharSet(((0xD800, 0xDFFF),))))
+    assert Lowering(GrammarIR({"root": Rule("root", nowhere)}, "root"), Options()).nfa(0).may_be_dead
+    assert not Lowering(Grammar.from_ebnf('root ::= ("a" | [^b]* "é"){1,3} root?').ir, Options()).nfa(0).may_be_dead
+
+
+def calls_of(nfa: Nfa) -> list[tuple[int, int]]:
+    """(source, target) of each call in `Nfa.description`, whose symbols mean nothing here."""
+    text = nfa.description(_unnamed, _unnamed)
+    count = struct.unpack_from("=i", text, 4)[0]
+    at = 8 + 16 * count
+    at += 4 + 8 * struct.unpack_from("=i", text, at)[0]
+    words = text[at:].split()
+    return [(int(words[k]), int(words[k + 1])) for k in range(0, len(words), 4)]
