@@ -16,6 +16,7 @@ from kernels_core.automata.fsm import determinise
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
 from kernels_core.grammar.ir import DeferredRule, GrammarIR, Literal, Rule
+from kernels_core.grammar.json_schema.formats import format_language
 from kernels_core.grammar.json_schema.spelling import Speller
 from kernels_core.grammar.json_schema.waiting_strings import ByAutomaton
 from kernels_core.grammar.regular.languages import (
@@ -139,3 +140,21 @@ def test_keys_stand_for_languages(any_spelling: bool) -> None:
     one, other = complement(search("^a")), complement(search("^b"))
     assert key(one) == key(complement(search("^a")))
     assert len({key(one), key(other), key(one, not any_spelling), key(intersection(one, other))}) == 4
+
+
+HOSTS = ["a", "a-b.c1", "x" * 63 + ".y", "1.2.3.4", "::1", "a." * 8 + "b", "", "-a", "a-", "a..b", "x" * 64, "a_b", "::1.2"]
+
+
+@pytest.mark.parametrize("formats", [["hostname"], ["hostname", "ipv4"], ["ipv6", "hostname"]])
+def test_host_names_are_read_along_one_automaton(formats: list[str]) -> None:
+    """They are what their language says, and one rule that calls nothing, also where something else is allowed."""
+    compiler = GrammarCompiler(VOCABULARY)
+    compiled = compiler.compile_json_schema({"type": "string", "anyOf": [{"format": name} for name in formats]})
+    language = union(*(found for name in formats if (found := format_language(name)) is not None))
+    assert len({matches(language, text) for text in HOSTS}) == 2
+    for text in HOSTS:
+        matcher = GrammarMatcher(compiled)
+        taken = matcher.accept_string(json.dumps(text)) and matcher.is_completed()
+        assert taken == matches(language, text), text
+    tables = compiled.machine.tables
+    assert not any(tables.lowering.rules[rule].repeat for rule in range(tables.rule_count))

@@ -56,8 +56,6 @@ from .waiting_strings import ByAutomaton, OtherKeys
 
 __all__ = ["Speller"]
 
-# Formats of which a text may be counted in several ways at once: the parser is quicker along the automaton.
-_IN_MANY_WAYS = frozenset({"hostname"})
 # A tree of words: letter -> tree; "" marks the end of a word.
 _Tree = dict[str, Any]
 
@@ -109,6 +107,8 @@ class Speller:
                 return self.book.add(hint, seq((_QUOTE, content, _QUOTE)))
             if surely_some(language):
                 return self._later(language, hint)
+        if self.defer and _is_read_in_many_ways(language):
+            return self._later(language, hint)
         return self.book.add(hint, self.quoted(language))
 
     def _later(self, language: Language, hint: str) -> RuleRef:
@@ -128,8 +128,8 @@ class Speller:
         language = format_language(name)
         if language is None:
             return self.string(ALL)
-        if self.defer and name in _IN_MANY_WAYS:
-            return self.book.remember(("string", language), lambda: self._later(language, hint))
+        if self.defer and _is_read_in_many_ways(language):
+            return self.string(language, hint)
         return _format_alone(name, self.any_spelling) or self.string(language, hint)
 
     def other_keys(self, excluded: frozenset[str], hint: str) -> Node:
@@ -396,6 +396,18 @@ def _format_alone(name: str, any_spelling: bool) -> Node | None:
     book, language = RuleBook(), format_language(name)
     node = Speller(book, any_spelling=any_spelling).quoted(language) if language is not None else None
     return None if book.rules else node
+
+
+@cache
+def _host_names() -> frozenset[Language]:
+    language = format_language("hostname")
+    assert isinstance(language, Alt)
+    return frozenset(language.items)
+
+
+def _is_read_in_many_ways(language: Language) -> bool:
+    """Whether a text may be counted in several ways at once, as host names are: the parser is quicker along an automaton."""
+    return isinstance(language, Alt) and _host_names() <= frozenset(language.items)
 
 
 def _conditions(language: And) -> tuple[tuple[int, int | None], frozenset[str], list[Language]]:
