@@ -19,7 +19,7 @@ from libcpp.algorithm cimport sort, unique
 
 from kernels_core.automata.tables cimport ByteEdge
 from kernels_core.masks.graphs cimport draw, graph_step, is_same, minimise
-from kernels_core.masks.mask_table cimport digest, ms_mix
+from kernels_core.masks.mask_table cimport ms_mix
 from kernels_core.masks.token_sets cimport (
     BITSET, build_suffix_trie, sort_suffixes, store_accepted, store_difference, token_set_bytes, write_accepted,
 )
@@ -196,15 +196,20 @@ cdef class Insides:
 cdef void _write_out(TokenSet* made, int32_t words) noexcept nogil:
     """Give a difference, whose base leaves nothing open, bits of its own: masks take a row as it is."""
     cdef vector[uint32_t] bits
+    cdef size_t i
     bits.resize(words)
     write_accepted(made, bits.data(), words)
+    for i in range(made.lacking.size()):
+        made.dense_hash -= ms_mix(made.lacking[i])
+    for i in range(made.listed.size()):
+        made.dense_hash += ms_mix(made.listed[i])
+    made.dense_population += <int32_t>made.listed.size() - <int32_t>made.lacking.size()
     made.bits.swap(bits)
     made.dense = made.bits.data()
     made.lacking.clear()
     made.listed.clear()
     made.storage = BITSET
     made.base.reset()
-    digest(made.dense, words, &made.dense_population, &made.dense_hash)
 
 
 # -- ways out ----------------------------------------------------------------------------------------------------------
