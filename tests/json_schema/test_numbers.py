@@ -280,3 +280,23 @@ def test_integers_between_large_bounds_are_left_to_an_automaton() -> None:
     assert integer_text(10**16, None, pointed=True) is None
     assert integer_text(-(10**16), 0, pointed=True) is None
     assert integer_text(None, 10**16 - 1, pointed=True) is not None
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 400), st.integers(0, 400), st.integers(2, 40), st.booleans(), st.booleans())
+def test_few_multiples_are_written_one_by_one(low: int, more: int, step: int, low_open: bool, high_open: bool) -> None:
+    high = low + more
+    numbers = interval(Fraction(low), Fraction(high), low_open=low_open, high_open=high_open)
+    numbers &= multiples(Fraction(step))
+    inside = {
+        number
+        for number in range(0, 900, step)
+        if low <= number <= high and not (low_open and number == low) and not (high_open and number == high)
+    }
+    if not inside:
+        assert not numbers
+        return
+    found = _texts(numbers, canonical=False)
+    for number in (*range(max(low - step, 0), high + step), 0):
+        for text in (str(number), f"{number}.0", f"{number}.00", f"{number}.01"):
+            assert (text in found) == (Fraction(text) in inside), text

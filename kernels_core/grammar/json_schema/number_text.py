@@ -31,24 +31,13 @@ from ..regular.dfa import Dfa, TooManyStates, minimal
 from ..regular.graph import Graph
 from ..regular.remembered import remembered
 from ..rulebook import RuleBook
-from .digits import (
-    ANY_FRACTION,
-    DIGIT,
-    DIGITS,
-    NATURAL,
-    NONZERO,
-    ZERO_FRACTION,
-    decimals,
-    maybe,
-    naturals,
-    places,
-)
+from .digits import ANY_FRACTION, DIGIT, DIGITS, NATURAL, NONZERO, ZERO_FRACTION, decimals, maybe, naturals, places
 from .numbers import EVERY, Numbers, Piece
 
 __all__ = ["MAX_NUMBER_STATES", "integer_text", "number_text"]
 
 MAX_NUMBER_STATES = 20_000
-# If remainders take too many states, so many values are written out one by one.
+# So many values are written out one by one, where they are multiples of an integer or take too many states.
 _MAX_VALUES = 256
 # Bounds of integers below this are written out digit by digit, larger ones compared by an automaton.
 _FEW_DIGITS = 10**16
@@ -183,7 +172,7 @@ def _magnitudes(piece: Piece, form: _Form, book: RuleBook) -> Node:
             return seq((_POSITIVE_PLAIN, maybe(_ANY_EXPONENT)))
     if sign_only and form.canonical and piece.step == 1:
         return NATURAL if form.whole else Never()
-    if piece.step == 1 and not piece.gaps and piece.low is not None:
+    if piece.step and piece.step.denominator == 1 and not piece.gaps:
         digits = _between(piece)
         if digits is not None:
             return _as_integers(digits, form)
@@ -194,11 +183,18 @@ def _magnitudes(piece: Piece, form: _Form, book: RuleBook) -> Node:
 
 
 def _between(piece: Piece) -> Node | None:
-    """The digits of the integers of a piece above 0; None where these are very many digits."""
+    """The digits of the integers of a piece above 0; None where they are very many, or multiples that are not few."""
     assert piece.low is not None
     low = floor(piece.low) + 1 if piece.low_open else ceil(piece.low)
     high = None if piece.high is None else ceil(piece.high) - 1 if piece.high_open else floor(piece.high)
-    return naturals(low, high) if max(low, high or 0) < _FEW_DIGITS else None
+    if max(low, high or 0) >= _FEW_DIGITS:
+        return None
+    step = int(piece.step)
+    if step == 1:
+        return naturals(low, high)
+    if high is None or high - low > _MAX_VALUES * step:
+        return None
+    return choice([Literal(str(number).encode()) for number in range(-(-low // step) * step, high + 1, step)])
 
 
 def _as_integers(digits: Node, form: _Form) -> Node:
@@ -309,6 +305,11 @@ class _Bound:
             return (count + 1, order) if order == _EQUAL else (-1, order)
         return state if digit == 0 else (-1, _GREATER)
 
+    def is_passed(self, state: tuple[int, int], *, point: bool) -> bool:
+        """Whether the text is greater than the bound however it goes on."""
+        count, order = state
+        return order == _GREATER and (point or count >= len(self.whole))
+
     def order(self, state: tuple[int, int], *, point: bool) -> int:
         """How the text read so far compares with the bound if it ends here."""
         count, order = state if point else self.at_point(state)
@@ -358,21 +359,30 @@ def _plain_dfa(piece: Piece, form: _Form) -> Dfa:
     divisors = [_Divisor(step) for step in (*((piece.step,) if piece.step else ()), *sorted(piece.gaps))]
     first = (_START, tuple((0, _EQUAL) for _ in bounds), tuple(0 for _ in divisors), False)
 
+    def is_over(orders: tuple[tuple[int, int], ...], *, point: bool) -> bool:
+        return piece.high is not None and bounds[-1].is_passed(orders[-1], point=point)
+
     def step(state: Any, letter: int) -> Any:
         phase, orders, remainders, _ = state
         if letter == 10:
             if phase not in (_ZERO, _WHOLE) or not form.pointed:
                 return None
             ordered = tuple(bound.at_point(order) for bound, order in zip(bounds, orders, strict=True))
+            if is_over(ordered, point=True):
+                return None
             divided = tuple((divisor.places, r) for divisor, r in zip(divisors, remainders, strict=True))
             return _POINT, ordered, divided, False
         if phase == _ZERO:
             return None
         if phase in (_START, _WHOLE):
             ordered = tuple(bound.before_point(order, letter) for bound, order in zip(bounds, orders, strict=True))
+            if is_over(ordered, point=False):
+                return None
             counted = tuple(divisor.before_point(r, letter) for divisor, r in zip(divisors, remainders, strict=True))
             return (_ZERO if phase == _START and letter == 0 else _WHOLE), ordered, counted, False
         ordered = tuple(bound.behind_point(order, letter) for bound, order in zip(bounds, orders, strict=True))
+        if is_over(ordered, point=True):
+            return None
         behind = tuple(divisor.behind_point(r, letter) for divisor, r in zip(divisors, remainders, strict=True))
         return _FRACTION, ordered, behind, form.canonical and letter == 0
 
