@@ -35,7 +35,7 @@ cdef extern from *:
 cdef int32_t BOTTOM_FRAME = 1
 cdef int32_t MANY_VISITS = 4096     # of a difference that is none
 cdef int32_t FEW_VISITS = 1024      # the same, where walks take shortcuts
-cdef int32_t FEW_KIDS = 4           # are tried one by one
+cdef int32_t FEW_KIDS = 8           # are tried one by one
 cdef size_t LIST_LIMIT = 256        # accepted ids: more are quicker to copy as bits than to add one by one
 
 
