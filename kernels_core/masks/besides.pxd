@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
+from kernels_core.automata.tables cimport Tables
 from kernels_core.automata.word_tree cimport Prefix
 from kernels_core.earley.machine cimport Machine, SetRec
 from kernels_core.masks.trie cimport TokenTrie
@@ -9,3 +10,4 @@ from kernels_core.masks.walks cimport Visit
 
 cdef bint find_words(TokenTrie trie, Machine machine, const Prefix& prefix, SetRec* start, SetRec* base_start,
                      vector[int32_t]& removed, vector[Visit]& todo) except -1 nogil
+cdef bint takes_plain(Tables tables, int32_t state) except -1 nogil

@@ -14,6 +14,9 @@ from libc.stdint cimport uint8_t, uint64_t
 from kernels_core.automata.word_tree cimport Branch, ends_at, letter_at
 from kernels_core.masks.trie cimport kid_of, live_kids
 
+# The bytes that characters of plain tokens begin with: all in ASCII but control characters, quotes and backslashes.
+cdef uint64_t PLAIN_LOW = 0xFFFFFFFB00000000, PLAIN_HIGH = 0xFFFFFFFFEFFFFFFF, PLAIN_BEYOND = 0x1FFFFFFFFFFFF8
+
 
 cdef struct Place:
     int32_t node
@@ -67,3 +70,12 @@ cdef bint find_words(TokenTrie trie, Machine machine, const Prefix& prefix, SetR
                 places.push_back(Place(k, Branch(i, past, at.branch.depth + 1)))
             i = past
     return True
+
+
+cdef bint takes_plain(Tables tables, int32_t state) except -1 nogil:
+    """Whether any plain token (`trie.pyx`) is accepted at `state`, since all that is left out are ends behind words."""
+    cdef Prefix prefix
+    cdef const uint64_t* live = &tables.live[4 * state]
+    return (live[0] & PLAIN_LOW == PLAIN_LOW and live[1] & PLAIN_HIGH == PLAIN_HIGH
+            and live[3] & PLAIN_BEYOND == PLAIN_BEYOND
+            and tables.find_prefix(state, &prefix) and prefix.tree.end == 0x22)

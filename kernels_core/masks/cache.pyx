@@ -17,6 +17,7 @@ from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS
 from kernels_core.automata.word_tree cimport Prefix
 from kernels_core.earley.machine cimport CancelToken, Item, ms_clock, ms_load, ms_store, step
 from kernels_core.masks.bases cimport Base, find_base
+from kernels_core.masks.besides cimport takes_plain
 from kernels_core.masks.direct cimport Walk
 from kernels_core.masks.interiors cimport Insides
 from kernels_core.masks.laps cimport compute_laps, find_exits, has_plain_laps, row_of
@@ -54,9 +55,7 @@ cdef class MaskCache:
         self.max_fill_ms = max_fill_ms
         self.trie = trie
         self.memoize = memoize
-        self.lookahead = lookahead
-        self.machine = machine
-        self.pool = pool
+        self.lookahead, self.machine, self.pool = lookahead, machine, pool
         self.differential = differential
         self.differential_from = differential_from
         self.identities = None
@@ -115,11 +114,12 @@ cdef class MaskCache:
         False, with nothing allowed, if that would take too long.
         """
         cdef SetRec* start = record
-        cdef uint64_t narrow[4]
-        cdef uint64_t wide[4]
+        cdef uint64_t[4] narrow, wide
+        cdef uint64_t* begins
         cdef int32_t i, w, state
         cdef int64_t total = 0, cost
         cdef size_t n
+        cdef bint but_plain = False         # whether others take all plain tokens
         cdef const Loop* loop
         self.wide.assign(record.count, 0)
         if self.direct_limit == 0:
@@ -131,13 +131,12 @@ cdef class MaskCache:
             cost = self._cost(state)
             if cost > self.direct_limit:
                 self.wide[i] = 1
+                but_plain = but_plain or takes_plain(self.machine.tables, state)
             else:
                 total += cost
+            begins = &wide[0] if self.wide[i] else &narrow[0]
             for w in range(4):
-                if self.wide[i]:
-                    wide[w] |= self.machine.tables.live[4 * state + w]
-                else:
-                    narrow[w] |= self.machine.tables.live[4 * state + w]
+                begins[w] |= self.machine.tables.live[4 * state + w]
         if not (narrow[0] | narrow[1] | narrow[2] | narrow[3]):
             return True
         if total > 2 * self.direct_limit:
@@ -145,7 +144,7 @@ cdef class MaskCache:
         for w in range(4):
             if narrow[w] & wide[w]:      # they begin alike: a walk from the whole set would be one of the others, too
                 start = self.machine.part(record, self.wide)
-        if self.walk.run(start, narrow, 4 * self.direct_limit):
+        if self.walk.run(start, narrow, but_plain, 4 * self.direct_limit):
             for n in range(self.walk.stretches.size()):
                 loop = self.walk.stretches[n].get()
                 self.used[<size_t>loop] = <shared_ptr[void]>self.walk.stretches[n]

@@ -24,6 +24,6 @@ cdef class Walk:
     cdef vector[Place] todo             # scratch
     cdef int64_t left                   # nodes that may still be visited
 
-    cdef bint run(self, SetRec* record, const uint64_t* first, int64_t limit) except -1 nogil
+    cdef bint run(self, SetRec* record, const uint64_t* first, bint but_plain, int64_t limit) except -1 nogil
     cdef int32_t _take_loop(self, Place at, int32_t twig, const uint64_t* first, const Way& way) except -2 nogil
     cdef void _take(self, int32_t twig, const Spot& target) noexcept nogil

@@ -27,8 +27,10 @@ cdef class Walk:
     def __init__(self, TokenTrie trie, Machine machine, Loops loops, MaskTable draft):
         self.trie, self.machine, self.loops, self.draft = trie, machine, loops, draft
 
-    cdef bint run(self, SetRec* record, const uint64_t* first, int64_t limit) except -1 nogil:
+    cdef bint run(self, SetRec* record, const uint64_t* first, bint but_plain, int64_t limit) except -1 nogil:
         """Allow all tokens that `record` takes and that begin with a byte in `first` (four words, live bytes of it).
+
+        With `but_plain` plain tokens may be left out: they are allowed by others.
 
         They are in the draft afterwards, or in `stretches`.  False, with either unfinished, if that takes more than
         `limit` nodes.
@@ -55,7 +57,7 @@ cdef class Walk:
             taken = -1                  # bytes up to this one were taken with a stretch
             way.high = -1
             for k in range(n):
-                if twigs[found[k]].byte <= taken:
+                if twigs[found[k]].byte <= taken or but_plain and twigs[found[k]].plain:
                     continue
                 if twigs[found[k]].byte > way.high:
                     find_way(self.machine, at.spot, twigs[found[k]].byte, way)
