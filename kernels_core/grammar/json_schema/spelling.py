@@ -406,7 +406,7 @@ def _host_names() -> frozenset[Language]:
 
 
 def _is_read_in_many_ways(language: Language) -> bool:
-    """Whether a text may be counted in several ways at once, as host names are: the parser is quicker along an automaton."""
+    """Whether a text may be counted in several ways at once, as host names are: an automaton is quicker then."""
     return isinstance(language, Alt) and _host_names() <= frozenset(language.items)
 
 
