@@ -8,7 +8,7 @@ from kernels_core.automata.identity cimport Identities
 from kernels_core.earley.machine cimport Item, Machine, SetRec
 from kernels_core.masks.direct cimport Walk
 from kernels_core.masks.interiors cimport Insides
-from kernels_core.masks.laps cimport Exit
+from kernels_core.masks.exits cimport Exits
 from kernels_core.masks.lookahead cimport Lookahead
 from kernels_core.masks.mask_table cimport MaskRec, MaskTable
 from kernels_core.masks.pool cimport PoolKey, TokenSetPool
@@ -46,8 +46,7 @@ cdef class MaskCache:
     cdef readonly bint lap_profiles
     cdef vector[uint8_t] lap_kinds         # by rule: 0 not looked at yet, 1 laps are plain, 2 they are not
     cdef unordered_map[uint64_t, unordered_map[int32_t, shared_ptr[TokenSet]]] lap_sets     # by that code and state
-    cdef unordered_map[size_t, unordered_map[size_t, vector[Exit]]] exits     # by lap set and caller's set
-    cdef vector[Exit] found                # scratch
+    cdef Exits exits
     cdef readonly int64_t direct_limit
     cdef vector[int64_t] costs             # by state: estimated trie nodes, -1: not estimated yet
     cdef MaskTable table
@@ -57,6 +56,7 @@ cdef class MaskCache:
     cdef vector[Dense] dense               # scratch: rows of the mask that is made,
     cdef vector[shared_ptr[void]] owners   # ... and whose they are
     cdef unordered_map[size_t, shared_ptr[void]] used      # owners of rows that masks share, beside token sets
+    cdef vector[int32_t] singles           # scratch: ids that are allowed one by one
     cdef vector[void*] stack
     cdef int64_t mask_misses, mask_hits, walks, state_misses, state_hits, pool_hits, partial_hits, sets_with_mask
 
@@ -66,7 +66,7 @@ cdef class MaskCache:
     cdef bint _counts_plainly(self, SetRec* record, int32_t first) except -1 nogil
     cdef bint _has_plain_laps(self, int32_t state) except -1 nogil
     cdef int32_t _laps_left(self, Item item) noexcept nogil
-    cdef int _add_exits(self, TokenSet* laps, Item item, SetRec* caller) except -1 nogil
+    cdef int32_t _laps_missing(self, Item item) noexcept nogil
     cdef int lap_set(self, int32_t state, shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _lap_key(self, int32_t state, uint64_t narrowed, PoolKey* key) except -1 nogil
     cdef bint _known_laps(self, int32_t state, uint64_t narrowed, shared_ptr[TokenSet]& result) except -1 nogil

@@ -20,7 +20,8 @@ from kernels_core.masks.bases cimport Base, find_base
 from kernels_core.masks.besides cimport takes_plain
 from kernels_core.masks.direct cimport Walk
 from kernels_core.masks.interiors cimport Insides
-from kernels_core.masks.laps cimport compute_laps, find_exits, has_plain_laps, row_of
+from kernels_core.masks.exits cimport Exits
+from kernels_core.masks.laps cimport compute_laps, has_plain_laps, row_of
 from kernels_core.masks.loops cimport Loop
 from kernels_core.masks.mask_table cimport add_id, digest, write_mask
 from kernels_core.masks.pool cimport ALL_LAPS, PoolKey
@@ -68,6 +69,7 @@ cdef class MaskCache:
         self.insides = Insides(trie, machine) if sweeps else None
         self.table = MaskTable(trie.words)
         self.walk = Walk(trie, machine, loops_of(trie) if sweeps else None, self.table)
+        self.exits = Exits(machine, self.table, stretches=sweeps)
         self.unions = pool.unions if sweeps and pool is not None else None
         self.stack.resize(trie.max_depth + 1)
 
@@ -190,10 +192,8 @@ cdef class MaskCache:
                     self.dense.push_back(Dense(row, &tokens.get().lacking))
             self.owners.push_back(<shared_ptr[void]>tokens)
             chosen.push_back(Chosen(tokens.get(), i))
-        add_rows(self.unions, self.dense, self.owners, self.used, self.table)
+        self.singles.clear()
         for n in range(chosen.size()):
-            for m in range(chosen[n].tokens.listed.size()):
-                add_id(self.table, chosen[n].tokens.listed[m])
             if chosen[n].tokens.ids.empty() and chosen[n].tokens.base.get() == NULL:
                 continue
             item = record.items[chosen[n].item]
@@ -202,11 +202,18 @@ cdef class MaskCache:
                 if record.items[k].counter == item.counter:
                     caller = self.machine.returned(record.items[k].frame)
                     if chosen[n].tokens.storage == LAPS:
-                        self._add_exits(chosen[n].tokens, item, caller)
+                        self.exits.allow(chosen[n].tokens, caller, self._laps_missing(item), self._laps_left(item),
+                                         self.dense, self.singles)
                     else:
-                        add_uncertain(chosen[n].tokens, self.table, self.machine, caller)
+                        add_uncertain(chosen[n].tokens, self.machine, caller, self.trie.words, self.singles)
                 k += 1
             self.machine._check_budget()
+        add_rows(self.unions, self.dense, self.owners, self.used, self.table)
+        for n in range(chosen.size()):
+            for m in range(chosen[n].tokens.listed.size()):
+                add_id(self.table, chosen[n].tokens.listed[m])
+        for n in range(self.singles.size()):
+            add_id(self.table, self.singles[n])
         return 0
 
     cdef int _take_first_bytes(self, SetRec* record, int32_t first) except -1 nogil:
@@ -269,26 +276,14 @@ cdef class MaskCache:
             self.lap_kinds[rule] = 2 - <uint8_t>has_plain_laps(self.machine.tables, rule)
         return self.lap_kinds[rule] == 1
 
+    cdef int32_t _laps_missing(self, Item item) noexcept nogil:
+        """Laps that a counted item has to complete before its rule may end."""
+        return self.machine.tables.lap_min[self.machine.tables.rule_of[item.state]] - item.counter
+
     cdef int32_t _laps_left(self, Item item) noexcept nogil:
         """Laps that a counted item may still complete; -1: any number."""
         cdef int32_t most = self.machine.tables.lap_max[self.machine.tables.rule_of[item.state]]
         return -1 if most < 0 else most - item.counter
-
-    cdef int _add_exits(self, TokenSet* laps, Item item, SetRec* caller) except -1 nogil:
-        """Allow tokens that leave a counted rule after a number of laps that is allowed, and go on in `caller`."""
-        cdef int32_t missing = self.machine.tables.lap_min[self.machine.tables.rule_of[item.state]] - item.counter
-        cdef int32_t left = self._laps_left(item)
-        cdef size_t i
-        cdef vector[Exit]* exits
-        if not self.exits[<size_t>laps].count(<size_t>caller):
-            find_exits(laps, self.machine, caller, self.found)
-            self.exits[<size_t>laps][<size_t>caller].swap(self.found)
-            self.found.clear()
-        exits = &self.exits[<size_t>laps][<size_t>caller]
-        for i in range(exits.size()):
-            if exits[0][i].laps >= missing and (left < 0 or exits[0][i].laps <= left):
-                add_id(self.table, exits[0][i].token)
-        return 0
 
     cdef int lap_set(self, int32_t state, shared_ptr[TokenSet]& result) except -1 nogil:
         """The laps that tokens need from `state`, for all callers or for those like `narrowed`; with the machine's lock held."""

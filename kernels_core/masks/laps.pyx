@@ -16,7 +16,6 @@ from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport lower_bound, sort
 
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, SCANNABLE, TOKENS
-from kernels_core.masks.rests cimport find_rests
 from kernels_core.masks.token_sets cimport LAPS, Cap, build_suffix_trie, sort_suffixes
 from kernels_core.masks.trie cimport KINDS, TrieNode, bytes_of_kind
 from kernels_core.masks.unions cimport Row
@@ -285,13 +284,3 @@ cdef Dense row_of(TokenSet* laps, int32_t allowed) noexcept nogil:
     cdef size_t last = laps.caps.size() - 1
     cdef Cap* cap = &laps.caps[last if allowed < 0 or <size_t>allowed > last else <size_t>allowed]
     return Dense(Row(laps.rows[cap.row].data(), cap.population, cap.hash), &cap.lacking)
-
-
-cdef int find_exits(TokenSet* laps, Machine machine, SetRec* caller, vector[Exit]& exits) except -1 nogil:
-    """The tokens that `caller` takes the rest of, with the laps they complete; with the machine's lock held."""
-    cdef vector[int32_t] places
-    cdef size_t i
-    find_rests(laps.rests, machine, caller, places)
-    for i in range(places.size()):
-        exits.push_back(Exit(laps.ids[places[i]], laps.laps[places[i]]))
-    return 0

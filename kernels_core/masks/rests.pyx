@@ -4,12 +4,23 @@
 A token set keeps the rests of its uncertain tokens as a trie in preorder.  Most of what is tried has no place behind the
 rule: of a hundred bytes that may follow a quote a caller takes two or three.  In preorder each of the others is a line
 of memory that is fetched to be passed over, so here siblings lie together, as in `trie.TokenTrie.twigs`.
+
+Behind white space hundreds of rests are a quote and letters, and whatever string begins there takes all of them: there
+the parser stays where it is, as in `loops.pyx`.  What such a *stretch* holds depends on the rests and on the bytes of the
+loop, so it is kept with the token set, as a row of bits.
 """
 
-from libc.stdint cimport uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
+from libcpp.utility cimport pair
+from libcpp.algorithm cimport sort
 
-from kernels_core.earley.spots cimport Spot, Way, find_way, live_at, spot_of
+from kernels_core.earley.machine cimport is_live
+from kernels_core.earley.spots cimport Spot, Way, find_way, interned, live_at, spot_of
+from kernels_core.masks.loops cimport loop_of, may_loop
+from kernels_core.masks.mask_table cimport ms_mix
+
+cdef int32_t MANY_TOKENS = 64        # of a stretch: fewer are as quick to try
+cdef size_t MOST_STRETCHES = 8      # of one token set: there is one for each kind of string
 
 
 cdef struct Place:
@@ -18,57 +29,163 @@ cdef struct Place:
 
 
 cdef void lay_out_rests(const vector[uint8_t]& byte, const vector[int32_t]& skip, const vector[int32_t]& token_first,
-                        vector[Rest]& rests) noexcept nogil:
+                        Rests& rests) noexcept nogil:
     """`rests` gets the nodes of a trie in preorder (`TokenSet`) level by level, the root first; none if it has none.
 
     Siblings stay in the order of their bytes.
     """
-    cdef vector[int32_t] nodes      # beside `rests`
+    cdef vector[int32_t] nodes      # beside those of `rests`
     cdef size_t i = 0
     cdef int32_t kid
-    rests.clear()
+    rests.nodes.clear()
+    rests.stretches.reset(new RestStretches())
     if byte.empty():
         return
     nodes.push_back(0)
-    rests.push_back(Rest(0, token_first[0], token_first[1], 0, byte[0]))
+    rests.nodes.push_back(Rest(0, token_first[0], token_first[1], token_first[skip[0]], 0, byte[0]))
     while i < nodes.size():
-        rests[i].kid_first = <int32_t>nodes.size()
+        rests.nodes[i].kid_first = <int32_t>nodes.size()
         kid = nodes[i] + 1
         while kid < skip[nodes[i]]:
             nodes.push_back(kid)
-            rests.push_back(Rest(0, token_first[kid], token_first[kid + 1], 0, byte[kid]))
+            rests.nodes.push_back(Rest(0, token_first[kid], token_first[kid + 1],
+                                       token_first[skip[kid]] - token_first[kid], 0, byte[kid]))
             kid = skip[kid]
-        rests[i].kid_count = <uint16_t>(nodes.size() - rests[i].kid_first)
+        rests.nodes[i].kid_count = <uint16_t>(nodes.size() - rests.nodes[i].kid_first)
         i += 1
 
 
-cdef int find_rests(const vector[Rest]& rests, Machine machine, SetRec* caller, vector[int32_t]& places) except -1 nogil:
-    """Where, in `ids` of a token set, the tokens are whose rest `caller` takes; with the machine's lock held."""
+cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, Machine machine, SetRec* caller, int32_t words,
+                    vector[int32_t]& places, vector[shared_ptr[RestStretch]]* stretches) except -1 nogil:
+    """Find the tokens of a token set whose rest `caller` takes; with the machine's lock held.
+
+    `ids` are the set's, on a vocabulary of `words` words of bits.  `places` gets where in `ids` they are, but for those
+    in a stretch, which `stretches` gets; NULL: there are none.
+    """
     cdef vector[Place] todo
     cdef Place at
     cdef Way way
     cdef const Rest* rest
     cdef uint64_t[4] live
-    cdef int32_t k, m, past
-    if rests.empty():
+    cdef int32_t k, past
+    cdef int loops
+    if rests.nodes.empty():
         return 0
     todo.push_back(Place(0, spot_of(caller)))
     while not todo.empty():
         at = todo.back()
         todo.pop_back()
         memcpy(live, live_at(machine, at.spot), sizeof(live))
-        past = rests[at.rest].kid_first + rests[at.rest].kid_count
-        way.high = -1
-        for k in range(rests[at.rest].kid_first, past):
-            rest = &rests[k]
+        past = rests.nodes[at.rest].kid_first + rests.nodes[at.rest].kid_count
+        way.high = loops = -1
+        for k in range(rests.nodes[at.rest].kid_first, past):
+            rest = &rests.nodes[k]
             if not live[rest.byte >> 6] >> (rest.byte & 63) & 1:
                 continue
             if rest.byte > way.high:
                 find_way(machine, at.spot, rest.byte, way)
+                loops = -1
             if not way.alive:
                 continue
-            for m in range(rest.token_first, rest.token_past):
-                places.push_back(m)
-            if rest.kid_count:
-                todo.push_back(Place(k, way.to))
+            if stretches != NULL and rest.below >= MANY_TOKENS:
+                if loops < 0:
+                    loops = may_loop(machine, way.to)
+                if loops and _take_stretch(rests, ids, machine, k, interned(machine, way.to), words, places,
+                                           stretches[0], todo):
+                    continue
+            _take(rests, k, way.to, places, todo)
     return 0
+
+
+cdef inline void _take(const Rests& rests, int32_t k, const Spot& spot, vector[int32_t]& places,
+                       vector[Place]& todo) noexcept nogil:
+    """Take the tokens that end at rest `k`, where the parser is at `spot`, and go on behind it later."""
+    cdef int32_t m
+    for m in range(rests.nodes[k].token_first, rests.nodes[k].token_past):
+        places.push_back(m)
+    if rests.nodes[k].kid_count:
+        todo.push_back(Place(k, spot))
+
+
+cdef bint _take_stretch(const Rests& rests, const vector[int32_t]& ids, Machine machine, int32_t k, SetRec* target,
+                        int32_t words, vector[int32_t]& places, vector[shared_ptr[RestStretch]]& stretches,
+                        vector[Place]& todo) except -1 nogil:
+    """Whether all that stays in a loop at `target`, where rest `k` leads, was taken at once."""
+    cdef uint64_t[4] bytes
+    cdef shared_ptr[RestStretch] found
+    cdef Way way
+    cdef size_t n
+    cdef int32_t branch
+    cdef uint8_t byte
+    if not loop_of(machine, target, bytes):
+        return False
+    found = _stretch(rests, ids, k, bytes, words)
+    if found.get() == NULL or found.get().places.empty():
+        return False
+    stretches.push_back(found)
+    way.high = -1
+    for n in range(found.get().branches.size()):
+        branch = found.get().branches[n]
+        byte = rests.nodes[branch].byte
+        if not is_live(target, byte):
+            continue
+        if byte > way.high:
+            find_way(machine, spot_of(target), byte, way)
+        if way.alive:
+            _take(rests, branch, way.to, places, todo)
+    return True
+
+
+cdef shared_ptr[RestStretch] _stretch(const Rests& rests, const vector[int32_t]& ids, int32_t k, const uint64_t* bytes,
+                                      int32_t words) noexcept nogil:
+    """What there is below rest `k`, made when it is first asked for; NULL if too many were asked for."""
+    cdef RestStretches* all = rests.stretches.get()
+    cdef shared_ptr[RestStretch] found
+    cdef size_t i
+    all.lock.lock()
+    for i in range(all.known.size()):
+        if all.known[i].get().rest == k and memcmp(all.known[i].get().bytes, bytes, 4 * sizeof(uint64_t)) == 0:
+            found = all.known[i]
+            break
+    if found.get() == NULL and all.known.size() < MOST_STRETCHES:
+        found.reset(new RestStretch())
+        found.get().rest = k
+        memcpy(found.get().bytes, bytes, 4 * sizeof(uint64_t))
+        _walk(rests, ids, words, found.get())
+        all.known.push_back(found)
+    all.lock.unlock()
+    return found
+
+
+cdef void _walk(const Rests& rests, const vector[int32_t]& ids, int32_t words, RestStretch* made) noexcept nogil:
+    cdef vector[int32_t] todo
+    cdef vector[pair[int32_t, int32_t]] ways        # byte and rest
+    cdef int32_t k, m, token
+    cdef uint8_t byte
+    cdef size_t n
+    todo.push_back(made.rest)
+    while not todo.empty():
+        k = todo.back()
+        todo.pop_back()
+        for m in range(rests.nodes[k].token_first, rests.nodes[k].token_past):
+            made.places.push_back(m)
+        for m in range(rests.nodes[k].kid_first, rests.nodes[k].kid_first + rests.nodes[k].kid_count):
+            byte = rests.nodes[m].byte
+            if made.bytes[byte >> 6] >> (byte & 63) & 1:
+                todo.push_back(m)
+            else:
+                ways.push_back(pair[int32_t, int32_t](byte, m))
+    if <int32_t>made.places.size() < MANY_TOKENS:
+        made.places.clear()
+        return
+    made.bits.assign(words, 0)
+    made.population, made.hash = 0, 0
+    for n in range(made.places.size()):
+        token = ids[made.places[n]]
+        if not made.bits[token >> 5] >> (token & 31) & 1:       # it may have left the rule in two places
+            made.bits[token >> 5] |= <uint32_t>1 << (token & 31)
+            made.population += 1
+            made.hash += ms_mix(token)
+    sort(ways.begin(), ways.end())
+    for n in range(ways.size()):
+        made.branches.push_back(ways[n].second)

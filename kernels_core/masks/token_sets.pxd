@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 from kernels_core.automata.word_tree cimport Prefix
 from kernels_core.earley.machine cimport Machine, SetRec
 from kernels_core.masks.mask_table cimport MaskTable
-from kernels_core.masks.rests cimport Rest
+from kernels_core.masks.rests cimport Rests
 from kernels_core.masks.sweeps cimport Sweeps
 from kernels_core.masks.trie cimport TokenTrie
 from kernels_core.masks.walks cimport Suffix, Walk
@@ -49,7 +49,7 @@ cdef cppclass TokenSet:
     vector[int32_t] depth
     vector[int32_t] token_first
     vector[int32_t] ids
-    vector[Rest] rests              # the same trie, siblings together
+    Rests rests                     # the same trie, siblings together
     # Storage LAPS alone
     vector[vector[uint32_t]] rows
     vector[Cap] caps                # by laps allowed: the tokens accepted are those in a row, less `lacking`
@@ -61,7 +61,8 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32
                            const uint64_t* goes_on, shared_ptr[TokenSet]& result) except -1 nogil
 cdef void point_dense(TokenSet* tokens, TokenTrie trie) noexcept nogil
 cdef int depth_of(TokenSet* tokens) noexcept nogil
-cdef int add_uncertain(TokenSet* tokens, MaskTable draft, Machine machine, SetRec* caller) except -1 nogil
+cdef int add_uncertain(TokenSet* tokens, Machine machine, SetRec* caller, int32_t words,
+                       vector[int32_t]& found) except -1 nogil
 cdef void write_accepted(TokenSet* tokens, uint32_t* row, int32_t words) noexcept nogil
 cdef void sort_suffixes(vector[Suffix]& suffixes) noexcept nogil
 cdef void build_suffix_trie(TokenSet* result, vector[Suffix]& suffixes) noexcept nogil

@@ -57,26 +57,27 @@ cdef bint _before(const Suffix& a, const Suffix& b) noexcept nogil:
 
 # -- using -------------------------------------------------------------------------------------------------------------
 
-cdef int add_uncertain(TokenSet* tokens, MaskTable draft, Machine machine, SetRec* caller) except -1 nogil:
-    """Allow the uncertain tokens that `caller` takes the rest of; with the machine's lock held."""
+cdef int add_uncertain(TokenSet* tokens, Machine machine, SetRec* caller, int32_t words,
+                       vector[int32_t]& found) except -1 nogil:
+    """`found` gets the uncertain tokens that `caller` takes the rest of; with the machine's lock held."""
     cdef TokenSet* part = tokens
     while part != NULL:
-        _resolve(part, tokens, draft, machine, caller)
+        _resolve(part, tokens, machine, caller, words, found)
         part = part.base.get()
     return 0
 
 
-cdef int _resolve(TokenSet* tokens, TokenSet* whole, MaskTable draft, Machine machine,
-                  SetRec* caller) except -1 nogil:
+cdef int _resolve(TokenSet* tokens, TokenSet* whole, Machine machine, SetRec* caller, int32_t words,
+                  vector[int32_t]& found) except -1 nogil:
     """The uncertain tokens of one part of the chain of bases that begins with `whole`."""
     cdef vector[int32_t] places
     cdef size_t i
     cdef int32_t token
-    find_rests(tokens.rests, machine, caller, places)
+    find_rests(tokens.rests, tokens.ids, machine, caller, words, places, NULL)
     for i in range(places.size()):
         token = tokens.ids[places[i]]
         if whole == tokens or not _settled_above(whole, tokens, token):
-            add_id(draft, token)
+            found.push_back(token)
     return 0
 
 
@@ -125,7 +126,7 @@ cdef int depth_of(TokenSet* tokens) noexcept nogil:
 cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil:
     """Bytes held, `base` not included."""
     return (sizeof(TokenSet) + 4 * (tokens.lacking.size() + tokens.listed.size() + tokens.bits.size())
-            + 4 * tokens.settled.size() + 13 * tokens.byte.size() + sizeof(Rest) * tokens.rests.size() + 4 * tokens.ids.size() + 4 * tokens.laps.size()
+            + 4 * tokens.settled.size() + 13 * tokens.byte.size() + sizeof(Rest) * tokens.rests.nodes.size() + 4 * tokens.ids.size() + 4 * tokens.laps.size()
             + (4 * tokens.rows.size() * tokens.rows[0].size() if tokens.rows.size() else 0))
 
 
