@@ -18,8 +18,12 @@ from tests.engine.driver import compiled, mask, tokenizer
 
 PIECES = [b"a", b"b", b"c", b"f", b"z", b'"', b":", b" ", b",", b"7"]
 VOCAB = [b"".join(parts) for length in (1, 2, 3) for parts in product(PIECES, repeat=length)]
-VOCAB += [b"".join(parts) for length in (4, 5, 6) for parts in product([b"a", b"z", b'"', b":"], repeat=length)]
-INFO = tokenizer(VOCAB)
+VOCAB += [b"".join(parts) for length in (4, 5) for parts in product([b"a", b"z", b'"', b":"], repeat=length)]
+WORDS = [b"".join(parts) for length in (1, 2, 3) for parts in product([b"a", b"b", b"f", b"z", b","], repeat=length)]
+VOCAB += [
+    begin + word + end for begin in (b' "', b'  "', b'   "') for word in WORDS for end in (b"", b'"', b'",', b'":')
+]
+INFO = tokenizer(list(dict.fromkeys(VOCAB)))
 NAIVE = GrammarCompiler(INFO, options=Options(parser="naive"))
 GRAMMARS = {
     "ranges that overlap": """root ::= word | name
@@ -33,8 +37,13 @@ GRAMMARS = {
     "keys that begin alike": r"""root ::= "\"" ("ab" | "abc" | "af") "\"" ":" value ("," root)?
         value ::= " "? ("\"" [a-z]* "\"" | "7"+)""",
     "rests": r"""root ::= pair ("," pair)*
-        pair ::= text ":" " "{0,3} text
+        pair ::= text ":" " "{0,40} text
         text ::= "\"" [a-z,:]* "\"" """,
+    "rests after some laps": r"""root ::= ("a" " "{2,3} text | "b" " "{0,2} text | "c" " "{1,} text)+
+        text ::= "\"" [a-z,:]* "\"" ","? """,
+    "rests of words": r"""root ::= (":" " "{0,40} (word | name) ",")+
+        word ::= "\"" ([c-z,] [a-z,]* | "a" [c-z] [a-z]*) "\""
+        name ::= "\"ab" [a-z]* "\"" " "? """,
 }
 WAYS = {
     "walks": Options(),
