@@ -21,7 +21,7 @@ from libcpp.algorithm cimport binary_search, inplace_merge, sort, unique
 from kernels_core.automata.tables cimport COUNTED
 from kernels_core.earley.machine cimport FREE, LOCKED, Item, step
 from kernels_core.masks.besides cimport find_words
-from kernels_core.masks.mask_table cimport MaskRec, add_id, digest, ms_mix, write_mask
+from kernels_core.masks.mask_table cimport MaskRec, digest, ms_mix, write_mask
 from kernels_core.masks.rests cimport Rest, find_rests, lay_out_rests
 from kernels_core.masks.trie cimport TrieNode, all_kids, live_kids
 from kernels_core.masks.unlike cimport find_unlike
