@@ -4,7 +4,6 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.word_tree cimport Prefix
 from kernels_core.earley.machine cimport Machine, SetRec
-from kernels_core.masks.mask_table cimport MaskTable
 from kernels_core.masks.rests cimport Rests
 from kernels_core.masks.sweeps cimport Sweeps
 from kernels_core.masks.trie cimport TokenTrie
