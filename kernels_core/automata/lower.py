@@ -110,7 +110,7 @@ class Lowering(Decisions):
 
     def counted(self, nfa: Nfa, node: Repeat, source: int, target: int, place: int) -> None:
         """Spell a repetition with bounds out between two states, or call a counted rule there."""
-        if self._unrolls(node):
+        if self._unrolls(node, place):
             self._unroll(nfa, node, source, target, place)
             return
         item, minimum, maximum = node.item, node.minimum, node.maximum
@@ -130,11 +130,14 @@ class Lowering(Decisions):
         if empty:
             nfa.epsilon(source, target)
 
-    def _unrolls(self, node: Repeat) -> bool:
-        """Whether a counted repetition is spelt out as copies; `BudgetExceededError` where it must be and cannot."""
+    def _unrolls(self, node: Repeat, place: int) -> bool:
+        """Whether a counted repetition is spelt out as copies; `BudgetExceededError` where it must be and cannot.
+
+        A counted rule is known by its place in a body, and what a shorthand holds has none.
+        """
         copies = node.minimum + 1 if node.maximum is None else node.maximum
         options = self.options
-        if self.limits.flat or options.repetition == "expand":
+        if self.limits.flat or options.repetition == "expand" or place < 0:
             if self._spelt_out(node) > 4 * options.max_states:
                 raise BudgetExceededError("automaton states", options.max_states, f"rule {self.ir.root!r}")
             return True

@@ -29,6 +29,7 @@ STRINGS: dict[str, dict[str, Any]] = {
     "an end": {"pattern": "[7Z]$"},
     "words": {"pattern": "^(a|b7|é)*$", "not": {"enum": ["a", "b7a"]}},
     "not a word": {"pattern": "^[a-cé]+$", "not": {"const": "ab"}},
+    "most characters, and not a word": {"pattern": "^[^7]*7[^é]*b$", "not": {"enum": ["7b"]}},
     "no space": {"pattern": "^\\S+$"},
     "a search of some length": {"pattern": "[a7]", "minLength": 2, "maxLength": 5},
     "no quote": {"pattern": '^[^"]*$'},

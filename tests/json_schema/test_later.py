@@ -17,7 +17,7 @@ from kernels_core.grammar.json_schema.compile import compile_schema
 from kernels_core.grammar.json_schema.dialect import DEFAULT, dialect_of
 from kernels_core.grammar.json_schema.plain import Plain
 from kernels_core.grammar.json_schema.resolve import Documents
-from tests.engine.driver import tokenizer
+from tests.engine.driver import mask, tokenizer
 
 NAMES = ["a", "b"]
 TEXTS = ['{"a":1}', '{"a":{"a":null}}', "[]", "1", '"x"', "null", '{"b":[true]}', "{}"]
@@ -321,6 +321,29 @@ def test_equal_schemas_have_equal_keys() -> None:
     one = keys({"$id": "one", "type": "object", "properties": {"a": inner, "b": other}})
     two = keys({"$id": "one", "type": "object", "properties": {"b": inner, "c": {"type": "null"}}})
     assert one["a"] == two["b"] != one["b"]
+
+
+def test_token_sets_are_not_shared_where_the_rest_of_a_document_decides_the_order_of_names() -> None:
+    """What two parts of a document ask of one value is one term, with names in the order in which it came first."""
+
+    def inner(name: str, kind: str) -> dict[str, Any]:
+        value = {"type": "object", "properties": {name: {"type": kind}}, "required": [name]}
+        return {"type": "object", "properties": {"x": value}, "required": ["x"]}
+
+    one, two = inner("a", "integer"), inner("b", "string")
+    last = {"w": {"allOf": [two, one]}}
+    alone = {"type": "object", "properties": last, "additionalProperties": False}
+    behind = {"type": "object", "properties": last | {"p": {"allOf": [one, two]}}, "additionalProperties": False}
+    vocabulary = [bytes([byte]) for byte in range(256)] + [b': {"a": ', b': {"b": ']
+    info = tokenizer(vocabulary)
+    naive = GrammarCompiler(info, options=Options(parser="naive"))
+    for documents in ((alone, behind), (behind, alone)):
+        compiler = GrammarCompiler(info, options=Options(direct_limit=0, differential_from=0))
+        for document in documents:
+            matchers = [GrammarMatcher(way.compile_json_schema(document)) for way in (compiler, naive)]
+            for byte in b'{"w": {"x"':
+                assert [matcher.accept_string(bytes([byte])) for matcher in matchers] == [True, True]
+                assert mask(matchers[0]) == mask(matchers[1])
 
 
 def test_tools_wait_for_their_call() -> None:

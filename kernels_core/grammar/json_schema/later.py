@@ -171,7 +171,9 @@ class Later:
     def _content(self, term: Term) -> str:
         documents = self.documents
         if isinstance(term, Place) and term.context == documents.root_context and documents.is_nameless:
-            if term.text and not any(word in term.text for word in REFERENCES):
+            # Of what is not plain the rest of the document has a say in the order of names: conditions that two of its
+            # parts share are one term, in the order in which they came first.
+            if term.text and self.may_wait(term) and not any(word in term.text for word in REFERENCES):
                 return term.text
             return f"{term.text or term.pointer} in {self.digest}"
         # A combination of schemas, or one that other documents have a say in: known to this process alone.
