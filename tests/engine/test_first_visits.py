@@ -233,6 +233,13 @@ def test_later_compilers_take_the_same_warm_start(tmp_path: Path) -> None:
     assert later.pool.misses == 0
 
 
+def test_a_vocabulary_without_json_starts_all_the_same() -> None:
+    letters = [bytes(word) for word in product(b"abcdefghijklmnopqrstu", repeat=3)][:FROM_TOKENS]
+    info = tokenizer(letters)
+    matcher = GrammarMatcher(GrammarCompiler(info).compile_grammar(Grammar.from_regex("(abc|aba)+")))
+    assert mask(matcher) == {letters.index(b"abc"), letters.index(b"aba")}
+
+
 def test_small_vocabularies_start_cold() -> None:
     assert len(GrammarCompiler(INFO).pool) == 0
 
