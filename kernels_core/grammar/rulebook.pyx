@@ -81,7 +81,11 @@ cdef class RuleBook:
         if found is None:
             name = self.reserve(hint)
             found = self.shared[key] = RuleRef(name)
-            self.define(name, build())
+            try:
+                self.define(name, build())
+            except BaseException:
+                del self.shared[key], self.rules[name]      # nobody has seen it
+                raise
         return found
 
     def remember(self, key, build):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
+from inspect import CO_GENERATOR
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -344,6 +347,54 @@ def test_token_sets_are_not_shared_where_the_rest_of_a_document_decides_the_orde
             for byte in b'{"w": {"x"':
                 assert [matcher.accept_string(bytes([byte])) for matcher in matchers] == [True, True]
                 assert mask(matchers[0]) == mask(matchers[1])
+
+
+@pytest.mark.parametrize(
+    ("schema", "before", "after"),
+    [
+        ({"properties": {"a": {"type": "string", "enum": ["x", "\\"]}}}, '{"a":', b'"'),
+        ({"properties": {"a": {"type": "string", "not": {"enum": ["x"]}}}}, '{"a":', b'"'),
+        ({"properties": {"a": {"anyOf": [{"type": "number"}, {"minimum": 2}]}}}, '{"a":', b'"{[1'),
+        ({"patternProperties": {"a.?b|c": {"type": "null"}}, "minProperties": 1}, "{", b'"'),
+    ],
+)
+def test_what_was_cut_short_is_made_again(schema: dict[str, Any], before: str, after: bytes) -> None:
+    """An interrupt comes between any two lines of what writes rules; the mask that was asked for is the same later."""
+    compiler = GrammarCompiler(VOCABULARY, cache_enabled=False)
+    left, cut = 0, 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left, cut
+        code = frame.f_code
+        if "kernels_core/grammar/json_schema" not in code.co_filename or code.co_flags & CO_GENERATOR:
+            return None
+        left -= 1
+        if left == 0:
+            cut += 1
+            raise KeyboardInterrupt
+        return trace
+
+    expected: set[int] | None = None
+    at = 0
+    while cut == at:
+        at += 1
+        matcher = GrammarMatcher(compiler.compile_json_schema({"type": "object"} | schema))
+        left, outer = at, sys.gettrace()
+        sys.settrace(trace)
+        try:
+            matcher.accept_string(before)
+            found = mask(matcher)
+        except KeyboardInterrupt:
+            sys.settrace(outer)
+            assert matcher.position or matcher.accept_string(before)
+            found = mask(matcher)
+        finally:
+            sys.settrace(outer)
+        expected = expected or found
+        assert found == expected, at
+    assert cut > 20
+    assert expected is not None
+    assert expected >= set(after)
 
 
 def test_tools_wait_for_their_call() -> None:

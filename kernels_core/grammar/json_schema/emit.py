@@ -88,8 +88,11 @@ class Emitter:
 
     def _finish(self) -> None:
         while self._work:
-            name, build = self._work.pop()
+            at = len(self._work) - 1
+            name, build = self._work[at]
             self.book.define(name, build())
+            # Not before: where this was cut short, others call the rule already, and it has to be made before them.
+            del self._work[at]
 
     def top(self, term: Term) -> Node:
         """The texts of the whole."""
@@ -238,8 +241,9 @@ class Emitter:
         if found is not None and found.name not in self.book.rules:
             return Never()  # it turned out to have no text, and was removed
         if found is None:
-            found = self._rules[key] = RuleRef(self.book.reserve(hint))
+            found = RuleRef(self.book.reserve(hint))
             self._work.append((found.name, build))
+            self._rules[key] = found
         return found
 
     def alternatives(self, shape: Shape, level: int, place: Place | None, name: str) -> Node:
