@@ -263,14 +263,14 @@ def test_experiment_list_names_them_all() -> None:
 
 
 def test_memory_experiment(ledger: Ledger) -> None:
-    shared = {"pool_bytes": 1 << 14, "max_bytes": 1 << 20, "vocabulary": SMALL}
+    shared = {"pool_bytes": 1 << 15, "max_bytes": 1 << 20, "vocabulary": SMALL}
     counts = {"schemas": 150, "steps": 600, "states": 120}
     grid = [{"way": way, "count": count, **shared} for way, count in counts.items()]
     frame = run_sweep(memory.trial, grid, ledger=ledger, sweep="memory")
     assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
     schemas, steps, states = (row for _, row in frame.iterrows())
     assert schemas["at"][-1] == 150
-    assert 0 < max(schemas["pool"]) <= 1 << 14
+    assert 0 < max(schemas["pool"]) <= 1 << 15
     assert schemas["evictions"] > 0
     assert steps["held"][-1] == steps["held"][len(steps["held"]) // 2]  # every state was known by then
     assert states["renewals"] > 0
