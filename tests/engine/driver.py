@@ -6,9 +6,10 @@ how a grammar is lowered, or what is computed from what, and must change nothing
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kernels_core import (
@@ -23,7 +24,7 @@ from kernels_core import (
 )
 from kernels_core.grammar.ir import GrammarIR
 
-__all__ = ["STOP", "VARIANTS", "compiled", "mask", "mask_row", "tokenizer"]
+__all__ = ["STOP", "VARIANTS", "compiled", "follow", "mask", "mask_row", "tokenizer"]
 
 STOP = b"<stop>"
 NOISE = 0x5A5A5A5A
@@ -84,3 +85,19 @@ def mask_row(matcher: GrammarMatcher) -> NDArray[np.bool_]:
     assert needed or allowed.all(), "a mask that forbids something was said to be needless"
     assert allowed.any(), "an empty mask instead of a DeadEndError"
     return allowed
+
+
+def follow(plain: GrammarMatcher, others: Mapping[str, GrammarMatcher], data: st.DataObject, *, steps: int) -> None:
+    """Take up to `steps` allowed tokens at random; before each, all matchers have the mask of `plain`."""
+    stops = set(plain.stop_token_ids)
+    for _ in range(steps):
+        expected = mask(plain)
+        for name, matcher in others.items():
+            assert mask(matcher) == expected, (name, plain.text)
+        choices = sorted(expected - stops)
+        if not choices:
+            break
+        token = data.draw(st.sampled_from(choices))
+        assert plain.accept_token(token)
+        for matcher in others.values():
+            assert matcher.accept_token(token)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
 from kernels_core.earley.arena import reserve, spare_bytes
 from kernels_core.warm_start import FROM_TOKENS
-from tests.engine.driver import mask, tokenizer
+from tests.engine.driver import follow, mask, tokenizer
 
 PIECES = [
     b"a",
@@ -85,18 +85,7 @@ def test_shortcuts_change_no_mask(name: str, data: st.DataObject) -> None:
     grammar = Grammar.from_ebnf(GRAMMARS[name])
     plain = GrammarMatcher(NAIVE.compile_grammar(grammar))
     others = {switch: GrammarMatcher(compiler.compile_grammar(grammar)) for switch, compiler in COMPILERS.items()}
-    stop = len(INFO.decoded_vocab) - 1
-    for _ in range(6):
-        expected = mask(plain)
-        for switch, matcher in others.items():
-            assert mask(matcher) == expected, (switch, plain.text)
-        choices = sorted(expected - {stop})
-        if not choices:
-            break
-        token = data.draw(st.sampled_from(choices))
-        assert plain.accept_token(token)
-        for matcher in others.values():
-            assert matcher.accept_token(token)
+    follow(plain, others, data, steps=6)
 
 
 def test_sweeps_leave_most_of_a_string_unvisited() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels_core import CompiledGrammar, GrammarCompiler, GrammarMatcher, Options
-from tests.engine.driver import mask, tokenizer
+from tests.engine.driver import follow, mask, tokenizer
 from tests.engine.test_first_visits import INFO
 
 EVERYWHERE: dict[str, Any] = {"direct_limit": 0, "differential_from": 0}
@@ -51,18 +51,7 @@ def compare(string: dict[str, Any], draw: st.DataObject) -> None:
     assert plain.accept_string(start)
     for matcher in others.values():
         assert matcher.accept_string(start)
-    stop = len(INFO.decoded_vocab) - 1
-    for _ in range(5):
-        expected = mask(plain)
-        for name, matcher in others.items():
-            assert mask(matcher) == expected, (name, plain.text)
-        choices = sorted(expected - {stop})
-        if not choices:
-            break
-        token = draw.draw(st.sampled_from(choices))
-        assert plain.accept_token(token)
-        for matcher in others.values():
-            assert matcher.accept_token(token)
+    follow(plain, others, draw, steps=5)
 
 
 @pytest.mark.parametrize("name", STRINGS)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
 from kernels_core.automata.growing_identity import GrowingIdentities
-from tests.engine.driver import compiled, mask, tokenizer
+from tests.engine.driver import compiled, follow, mask, tokenizer
 
 PIECES = [b"a", b"b", b"c", b"f", b"z", b'"', b":", b" ", b",", b"7"]
 VOCAB = [b"".join(parts) for length in (1, 2, 3) for parts in product(PIECES, repeat=length)]
@@ -63,18 +63,7 @@ def test_walks_by_item_find_what_the_naive_parser_finds(name: str, data: st.Data
     grammar = Grammar.from_ebnf(GRAMMARS[name])
     plain = GrammarMatcher(NAIVE.compile_grammar(grammar))
     others = {way: GrammarMatcher(compiler.compile_grammar(grammar)) for way, compiler in COMPILERS.items()}
-    stop = len(INFO.decoded_vocab) - 1
-    for _ in range(6):
-        expected = mask(plain)
-        for way, matcher in others.items():
-            assert mask(matcher) == expected, (way, plain.text)
-        choices = sorted(expected - {stop})
-        if not choices:
-            break
-        token = data.draw(st.sampled_from(choices))
-        assert plain.accept_token(token)
-        for matcher in others.values():
-            assert matcher.accept_token(token)
+    follow(plain, others, data, steps=6)
 
 
 def test_a_first_mask_interns_no_set_inside_a_word() -> None:
