@@ -329,15 +329,15 @@ class GrammarCompiler:
 
     def _by_text(self, key: tuple[str, str], read: Callable[[], Grammar]) -> CompiledGrammar:
         """What was compiled for `key` before, which says all about the grammar that `read` returns; or compile that."""
+        if not self.cache_enabled:
+            return CompiledGrammar(read(), self.tokenizer_info, self.options, self.pool)
         with self._lock:
             found = self._texts.get(key)
         if found is not None:
             return found
         compiled = CompiledGrammar(read(), self.tokenizer_info, self.options, self.pool)
-        if self.cache_enabled:
-            with self._lock:
-                compiled = self._texts.setdefault(key, compiled)
-        return compiled
+        with self._lock:
+            return self._texts.setdefault(key, compiled)
 
     def compile_builtin_json_grammar(self) -> CompiledGrammar:
         """Compile the grammar of any JSON value."""

@@ -1,3 +1,4 @@
+from cpython.object cimport PyObject
 from libc.string cimport memcmp
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
@@ -24,9 +25,14 @@ cdef struct ListPlace:
     Py_ssize_t items      # the first of the list's items in `Written.items`
 
 
+cdef class Judge:
+    cdef bint holds(self, PyObject* item) noexcept
+
+
 cdef class Written:
     cdef readonly str text
     cdef unordered_map[size_t, ListPlace] lists     # by identity
     cdef vector[Stretch] items
+    cdef vector[bint] verdicts                      # of the judge, by item; empty without one
 
     cdef ListPlace _place(self, list value) except *

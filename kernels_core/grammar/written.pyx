@@ -10,18 +10,36 @@ A large set of tools is written in some hundred microseconds, which is why this 
 Read on: `structural_tag/load.py` (writes a request), `structural_tag/tag_lists.py` (reads its parts).
 """
 
-from cpython.dict cimport PyDict_Next
+cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.math cimport isfinite
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
-from libcpp.vector cimport vector
+
+from kernels_core.grammar.borrowed cimport (
+    FALSE,
+    NONE,
+    TRUE,
+    is_ascii,
+    is_dict,
+    is_list,
+    is_text,
+    list_item,
+    list_size,
+    next_member,
+    text_data,
+    text_size,
+)
+
+cdef extern from "Python.h":
+    object PyUnicode_New(Py_ssize_t size, Py_UCS4 largest)
 
 from decimal import Decimal
 
-__all__ = ["Written", "write"]
+__all__ = ["Judge", "Written", "write"]
 
 cdef int DEEPEST = 300          # values in values; what is deeper is left to `json.dumps`
 cdef const char* HEX = "0123456789abcdef"
@@ -60,105 +78,166 @@ cdef class Written:
         return f"<Written: {len(self.text):,} characters, {self.lists.size():,} lists>"
 
 
-def write(value, str key):
-    """`value` as a `Written` that knows the lists under `key`.
+cdef class Judge:
+    """Asked about each item of the lists that are remembered right after it was written, while it is in the caches."""
+
+    cdef bint holds(self, PyObject* item) noexcept:
+        """What is to be known of `item`.  No Python code may run here: it could change what is being written."""
+        return False
+
+
+def write(value, str key, Judge judge=None):
+    """`value` as a `Written` that knows the lists under `key`, and what `judge` says of their items.
 
     None for what is not plain JSON (other types and subclasses, keys that are not strings, numbers that are not finite,
     lone surrogates) or is nested deeply: `json.dumps` knows what to do then, or what to say.
     """
-    cdef _Writer writer = _Writer(key)
-    if not writer.value(value, 0, False):
+    cdef _Writer writer = _Writer.__new__(_Writer)
+    writer.key = key
+    writer.judge = judge
+    writer.done = Written.__new__(Written)
+    if not writer.value(<PyObject*>value, 0, False):
         return None
-    writer.done.text = PyUnicode_DecodeUTF8(<const char*>writer.buffer.data(), writer.size, NULL)
+    writer.done.text = writer.text()
     return writer.done
 
 
+# Memory that a writer left for the next one, so that a large text does not touch new pages each time.
+cdef char* spare = NULL
+cdef size_t spare_size = 0
+cdef size_t KEPT = 1 << 20      # no more than this is kept
+
+
+@cython.final
 cdef class _Writer:
-    cdef vector[uint8_t] buffer         # the first `size` bytes are the text so far, in UTF-8
-    cdef size_t size
+    cdef char* first                    # the text so far, in UTF-8, from here...
+    cdef char* at                       # ... to here
+    cdef size_t room                    # bytes from `first` on
     cdef Py_ssize_t hidden              # bytes that are no characters of their own
     cdef str key
+    cdef Judge judge
     cdef Written done
 
-    def __cinit__(self, str key):
-        self.key = key
-        self.done = Written.__new__(Written)
-        self.buffer.resize(4096)
+    def __cinit__(self):
+        global spare, spare_size
+        self.first, self.room = spare, spare_size
+        spare = NULL
+        spare_size = 0
+        if self.first == NULL:
+            self.room = 4096
+            self.first = <char*>malloc(self.room)
+            if self.first == NULL:
+                raise MemoryError
+        self.at = self.first
 
-    cdef inline void put(self, const char* text, size_t size) noexcept:
-        if self.size + size > self.buffer.size():
-            self.buffer.resize(2 * (self.size + size))
-        memcpy(self.buffer.data() + self.size, text, size)
-        self.size += size
+    def __dealloc__(self):
+        global spare, spare_size
+        if spare == NULL and self.room <= KEPT:
+            spare, spare_size = self.first, self.room
+        else:
+            free(self.first)
+
+    cdef str text(self):
+        cdef Py_ssize_t size = self.at - self.first
+        if self.hidden:
+            return PyUnicode_DecodeUTF8(self.first, size, NULL)
+        cdef object text = PyUnicode_New(size, 127)
+        memcpy(PyUnicode_DATA(text), self.first, size)
+        return text
+
+    cdef inline int need(self, size_t size) except -1:
+        """Make room for `size` bytes more."""
+        cdef size_t used = self.at - self.first
+        if used + size > self.room:
+            self.grow(used + size)
+        return 0
+
+    cdef int grow(self, size_t least) except -1:
+        cdef size_t used = self.at - self.first, room = 2 * least
+        cdef char* moved = <char*>realloc(self.first, room)
+        if moved == NULL:
+            raise MemoryError
+        self.first, self.at, self.room = moved, moved + used, room
+        return 0
+
+    cdef inline int put(self, const char* text, size_t size) except -1:
+        self.need(size)
+        memcpy(self.at, text, size)
+        self.at += size
+        return 0
 
     cdef inline Py_ssize_t place(self) noexcept:
         """How many characters there are so far."""
-        return <Py_ssize_t>self.size - self.hidden
+        return <Py_ssize_t>(self.at - self.first) - self.hidden
 
-    cdef bint value(self, value, int depth, bint known) except -1:
+    cdef bint value(self, PyObject* value, int depth, bint known) except -1:
         """Write it; False if it is not plain.  `known`: it is a list to remember."""
-        if type(value) is str:
+        if is_text(value):
             return self.string(value)
-        if type(value) is dict:
-            return depth <= DEEPEST and self.members(<dict>value, depth)
-        if type(value) is list:
-            return depth <= DEEPEST and self.entries(<list>value, depth, known)
+        if is_dict(value):
+            return depth <= DEEPEST and self.members(value, depth)
+        if is_list(value):
+            return depth <= DEEPEST and self.entries(value, depth, known)
         return self.scalar(value)
 
-    cdef bint members(self, dict value, int depth) except -1:
+    cdef bint members(self, PyObject* value, int depth) except -1:
         cdef PyObject* name
         cdef PyObject* item
         cdef Py_ssize_t at = 0
         cdef bint first = True, known
         self.put(b"{", 1)
-        while PyDict_Next(value, &at, &name, &item):        # nothing here runs code that could change the value
+        while next_member(value, &at, &name, &item):        # nothing here runs code that could change the value
             if not first:
                 self.put(b", ", 2)
             first = False
-            if type(<object>name) is not str or not self.string(<object>name):
+            if not is_text(name) or not self.string(name):
                 return False
             self.put(b": ", 2)
-            known = type(<object>item) is list and <str><object>name == self.key
-            if not self.value(<object>item, depth + 1, known):
+            known = is_list(item) and <str><object>name == self.key
+            if not self.value(item, depth + 1, known):
                 return False
         self.put(b"}", 1)
         return True
 
-    cdef bint entries(self, list value, int depth, bint known) except -1:
+    cdef bint entries(self, PyObject* value, int depth, bint known) except -1:
         cdef ListPlace place
         cdef Stretch stretch
-        cdef Py_ssize_t at = 0
+        cdef Py_ssize_t at
         place.items = self.done.items.size()
         place.whole.first = self.place()
         if known:
-            self.done.items.resize(place.items + len(value))
+            self.done.items.resize(place.items + list_size(value))
+            if self.judge is not None:
+                self.done.verdicts.resize(place.items + list_size(value))
         self.put(b"[", 1)
-        for item in value:
+        for at in range(list_size(value)):
             if at:
                 self.put(b", ", 2)
             stretch.first = self.place()
-            if not self.value(item, depth + 1, False):
+            if not self.value(list_item(value, at), depth + 1, False):
                 return False
             if known:
                 stretch.past = self.place()
                 self.done.items[place.items + at] = stretch
-            at += 1
+                if self.judge is not None:
+                    self.done.verdicts[place.items + at] = self.judge.holds(list_item(value, at))
         self.put(b"]", 1)
         if known:
             place.whole.past = self.place()
-            self.done.lists[<size_t><void*>value] = place
+            self.done.lists[<size_t>value] = place
         return True
 
-    cdef bint scalar(self, value) except -1:
-        if value is None:
+    cdef bint scalar(self, PyObject* borrowed) except -1:
+        if borrowed == NONE:
             self.put(b"null", 4)
             return True
-        if value is True:
+        if borrowed == TRUE:
             self.put(b"true", 4)
             return True
-        if value is False:
+        if borrowed == FALSE:
             self.put(b"false", 5)
             return True
+        value = <object>borrowed
         if type(value) is float and isfinite(PyFloat_AS_DOUBLE(value)):
             spelt = repr(value).encode()
         elif type(value) is int and -10**18 < value < 10**18:
@@ -170,48 +249,66 @@ cdef class _Writer:
         self.put(spelt, len(spelt))
         return True
 
-    cdef bint string(self, value) except -1:
-        cdef Py_ssize_t size = PyUnicode_GET_LENGTH(value)
+    cdef bint string(self, PyObject* value) except -1:
         cdef bytes spelt
-        if PyUnicode_IS_COMPACT_ASCII(value):
-            self.quoted(<const uint8_t*>PyUnicode_DATA(value), size)
+        if is_ascii(value):
+            self.quoted(<const uint8_t*>text_data(value), text_size(value))
             return True
         try:
-            spelt = (<str>value).encode()
+            spelt = (<str><object>value).encode()
         except UnicodeEncodeError:
             return False
         self.quoted(<const uint8_t*><const char*>spelt, len(spelt))
-        self.hidden += len(spelt) - size
+        self.hidden += len(spelt) - text_size(value)
         return True
 
-    cdef void quoted(self, const uint8_t* text, Py_ssize_t size) noexcept:
-        cdef size_t most = self.size + 6 * size + 2
+    cdef int quoted(self, const uint8_t* text, Py_ssize_t size) except -1:
         cdef uint8_t* to
-        cdef Py_ssize_t at = 0, past
-        cdef uint64_t eight
-        if most > self.buffer.size():
-            self.buffer.resize(2 * most)
-        to = self.buffer.data() + self.size
+        cdef Py_ssize_t at
+        if not _escapes(text, size):
+            self.need(size + 2)
+            self.at[0] = c'"'
+            memcpy(self.at + 1, text, size)
+            self.at[size + 1] = c'"'
+            self.at += size + 2
+            return 0
+        self.need(6 * size + 2)
+        to = <uint8_t*>self.at
         to[0] = c'"'
         to += 1
-        while at < size:
-            if at + 8 <= size:
-                memcpy(&eight, text + at, 8)
-                if not _needs_escape(eight):
-                    memcpy(to, &eight, 8)
-                    to += 8
-                    at += 8
-                    continue
-            past = min(at + 8, size)
-            while at < past:
-                if text[at] < 0x20 or text[at] == c'"' or text[at] == c"\\":
-                    to = _escape(text[at], to)
-                else:
-                    to[0] = text[at]
-                    to += 1
-                at += 1
+        for at in range(size):
+            if text[at] < 0x20 or text[at] == c'"' or text[at] == c"\\":
+                to = _escape(text[at], to)
+            else:
+                to[0] = text[at]
+                to += 1
         to[0] = c'"'
-        self.size = to + 1 - self.buffer.data()
+        self.at = <char*>to + 1
+        return 0
+
+
+cdef inline bint _escapes(const uint8_t* text, Py_ssize_t size) noexcept nogil:
+    """Whether some byte is escaped."""
+    cdef Py_ssize_t at = 0
+    cdef uint64_t eight
+    cdef uint32_t low, high
+    if size < 4:
+        while at < size:
+            if text[at] < 0x20 or text[at] == c'"' or text[at] == c"\\":
+                return True
+            at += 1
+        return False
+    if size < 8:        # its first four bytes and its last
+        memcpy(&low, text, 4)
+        memcpy(&high, text + size - 4, 4)
+        return _needs_escape(low | <uint64_t>high << 32)
+    while at + 8 <= size:
+        memcpy(&eight, text + at, 8)
+        if _needs_escape(eight):
+            return True
+        at += 8
+    memcpy(&eight, text + size - 8, 8)
+    return _needs_escape(eight)
 
 
 cdef inline bint _needs_escape(uint64_t eight) noexcept nogil:

@@ -97,3 +97,13 @@ def circle() -> Any:
 def test_what_is_not_plain_is_left_alone(value: Any) -> None:
     assert write(value, "tags") is None
     assert write({"a": [value]}, "tags") is None
+
+
+@given(st.text(st.characters(min_codepoint=0x1E, max_codepoint=0x80), max_size=30))
+def test_escapes_are_found_at_every_place(text: str) -> None:
+    assert write([text], "tags").text == json.dumps([text], ensure_ascii=False)
+
+
+def test_large_texts_and_small_ones_take_turns() -> None:
+    for size in (10, 5_000_000, 3, 70_000, 0):
+        assert write(["x" * size, "é"], "tags").text == json.dumps(["x" * size, "é"], ensure_ascii=False)

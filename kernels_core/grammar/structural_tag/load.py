@@ -19,9 +19,12 @@ from ..json_schema import schema_text
 from ..written import Written, write
 from .build import Builder
 from .fields import Fields
+from .plain_calls import UsualCalls
 from .tokens import Vocabulary
 
 __all__ = ["WrittenTag", "load_structural_tag", "read_structural_tag", "structural_tag_rules"]
+
+_USUAL = UsualCalls()
 
 
 def load_structural_tag(tag: Any, triggers: Sequence[str] | None = None) -> Mapping[str, Any]:
@@ -79,7 +82,7 @@ class WrittenTag(NamedTuple):
 def read_structural_tag(tag: Any, triggers: Sequence[str] | None = None) -> WrittenTag:
     """A tag in any form, loaded and written; `InvalidStructuralTagError` for what is no JSON, too."""
     value = load_structural_tag(tag, triggers)
-    written: Written | None = write(value, "tags")
+    written: Written | None = write(value, "tags", _USUAL)
     if written is not None:
         return WrittenTag(value, written.text, written)
     try:

@@ -9,15 +9,66 @@ them.
 Read on: `tag_lists.py` (who asks), `../json_schema/plain.pyx` (plain schemas), `../written.pyx` (the copy that is read).
 """
 
-from kernels_core.grammar.written cimport ListPlace, Stretch, Written, is_word
+from cpython.object cimport PyObject
+
+from kernels_core.grammar.borrowed cimport is_dict, is_text, next_member, spells
+from kernels_core.grammar.json_schema.usual cimport is_usual
+from kernels_core.grammar.written cimport Judge, ListPlace, Stretch, Written, is_word
 
 from kernels_core.grammar.json_schema.dialect import DEFAULT, dialect_of
 from kernels_core.grammar.json_schema.plain import Plain
 
-__all__ = ["PlainCalls"]
+__all__ = ["PlainCalls", "UsualCalls"]
 
 # Text of a schema in which something may have a name of its own, so that references are not just pointers.
 cdef tuple NAMING = ('"$id"', '"id": "', '"$anchor"', '"$dynamic', '"$recursive', '"$ref": "http')
+
+
+cdef class UsualCalls(Judge):
+    """Which tags are plain calls at a glance: a string, arguments of a usual schema, a string."""
+
+    cdef bint holds(self, PyObject* item) noexcept:
+        cdef PyObject* word
+        cdef PyObject* value
+        cdef Py_ssize_t at = 0
+        cdef int parts = 0
+        if not is_dict(item):
+            return False
+        while next_member(item, &at, &word, &value):
+            if not is_text(word):
+                return False
+            if spells(word, b"begin", 5) or spells(word, b"end", 3):
+                if not is_text(value):
+                    return False
+            elif spells(word, b"content", 7):
+                if not _holds_usual(value):
+                    return False
+            else:
+                if not spells(word, b"type", 4) or not is_text(value) or not spells(value, b"tag", 3):
+                    return False
+                continue
+            parts += 1
+        return parts == 3
+
+
+cdef bint _holds_usual(PyObject* content) noexcept:
+    """Whether a format is the JSON of a usual schema, and says no more."""
+    cdef PyObject* word
+    cdef PyObject* value
+    cdef Py_ssize_t at = 0
+    cdef bint is_schema = False, holds = False
+    if not is_dict(content):
+        return False
+    while next_member(content, &at, &word, &value):
+        if not is_text(word):
+            return False
+        if spells(word, b"type", 4):
+            is_schema = is_text(value) and spells(value, b"json_schema", 11)
+        elif spells(word, b"json_schema", 11):
+            holds = is_dict(value) and is_usual(value, False)
+        else:
+            return False
+    return is_schema and holds
 
 
 cdef class PlainCalls:
@@ -35,6 +86,7 @@ cdef class PlainCalls:
 
     def __init__(self, list tags, tuple triggers, Written written):
         cdef int at, number, fitting
+        cdef bint seen
         plain = Plain(None, DEFAULT.keywords, pointers=False, strict=False)
         self.begins = []
         self.ends = set()
@@ -42,8 +94,13 @@ cdef class PlainCalls:
         self.others = []
         self.written = written
         self.place = written.lists.at(<size_t><void*>tags)
+        ended = None
         for at, tag in enumerate(tags):
-            begin = _begin(tag, written, written.items[self.place.items + at], plain)
+            seen = written.verdicts.size() > 0 and written.verdicts[self.place.items + at]
+            if seen:
+                begin = (<dict>tag)["begin"]
+            else:
+                begin = _begin(tag, written, written.items[self.place.items + at], plain)
             fitting = -1
             if begin is not None:
                 for number in range(<int>len(triggers)):
@@ -56,10 +113,11 @@ cdef class PlainCalls:
             self.begins.append(begin)
             (<list>self.by_trigger[fitting]).append(at)
             end = (<dict>tag)["end"]
-            if type(end) is str:
-                self.ends.add(end)
-            else:
+            if type(end) is not str:
                 self.ends.update(end)
+            elif end != ended:
+                self.ends.add(end)
+                ended = end
 
     def text(self, int at):
         """A tag as it was written."""

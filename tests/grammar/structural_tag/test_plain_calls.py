@@ -15,6 +15,8 @@ from kernels_core.grammar import nodes
 from kernels_core.grammar.ir import DeferredRule, GrammarIR, Node, Rule, RuleRef
 from kernels_core.grammar.printer import print_grammar
 from kernels_core.grammar.structural_tag import read_structural_tag, structural_tag_rules
+from kernels_core.grammar.structural_tag.plain_calls import PlainCalls, UsualCalls
+from kernels_core.grammar.written import write
 from tests.grammar.structural_tag.driver import ANY, INFO, Format, const, tag, token, whole
 
 OBJECT = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
@@ -198,3 +200,13 @@ def test_rules_of_equal_tools_have_equal_keys_and_others_have_not() -> None:
     assert keys([one])["a"] == keys([two, one])["a"] != keys([tag("<a>", arguments({}), "</a>")])["a"]
     named = tag("<a>", arguments(OBJECT), "</call>")
     assert keys([named])["a"] != keys([named], None)["a"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(tags | wrong, min_size=1, max_size=4))
+def test_what_is_seen_while_writing_is_what_is_found_later(listed: list[Any]) -> None:
+    form = {"tags": listed}
+    found = [PlainCalls(listed, ("<a", "<"), write(form, "tags", judge)) for judge in (None, UsualCalls())]
+    for part in ("begins", "ends", "by_trigger", "others"):
+        assert getattr(found[0], part) == getattr(found[1], part)
+    assert found[0].whole_text() == found[1].whole_text()

@@ -1,0 +1,29 @@
+"""Python's own calls on objects whose references are not counted: what goes over a large value touches each object less.
+
+Only for what lives as long as it is looked at, while no Python code runs that could change it.
+"""
+
+from cpython.object cimport PyObject
+from libc.string cimport memcmp
+
+
+cdef extern from "Python.h":
+    bint is_text "PyUnicode_CheckExact"(PyObject* value) noexcept
+    bint is_dict "PyDict_CheckExact"(PyObject* value) noexcept
+    bint is_list "PyList_CheckExact"(PyObject* value) noexcept
+    bint is_ascii "PyUnicode_IS_COMPACT_ASCII"(PyObject* text) noexcept
+    const void* text_data "PyUnicode_DATA"(PyObject* text) noexcept      # characters: bytes, where they are ASCII
+    Py_ssize_t text_size "PyUnicode_GET_LENGTH"(PyObject* text) noexcept     # characters
+    Py_ssize_t list_size "PyList_GET_SIZE"(PyObject* values) noexcept
+    PyObject* list_item "PyList_GET_ITEM"(PyObject* values, Py_ssize_t at) noexcept
+    Py_ssize_t dict_size "PyDict_GET_SIZE"(PyObject* members) noexcept
+    bint next_member "PyDict_Next"(PyObject* members, Py_ssize_t* at, PyObject** name, PyObject** value) noexcept
+    PyObject* member "PyDict_GetItemWithError"(PyObject* members, PyObject* name) noexcept   # names: texts alone
+    PyObject* TRUE "Py_True"
+    PyObject* FALSE "Py_False"
+    PyObject* NONE "Py_None"
+
+
+cdef inline bint spells(PyObject* text, const char* word, Py_ssize_t size) noexcept:
+    """Whether a `str` is the `size` bytes of ASCII at `word`; in place where these are constants."""
+    return text_size(text) == size and is_ascii(text) and memcmp(text_data(text), word, size) == 0
