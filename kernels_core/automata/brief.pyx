@@ -13,13 +13,13 @@ from libcpp.vector cimport vector
 from kernels_core.automata.decisions cimport Decisions
 from kernels_core.automata.nfa cimport Nfa, RangeEdge
 from kernels_core.automata.word_tree cimport Branch, WordTree, ends_at, letter_at
-from kernels_core.grammar.shorthand cimport Besides, Branches, Diagram, Item, Listing
+from kernels_core.grammar.shorthand cimport Besides, Branches, Diagram, Item, Listing, Opening
 from kernels_core.grammar.tree cimport Never, Node, RuleRef
 
 from kernels_core.automata.nfa import AFTER
 from kernels_core.grammar.ir import DeferredRule
 
-__all__ = ["spell_shorthand"]
+__all__ = ["spell_opened", "spell_opening", "spell_shorthand"]
 
 cdef int32_t START = 0, FINAL = 1
 cdef int32_t NOWHERE = -1
@@ -39,6 +39,25 @@ def spell_shorthand(Nfa nfa not None, Decisions lowering not None, shorthand not
     if isinstance(shorthand, Diagram):
         return _spell_diagram(nfa, lowering, shorthand, limit)
     raise TypeError(f"{type(shorthand).__name__} is no shorthand")
+
+
+def spell_opening(Nfa nfa not None, Decisions lowering not None, Opening opening not None, str rule, int32_t limit):
+    """Write how the texts of `rule` begin, and a call of the rest.  False past `limit` states."""
+    cdef int32_t place = nfa.root(rule, ()), opened = nfa.state()
+    nfa.tag(START, place)
+    nfa.tag(FINAL, place, AFTER)
+    if not nfa.spell(lowering, opening.opening, START, opened, NOWHERE, limit):
+        return False
+    nfa.call(opened, lowering.number_behind(rule), FINAL)
+    return type(opening.empty) is Never or nfa.spell(lowering, opening.empty, START, FINAL, NOWHERE, limit)
+
+
+def spell_opened(Nfa nfa not None, Decisions lowering not None, Listing listing not None, str rule, int32_t limit):
+    """Write what is behind the opening of `listing`, which is the body of `rule`.  False past `limit` states."""
+    cdef int32_t place = nfa.root(rule, ())
+    nfa.tag(START, place)
+    nfa.tag(FINAL, place, AFTER)
+    return _spell_items(nfa, lowering, listing, START, limit)
 
 
 cdef bint _spell_besides(Nfa nfa, Decisions lowering, Besides besides, int32_t place, int32_t limit) except -1:
@@ -156,7 +175,15 @@ cdef bint _spell_branches(Nfa nfa, Decisions lowering, Branches branches, int32_
 
 
 cdef bint _spell_listing(Nfa nfa, Decisions lowering, Listing listing, int32_t limit) except -1:
-    """Items in order, then others.
+    cdef int32_t opened = nfa.state()
+    return (nfa.spell(lowering, listing.opening, START, opened, NOWHERE, limit)
+            and _spell_items(nfa, lowering, listing, opened, limit)
+            and (type(listing.empty) is Never
+                 or nfa.spell(lowering, listing.empty, START, FINAL, NOWHERE, limit)))
+
+
+cdef bint _spell_items(Nfa nfa, Decisions lowering, Listing listing, int32_t opened, int32_t limit) except -1:
+    """Items in order, then others, and the closing, from state `opened` on.
 
     State `ahead[i]`: items from number i on may follow, and the others; `behind[i]` is its like behind an item, where
     a comma or the closing comes first.  Items that may be left out are passed by an ε-edge.
@@ -165,11 +192,10 @@ cdef bint _spell_listing(Nfa nfa, Decisions lowering, Listing listing, int32_t l
     cdef int32_t i, count = <int32_t>len(listing.items), closing, place = NOWHERE
     cdef bint ok = True
     cdef Item item
-    for _ in range(count + 1):
-        ahead.push_back(nfa.state())
+    for i in range(count + 1):
+        ahead.push_back(nfa.state() if i else opened)
         behind.push_back(nfa.state())
     closing = nfa.state()
-    ok = ok and nfa.spell(lowering, listing.opening, START, ahead[0], place, limit)
     for i in range(count):
         item = listing.items[i]
         ok = ok and _spell_item(nfa, lowering, listing.colon, item, ahead[i], behind[i + 1], limit)
@@ -187,10 +213,7 @@ cdef bint _spell_listing(Nfa nfa, Decisions lowering, Listing listing, int32_t l
             break
     if not count:
         nfa.epsilon(behind[0], closing)
-    ok = ok and nfa.spell(lowering, listing.closing, closing, FINAL, place, limit)
-    if type(listing.empty) is not Never:
-        ok = ok and nfa.spell(lowering, listing.empty, START, FINAL, place, limit)
-    return ok
+    return ok and nfa.spell(lowering, listing.closing, closing, FINAL, place, limit)
 
 
 cdef bint _spell_item(Nfa nfa, Decisions lowering, Node colon, Item item, int32_t source, int32_t target, int32_t limit) except -1:

@@ -9,6 +9,7 @@ cdef class LoweredRule:
     cdef readonly object ir
     cdef readonly int32_t lap_min, lap_max  # -1: not counted; -1: no maximum
     cdef int32_t twins                      # counted rules before it that say the same
+    cdef readonly bint behind
     cdef readonly Node item                 # None unless counted
     cdef readonly tuple path
     cdef public object nfa
@@ -19,10 +20,12 @@ cdef class Decisions(Weights):
     cdef readonly list token_sets           # of (ids, negated), by number
     cdef dict token_set_ids
     cdef dict counted_rules                 # by (rule, item, minimum, maximum): number
+    cdef dict opened_rules                  # by rule: number
     cdef public object check
 
     cdef Callee decided(self, str name)
     cdef int _decide(self, Callee callee) except -1
     cdef int32_t number_of(self, Callee callee) except -1
     cdef int32_t counted_rule(self, str source, tuple path, Node item, minimum, maximum) except -1
+    cdef int32_t number_behind(self, str source) except -1
     cdef int32_t copies_of(self, Repeat node) except -1

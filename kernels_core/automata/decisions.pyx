@@ -27,14 +27,15 @@ cdef class LoweredRule:
     """A rule that is called.  `source` is the IR rule it came from (its own name unless it is a counted rule).
 
     `repeat` is (minimum, maximum or None) for a counted rule, whose laps are texts of `item`, the node at `path` in
-    the body of `source`.  `ir` has the IR rule.  `nfa` is None until asked for.
+    the body of `source`.  `behind`: it is what is behind the opening of `source` (`ir.DeferredRule.opening`), which the
+    rule that is called as `source` ends with.  `ir` has the IR rule.  `nfa` is None until asked for.
     """
 
     @property
     def name(self):
         """What it is called; no two rules of a grammar are called the same."""
         if self.item is None:
-            return self.source
+            return f"{self.source}, opened" if self.behind else self.source
         most = "" if self.lap_max < 0 else str(self.lap_max)
         return f"{self.source}{{{self.lap_min},{most}}}" + "'" * self.twins
 
@@ -46,7 +47,9 @@ cdef class LoweredRule:
     @property
     def key(self):
         """Stands for the rule's language if its body was deferred (`ir.DeferredRule`); may have to be worked out."""
-        return self.ir.key(self.source) if self.item is None else None
+        if self.item is not None:
+            return None
+        return b"behind " + self.ir.key(self.source) if self.behind else self.ir.key(self.source)
 
     @property
     def has_key(self):
@@ -90,6 +93,7 @@ cdef class Decisions(Weights):
         self.token_sets = []
         self.token_set_ids = {}
         self.counted_rules = {}
+        self.opened_rules = {}
         root = self.callee(ir.root)
         root.cost = CALLED
         if self.limits.flat:
@@ -185,6 +189,17 @@ cdef class Decisions(Weights):
                 rule.twins += (other.item is not None and other.source == source and other.lap_min == rule.lap_min
                                and other.lap_max == rule.lap_max)
             number = self.counted_rules[key] = len(self.rules)
+            self.rules.append(rule)
+        return number
+
+    cdef int32_t number_behind(self, str source) except -1:
+        """The number of the rule for what is behind the opening of `source`."""
+        cdef LoweredRule rule
+        number = self.opened_rules.get(source)
+        if number is None:
+            rule = _lowered(source, self.ir)
+            rule.behind = True
+            number = self.opened_rules[source] = len(self.rules)
             self.rules.append(rule)
         return number
 

@@ -10,11 +10,11 @@ from libc.stdint cimport int32_t
 
 from kernels_core.automata.decisions cimport Decisions, LoweredRule
 from kernels_core.automata.nfa cimport Nfa
-from kernels_core.grammar.rules cimport body_of
+from kernels_core.grammar.rules cimport body_of, opened, opening_of
 from kernels_core.grammar.shorthand cimport Shorthand
 from kernels_core.grammar.tree cimport HOLDS_CALLS, HOLDS_TOKENS, Node
 
-from kernels_core.automata.brief import spell_shorthand
+from kernels_core.automata.brief import spell_opened, spell_opening, spell_shorthand
 from kernels_core.errors import BudgetExceededError
 
 __all__ = ["filled"]
@@ -28,15 +28,26 @@ cdef int32_t SMALL = 1000       # states
 
 def filled(Decisions lowering not None, LoweredRule rule not None):
     """The automaton of `rule`, new or remembered.  `BudgetExceededError` when it has far more than `max_states` states."""
-    cdef object body = rule.item
+    cdef object body = rule.item, opening = None
     cdef Nfa nfa
     cdef int32_t limit = min(50 * lowering.options.max_states, 1 << 30)
     cdef bint done
     cdef tuple key
     if body is None:
         with lowering.ir.lock:
-            body = body_of(lowering.bodies, lowering.made, rule.source, True)
-    if isinstance(body, Shorthand):
+            if rule.behind:
+                body = opened(lowering.bodies, lowering.made, rule.source)
+            else:
+                opening = opening_of(lowering.bodies, rule.source)
+                if opening is None:
+                    body = body_of(lowering.bodies, lowering.made, rule.source, True)
+    if opening is not None:
+        nfa = Nfa()
+        done = spell_opening(nfa, lowering, opening, rule.source, limit)
+    elif rule.behind:
+        nfa = Nfa()
+        done = spell_opened(nfa, lowering, body, rule.source, limit)
+    elif isinstance(body, Shorthand):
         nfa = Nfa()
         done = spell_shorthand(nfa, lowering, body, rule.name, limit)
     elif (<Node?>body).holds & (HOLDS_CALLS | HOLDS_TOKENS):

@@ -3,8 +3,11 @@
 
 A first mask tries thousands of tokens, and the text goes on with one of them.  Most bytes are tried inside a word: one
 item goes on, and its new state neither ends nor begins a rule, so the item is its own closure.  Making a set of it
-takes longer than the step.  A *spot* is such an item as it stands, or a set; what is behind the end or the beginning of
-a rule is a set, as before, which other walks will come to as well.
+takes longer than the step.  A *spot* is such an item as it stands, or a set.
+
+Many tokens end just where a rule ends or others begin.  Some text goes on from there, for no rule is without texts and
+no state without a way out, and which it is need not be known: such a spot is *open* until somebody goes on from it.  So
+a rule is predicted, and lowered, when a byte of it is tried.
 
 Whoever tries siblings in the order of their bytes asks once for all that lead one *way*: inside a string the letters.
 
@@ -43,25 +46,29 @@ cdef int find_way(Machine machine, const Spot& at, uint8_t byte, Way& way) excep
     while not machine.tables.edges[k].low <= byte <= machine.tables.edges[k].high:
         k += 1              # a state's edges are disjoint, and one of them makes the byte live
     edge = machine.tables.edges[k]
-    if not machine.tables.flags[edge.target] & (ACCEPTING | CALLS):
-        way.to.set = NULL
-        way.to.item = Item(edge.target, item.frame, item.counter)
-        way.alive = True
-        way.high = edge.high if source == NULL else _last_of_one(machine, source, only, byte, edge.high)
-        return 0
-    if source != NULL:
-        known = machine.advance(source, byte)               # remembered on the set
-        way.high = _last_known(source, byte)
-        return _arrive(machine, known, way)
-    way.high = edge.high
-    machine.kernel.clear()
-    machine.kernel.push_back(Item(edge.target, item.frame, item.counter))
-    return _arrive(machine, machine.close(), way)
+    way.to.set = NULL
+    way.to.item = Item(edge.target, item.frame, item.counter)
+    way.to.open = machine.tables.flags[edge.target] & (ACCEPTING | CALLS) != 0
+    way.alive = True
+    way.high = edge.high if source == NULL else _last_of_one(machine, source, only, byte, edge.high)
+    return 0
 
 
 cdef inline int _arrive(Machine machine, SetRec* target, Way& way) except -1 nogil:
     way.to.set = target
+    way.to.open = False
     way.alive = target != machine.dead
+    return 0
+
+
+cdef int settle(Machine machine, Spot& at) except -1 nogil:
+    """Find what an open spot leads to: the returns of a rule, and what is called.  With the machine's lock held."""
+    if at.open:
+        machine._check_budget()
+        machine.kernel.clear()
+        machine.kernel.push_back(at.item)
+        at.set = machine.close()
+        at.open = False
     return 0
 
 
@@ -105,7 +112,7 @@ cdef int32_t _last_of_one(Machine machine, SetRec* source, int32_t only, uint8_t
 
 
 cdef SetRec* interned(Machine machine, const Spot& at) except NULL nogil:
-    """The set that `at` stands for; with the machine's lock held."""
+    """The set that `at`, which is not open, stands for; with the machine's lock held."""
     if at.set != NULL:
         return at.set
     return machine.single(at.item.state, at.item.frame, at.item.counter)

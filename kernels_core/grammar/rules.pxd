@@ -9,4 +9,6 @@ cdef class DeferredRule(Rule):
     pass
 
 
+cdef object opening_of(dict rules, str name)
+cdef object opened(dict rules, dict made, str name)
 cpdef object body_of(dict rules, dict made, str name, bint brief)

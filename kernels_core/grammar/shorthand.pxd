@@ -22,6 +22,10 @@ cdef class Listing(Shorthand):
     cdef readonly Node opening, colon, comma, closing, empty
 
 
+cdef class Opening:
+    cdef readonly Node opening, empty
+
+
 cdef class Branches(Shorthand):
     cdef readonly tuple words           # of bytes
     cdef readonly tuple rules           # of str

@@ -8,6 +8,8 @@
 - `Branches`: many words, each with a rule of its own behind it: a set of tools.
 - `Diagram`: states and labelled edges: strings with several conditions.
 
+An `Opening` is how the texts of a rule begin, where that is known before its body is.
+
 Like nodes (`tree.pyx`) shorthands are immutable and made bottom-up, so there are no cycles for a garbage collector to
 look for.  They compare by identity.
 
@@ -18,7 +20,7 @@ cimport cython
 
 from kernels_core.grammar.tree cimport Node
 
-__all__ = ["Besides", "Branches", "Diagram", "Item", "Listing", "Shorthand"]
+__all__ = ["Besides", "Branches", "Diagram", "Item", "Listing", "Opening", "Shorthand"]
 
 
 @cython.no_gc
@@ -63,6 +65,15 @@ cdef class Listing(Shorthand):
                  Node comma not None, Node closing not None, Node empty not None):
         self.opening, self.closing, self.empty = opening, closing, empty
         self.items, self.others, self.colon, self.comma = items, others, colon, comma
+
+
+@cython.final
+@cython.no_gc
+cdef class Opening:
+    """`opening` and `empty` of the listing that a rule will turn out to be: `ir.DeferredRule.opening`."""
+
+    def __init__(self, Node opening not None, Node empty not None):
+        self.opening, self.empty = opening, empty
 
 
 @cython.final

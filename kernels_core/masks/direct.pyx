@@ -12,7 +12,7 @@ from libc.string cimport memcpy
 from libcpp.memory cimport shared_ptr
 
 from kernels_core.earley.machine cimport is_live
-from kernels_core.earley.spots cimport Way, find_way, interned, live_at, spot_of
+from kernels_core.earley.spots cimport Way, find_way, interned, live_at, settle, spot_of
 from kernels_core.masks.loops cimport Loop, LoopKey, loop_of, may_loop
 from kernels_core.masks.mask_table cimport add_id
 from kernels_core.masks.trie cimport TOKENS, Twig, live_twigs
@@ -64,6 +64,8 @@ cdef class Walk:
                     loops = -1
                 if not way.alive:
                     continue
+                if twigs[found[k]].kid_count:
+                    settle(self.machine, way.to)
                 if self.loops is not None and twigs[found[k]].kid_count >= MANY_KIDS:
                     if loops < 0:
                         loops = may_loop(self.machine, way.to)
@@ -117,11 +119,16 @@ cdef class Walk:
                 continue
             self.left -= loop.branches[k].past - loop.branches[k].first
             for m in range(loop.branches[k].first, loop.branches[k].past):
+                if self.trie.twigs[loop.twigs[m]].kid_count:
+                    settle(self.machine, after.to)
                 self._take(loop.twigs[m], after.to)
         return high
 
     cdef void _take(self, int32_t twig, const Spot& target) noexcept nogil:
-        """Allow the tokens that end at `twig`, where the parser is in `target`, and go on behind it later."""
+        """Allow the tokens that end at `twig`, where the parser is in `target`, and go on behind it later.
+
+        `target` may be open if nothing is behind the twig.
+        """
         cdef Twig here = self.trie.twigs[twig]
         cdef int32_t i, node
         if here.token >= 0:

@@ -15,7 +15,7 @@ from libcpp.utility cimport pair
 from libcpp.algorithm cimport sort
 
 from kernels_core.earley.machine cimport is_live
-from kernels_core.earley.spots cimport Spot, Way, find_way, interned, live_at, spot_of
+from kernels_core.earley.spots cimport Spot, Way, find_way, interned, live_at, settle, spot_of
 from kernels_core.masks.loops cimport loop_of, may_loop
 from kernels_core.masks.mask_table cimport ms_mix
 
@@ -87,6 +87,8 @@ cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, Machine mach
                 loops = -1
             if not way.alive:
                 continue
+            if rest.kid_count:
+                settle(machine, way.to)
             if stretches != NULL and rest.below >= MANY_TOKENS:
                 if loops < 0:
                     loops = may_loop(machine, way.to)
@@ -132,6 +134,8 @@ cdef bint _take_stretch(const Rests& rests, const vector[int32_t]& ids, Machine 
         if byte > way.high:
             find_way(machine, spot_of(target), byte, way)
         if way.alive:
+            if rests.nodes[branch].kid_count:
+                settle(machine, way.to)
             _take(rests, branch, way.to, places, todo)
     return True
 

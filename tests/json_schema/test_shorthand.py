@@ -62,7 +62,14 @@ def test_shorthand_and_body_are_one_language(schema: dict[str, Any], options: Sc
     briefs: dict[str, Any] = {}
     while waiting := [name for name, rule in ir.rules.items() if isinstance(rule, DeferredRule) and name not in briefs]:
         for name in waiting:
-            briefs[name] = ir.brief(name)
+            rule = ir.rules[name]
+            assert isinstance(rule, DeferredRule)
+            opening = rule.opening
+            briefs[name] = brief = ir.brief(name)
+            if opening is not None:
+                assert isinstance(brief, Listing)
+                assert brief.items or brief.others
+                assert (opening.opening, opening.empty) == (brief.opening, brief.empty)
     ir.complete()
     lowering = Lowering(ir, Options(parser="fsm", max_states=1_000_000))
     for name, brief in briefs.items():
@@ -123,4 +130,33 @@ def test_what_waits_inside_a_shorthand_can_be_explained() -> None:
     assert matcher.accept_string('{"deep": {"z')
     reason = matcher.explain(b"\x01")
     assert not reason.accepted
-    assert {"deep", "other_key_1"} == {item.rule for item in reason.waiting}
+    assert {"deep, opened", "other_key_1"} == {item.rule for item in reason.waiting}
+
+
+@pytest.mark.parametrize("deeper", [[], [b'":{"z', b'":{"a']])
+def test_an_object_is_looked_into_when_something_goes_on_behind_its_first_quote(deeper: list[bytes]) -> None:
+    deep = {"type": "object", "properties": {"z": {}}, "additionalProperties": False, "required": ["z"]}
+    grammar = Grammar.from_json_schema({"type": "object", "properties": {"deep": deep}})
+    vocabulary = tokenizer([*(bytes([byte]) for byte in range(256)), b'":{}', b'":{"', *deeper])
+    compiled = GrammarCompiler(vocabulary).compile_grammar(grammar)
+    matcher = GrammarMatcher(compiled)
+
+    def looked_into() -> set[str]:
+        rules = compiled.machine.tables.lowering.rules
+        return {rule.name for rule in rules if rule.nfa is not None and rule.name.startswith("deep")}
+
+    assert matcher.accept_string('{"deep')
+    allowed = set(matcher.allowed_token_ids())
+    assert (256 in allowed, 257 in allowed, 258 in allowed, 259 in allowed) == (False, True, bool(deeper), False)
+    assert looked_into() == {"deep", "deep, opened"} if deeper else {"deep"}
+    assert matcher.accept_string('": {"')
+    assert looked_into() == {"deep", "deep, opened"}
+
+
+def test_what_was_expanded_meanwhile_is_still_opened() -> None:
+    grammar = Grammar.from_json_schema({"type": "object", "properties": {"a": {"type": "object", "required": ["b"]}}})
+    matcher = GrammarMatcher(GrammarCompiler(VOCABULARY).compile_grammar(grammar))
+    assert matcher.accept_string('{"a": {')
+    assert not any(isinstance(rule, DeferredRule) for rule in grammar.ir.rules.values())
+    assert not matcher.fork().accept_string("}")
+    assert matcher.accept_string('"b": 1, "c": {}}}') and matcher.is_completed()

@@ -1,6 +1,7 @@
 from kernels_core.grammar.json_schema.plain cimport Plain
 from kernels_core.grammar.json_schema.plain_writer cimport PlainWriter
 from kernels_core.grammar.rules cimport DeferredRule
+from kernels_core.grammar.shorthand cimport Opening
 from kernels_core.grammar.tree cimport Node, RuleRef
 
 
@@ -30,6 +31,7 @@ cdef class PlainReader:
     cdef RuleRef rule(self, schema, int level, str hint)
     cdef object body(self, PlainRule rule, bint brief)
     cdef object _listing(self, Words words, int level, str name)
+    cdef Opening opening(self, PlainRule rule)
     cdef Node _array(self, Words words, int level, str name)
     cdef Node _string(self, Words words, str name)
     cdef Node _number(self, Words words)

@@ -16,7 +16,7 @@ cimport cython
 from kernels_core.grammar.json_schema.plain cimport Plain, is_scalar
 from kernels_core.grammar.json_schema.plain_writer cimport Frame, PlainWriter
 from kernels_core.grammar.rules cimport DeferredRule
-from kernels_core.grammar.shorthand cimport Item, Listing
+from kernels_core.grammar.shorthand cimport Item, Listing, Opening
 from kernels_core.grammar.tree cimport Literal, Never, Node, RuleRef
 
 from hashlib import blake2b
@@ -48,6 +48,7 @@ cdef dict WORDS = {
     "minimum": OF_NUMBERS, "maximum": OF_NUMBERS, "exclusiveMinimum": OF_NUMBERS, "exclusiveMaximum": OF_NUMBERS,
     "uniqueItems": IDLE,            # a plain schema says `false`
 }
+cdef frozenset WORDS_OF_OBJECTS = frozenset(["type", *[word for word, kind in WORDS.items() if kind == OF_OBJECTS]])
 cdef int FEW = 4                    # alternatives that stand where they are used; more are a rule
 cdef Literal TRUE_TEXT = Literal(b"true"), FALSE_TEXT = Literal(b"false"), NULL_TEXT = Literal(b"null")
 cdef tuple BOTH = (TRUE_TEXT, FALSE_TEXT)
@@ -320,23 +321,44 @@ cdef class PlainReader:
                     return None
                 continue
             must = must or needed
-            items.append(Item(self.writer.word(word), node, needed))
+            items.append(Item(self.writer.name(word), node, needed))
         for word in needs:
             if word not in properties:
                 if free is not True:
                     return None
-                items.append(Item(self.writer.word(word), self.value(True, frame.inner, word), True))
+                items.append(Item(self.writer.name(word), self.value(True, frame.inner, word), True))
                 must = True
         if free is not False:
             node = self.value(free, frame.inner, f"{name}_value")
             if type(node) is not Never:
                 words_of = frozenset(properties).union(needs)
-                key = self.writer.speller.other_keys(words_of, "other_key") if words_of else self.writer.string()
-                others = (Item(key, node, False),)
+                others = (Item(self.writer.speller.other_names(words_of, "other_key"), node, False),)
         if not items and not others:
             return frame.no_object
-        return Listing(frame.open_object, tuple(items), others, frame.colon, frame.comma, frame.close_object,
+        return Listing(frame.open_member, tuple(items), others, frame.colon, frame.next_member, frame.close_object,
                        Never() if must else frame.no_object)
+
+    cdef Opening opening(self, PlainRule rule):
+        """How an object begins that `_listing` is certain to write, with members at least in some instances; else None."""
+        cdef dict said, properties
+        cdef Frame frame
+        if rule.schema is True or self.writer.options.any_order:
+            return None
+        said = rule.schema
+        if said.get("type") != "object" or "patternProperties" in said or not said.keys() <= WORDS_OF_OBJECTS:
+            return None
+        properties = said.get("properties") or {}
+        needs = said.get("required")
+        free = said.get("additionalProperties", not self.judge.strict or "properties" not in said)
+        if free is not True and needs and not all([word in properties for word in needs]):
+            return None
+        frame = self.writer.frame(rule.level)
+        if needs:
+            # What is needed has a value, or a plain schema would have no instance.
+            return frame.opening
+        if free is True or any([_has_type(schema) for schema in properties.values()]):
+            return frame.opening_or_none
+        return None
 
     cdef Node _array(self, Words words, int level, str name):
         """An array whose items are all alike; None for others."""
@@ -409,9 +431,19 @@ cdef class PlainRule(DeferredRule):
             self.known_key = blake2b(content, digest_size=16).digest()
         return self.known_key
 
+    @property
+    def opening(self):
+        """How the texts begin, where they are objects."""
+        return self.reader.opening(self)
+
     def make(self, brief):
         """The body, or with `brief` perhaps a shorthand for it."""
         return self.reader.body(self, brief)
+
+
+cdef bint _has_type(schema):
+    """Whether a plain schema says a type and no constants, so that `PlainReader.value` finds nodes for it."""
+    return type(schema) is dict and "type" in schema and "enum" not in schema and "const" not in schema
 
 
 cdef str _text(dict schema):

@@ -1,11 +1,14 @@
 from kernels_core.grammar.rulebook cimport RuleBook
+from kernels_core.grammar.shorthand cimport Opening
 from kernels_core.grammar.tree cimport Node
 
 
 cdef class Frame:
     cdef int inner                                      # the level of what is inside
     cdef Node colon, comma
-    cdef Node open_object, close_object, no_object      # with a first member, without any
+    cdef Node open_member, next_member                  # up to the quote of a name
+    cdef Node close_object, no_object                   # behind members, without any
+    cdef Opening opening, opening_or_none               # of an object that has members, that may have none
     cdef Node open_array, close_array, no_array
 
 
@@ -20,5 +23,6 @@ cdef class PlainWriter:
     cdef Frame frame(self, int level)
     cdef Node string(self)
     cdef Node word(self, str text)
+    cdef Node name(self, str text)
     cdef bint is_letters(self, str text) except -1
     cdef bint enforces(self, str format) except -1

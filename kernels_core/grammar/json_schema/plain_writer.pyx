@@ -4,13 +4,14 @@ Read on: `plain_reader.pyx` (who writes with it), `layout.py`, `spelling.py`, `n
 """
 
 from kernels_core.grammar.rulebook cimport RuleBook
-from kernels_core.grammar.tree cimport Literal, Node
+from kernels_core.grammar.tree cimport Literal, Never, Node
 from kernels_core.grammar.written cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_COMPACT_ASCII
 
 from kernels_core.grammar.json_schema.formats import is_known
 from kernels_core.grammar.json_schema.layout import Layout
 from kernels_core.grammar.json_schema.numerals import Numerals
 from kernels_core.grammar.json_schema.spelling import Speller
+from kernels_core.grammar.nodes import seq
 from kernels_core.grammar.regular.languages import ALL
 
 __all__ = ["PlainWriter"]
@@ -18,6 +19,7 @@ __all__ = ["PlainWriter"]
 # Frames of layouts that differ in nothing are the same nodes in all grammars.
 cdef dict FRAMES = {}
 cdef int MOST_FRAMES = 256
+cdef Literal QUOTE = Literal(b'"')
 
 
 cdef class Frame:
@@ -26,9 +28,12 @@ cdef class Frame:
     def __init__(self, layout, int level):
         self.inner = layout.inner(level)
         self.colon, self.comma = layout.colon(level), layout.comma(level)
-        self.open_object, self.close_object = layout.opening(b"{", level), layout.closing(b"}", level)
+        self.open_member, self.next_member = seq((layout.opening(b"{", level), QUOTE)), seq((self.comma, QUOTE))
+        self.close_object = layout.closing(b"}", level)
         self.open_array, self.close_array = layout.opening(b"[", level), layout.closing(b"]", level)
         self.no_object, self.no_array = layout.empty(b"{}"), layout.empty(b"[]")
+        self.opening = Opening(self.open_member, Never())
+        self.opening_or_none = Opening(self.open_member, self.no_object)
 
 
 cdef class PlainWriter:
@@ -75,6 +80,12 @@ cdef class PlainWriter:
         if self.is_letters(text):
             return Literal(b'"%b"' % text.encode())
         return self.speller.word(text)
+
+    cdef Node name(self, str text):
+        """One string from behind the opening quote."""
+        if self.is_letters(text):
+            return Literal(b'%b"' % text.encode())
+        return self.speller.name(text)
 
     cdef bint enforces(self, str format) except -1:
         """Whether a format says something of strings."""

@@ -87,7 +87,7 @@ class Speller:
         self.any_spelling = any_spelling
         self.defer = defer
         self._others: dict[str, Node] = {}
-        self._other_keys: dict[frozenset[str], Node] = {}
+        self._other_names: dict[frozenset[str], Node] = {}
         self._beyond: Node | None = None
 
     def string(self, language: Language, hint: str = "string") -> Node:
@@ -133,25 +133,37 @@ class Speller:
         return _format_alone(name, self.any_spelling) or self.string(language, hint)
 
     def other_keys(self, excluded: frozenset[str], hint: str) -> Node:
-        """All strings but for `excluded`, quotes included; made when they are needed where that is safe."""
-        found = self._other_keys.get(excluded)
+        """All strings but for `excluded`, quotes included."""
+        if excluded == _NO_LETTERS:
+            return self.string(loop(ANY_CHARACTER, 1, None), hint)
+        return seq((_QUOTE, self.other_names(excluded, hint)))
+
+    def other_names(self, excluded: frozenset[str], hint: str) -> Node:
+        """All strings but for `excluded`, from behind the opening quote.  Made when it is needed, where that is safe."""
+        if not excluded:
+            return self._rest()
+        found = self._other_names.get(excluded)
         if found is None:
             if excluded == _NO_LETTERS:
-                found = self.string(loop(ANY_CHARACTER, 1, None), hint)
+                found = self.book.add(hint, seq((self.content(loop(ANY_CHARACTER, 1, None)), _QUOTE)))
             elif self._may_wait(excluded):
                 name = self.book.free_name("other_key")
                 self.book.rules[name] = OtherKeys(name, self, excluded)
-                found = seq((_QUOTE, RuleRef(name)))
+                found = RuleRef(name)
             else:
-                found = self.book.add(hint, seq((_QUOTE, self.key_but(excluded))))
-            self._other_keys[excluded] = found
+                found = self.book.add(hint, self.key_but(excluded))
+            self._other_names[excluded] = found
         return found
 
     def word(self, text: str) -> Node:
         """One string, quotes included."""
+        return seq((_QUOTE, self.name(text)))
+
+    def name(self, text: str) -> Node:
+        """One string from behind the opening quote."""
         if not self.any_spelling and not _NOT_LETTERS(text):
-            return Literal(b'"%b"' % text.encode())
-        return seq((_QUOTE, self._text(text), _QUOTE))
+            return Literal(b'%b"' % text.encode())
+        return seq((self._text(text), _QUOTE))
 
     def content(self, language: Language) -> Node:
         """The strings of `language`, without quotes.  Raises `TooManyStates`."""
