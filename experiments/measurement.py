@@ -22,7 +22,15 @@ __all__ = ["FLOOR", "METRICS", "measure", "measure_floor", "mistakes", "rotate",
 
 FLOOR: Final = "floor"
 """Instead of an engine: the cost of reading the clock, and of copying one mask."""
-METRICS: Final = ("compile", "time to first mask", "mask", "mask, first visits", "mask, seen before", "accept")
+METRICS: Final = (
+    "compile",
+    "time to first mask",
+    "mask",
+    "mask, first visits",
+    "mask, seen before",
+    "accept",
+    "mask + accept",
+)
 SMALL_SCHEMA: Final = '{"type": "object", "properties": {"a": {"type": "boolean"}}, "additionalProperties": false}'
 COUNTS: Final = ("valid refused", "invalid accepted", "unjudged", "gave up", "hidden", "false hope", "tokens")
 
@@ -115,6 +123,9 @@ def samples(frame: pd.DataFrame, keys: Sequence[str], *, common: bool) -> dict[s
                 )
                 found["mask, seen before"][engine] += warm["mask_ns"][:masks]
                 found["accept"][engine] += cold["accept_ns"][:accepts]
+                # All that a token costs, whichever of the two an engine does its work in.
+                both = zip(times[:accepts], cold["accept_ns"], strict=False)
+                found["mask + accept"][engine] += (mask + accept for mask, accept in both)
     arrays = {
         metric: {engine: np.asarray(times, dtype=np.int64) for engine, times in by_engine.items() if times}
         for metric, by_engine in found.items()

@@ -75,6 +75,7 @@ def test_common_subset_is_the_same_tokens_for_all() -> None:
     assert common["mask"]["ours"].tolist() == [10, 20, 40, 50]
     assert common["mask"]["peer"].tolist() == [11, 21, 41, 51]
     assert common["accept"]["ours"].tolist() == [10, 40]
+    assert common["mask + accept"]["ours"].tolist() == [20, 80]
     assert common["mask, first visits"]["ours"].tolist() == [10]
     assert len(common["mask, seen before"]["ours"]) == 4
     assert common["time to first mask"]["peer"].tolist() == [107]

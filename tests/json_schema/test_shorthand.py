@@ -159,4 +159,5 @@ def test_what_was_expanded_meanwhile_is_still_opened() -> None:
     assert matcher.accept_string('{"a": {')
     assert not any(isinstance(rule, DeferredRule) for rule in grammar.ir.rules.values())
     assert not matcher.fork().accept_string("}")
-    assert matcher.accept_string('"b": 1, "c": {}}}') and matcher.is_completed()
+    assert matcher.accept_string('"b": 1, "c": {}}}')
+    assert matcher.is_completed()

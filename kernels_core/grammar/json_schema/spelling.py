@@ -139,7 +139,7 @@ class Speller:
         return seq((_QUOTE, self.other_names(excluded, hint)))
 
     def other_names(self, excluded: frozenset[str], hint: str) -> Node:
-        """All strings but for `excluded`, from behind the opening quote.  Made when it is needed, where that is safe."""
+        """All strings but for `excluded`, from behind the opening quote.  Made when needed, where that is safe."""
         if not excluded:
             return self._rest()
         found = self._other_names.get(excluded)
