@@ -13,7 +13,7 @@ from libcpp.vector cimport vector
 from kernels_core.automata.decisions cimport Decisions
 from kernels_core.automata.nfa cimport Nfa, RangeEdge
 from kernels_core.automata.word_tree cimport Branch, WordTree, ends_at, letter_at
-from kernels_core.grammar.shorthand cimport Besides, Branches, Diagram, Item, Listing, Opening
+from kernels_core.grammar.shorthand cimport Besides, Branches, Diagram, Item, Listing, Opening, Row
 from kernels_core.grammar.tree cimport Never, Node, RuleRef
 
 from kernels_core.automata.nfa import AFTER
@@ -34,6 +34,8 @@ def spell_shorthand(Nfa nfa not None, Decisions lowering not None, shorthand not
         return _spell_besides(nfa, lowering, shorthand, place, limit)
     if isinstance(shorthand, Listing):
         return _spell_listing(nfa, lowering, shorthand, limit)
+    if isinstance(shorthand, Row):
+        return _spell_row(nfa, lowering, shorthand, limit)
     if isinstance(shorthand, Branches):
         return _spell_branches(nfa, lowering, shorthand, place, limit)
     if isinstance(shorthand, Diagram):
@@ -221,6 +223,29 @@ cdef bint _spell_item(Nfa nfa, Decisions lowering, Node colon, Item item, int32_
     return (nfa.spell(lowering, item.key, source, at, NOWHERE, limit)
             and nfa.spell(lowering, colon, at, after, NOWHERE, limit)
             and nfa.spell(lowering, item.value, after, target, NOWHERE, limit))
+
+
+cdef bint _spell_row(Nfa nfa, Decisions lowering, Row row, int32_t limit) except -1:
+    """A state in front of each item that is counted and one behind it; without a most the last two are a loop."""
+    cdef int32_t copies = max(1, row.least) if row.most < 0 else row.most, closing = nfa.state(), ahead = nfa.state()
+    cdef int32_t behind = NOWHERE, count
+    if not nfa.spell(lowering, row.opening, START, ahead, NOWHERE, limit):
+        return False
+    for count in range(1, copies + 1):
+        if count > 1:
+            ahead = nfa.state()
+            if not nfa.spell(lowering, row.comma, behind, ahead, NOWHERE, limit):
+                return False
+        behind = nfa.state()
+        if not nfa.spell(lowering, row.item, ahead, behind, NOWHERE, limit):
+            return False
+        if count >= row.least:
+            nfa.epsilon(behind, closing)
+    if row.most < 0 and not nfa.spell(lowering, row.comma, behind, ahead, NOWHERE, limit):
+        return False
+    if row.least == 0 and not nfa.spell(lowering, row.empty, START, FINAL, NOWHERE, limit):
+        return False
+    return nfa.spell(lowering, row.closing, closing, FINAL, NOWHERE, limit)
 
 
 cdef bint _spell_diagram(Nfa nfa, Decisions lowering, Diagram diagram, int32_t limit) except -1:

@@ -46,6 +46,7 @@ cdef class Nfa:
     cdef readonly int32_t size
     cdef readonly list roots
     cdef readonly bint sealed
+    # None until something is put there, and when it is sealed
     cdef dict entries           # of rules that are spelt out, by (name, the state they lead to)
     cdef dict classes           # of character classes beyond ASCII, by (ranges, the state they lead to)
     cdef vector[RangeEdge] bytes

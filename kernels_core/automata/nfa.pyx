@@ -53,10 +53,6 @@ cdef class Nfa:
     def __cinit__(self):
         self.size = 2
         self.roots = []
-        self.entries = {}
-        self.classes = {}
-        self.held = []
-        self.rule_places = {}
         take_room(self.bytes, self.symbols, self.epsilons)
         self.pending.swap(spare_pending)
 
@@ -241,6 +237,8 @@ cdef class Nfa:
 
     def spell_later(self, Node node not None, int32_t source, int32_t target, int32_t place):
         """Spell `node` out, too, before what is being spelt out now is done."""
+        if self.held is None:
+            self.held = []
         self.held.append(node)
         self._later(node, source, target, place)
 
@@ -302,6 +300,8 @@ cdef class Nfa:
 
     cdef int32_t _rule_place(self, str name) except -1:
         """The place of the body of a rule."""
+        if self.rule_places is None:
+            self.rule_places = {}
         found = self.rule_places.get(name)
         if found is None:
             found = self.rule_places[name] = self.root(name, ())
@@ -310,6 +310,8 @@ cdef class Nfa:
     cdef int32_t _entry(self, Decisions lowering, str name, Node body, int32_t target) except -1:
         """Where a rule that is spelt out begins: once for each place it leads to, whoever calls it."""
         cdef tuple key = (name, target)
+        if self.entries is None:
+            self.entries = {}
         entry = self.entries.get(key)
         if entry is None:
             entry = self.entries[key] = self.state()
@@ -377,6 +379,8 @@ cdef class Nfa:
         self.may_be_dead |= not sequences       # surrogates have no UTF-8
         if len(sequences) > SHARED_CLASS:
             key = (beyond, target)
+            if self.classes is None:
+                self.classes = {}
             entry = self.classes.get(key)
             if entry is not None:
                 self.epsilon(source, entry)

@@ -34,9 +34,10 @@ __all__ = [
 
 # Largest bound of a counted repeat: counters are signed 32-bit numbers in the engine.
 MAX_REPEAT = 2**31 - 1
+cdef int FEW = 8        # alternatives that are compared with each other one by one
 
 
-def literal(bytes value, span=None):
+cpdef Node literal(bytes value, span=None):
     """A fixed byte string; `b""` is `Empty`."""
     return Literal(value, span=span) if value else Empty(span=span)
 
@@ -60,7 +61,7 @@ def byte_set(tuple ranges, span=None):
     return CharSet(ranges, span=span) if ranges[-1][1] < 0x80 else ByteSet(ranges, span=span)
 
 
-def seq(items, span=None):
+cpdef Node seq(items, span=None):
     """Concatenation of `items` (already in normal form)."""
     cdef list flat = [], fused = []
     cdef Py_ssize_t first = 0, past
@@ -92,10 +93,10 @@ cdef Literal _fuse(list run):
     return Literal(b"".join([(<Literal>item).value for item in run]), span=span)
 
 
-def choice(items, span=None):
+cpdef Node choice(items, span=None):
     """Union of `items` (already in normal form)."""
     cdef list flat = []
-    cdef set seen = set()
+    cdef set seen = None
     cdef bint optional = False
     for outer in items:
         for item in (<Choice>outer).items if type(outer) is Choice else (outer,):
@@ -106,9 +107,15 @@ def choice(items, span=None):
                 optional = True
                 continue
             if kind is Literal or kind is CharSet or kind is ByteSet or kind is RuleRef:
-                if item in seen:
-                    continue
-                seen.add(item)
+                if len(flat) <= FEW:
+                    if _is_among(flat, item):
+                        continue
+                else:
+                    if seen is None:
+                        seen = {leaf for leaf in flat if not children(leaf)}
+                    if item in seen:
+                        continue
+                    seen.add(item)
             flat.append(item)
     if not flat:
         return Empty(span=span) if optional else Never(span=span)
@@ -116,7 +123,7 @@ def choice(items, span=None):
     return repeat(body, 0, 1, span) if optional else body
 
 
-def repeat(Node item, minimum, maximum, span=None):
+cpdef Node repeat(Node item, minimum, maximum, span=None):
     """`item` from `minimum` to `maximum` times (`None`: no upper bound).
 
     Bounds stay as written where the item can be empty, too: its language is then that of `0..maximum`, since empty
@@ -136,6 +143,22 @@ def repeat(Node item, minimum, maximum, span=None):
         if bounds is not None:
             return repeat(item.item, *bounds, span)
     return Repeat(item, minimum, maximum, span=span)
+
+
+cdef bint _is_among(list nodes, Node leaf) except -1:
+    """Whether a leaf is one of some nodes; for few of them this is quicker than to hash the leaf."""
+    cdef Node node
+    for node in nodes:
+        if type(node) is type(leaf):
+            if type(leaf) is RuleRef:
+                if (<RuleRef>node).name == (<RuleRef>leaf).name:
+                    return True
+            elif type(leaf) is Literal:
+                if (<Literal>node).value == (<Literal>leaf).value:
+                    return True
+            elif node == leaf:
+                return True
+    return False
 
 
 cdef _product(inner, outer):

@@ -7,4 +7,6 @@ cdef class RuleBook:
     cdef dict shared, nodes
 
     cpdef str free_name(self, str hint)
+    cdef RuleRef share_body(self, str key, str hint, body)
+    cpdef bint adopt(self, RuleBook other) except -1
     cpdef RuleRef define(self, str name, body)

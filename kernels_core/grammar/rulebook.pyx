@@ -4,7 +4,7 @@ Read on: `rules.pyx`, `names.py` (names in general).
 """
 
 from kernels_core.grammar.rules cimport DeferredRule, Rule
-from kernels_core.grammar.tree cimport Never, RuleRef
+from kernels_core.grammar.tree cimport Never, RuleRef, call_of
 from kernels_core.grammar.written cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_COMPACT_ASCII
 
 import re
@@ -87,6 +87,39 @@ cdef class RuleBook:
                 del self.shared[key], self.rules[name]      # nobody has seen it
                 raise
         return found
+
+    cdef RuleRef share_body(self, str key, str hint, body):
+        """`share` with a body that exists already."""
+        cdef str name
+        found = self.shared.get(key)
+        if found is None:
+            name = self.free_name(hint)
+            self.rules[name] = Rule(name, body)
+            found = self.shared[key] = call_of(name)
+        return <RuleRef>found
+
+    cpdef bint adopt(self, RuleBook other) except -1:
+        """Take the rules of `other` under their names, so that nodes that were made with it may stand here.
+
+        False, and nothing is taken, where a name or a key stands for something else here.
+        """
+        cdef str name
+        cdef set known = set()
+        for key, call in other.shared.items():
+            mine = self.shared.get(key)
+            if mine is not None:
+                if (<RuleRef?>mine).name != (<RuleRef?>call).name:
+                    return False
+                known.add((<RuleRef>call).name)         # made here, from the same key
+        for name, rule in other.rules.items():
+            mine = self.rules.get(name)
+            if mine is not None and mine is not rule and name not in known:
+                return False
+        for name, rule in other.rules.items():
+            self.rules.setdefault(name, rule)
+        for key, call in other.shared.items():
+            self.shared.setdefault(key, call)
+        return True
 
     def remember(self, key, build):
         """The node filed under `key`, spelt out where it is used; made by `build` when it is first asked for."""

@@ -26,6 +26,11 @@ cdef class Opening:
     cdef readonly Node opening, empty
 
 
+cdef class Row(Shorthand):
+    cdef readonly Node opening, item, comma, closing, empty
+    cdef readonly int least, most
+
+
 cdef class Branches(Shorthand):
     cdef readonly tuple words           # of bytes
     cdef readonly tuple rules           # of str

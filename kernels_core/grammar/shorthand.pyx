@@ -5,6 +5,7 @@
 
 - `Besides`: any text but for some words, such as "all other keys" of an object.
 - `Listing`: items in a fixed order with separators, most of them optional, then any number of others: an object.
+- `Row`: items that are all alike with separators, a few of which are counted: an array.
 - `Branches`: many words, each with a rule of its own behind it: a set of tools.
 - `Diagram`: states and labelled edges: strings with several conditions.
 
@@ -20,7 +21,7 @@ cimport cython
 
 from kernels_core.grammar.tree cimport Node
 
-__all__ = ["Besides", "Branches", "Diagram", "Item", "Listing", "Opening", "Shorthand"]
+__all__ = ["Besides", "Branches", "Diagram", "Item", "Listing", "Opening", "Row", "Shorthand"]
 
 
 @cython.no_gc
@@ -74,6 +75,20 @@ cdef class Opening:
 
     def __init__(self, Node opening not None, Node empty not None):
         self.opening, self.empty = opening, empty
+
+
+@cython.final
+@cython.no_gc
+cdef class Row(Shorthand):
+    """`opening`, then `least` to `most` times `item` with `comma` between any two, then `closing`; `empty` for none.
+
+    `most` is -1 where there is no such bound, and else one or more.
+    """
+
+    def __init__(self, Node opening not None, Node item not None, Node comma not None, Node closing not None,
+                 Node empty not None, int least, int most):
+        self.opening, self.item, self.comma, self.closing, self.empty = opening, item, comma, closing, empty
+        self.least, self.most = least, most
 
 
 @cython.final

@@ -54,6 +54,14 @@ cdef class RuleRef(Node):
     cdef readonly str name
 
 
+cdef inline RuleRef call_of(str name):
+    """A call of a rule, without the detours of a constructor."""
+    cdef RuleRef call = RuleRef.__new__(RuleRef)
+    call.name = name
+    call.holds = HOLDS_CALLS
+    return call
+
+
 cdef class TokenSet(Node):
     cdef readonly tuple ids
     cdef readonly bint negated

@@ -74,7 +74,7 @@ schemas = st.recursive(
         objects(inner),
         st.fixed_dictionaries(
             {"type": st.sampled_from(["array", ["array", "string"]]), "items": inner},
-            optional={"minItems": st.integers(0, 2), "maxItems": st.integers(0, 3)},
+            optional={"minItems": st.integers(0, 6), "maxItems": st.integers(0, 6)},
         ),
         st.lists(inner, min_size=1, max_size=6).map(lambda options: {"anyOf": options}),
         # What is said of numbers or strings in several options is one set, and is spelt as such.

@@ -33,7 +33,7 @@ class Numerals:
         self._canonical = canonical
         self._plain_integers = plain_integers
         self._shared: dict[Numbers, RuleRef] = {}
-        self._common: dict[int, RuleRef] = {}
+        self.known: dict[int, RuleRef] = {}  # by the identity of a constant
 
     def node(self, numbers: Numbers) -> Node:
         """A few values as they are, other sets as a call of their rule.  Raises `TooManyStates`."""
@@ -49,10 +49,10 @@ class Numerals:
 
     def common(self, numbers: Numbers) -> RuleRef:
         """A call of the rule of all numbers, or all integers; `numbers` is one of the constants."""
-        found = self._common.get(id(numbers))
+        found = self.known.get(id(numbers))
         if found is None:
             hint = "number" if numbers is ALL_NUMBERS else "integer"
-            found = self._common[id(numbers)] = self._book.add(hint, self.text(numbers))
+            found = self.known[id(numbers)] = self._book.add(hint, self.text(numbers))
         return found
 
     def between(self, numbers: Numbers, bounds: tuple[object, bool, object, bool]) -> Node:

@@ -17,8 +17,9 @@ cdef class PlainReader:
     cdef readonly PlainWriter writer
     cdef readonly object document
     cdef bint old_integers
-    cdef dict known             # (id of a schema, level) -> its node; the document keeps the schemas alive
-    cdef dict by_text           # (text of a schema, level) -> the rule of its values
+    cdef Node integer, number   # of any value, once somebody asked
+    cdef dict known             # id of a schema and level -> its node; the document keeps the schemas alive
+    cdef dict rules             # outline of a schema and level -> the last `PlainRule` of those with this outline
 
     cpdef Node value(self, schema, int level, str hint)
     cdef Node _scalar(self, int kind)
@@ -28,20 +29,23 @@ cdef class PlainReader:
     cdef bint _says_nothing(self, dict spelt) except -1
     cdef bint _unites(self, list options) except -1
     cdef Node _constant_nodes(self, Words words, int level, str hint)
-    cdef RuleRef rule(self, schema, int level, str hint)
+    cdef RuleRef rule(self, schema, int level, str hint, int kind=*)
     cdef object body(self, PlainRule rule, bint brief)
     cdef object _listing(self, Words words, int level, str name)
     cdef Opening opening(self, PlainRule rule)
-    cdef Node _array(self, Words words, int level, str name)
+    cdef object _array(self, Words words, int level, str name, bint brief)
     cdef Node _string(self, Words words, str name)
     cdef Node _number(self, Words words)
     cdef object _numbers(self, int types)
     cdef Node _constants(self, Words words, str name)
+    cdef Node _words(self, frozenset texts)
 
 
 cdef class PlainRule(DeferredRule):
     cdef readonly PlainReader reader
     cdef readonly object schema
-    cdef str text
+    cdef RuleRef call
+    cdef PlainRule twin         # made before it, and of the same outline
     cdef readonly int level
+    cdef int kind               # the one type that is all `schema` speaks of; 0: not known
     cdef bytes known_key

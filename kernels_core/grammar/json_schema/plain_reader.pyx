@@ -13,11 +13,15 @@ Read on: `plain.pyx` (which schemas are plain), `plain_writer.pyx`, `later.py` (
 
 cimport cython
 
+from libc.stdint cimport uint64_t
+
+from kernels_core.grammar.json_schema.alike cimport alike, outline
 from kernels_core.grammar.json_schema.plain cimport Plain, is_scalar
 from kernels_core.grammar.json_schema.plain_writer cimport Frame, PlainWriter
+from kernels_core.grammar.nodes cimport choice, literal, repeat, seq
 from kernels_core.grammar.rules cimport DeferredRule
-from kernels_core.grammar.shorthand cimport Item, Listing, Opening
-from kernels_core.grammar.tree cimport Literal, Never, Node, RuleRef
+from kernels_core.grammar.shorthand cimport Item, Listing, Opening, Row
+from kernels_core.grammar.tree cimport Literal, Never, Node, RuleRef, call_of
 
 from hashlib import blake2b
 
@@ -25,8 +29,6 @@ from kernels_core.grammar.json_schema.exact_text import exact_text
 from kernels_core.grammar.json_schema.numbers import ALL_NUMBERS
 from kernels_core.grammar.json_schema.numerals import INTEGERS, INTEGERS_BEFORE_6
 from kernels_core.grammar.json_schema.resolve import REFERENCES
-from kernels_core.grammar.nodes import choice, repeat, seq
-from kernels_core.grammar.regular.languages import ANY_CHARACTER, loop
 from kernels_core.grammar.regular.languages import Words as WordsOf
 from kernels_core.grammar.regular.patterns import search
 from kernels_core.grammar.written import write
@@ -49,8 +51,11 @@ cdef dict WORDS = {
     "uniqueItems": IDLE,            # a plain schema says `false`
 }
 cdef frozenset WORDS_OF_OBJECTS = frozenset(["type", *[word for word, kind in WORDS.items() if kind == OF_OBJECTS]])
+cdef int MOST_TWINS = 16            # rules that are looked through for one that says the same
+cdef int MOST_COPIES = 4            # items of an array that are counted by its automaton; more are counted by the parser
 cdef int FEW = 4                    # alternatives that stand where they are used; more are a rule
 cdef Literal TRUE_TEXT = Literal(b"true"), FALSE_TEXT = Literal(b"false"), NULL_TEXT = Literal(b"null")
+cdef Literal QUOTE = Literal(b'"')
 cdef tuple BOTH = (TRUE_TEXT, FALSE_TEXT)
 cdef Node ANY_BOOLEAN = choice(BOTH)
 
@@ -74,7 +79,7 @@ cdef class PlainReader:
         self.document = document
         self.old_integers = old_integers
         self.known = {}
-        self.by_text = {}
+        self.rules = {}
 
     def holds(self, schema):
         """Whether `schema`, a part of the document, is plain, so that `value` may be asked for it."""
@@ -91,7 +96,8 @@ cdef class PlainReader:
         said = schema
         if is_scalar(said):
             return self._scalar(TYPES[said["type"]])
-        key = (<size_t><void*>said, level)
+        # No other value lies within so many bytes (`layout.py`: levels end at 16).
+        key = <size_t><void*>said + <size_t>(level + 1)
         found = self.known.get(key)
         if found is None:
             found = self.known[key] = self._value(said, level, hint)
@@ -110,9 +116,13 @@ cdef class PlainReader:
         if kind == STRING:
             return self.writer.string()
         if kind == INTEGER:
-            return self.writer.numerals.common(INTEGERS_BEFORE_6 if self.old_integers else INTEGERS)
+            if self.integer is None:
+                self.integer = self.writer.number(INTEGERS_BEFORE_6 if self.old_integers else INTEGERS)
+            return self.integer
         if kind == NUMBER:
-            return self.writer.numerals.common(ALL_NUMBERS)
+            if self.number is None:
+                self.number = self.writer.number(ALL_NUMBERS)
+            return self.number
         return ANY_BOOLEAN if kind == BOOLEAN else NULL_TEXT
 
     cdef Node _value(self, dict schema, int level, str hint):
@@ -120,6 +130,9 @@ cdef class PlainReader:
         cdef list nodes
         through = self.judge.through(schema)
         if through is not None:
+            found = self.known.get(<size_t><void*>through + <size_t>(level + 1))
+            if found is not None:
+                return <Node>found
             if "$ref" in schema:
                 hint = (<str>schema["$ref"]).rsplit("/", 1)[-1].strip("#") or "root"
             return self.value(through, level, hint)
@@ -185,14 +198,14 @@ cdef class PlainReader:
         cdef list nodes = []
         cdef str kind
         if words.types & OBJECT:
-            nodes.append(self.rule(words.members or {"type": "object"}, level, hint))
+            nodes.append(self.rule(words.members or {"type": "object"}, level, hint, OBJECT))
         if words.types & ARRAY:
-            nodes.append(self.rule(words.listed or {"type": "array"}, level, hint))
+            nodes.append(self.rule(words.listed or {"type": "array"}, level, hint, ARRAY))
         if words.types & STRING:
             if words.spelt is None or self._says_nothing(words.spelt):
                 nodes.append(self.writer.string())
             else:
-                nodes.append(self.rule(words.spelt, level, hint))
+                nodes.append(self.rule(words.spelt, level, hint, STRING))
         if words.types & (INTEGER | NUMBER):
             if words.bounded is None:
                 nodes.append(self._scalar(words.types & (INTEGER | NUMBER)))
@@ -228,23 +241,33 @@ cdef class PlainReader:
                 return choice(nodes)
         return self.rule({"type": _names(words.types), "enum": fitting}, level, hint)
 
-    cdef RuleRef rule(self, schema, int level, str hint):
-        """A call of the rule of a schema, which is a part of the document or what some keywords of one say."""
-        cdef PlainRule rule
-        cdef str text = "true" if schema is True else _text(schema)
-        key = (text, level)
-        found = self.by_text.get(key)
-        if found is None:
-            rule = PlainRule.__new__(PlainRule)
-            rule.name = self.writer.book.free_name(hint)
-            rule.notes = ()
-            rule.reader = self
-            rule.schema = schema
-            rule.text = text
-            rule.level = level
-            self.writer.book.rules[rule.name] = rule
-            found = self.by_text[key] = RuleRef(rule.name)
-        return <RuleRef>found
+    cdef RuleRef rule(self, schema, int level, str hint, int kind=0):
+        """A call of the rule of a schema, which is a part of the document or what some keywords of one say.
+
+        `kind`: it says this type and nothing of others.
+        """
+        cdef PlainRule rule, first, other
+        cdef int count = 0
+        key = outline(schema, <uint64_t>(level + 1))
+        first = other = <PlainRule>self.rules.get(key)
+        while other is not None:
+            if other.level == level and alike(other.schema, schema):
+                return other.call
+            other = other.twin
+            count += 1
+        rule = PlainRule.__new__(PlainRule)
+        rule.name = self.writer.book.free_name(hint)
+        rule.notes = ()
+        rule.reader = self
+        rule.schema = schema
+        rule.level = level
+        rule.kind = kind
+        rule.call = call_of(rule.name)
+        self.writer.book.rules[rule.name] = rule
+        if count < MOST_TWINS:
+            rule.twin = first
+            self.rules[key] = rule
+        return rule.call
 
     cdef bint _unites(self, list options) except -1:
         """Whether options say something of numbers, or of strings, that has to be seen as one set.
@@ -280,7 +303,12 @@ cdef class PlainReader:
             words = Words.__new__(Words)
             words.types = EVERY_TYPE & ~INTEGER
             return choice(self._nodes(words, rule.level, "any"))
-        words = self._read(rule.schema)
+        if rule.kind:
+            words = Words.__new__(Words)
+            words.types = rule.kind
+            words.members = words.listed = words.spelt = rule.schema
+        else:
+            words = self._read(rule.schema)
         if words.options is not None:
             if self._unites(words.options):
                 return self.document.written(rule.schema, rule.level, rule.name, brief)
@@ -291,7 +319,7 @@ cdef class PlainReader:
             if brief and not self.writer.options.any_order:
                 found = self._listing(words, rule.level, rule.name)
         elif words.types == ARRAY:
-            found = self._array(words, rule.level, rule.name)
+            found = self._array(words, rule.level, rule.name, brief)
         elif words.types == STRING:
             found = self._string(words, rule.name)
         elif words.types == INTEGER or words.types == NUMBER:
@@ -332,7 +360,7 @@ cdef class PlainReader:
             node = self.value(free, frame.inner, f"{name}_value")
             if type(node) is not Never:
                 words_of = frozenset(properties).union(needs)
-                others = (Item(self.writer.speller.other_names(words_of, "other_key"), node, False),)
+                others = (Item(self.writer.other_names(words_of), node, False),)
         if not items and not others:
             return frame.no_object
         return Listing(frame.open_member, tuple(items), others, frame.colon, frame.next_member, frame.close_object,
@@ -360,7 +388,7 @@ cdef class PlainReader:
             return frame.opening_or_none
         return None
 
-    cdef Node _array(self, Words words, int level, str name):
+    cdef object _array(self, Words words, int level, str name, bint brief):
         """An array whose items are all alike; None for others."""
         cdef dict said = words.listed or {}
         cdef Frame frame = self.writer.frame(level)
@@ -371,7 +399,13 @@ cdef class PlainReader:
         least, most = said.get("minItems", 0), said.get("maxItems")
         if most == 0:
             return frame.no_array
-        item = self.value(items, frame.inner, f"{name}_item")
+        if type(items) is dict and is_scalar(<dict>items):
+            item = self._scalar(TYPES[(<dict>items)["type"]])
+        else:
+            item = self.value(items, frame.inner, "any" if items is True else f"{name}_item")
+        if brief and (most if most is not None else least) <= MOST_COPIES and type(item) is not Never:
+            return Row(frame.open_array, item, frame.comma, frame.close_array, frame.no_array, least,
+                       -1 if most is None else most)
         tail = repeat(seq((frame.comma, item)), max(least - 1, 0), None if most is None else most - 1)
         filled = seq((frame.open_array, item, tail, frame.close_array))
         return filled if least else choice((filled, frame.no_array))
@@ -383,7 +417,7 @@ cdef class PlainReader:
             return speller.format(said["format"], name)
         if "pattern" in said:
             return speller.quoted(search(said["pattern"]))
-        return speller.quoted(loop(ANY_CHARACTER, said.get("minLength", 0), said.get("maxLength")))
+        return speller.counted(said.get("minLength", 0), said.get("maxLength"))
 
     cdef Node _number(self, Words words):
         cdef dict said = words.bounded or {}
@@ -409,11 +443,21 @@ cdef class PlainReader:
         texts = frozenset([value for value in fitting if type(value) is str])
         numbers = [value for value in fitting if _kind(value) == INTEGER or _kind(value) == NUMBER]
         if texts:
-            nodes.append(self.writer.speller.quoted(WordsOf(texts)))
+            nodes.append(self._words(texts))
         if numbers:
             nodes.append(self.writer.numerals.these(numbers, self._numbers(words.types)))
         nodes += [one for one, value in ((TRUE_TEXT, True), (FALSE_TEXT, False), (NULL_TEXT, None)) if _holds(fitting, value)]
         return choice(nodes)
+
+
+    cdef Node _words(self, frozenset texts):
+        """Some strings."""
+        cdef list nodes = []
+        for text in sorted(texts):
+            if not self.writer.is_letters(text):
+                return self.writer.speller.written(WordsOf(texts))
+            nodes.append(literal((<str>text).encode()))
+        return seq((QUOTE, choice(nodes), QUOTE))
 
 
 @cython.final
@@ -424,7 +468,7 @@ cdef class PlainRule(DeferredRule):
     def key(self):
         """Bytes that stand for the language, in this document or another."""
         if self.known_key is None:
-            text = self.text
+            text = "true" if self.schema is True else _text(self.schema)
             if any([word in text for word in REFERENCES]):
                 text = f"{text} in {self.reader.document.digest}"
             content = f"{self.reader.document.setting} {self.level} {text}".encode("utf-8", "surrogatepass")

@@ -1,6 +1,6 @@
 from kernels_core.grammar.rulebook cimport RuleBook
 from kernels_core.grammar.shorthand cimport Opening
-from kernels_core.grammar.tree cimport Node
+from kernels_core.grammar.tree cimport Node, RuleRef
 
 
 cdef class Frame:
@@ -19,9 +19,14 @@ cdef class PlainWriter:
     cdef bint own_spelling      # declared names have one spelling
     cdef dict frames            # by level
     cdef Node known_string
+    cdef dict numbers           # those of `numerals`: by the identity of a constant
+    cdef dict others            # those of `speller`: by the words that are left out
 
     cdef Frame frame(self, int level)
     cdef Node string(self)
+    cdef Node number(self, numbers)
+    cdef RuleRef rest(self)
+    cdef Node other_names(self, frozenset words)
     cdef Node word(self, str text)
     cdef Node name(self, str text)
     cdef bint is_letters(self, str text) except -1

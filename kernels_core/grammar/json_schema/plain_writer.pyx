@@ -3,23 +3,30 @@
 Read on: `plain_reader.pyx` (who writes with it), `layout.py`, `spelling.py`, `numerals.py`.
 """
 
+from kernels_core.grammar.json_schema.waiting_strings cimport OtherKeys
 from kernels_core.grammar.rulebook cimport RuleBook
-from kernels_core.grammar.tree cimport Literal, Never, Node
+from kernels_core.grammar.rules cimport Rule
+from kernels_core.grammar.tree cimport Literal, Never, Node, RuleRef, Seq, call_of
 from kernels_core.grammar.written cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_COMPACT_ASCII
 
 from kernels_core.grammar.json_schema.formats import is_known
 from kernels_core.grammar.json_schema.layout import Layout
+from kernels_core.grammar.json_schema.numbers import ALL_NUMBERS
 from kernels_core.grammar.json_schema.numerals import Numerals
-from kernels_core.grammar.json_schema.spelling import Speller
+from kernels_core.grammar.json_schema.spelling import Speller, any_rest
 from kernels_core.grammar.nodes import seq
-from kernels_core.grammar.regular.languages import ALL
 
 __all__ = ["PlainWriter"]
 
 # Frames of layouts that differ in nothing are the same nodes in all grammars.
 cdef dict FRAMES = {}
 cdef int MOST_FRAMES = 256
+cdef dict NUMBERS = {}      # bodies of the constants of `numerals.py`, by these and what their spelling depends on
 cdef Literal QUOTE = Literal(b'"')
+# Any string is the same node in all grammars, too, unless the rule that it calls had to be named otherwise.
+cdef Node ANY_REST = any_rest()
+cdef RuleRef REST = RuleRef("string_rest")
+cdef Seq ANY_STRING = Seq((QUOTE, REST))
 
 
 cdef class Frame:
@@ -51,6 +58,7 @@ cdef class PlainWriter:
         )
         self.speller = Speller(book, any_spelling=options.any_spelling, defer=True)
         self.numerals = Numerals(book, canonical=options.canonical_numbers, plain_integers=options.plain_integers)
+        self.numbers, self.others = self.numerals.known, self.speller.others
         self.own_spelling = not options.any_spelling
         self.frames = {}
 
@@ -71,9 +79,52 @@ cdef class PlainWriter:
 
     cdef Node string(self):
         """Any string."""
+        cdef RuleRef rest
+        cdef Node body
         if self.known_string is None:
-            self.known_string = self.speller.string(ALL)
+            rest = self.rest()
+            body = ANY_STRING if rest.name == REST.name else Seq((QUOTE, rest))
+            self.known_string = self.book.share_body("string", "string", body)
         return self.known_string
+
+    cdef RuleRef rest(self):
+        """Any string from behind the opening quote."""
+        return self.book.share_body("rest", "string_rest", ANY_REST)
+
+    cdef Node number(self, numbers):
+        """All of `numbers`, one of the constants of `numerals.py`."""
+        cdef Node body
+        cdef str name
+        found = self.numbers.get(<size_t><void*>numbers)
+        if found is None:
+            key = (<size_t><void*>numbers, self.options.canonical_numbers, self.options.plain_integers)
+            body = NUMBERS.get(key)
+            if body is None:
+                body = self.numerals.text(numbers)
+                if not body.holds:
+                    NUMBERS[key] = body
+            name = self.book.free_name("number" if numbers is ALL_NUMBERS else "integer")
+            self.book.rules[name] = Rule(name, body)
+            found = self.numbers[<size_t><void*>numbers] = call_of(name)
+        return <Node>found
+
+    cdef Node other_names(self, frozenset words):
+        """Any string but for `words`, from behind the opening quote."""
+        cdef OtherKeys rule
+        if not words:
+            return self.rest()
+        found = self.others.get(words)
+        if found is not None:
+            return <Node>found
+        for word in words:
+            if not self.is_letters(word) or not word and len(words) == 1:
+                return self.speller.other_names(words, "other_key")
+        rule = OtherKeys.__new__(OtherKeys)
+        rule.name, rule.notes = self.book.free_name("other_key"), ()
+        rule.speller, rule.excluded = self.speller, words
+        self.book.rules[rule.name] = rule
+        found = self.others[words] = call_of(rule.name)
+        return <Node>found
 
     cdef Node word(self, str text):
         """One string, quotes included."""

@@ -25,7 +25,7 @@ from typing import Any
 
 from .. import charset
 from ..charset import Ranges
-from ..ir import CharSet, Literal, Node, RuleRef
+from ..ir import CharSet, Literal, Node, RuleRef, walk
 from ..nodes import MAX_REPEAT, char_set, choice, literal, repeat, seq
 from ..regular.dfa import MAX_STATES, TooManyStates, determinise, explored, has_length, surely_some
 from ..regular.graph import Graph
@@ -54,7 +54,7 @@ from .counting import MAX_PAIRS, counted_text, reachable_pairs
 from .formats import format_language
 from .waiting_strings import ByAutomaton, OtherKeys
 
-__all__ = ["Speller"]
+__all__ = ["Speller", "any_rest"]
 
 # A tree of words: letter -> tree; "" marks the end of a word.
 _Tree = dict[str, Any]
@@ -87,7 +87,7 @@ class Speller:
         self.any_spelling = any_spelling
         self.defer = defer
         self._others: dict[str, Node] = {}
-        self._other_names: dict[frozenset[str], Node] = {}
+        self.others: dict[frozenset[str], Node] = {}  # by the words that are left out
         self._beyond: Node | None = None
 
     def string(self, language: Language, hint: str = "string") -> Node:
@@ -119,6 +119,22 @@ class Speller:
 
     def quoted(self, language: Language) -> Node:
         """The strings of `language`, quotes included, not shared.  Raises `TooManyStates`."""
+        if type(self) is Speller:
+            node, book = _quoted_alone(language, self.any_spelling)
+            if self.book.adopt(book):
+                return node
+        return self.written(language)
+
+    def counted(self, least: int, most: int | None) -> Node:
+        """The strings of so many characters, quotes included, not shared."""
+        if type(self) is Speller:
+            node, book = _counted_alone(least, most, self.any_spelling)
+            if self.book.adopt(book):
+                return node
+        return self.written(loop(ANY_CHARACTER, least, most))
+
+    def written(self, language: Language) -> Node:
+        """`quoted`, made anew."""
         if isinstance(language, Cat) and language.items[-1] == ALL and ends_once(concat(*language.items[:-1])):
             return seq((_QUOTE, *map(self.content, language.items[:-1]), self._rest()))
         return seq((_QUOTE, self.content(language), _QUOTE))
@@ -128,7 +144,7 @@ class Speller:
         language = format_language(name)
         if language is None:
             return self.string(ALL)
-        if self.defer and _is_read_in_many_ways(language):
+        if self.defer and _waits(name):
             return self.string(language, hint)
         return _format_alone(name, self.any_spelling) or self.string(language, hint)
 
@@ -142,7 +158,7 @@ class Speller:
         """All strings but for `excluded`, from behind the opening quote.  Made when needed, where that is safe."""
         if not excluded:
             return self._rest()
-        found = self._other_names.get(excluded)
+        found = self.others.get(excluded)
         if found is None:
             if excluded == _NO_LETTERS:
                 found = self.book.add(hint, seq((self.content(loop(ANY_CHARACTER, 1, None)), _QUOTE)))
@@ -152,7 +168,7 @@ class Speller:
                 found = RuleRef(name)
             else:
                 found = self.book.add(hint, self.key_but(excluded))
-            self._other_names[excluded] = found
+            self.others[excluded] = found
         return found
 
     def word(self, text: str) -> Node:
@@ -291,7 +307,7 @@ class Speller:
 
     def _rest(self) -> Node:
         """Any characters and the closing quote: one rule, so that all strings and keys end in the same states."""
-        return self.book.share("rest", "string_rest", _any_rest)
+        return self.book.share("rest", "string_rest", any_rest)
 
     def key_but(self, excluded: frozenset[str]) -> Node:
         """Strings but for `excluded`, with the closing quote."""
@@ -383,9 +399,11 @@ class Speller:
             low, high = ranges[0][0], ranges[-1][1]
             if low > 0x2F and high < 0x5C:
                 return char_set(ranges)
-        return self.book.remember(("characters", ranges), lambda: self._spelt(ranges))
+        node = _spelt_alone(ranges, self.any_spelling)[0]
+        return self.book.remember(("characters", ranges), lambda: self.spelt(ranges)) if node is None else node
 
-    def _spelt(self, ranges: Ranges) -> Node:
+    def spelt(self, ranges: Ranges) -> Node:
+        """One character of `ranges` in all the spellings it may have, made anew."""
         escaped = ranges if self.any_spelling else charset.difference(ranges, _PLAIN)
         raw = char_set(charset.difference(ranges, _MUST_ESCAPE))
         if not self.any_spelling and escaped == _NOT_PLAIN and charset.contains(ranges, 0x2F):
@@ -405,9 +423,51 @@ class Speller:
 @cache
 def _format_alone(name: str, any_spelling: bool) -> Node | None:
     """The strings of a known format, if they need no rules of their own."""
-    book, language = RuleBook(), format_language(name)
-    node = Speller(book, any_spelling=any_spelling).quoted(language) if language is not None else None
+    language = format_language(name)
+    if language is None:
+        return None
+    node, book = _quoted_alone(language, any_spelling)
     return None if book.rules else node
+
+
+def _spelt_weight(found: tuple[Node | None], ranges: Ranges, any_spelling: bool) -> int:
+    return len(ranges)
+
+
+@remembered(1 << 10, 1 << 16, _spelt_weight)
+def _spelt_alone(ranges: Ranges, any_spelling: bool) -> tuple[Node | None]:
+    """One character of `ranges`, if it calls no rules."""
+    book = RuleBook()
+    node = Speller(book, any_spelling=any_spelling).spelt(ranges)
+    return (None if book.rules else node,)
+
+
+@cache
+def _waits(name: str) -> bool:
+    language = format_language(name)
+    return language is not None and _is_read_in_many_ways(language)
+
+
+def _weight(found: tuple[Node, RuleBook], language: Language, any_spelling: bool) -> int:
+    """Nodes in all."""
+    node, book = found
+    return sum(1 for body in (node, *(rule.body for rule in book.rules.values())) for _ in walk(body))
+
+
+@remembered(1 << 10, 1 << 16, _weight)
+def _quoted_alone(language: Language, any_spelling: bool) -> tuple[Node, RuleBook]:
+    """The strings of a language, quotes included, and the rules that are called: the same nodes in all grammars."""
+    book = RuleBook()
+    return Speller(book, any_spelling=any_spelling).written(language), book
+
+
+def _counted_weight(found: tuple[Node, RuleBook], least: int, most: int | None, any_spelling: bool) -> int:
+    return 1  # a few nodes, however long the strings are
+
+
+@remembered(1 << 10, 1 << 10, _counted_weight)
+def _counted_alone(least: int, most: int | None, any_spelling: bool) -> tuple[Node, RuleBook]:
+    return _quoted_alone(loop(ANY_CHARACTER, least, most), any_spelling)
 
 
 @cache
@@ -460,7 +520,7 @@ def _any_characters() -> Node:
 
 
 @cache
-def _any_rest() -> Node:
+def any_rest() -> Node:
     """Any characters and the closing quote."""
     return seq((_any_characters(), _QUOTE))
 
