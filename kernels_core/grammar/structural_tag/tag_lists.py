@@ -92,7 +92,7 @@ class TagList:
 
     def alternatives(self, hint: str, members: Sequence[int], skip: str = "") -> RuleRef:
         """The rule of one of the tags at the places `members`, without `skip`, which they all begin with."""
-        others = [self.read[at] for at in members if at in self.read]
+        others = [self.read[at] for at in members if at in self.read] if self.read else []
         if len(others) == len(members) or not all(tag.sure and tag.begin != skip for tag in others):
             return self._book.add(hint, self._choice(members, skip))
         # Something is put off, and there surely are texts, and no empty one.

@@ -6,7 +6,8 @@ Read on: `build.py` (who asks).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
@@ -44,11 +45,21 @@ class _Names:
             for number in sorted({*vocabulary.special_token_ids, *vocabulary.stop_token_ids}):
                 if decoded[number]:
                     self.ids.setdefault(decoded[number], []).append(number)
-        # The longest name first, as tokenizers do; of no names, a pattern that never matches.
-        names = sorted(self.ids, key=len, reverse=True)
-        self.pattern = re.compile(b"|".join(map(re.escape, names)) or rb"(?!)")
-        self.without_nul = not any(b"\0" in name for name in names)
+        self.without_nul = not any(b"\0" in name for name in self.ids)
         self.digest = sha256(repr(sorted(self.ids.items())).encode()).digest()
+        least, most = min(self.ids, default=b""), max(self.ids, default=b"")
+        other = (at for at, byte in enumerate(least) if most[at : at + 1] != bytes([byte]))
+        self._begin = least[: next(other, len(least))]  # what all names begin with
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[bytes]:
+        # The longest name first, as tokenizers do.
+        return re.compile(b"|".join(map(re.escape, sorted(self.ids, key=len, reverse=True))))
+
+    def found(self, data: bytes) -> Iterable[re.Match[bytes]]:
+        """Where names stand in `data`, in order."""
+        # Few texts hold even what all names begin with, and some vocabularies have hundreds of names.
+        return self._pattern.finditer(data) if self.ids and self._begin in data else ()
 
 
 _NAMES: WeakKeyDictionary[Vocabulary, _Names] = WeakKeyDictionary()
@@ -85,7 +96,7 @@ class Spellings:
         """The control tokens whose names occur in any of `texts`, ascending."""
         # All at once, with something in between that is in no name.
         searched = ["\0".join(texts)] if self._names.without_nul else texts
-        names = {name for text in searched for name in self._names.pattern.findall(text.encode())}
+        names = {match.group() for text in searched for match in self._names.found(text.encode())}
         return tuple(sorted({number for name in names for number in self._names.ids[name]}))
 
     def parts(self, text: str) -> list[Node]:
@@ -93,7 +104,7 @@ class Spellings:
         found: list[Node] = []
         at = 0
         data = text.encode()
-        for match in self._names.pattern.finditer(data):
+        for match in self._names.found(data):
             found += [nodes.literal(data[at : match.start()]), TokenSet(tuple(self._names.ids[match.group()]))]
             at = match.end()
         found.append(nodes.literal(data[at:]))
