@@ -6,7 +6,7 @@ Read on: `ebnf.py` and `regex.py` (text to IR), `analysis.py` (what every `Gramm
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import GrammarError, SchemaProblem, UnsupportedFeatureError
@@ -142,9 +142,8 @@ class Grammar:
 
         Raises `UnsupportedSchemaError` with every reason, each with its JSON pointer.
         """
-        from .json_schema import SchemaOptions, load_schema, read_again, schema_text
-
-        options = SchemaOptions(
+        schemas = _schemas()
+        options = schemas.SchemaOptions(
             any_whitespace=any_whitespace,
             indent=indent,
             separators=separators,
@@ -158,9 +157,11 @@ class Grammar:
             formats=formats,
         )
         # What is compiled is read from the text: rules are made later, whatever the caller does to his objects.
-        text = schema_text(schema)
-        loaded = load_schema(text) if isinstance(schema, str) else read_again(text)
-        others = {uri: read_again(schema_text(document)) for uri, document in (resources or {}).items()}
+        text = schemas.schema_text(schema)
+        loaded = schemas.load_schema(text) if isinstance(schema, str) else schemas.read_again(text)
+        others = {}
+        if resources:
+            others = {uri: schemas.read_again(schemas.schema_text(one)) for uri, one in resources.items()}
         return _from_json_schema(text, options, others, loaded)
 
     @classmethod
@@ -305,11 +306,18 @@ def _from_lark(text: str, start: str, tokenizer_info: Vocabulary | None, grammar
     return Grammar.from_lark(text, start=start, tokenizer_info=tokenizer_info, grammars=grammars)
 
 
-def _from_json_schema(text: str, options: SchemaOptions, resources: dict[str, Any], loaded: Any = None) -> Grammar:
-    from .json_schema import compile_schema, load_schema
+@cache
+def _schemas() -> Any:
+    """What reads schemas: imported when the first is read, without asking for its parts by name each time."""
+    from . import json_schema
 
-    loaded = load_schema(text) if loaded is None else loaded
-    compiled = compile_schema(loaded, text, options, resources, defer=True)
+    return json_schema
+
+
+def _from_json_schema(text: str, options: SchemaOptions, resources: dict[str, Any], loaded: Any = None) -> Grammar:
+    schemas = _schemas()
+    loaded = schemas.load_schema(text) if loaded is None else loaded
+    compiled = schemas.compile_schema(loaded, text, options, resources, defer=True)
     self = Grammar.__new__(Grammar)
     self._ir = compiled.ir
     self._source = text

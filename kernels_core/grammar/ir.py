@@ -57,6 +57,7 @@ __all__ = [
 ]
 
 MAX_CODE_POINT = 0x10FFFF
+_LOCK = type(threading.RLock())  # the class, without the function around it
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class GrammarIR:
     rules: dict[str, Rule]
     root: str
     source: str = ""
-    lock: threading.RLock = field(default_factory=threading.RLock, compare=False, repr=False)
+    lock: threading.RLock = field(default_factory=_LOCK, compare=False, repr=False)
     made: dict[str, DeferredRule] = field(default_factory=dict, compare=False, repr=False)  # what was deferred at first
 
     def was_deferred(self, name: str) -> bool:

@@ -7,7 +7,7 @@ Read on: `ir.py` (rules together), `rulebook.pyx` (makes them), `tree.pyx` (bodi
 
 from kernels_core.grammar.tree cimport Node
 
-__all__ = ["DeferredRule", "Rule", "body_of"]
+__all__ = ["DeferredRule", "Rule", "all_wait", "body_of"]
 
 
 cdef class Rule:
@@ -126,3 +126,11 @@ cpdef object body_of(dict rules, dict made, str name, bint brief):
         made[name] = rule
         rules[name] = Rule(name, body, span=rule.span)
     return body
+
+
+def all_wait(dict rules not None, frozenset known not None):
+    """Whether all rules but those called one of `known` are deferred."""
+    for name, rule in rules.items():
+        if not isinstance(rule, DeferredRule) and name not in known:
+            return False
+    return True

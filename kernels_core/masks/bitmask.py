@@ -35,7 +35,9 @@ def get_bitmask_shape(batch_size: int, vocab_size: int) -> tuple[int, int]:
 
 def allocate_token_bitmask(batch_size: int, vocab_size: int) -> npt.NDArray[np.int32]:
     """A bitmask that allows everything (all words -1).  `torch.from_numpy` shares its memory."""
-    return np.full(get_bitmask_shape(batch_size, vocab_size), ALL_ALLOWED, dtype=bitmask_dtype)
+    bitmask = np.empty(get_bitmask_shape(batch_size, vocab_size), dtype=bitmask_dtype)
+    bitmask.fill(ALL_ALLOWED)
+    return bitmask
 
 
 def reset_token_bitmask(bitmask: Any) -> None:

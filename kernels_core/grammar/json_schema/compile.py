@@ -14,8 +14,9 @@ from typing import Any, NoReturn, TypedDict
 
 from ...errors import GrammarError, GrammarSyntaxError, SchemaProblem, UnsupportedSchemaError
 from ..analysis import normal_form
-from ..ir import DeferredRule, GrammarIR, RuleRef
+from ..ir import GrammarIR, RuleRef
 from ..rulebook import RuleBook
+from ..rules import all_wait
 from .conflicts import report_conflict
 from .emit import Emitter
 from .exact_text import exact_text
@@ -86,6 +87,13 @@ def load_schema(schema: Any) -> Any:
     """A schema as a Python value: text is parsed (numbers exactly), a pydantic model class is asked for its schema."""
     if isinstance(schema, str):
         try:
+            # What the decoder does, without the steps around it; it says what is wrong with other texts.
+            found, end = _SCAN(schema, 0)
+            if not schema[end:].strip(_BLANKS):
+                return found
+        except (StopIteration, ValueError, RecursionError):
+            pass
+        try:
             return _STRICT.decode(schema)
         except json.JSONDecodeError as error:
             raise GrammarSyntaxError(error.msg, schema, error.pos, language="JSON") from None
@@ -107,7 +115,9 @@ def _no_constant(name: str) -> NoReturn:
     raise GrammarSyntaxError(f"{name} is no JSON number", name, 0, language="JSON")
 
 
+_BLANKS = " \t\n\r"
 _STRICT = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)
+_SCAN: Callable[[str, int], tuple[Any, int]] = _STRICT.scan_once  # type: ignore[attr-defined]
 _AGAIN = json.JSONDecoder(parse_float=Decimal)
 
 
@@ -152,7 +162,7 @@ def compile_schema(
     if top is None:
         return _finished(later.emitter.grammar(later.root, text), blanks, later.reader, later.root, options)
     ir = book.grammar(top.name, text)
-    return CompiledSchema(ir if _all_wait(ir, blanks) else normal_form(ir, "JSON Schema", trusted=True), ())
+    return CompiledSchema(ir if all_wait(ir.rules, blanks) else normal_form(ir, "JSON Schema", trusted=True), ())
 
 
 def _whole(
@@ -201,7 +211,7 @@ def _finished(
         raise UnsupportedSchemaError(problems.all)
     try:
         # Rules that wait were found to have texts: only what was written may hold parts that have none.
-        if not _all_wait(ir, blanks):
+        if not all_wait(ir.rules, blanks):
             ir = normal_form(ir, "JSON Schema", trusted=True)
     except GrammarError:
         # No rule can finish, so there is no instance.
@@ -209,10 +219,6 @@ def _finished(
         report_conflict(reader, term, conflicts)
         raise UnsupportedSchemaError((*problems.all, *conflicts.all)) from None
     return CompiledSchema(ir, problems.all)
-
-
-def _all_wait(ir: GrammarIR, blanks: frozenset[str]) -> bool:
-    return all(isinstance(rule, DeferredRule) or name in blanks for name, rule in ir.rules.items())
 
 
 def defer_schema(

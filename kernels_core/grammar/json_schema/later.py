@@ -45,7 +45,7 @@ class Later:
         self._text = text
         self._options: Any = writer.options
         self._waits: dict[Term, bool] = {TRUE: True}
-        dialect = self._dialect
+        self._dialect = dialect = self._declared()
         self._plain: Any = PlainReader(
             Plain(
                 document,
@@ -63,8 +63,7 @@ class Later:
             old_integers=dialect.draft == 4,
         )
 
-    @cached_property
-    def _dialect(self) -> Dialect:
+    def _declared(self) -> Dialect:
         """The dialect of the document; one that nobody knows is a problem."""
         declared = self._document.get("$schema") if isinstance(self._document, dict) else None
         if not self._resources:
