@@ -10,6 +10,11 @@ import pytest
 from pydantic import BaseModel
 
 from kernels_core import Grammar, GrammarCompiler
+from kernels_core.grammar.json_schema.members import covers
+from kernels_core.grammar.json_schema.shapes import ANYTHING, Items, Members
+from kernels_core.grammar.json_schema.space import Space
+from kernels_core.grammar.json_schema.terms import Place
+from kernels_core.grammar.regular.languages import Words
 from tests.json_schema.driver import INFO, judge, texts
 
 OPEN = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "required": ["b"]}
@@ -489,3 +494,56 @@ def test_equal_schemas_share_rules() -> None:
     one = Grammar.from_json_schema({"properties": {"a": point}})
     many = Grammar.from_json_schema({"properties": {name: dict(point) for name in "abcdefgh"}})
     assert len(many.ir.rules) <= len(one.ir.rules) + 3
+
+
+def test_each_combination_keeps_the_order_of_its_own_conditions() -> None:
+    def has(name: str) -> dict[str, Any]:
+        return {"type": "object", "properties": {name: {"type": "integer"}}, "required": [name]}
+
+    def inner(*names: str) -> dict[str, Any]:
+        return {"allOf": [{"type": "object", "properties": {"m": has(name)}, "required": ["m"]} for name in names]}
+
+    abc = {"allOf": [has("a"), has("b"), has("c")]}
+    members = {
+        "p": {"allOf": [has("a"), has("b")]},
+        "w": {"allOf": [has("b"), has("a")]},
+        "deep_p": inner("a", "b"),
+        "deep_w": inner("b", "a"),
+        "x": abc,
+        "y": {"allOf": [has("b"), has("a"), has("c")]},
+    }
+    schema = texts({"type": "object", "properties": members})
+    for text in [
+        '{"p": {"a": 1, "b": 2}, "w": {"b": 1, "a": 2}}',
+        '{"w": {"b": 1, "a": 2}}',
+        '{"deep_p": {"m": {"a": 1, "b": 2}}, "deep_w": {"m": {"b": 1, "a": 2}}}',
+        '{"x": {"a": 1, "b": 2, "c": 3}, "y": {"b": 1, "a": 2, "c": 3}}',
+    ]:
+        assert text in schema, text
+    for text in [
+        '{"p": {"b": 1, "a": 2}}',
+        '{"w": {"a": 1, "b": 2}}',
+        '{"deep_w": {"m": {"a": 1, "b": 2}}}',
+        '{"y": {"a": 1, "b": 2, "c": 3}}',
+        '{"w": {"b": 1}}',
+    ]:
+        assert text not in schema, text
+
+
+def test_conditions_in_another_order_are_covered_all_the_same() -> None:
+    space = Space(lambda place: (ANYTHING, True))
+    one, two, three = (Place({"title": name}, None, "#", name) for name in "abc")
+    first, second = space.all_of(one, two), space.all_of(two, one)
+    assert first is not second
+    assert space.all_of(two, one) is second
+    assert space.all_of(one, two) is first
+    every = Words(frozenset(("x",)))
+    large, same = Members(((every, first),)), Members(((every, second),))
+    small, other = Members(((every, space.all_of(two, three, one)),)), Members(((every, space.all_of(two, three)),))
+    assert covers(large, same)
+    assert covers(same, large)
+    assert not covers(small, large)
+    assert not covers(large, other)
+    many = tuple(Members(((Words(frozenset((name,))), one),)) for name in "abcdefghijkl")
+    assert space._united_objects((*many, large, same)) == (*many, large)
+    assert space.meet_arrays((Items(rest=first),), (Items(rest=first), Items(rest=second))) == (Items(rest=first),)

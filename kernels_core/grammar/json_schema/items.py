@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .shapes import ANY_ITEMS, Count, Items, replace
-from .terms import FALSE, TRUE, AllOf, Term
+from .terms import FALSE, TRUE, AllOf, Term, narrows
 
 if TYPE_CHECKING:
     from .space import Space
@@ -161,12 +161,6 @@ def covers(large: Items, small: Items) -> bool:
     if large.unique is not None and large.unique != small.unique:
         return False
     size = max(len(large.prefix), len(small.prefix))
-    if any(not _within(small.at(i), large.at(i)) for i in range(size)):
+    if any(not narrows(small.at(i), large.at(i)) for i in range(size)):
         return False
-    return _within(small.rest, large.rest) and set(large.counts) <= set(small.counts)
-
-
-def _within(small: Term, large: Term) -> bool:
-    if large is TRUE or small is large or small is FALSE:
-        return True
-    return isinstance(small, AllOf) and large in small.parts
+    return narrows(small.rest, large.rest) and set(large.counts) <= set(small.counts)

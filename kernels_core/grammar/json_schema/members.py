@@ -15,7 +15,7 @@ from ..regular.dfa import is_empty
 from ..regular.languages import NOTHING, Language, Words, intersection, matches
 from ..regular.languages import complement as complement_language
 from .shapes import ANY_MEMBERS, Members, Shape, replace
-from .terms import FALSE, TRUE, AllOf, Term
+from .terms import FALSE, TRUE, AllOf, Term, narrows
 
 if TYPE_CHECKING:
     from .shapes import Rule
@@ -343,8 +343,6 @@ def covers(large: Members, small: Members) -> bool:
         if term is TRUE:
             continue
         other = rules.get(keys)
-        if other is not term and (
-            other is None or term not in getattr(other, "parts", ()) or not isinstance(other, AllOf)
-        ):
+        if other is None or not narrows(other, term):
             return False
     return set(large.required) <= set(small.required) and set(large.needs) <= set(small.needs)

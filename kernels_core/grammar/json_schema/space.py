@@ -22,7 +22,7 @@ from . import items as item_shapes
 from . import members as member_shapes
 from .numbers import Numbers, points
 from .shapes import ANY_ITEMS, ANY_MEMBERS, ANYTHING, VOID, Items, Members, Shape, replace
-from .terms import FALSE, TRUE, AllOf, AnyOf, Complement, Constant, Exactly, Place, Term
+from .terms import FALSE, TRUE, AllOf, AnyOf, Complement, Constant, Exactly, Place, Term, in_any_order
 
 T = TypeVar("T")
 
@@ -67,7 +67,10 @@ class Space:
 
     def __init__(self, read: Callable[[Place], tuple[Shape, bool]]) -> None:
         self._read = read
-        self._terms: dict[tuple[str, frozenset[Term]], Term] = {}
+        # A term of several conditions is known by them in their order, which decides that of names.
+        self._all: dict[tuple[Term, ...], AllOf] = {}
+        self._first: dict[frozenset[Term], AllOf] = {}
+        self._any: dict[frozenset[Term], AnyOf] = {}
         # The same few questions are asked again and again, so the answers are kept as they were asked for.
         self._every: dict[tuple[Term, ...], Term] = {}
         self._some: dict[tuple[Term, ...], Term] = {}
@@ -118,7 +121,13 @@ class Space:
             return FALSE
         if len(parts) < 2:
             return next(iter(parts), TRUE)
-        return self._combined("all", parts, AllOf)
+        order = tuple(parts)
+        found = self._all.get(order)
+        if found is None:
+            whole = frozenset(order)
+            found = self._all[order] = AllOf(order, self._first.get(whole))
+            self._first.setdefault(whole, found)
+        return found
 
     def any_of(self, *terms: Term) -> Term:
         """Union."""
@@ -137,13 +146,10 @@ class Space:
             return TRUE
         if len(parts) < 2:
             return next(iter(parts), FALSE)
-        return self._combined("any", parts, AnyOf)
-
-    def _combined(self, kind: str, parts: dict[Term, None], make: Callable[[tuple[Term, ...]], Term]) -> Term:
-        key = (kind, frozenset(parts))
-        found = self._terms.get(key)
+        whole = frozenset(parts)
+        found = self._any.get(whole)
         if found is None:
-            found = self._terms[key] = make(tuple(parts))
+            found = self._any[whole] = AnyOf(tuple(parts))
         return found
 
     def negate(self, term: Term) -> Term:
@@ -197,7 +203,7 @@ class Space:
                 return self._read(term)
             case AllOf():
                 # Conditions are added one at a time: all but the last are often known together.
-                before = self._terms.get(("all", frozenset(term.parts[:-1])))
+                before = self._all.get(term.parts[:-1])
                 if before is not None and before in self._shapes:
                     shape = self.meet(self._shapes[before], self.shape(term.parts[-1]))
                     return shape, self._inexact.isdisjoint(term.parts)
@@ -221,6 +227,7 @@ class Space:
             return True
         if term is TRUE or isinstance(term, Place):
             return False  # a schema that nothing was added to: the grammar finds out
+        term = in_any_order(term)
         known = self._void.get(term)
         if known is not None:
             return known
@@ -248,7 +255,7 @@ class Space:
             both = self.all_of(left, right)
             found = both is FALSE or (isinstance(both, AllOf) and self.is_void(both))
             # What a look leaves open another one may tell.
-            if found or not isinstance(both, AllOf) or both in self._void:
+            if found or not isinstance(both, AllOf) or in_any_order(both) in self._void:
                 self._apart[left, right] = found
         return found
 
@@ -477,12 +484,12 @@ class Space:
         having: dict[tuple[Language, Term], list[int]] = {}
         for number, members in enumerate(unique):
             for keys, term in members.rules:
-                for part in dict.fromkeys((term, *(term.parts if isinstance(term, AllOf) else ()))):
+                for part in dict.fromkeys((in_any_order(term), *(term.parts if isinstance(term, AllOf) else ()))):
                     having.setdefault((keys, part), []).append(number)
         covered: set[int] = set()
         everyone = range(len(unique))
         for number, large in enumerate(unique):
-            shared = [having[rule] for rule in large.rules if rule[1] is not TRUE]
+            shared = [having[keys, in_any_order(term)] for keys, term in large.rules if term is not TRUE]
             for other in min(shared, key=len) if shared else everyone:
                 if other == number or other in covered or number in covered:
                     continue

@@ -8,7 +8,7 @@ need not look at terms.
 
 cimport cython
 
-__all__ = ["FALSE", "TRUE", "AllOf", "AnyOf", "Complement", "Constant", "Exactly", "Place", "Term", "origin"]
+__all__ = ["FALSE", "TRUE", "AllOf", "AnyOf", "Complement", "Constant", "Exactly", "Place", "Term", "in_any_order", "narrows", "origin"]
 
 
 @cython.no_gc
@@ -53,12 +53,14 @@ cdef class Place(Term):
 @cython.final
 @cython.no_gc
 cdef class AllOf(Term):
-    """In every part."""
+    """In every part, in an order that decides that of names.  `first`: the one of the same parts that was made first,
+    None if that is this one."""
 
     cdef readonly tuple parts
+    cdef readonly AllOf first
 
-    def __init__(self, tuple parts not None):
-        self.parts = parts
+    def __init__(self, tuple parts not None, AllOf first=None):
+        self.parts, self.first = parts, first
 
     def __repr__(self):
         return f"({' & '.join(map(repr, self.parts))})"
@@ -104,6 +106,20 @@ cdef class Exactly(Term):
 
     def __repr__(self):
         return "{...}"
+
+
+def in_any_order(Term term not None):
+    """What stands for all terms that say the same as `term` but for the order of their parts."""
+    if type(term) is AllOf and (<AllOf>term).first is not None:
+        return (<AllOf>term).first
+    return term
+
+
+def narrows(Term small not None, Term large not None):
+    """Certainly a subset, as far as can be told without looking into them."""
+    if large is TRUE or small is FALSE or in_any_order(small) is in_any_order(large):
+        return True
+    return type(small) is AllOf and large in (<AllOf>small).parts
 
 
 def origin(Term term not None):
