@@ -16,13 +16,17 @@ from kernels_core.grammar.written cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, 
 __all__ = ["alike", "outline"]
 
 cdef int DEEPEST = 300      # values in values that are compared; what is deeper is like nothing
-cdef int BEGINNING = 24     # values that an outline looks at
+cdef int MEMBERS = 8        # of a value that an outline looks at
+cdef int BELOW = 3          # of a value in it
 
 
 cpdef uint64_t outline(value, uint64_t seed) except? 0:
-    """Equal for values that are alike under one `seed`, and different for most others."""
-    cdef int left = BEGINNING
-    return _add(value, seed, &left)
+    """Equal for values that are alike under one `seed`, and different for most others.
+
+    Looks at the members of `value`, the names and texts in these, and no further: what lies deeper was not touched for
+    long, and fetching it costs more than a comparison now and then.
+    """
+    return _add(value, seed, MEMBERS, True)
 
 
 cdef inline uint64_t _mix(uint64_t hash, uint64_t more) noexcept nogil:
@@ -30,28 +34,27 @@ cdef inline uint64_t _mix(uint64_t hash, uint64_t more) noexcept nogil:
     return hash ^ (hash >> 29)
 
 
-cdef uint64_t _add(value, uint64_t hash, int* left) except? 0:
-    """`hash` with what the first `left` values of `value` look like."""
+cdef uint64_t _add(value, uint64_t hash, int left, bint deeper) except? 0:
+    """`hash` with what a value looks like, and the first `left` members of it."""
     cdef PyObject* name
     cdef PyObject* item
-    cdef Py_ssize_t at = 0
-    if left[0] <= 0:
-        return hash
-    left[0] -= 1
-    if type(value) is dict:
-        hash = _mix(hash, 2 * <uint64_t>len(<dict>value) + 1)
-        while left[0] > 0 and PyDict_Next(value, &at, &name, &item):
-            hash = _add(<object>item, _mix(hash, <uint64_t>PyObject_Hash(<object>name)), left)
-    elif type(value) is list:
-        hash = _mix(hash, 2 * <uint64_t>len(<list>value))
-        for one in <list>value:
-            if left[0] <= 0:
-                break
-            hash = _add(one, hash, left)
-    elif type(value) is str:
+    cdef Py_ssize_t at = 0, i
+    if type(value) is str:
         hash = _mix(hash, <uint64_t>PyUnicode_GET_LENGTH(value) << 8)
         if PyUnicode_IS_COMPACT_ASCII(value) and PyUnicode_GET_LENGTH(value):
             hash = _mix(hash, (<const unsigned char*>PyUnicode_DATA(value))[0])
+    elif type(value) is dict:
+        hash = _mix(hash, 2 * <uint64_t>len(<dict>value) + 1)
+        while left > 0 and PyDict_Next(value, &at, &name, &item):
+            left -= 1
+            hash = _mix(hash, <uint64_t>PyObject_Hash(<object>name))
+            if deeper or type(<object>item) is str:
+                hash = _add(<object>item, hash, BELOW, False)
+    elif type(value) is list:
+        hash = _mix(hash, 2 * <uint64_t>len(<list>value))
+        for i in range(min(left, len(<list>value))):
+            if deeper or type((<list>value)[i]) is str:
+                hash = _add((<list>value)[i], hash, BELOW, False)
     elif value is None or type(value) is bool:
         hash = _mix(hash, 3 + (value is True) + 2 * (value is None))
     else:

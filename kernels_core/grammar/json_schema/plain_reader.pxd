@@ -18,6 +18,7 @@ cdef class PlainReader:
     cdef readonly object document
     cdef bint old_integers
     cdef Node integer, number   # of any value, once somebody asked
+    cdef dict words             # the keywords that say something here
     cdef dict known             # id of a schema and level -> its node; the document keeps the schemas alive
     cdef dict rules             # outline of a schema and level -> the last `PlainRule` of those with this outline
 

@@ -60,6 +60,20 @@ cdef tuple BOTH = (TRUE_TEXT, FALSE_TEXT)
 cdef Node ANY_BOOLEAN = choice(BOTH)
 
 
+cdef dict WORDS_BY_KEYWORDS = {}    # of the dialects there are, and what options leave of them
+cdef int MOST_DIALECTS = 64
+
+
+cdef dict _words_of(keywords):
+    """Those of `WORDS` that a dialect knows."""
+    found = WORDS_BY_KEYWORDS.get(keywords)
+    if found is None:
+        if len(WORDS_BY_KEYWORDS) >= MOST_DIALECTS:
+            WORDS_BY_KEYWORDS.clear()
+        found = WORDS_BY_KEYWORDS[keywords] = {word: kind for word, kind in WORDS.items() if word in keywords}
+    return <dict>found
+
+
 @cython.final
 @cython.freelist(16)
 cdef class Words:
@@ -78,6 +92,7 @@ cdef class PlainReader:
         self.writer = writer
         self.document = document
         self.old_integers = old_integers
+        self.words = _words_of(judge.keywords)
         self.known = {}
         self.rules = {}
 
@@ -155,8 +170,8 @@ cdef class PlainReader:
         cdef int kind
         words.types = EVERY_TYPE
         for word, said in schema.items():
-            found = WORDS.get(word)
-            if found is None or word not in self.judge.keywords:
+            found = self.words.get(word)
+            if found is None:
                 continue
             kind = found
             words.says_something = True
