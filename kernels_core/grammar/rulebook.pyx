@@ -65,8 +65,8 @@ cdef class RuleBook:
         self.rules[name] = Rule(name, body)
         return RuleRef(name)
 
-    def defer(self, str hint not None, bytes key not None, make not None):
-        """A new rule whose body `make(brief)` makes when it is needed; `key` stands for it (`rules.DeferredRule`)."""
+    def defer(self, str hint not None, key not None, make not None):
+        """A new rule whose body `make(brief)` makes when it is needed; `key()` stands for it (`rules.DeferredRule`)."""
         cdef str name = self.free_name(hint)
         self.rules[name] = _Promised(name, key, make)
         return RuleRef(name)
@@ -137,16 +137,18 @@ cdef class _Promised(DeferredRule):
     """A rule with its key, and a function that makes the body."""
 
     cdef bytes known_key
-    cdef object maker
+    cdef object digest, maker
 
-    def __init__(self, str name, bytes key, maker):
+    def __init__(self, str name, digest, maker):
         self.name = name
         self.notes = ()
-        self.known_key = key
+        self.digest = digest
         self.maker = maker
 
     @property
     def key(self):
+        if self.known_key is None:
+            self.known_key = self.digest()
         return self.known_key
 
     def make(self, brief):

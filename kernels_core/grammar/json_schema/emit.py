@@ -154,8 +154,7 @@ class Emitter:
         found = self._rules.get(("later", term, level))
         if found is None:
             hint = term.name if isinstance(term, Place) else "any"
-            key = self._keys[term, level] = self.later.key(term, level)
-            found = self.book.defer(hint, key, partial(self.body, term, level))
+            found = self.book.defer(hint, partial(self._key, term, level), partial(self.body, term, level))
             self._rules["later", term, level] = found
         return found
 
@@ -188,11 +187,21 @@ class Emitter:
         found = self._rules.get(("part", members, level))
         if found is None:
             _, place, name = self.known(term)
-            whole = self._keys.get((term, level)) or self.later.key(term, level)
-            key = blake2b(b"part %d" % number, key=whole, digest_size=16).digest()
+            key = partial(self._part_key, term, level, number)
             found = self.book.defer(name, key, partial(self._object, members, level, place, name))
             self._rules["part", members, level] = found
         return found
+
+    def _key(self, term: Term, level: int) -> bytes:
+        """What stands for the rule of a term; worked out when it is asked for, and the same ever after."""
+        assert self.later is not None
+        found = self._keys.get((term, level))
+        if found is None:
+            found = self._keys[term, level] = self.later.key(term, level)
+        return found
+
+    def _part_key(self, term: Term, level: int, number: int) -> bytes:
+        return blake2b(b"part %d" % number, key=self._key(term, level), digest_size=16).digest()
 
     def _finished(self, build: Callable[[], Node]) -> Node:
         """What `build` makes, and all rules in it; for rules that waited, which nothing is to be wrong with."""

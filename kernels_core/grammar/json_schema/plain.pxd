@@ -1,3 +1,14 @@
+cdef enum Types:
+    NULL_TYPE = 1
+    BOOLEAN = 2
+    INTEGER = 4
+    NUMBER = 8
+    STRING = 16
+    ARRAY = 32
+    OBJECT = 64
+    EVERY_TYPE = 127
+
+
 cdef class Plain:
     cdef readonly object root, keywords
     cdef readonly bint strict
@@ -22,4 +33,5 @@ cdef class Plain:
     cdef int _constants(self, dict schema, types) except -1
 
 
-cdef bint is_scalar(dict schema) except -1
+cdef int type_of(str word) except -1
+cdef int scalar_of(dict schema) except -1

@@ -99,7 +99,7 @@ cdef class Plain:
             return True
         if type(schema) is not dict:
             return False
-        if is_scalar(<dict>schema):
+        if scalar_of(<dict>schema):
             return True
         through = self.through(<dict>schema)
         if through is not None:
@@ -420,21 +420,37 @@ cdef class Plain:
         return SOME_FIT if some else NONE_FITS
 
 
-cdef bint is_scalar(dict schema) except -1:
-    """Whether a schema is the name of a scalar type, perhaps with words about it: most schemas are, so this is quick."""
-    cdef bint found = False
+cdef int type_of(str word) except -1:
+    """The type that is called so; 0 for none."""
+    if is_word(word, b"string", 6):
+        return STRING
+    if is_word(word, b"object", 6):
+        return OBJECT
+    if is_word(word, b"array", 5):
+        return ARRAY
+    if is_word(word, b"integer", 7):
+        return INTEGER
+    if is_word(word, b"number", 6):
+        return NUMBER
+    if is_word(word, b"boolean", 7):
+        return BOOLEAN
+    return NULL_TYPE if is_word(word, b"null", 4) else 0
+
+
+cdef int scalar_of(dict schema) except -1:
+    """The scalar type whose name, perhaps with words about it, is all of a schema: most schemas are such.  Else 0."""
+    cdef int found = 0
     for word, value in schema.items():
         if type(word) is not str:
-            return False
+            return 0
         if is_word(word, b"type", 4):
             if type(value) is not str:
-                return False
-            found = (is_word(value, b"string", 6) or is_word(value, b"integer", 7) or is_word(value, b"number", 6)
-                     or is_word(value, b"boolean", 7) or is_word(value, b"null", 4))
+                return 0
+            found = type_of(value) & ~(ARRAY | OBJECT)
             if not found:
-                return False
+                return 0
         elif not is_word(word, b"description", 11) and not is_word(word, b"title", 5):
-            return False
+            return 0
     return found
 
 

@@ -16,7 +16,9 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from kernels_core.grammar.json_schema.alike cimport alike, outline
-from kernels_core.grammar.json_schema.plain cimport Plain, is_scalar
+from kernels_core.grammar.json_schema.plain cimport (
+    ARRAY, BOOLEAN, EVERY_TYPE, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Plain, scalar_of, type_of,
+)
 from kernels_core.grammar.json_schema.plain_writer cimport Frame, PlainWriter
 from kernels_core.grammar.nodes cimport choice, literal, repeat, seq
 from kernels_core.grammar.rules cimport DeferredRule
@@ -35,11 +37,7 @@ from kernels_core.grammar.written import write
 
 __all__ = ["PlainReader"]
 
-cdef int NULL_TYPE = 1, BOOLEAN = 2, INTEGER = 4, NUMBER = 8, STRING = 16, ARRAY = 32, OBJECT = 64, EVERY_TYPE = 127
-cdef dict TYPES = {
-    "null": NULL_TYPE, "boolean": BOOLEAN, "integer": INTEGER, "number": NUMBER, "string": STRING, "array": ARRAY,
-    "object": OBJECT,
-}
+cdef tuple TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 cdef int TYPE = 0, OPTIONS = 1, CONSTANT = 2, OF_OBJECTS = 3, OF_ARRAYS = 4, OF_STRINGS = 5, OF_NUMBERS = 6, IDLE = 7
 cdef dict WORDS = {
     "type": TYPE, "anyOf": OPTIONS, "oneOf": OPTIONS, "enum": CONSTANT, "const": CONSTANT,
@@ -106,11 +104,13 @@ cdef class PlainReader:
         `hint` is what a rule may be called.
         """
         cdef dict said
+        cdef int kind
         if schema is True:
             return self.rule(True, level, "any")
         said = schema
-        if is_scalar(said):
-            return self._scalar(TYPES[said["type"]])
+        kind = scalar_of(said)
+        if kind:
+            return self._scalar(kind)
         # No other value lies within so many bytes (`layout.py`: levels end at 16).
         key = <size_t><void*>said + <size_t>(level + 1)
         found = self.known.get(key)
@@ -178,10 +178,10 @@ cdef class PlainReader:
             if kind == TYPE:
                 words.types = 0
                 if type(said) is str:
-                    words.types = TYPES[said]
+                    words.types = type_of(said)
                 else:
                     for one in <list>said:
-                        words.types |= <int>TYPES[one]
+                        words.types |= type_of(one)
             elif kind == OPTIONS:
                 words.options = said
             elif kind == CONSTANT:
@@ -408,14 +408,16 @@ cdef class PlainReader:
         cdef dict said = words.listed or {}
         cdef Frame frame = self.writer.frame(level)
         cdef Node item, filled
+        cdef int kind
         items = said.get("items", True)
         if type(items) is list:
             return None
         least, most = said.get("minItems", 0), said.get("maxItems")
         if most == 0:
             return frame.no_array
-        if type(items) is dict and is_scalar(<dict>items):
-            item = self._scalar(TYPES[(<dict>items)["type"]])
+        kind = scalar_of(items) if type(items) is dict else 0
+        if kind:
+            item = self._scalar(kind)
         else:
             item = self.value(items, frame.inner, "any" if items is True else f"{name}_item")
         if brief and (most if most is not None else least) <= MOST_COPIES and type(item) is not Never:
@@ -520,7 +522,7 @@ cdef int _count(int types):
 
 
 cdef list _names(int types):
-    return [name for name, kind in TYPES.items() if types & <int>kind]
+    return [name for name in TYPES if types & type_of(name)]
 
 
 cdef int _kind(value):

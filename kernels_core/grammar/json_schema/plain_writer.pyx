@@ -3,6 +3,9 @@
 Read on: `plain_reader.pyx` (who writes with it), `layout.py`, `spelling.py`, `numerals.py`.
 """
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.string cimport memcpy
+
 from kernels_core.grammar.json_schema.waiting_strings cimport OtherKeys
 from kernels_core.grammar.rulebook cimport RuleBook
 from kernels_core.grammar.rules cimport Rule
@@ -27,6 +30,18 @@ cdef Literal QUOTE = Literal(b'"')
 cdef Node ANY_REST = any_rest()
 cdef RuleRef REST = RuleRef("string_rest")
 cdef Seq ANY_STRING = Seq((QUOTE, REST))
+
+
+cdef Literal _literal(str letters, bint opened):
+    """ASCII and a closing quote, with `opened` behind an opening one."""
+    cdef Literal found = Literal.__new__(Literal)
+    cdef Py_ssize_t size = PyUnicode_GET_LENGTH(letters)
+    cdef char* text
+    found.value = PyBytes_FromStringAndSize(NULL, size + 1 + opened)
+    text = PyBytes_AS_STRING(found.value)
+    text[0] = text[size + opened] = c'"'
+    memcpy(text + opened, PyUnicode_DATA(letters), size)
+    return found
 
 
 cdef class Frame:
@@ -129,13 +144,13 @@ cdef class PlainWriter:
     cdef Node word(self, str text):
         """One string, quotes included."""
         if self.is_letters(text):
-            return Literal(b'"%b"' % text.encode())
+            return _literal(text, True)
         return self.speller.word(text)
 
     cdef Node name(self, str text):
         """One string from behind the opening quote."""
         if self.is_letters(text):
-            return Literal(b'%b"' % text.encode())
+            return _literal(text, False)
         return self.speller.name(text)
 
     cdef bint enforces(self, str format) except -1:
