@@ -13,7 +13,7 @@ from libcpp.vector cimport vector
 from kernels_core.automata.decisions cimport Decisions
 from kernels_core.automata.nfa cimport Nfa, RangeEdge
 from kernels_core.automata.word_tree cimport Branch, WordTree, ends_at, letter_at
-from kernels_core.grammar.shorthand cimport Besides, Branches, Diagram, Item, Listing, Opening, Row
+from kernels_core.grammar.shorthand cimport Besides, Branches, Diagram, Item, Listing, Opening, Row, Words
 from kernels_core.grammar.tree cimport Never, Node, RuleRef
 
 from kernels_core.automata.nfa import AFTER
@@ -36,6 +36,8 @@ def spell_shorthand(Nfa nfa not None, Decisions lowering not None, shorthand not
         return _spell_listing(nfa, lowering, shorthand, limit)
     if isinstance(shorthand, Row):
         return _spell_row(nfa, lowering, shorthand, limit)
+    if isinstance(shorthand, Words):
+        return _spell_words(nfa, (<Words>shorthand).words, limit)
     if isinstance(shorthand, Branches):
         return _spell_branches(nfa, lowering, shorthand, place, limit)
     if isinstance(shorthand, Diagram):
@@ -223,6 +225,41 @@ cdef bint _spell_item(Nfa nfa, Decisions lowering, Node colon, Item item, int32_
     return (nfa.spell(lowering, item.key, source, at, NOWHERE, limit)
             and nfa.spell(lowering, colon, at, after, NOWHERE, limit)
             and nfa.spell(lowering, item.value, after, target, NOWHERE, limit))
+
+
+cdef bint _spell_words(Nfa nfa, tuple words, int32_t limit) except -1:
+    """The tree of the words; its leaves are the final state."""
+    cdef vector[Branch] stack
+    cdef vector[int32_t] states         # of the branches in `stack`
+    cdef Branch branch
+    cdef int32_t i, k, state, target, depth
+    cdef uint8_t letter
+    stack.push_back(Branch(0, <int32_t>len(words), 0))
+    states.push_back(START)
+    while not stack.empty():
+        branch, state = stack.back(), states.back()
+        stack.pop_back()
+        states.pop_back()
+        i, depth = branch.first, branch.depth
+        if i < branch.past and len(<bytes?>words[i]) == depth:
+            nfa.epsilon(state, FINAL)       # the prefix is a word itself
+            i += 1
+        while i < branch.past:
+            letter = (<const uint8_t*><const char*><bytes>words[i])[depth]
+            k = i + 1
+            while k < branch.past and (<const uint8_t*><const char*><bytes>words[k])[depth] == letter:
+                k += 1
+            if k == i + 1 and len(<bytes?>words[i]) == depth + 1:
+                target = FINAL
+            else:
+                target = nfa.state()
+                stack.push_back(Branch(i, k, depth + 1))
+                states.push_back(target)
+            nfa.bytes.push_back(RangeEdge(state, letter, letter, target))
+            i = k
+        if nfa.size > limit:
+            return False
+    return True
 
 
 cdef bint _spell_row(Nfa nfa, Decisions lowering, Row row, int32_t limit) except -1:

@@ -31,6 +31,10 @@ cdef class Row(Shorthand):
     cdef readonly int least, most
 
 
+cdef class Words(Shorthand):
+    cdef readonly tuple words           # of bytes
+
+
 cdef class Branches(Shorthand):
     cdef readonly tuple words           # of bytes
     cdef readonly tuple rules           # of str

@@ -76,6 +76,11 @@ class Row:
         self, opening: Node, item: Node, comma: Node, closing: Node, empty: Node, least: int, most: int
     ) -> None: ...
 
+class Words:
+    @property
+    def words(self) -> tuple[bytes, ...]: ...
+    def __init__(self, words: tuple[bytes, ...]) -> None: ...
+
 class Branches:
     @property
     def words(self) -> tuple[bytes, ...]: ...
@@ -91,4 +96,4 @@ class Diagram:
     def __init__(self, size: int, edges: list[tuple[int, Node, int]]) -> None: ...
 
 # One of the classes above.
-Shorthand = Besides | Branches | Diagram | Listing | Row
+Shorthand = Besides | Branches | Diagram | Listing | Row | Words

@@ -6,6 +6,7 @@
 - `Besides`: any text but for some words, such as "all other keys" of an object.
 - `Listing`: items in a fixed order with separators, most of them optional, then any number of others: an object.
 - `Row`: items that are all alike with separators, a few of which are counted: an array.
+- `Words`: some words: an enumeration.
 - `Branches`: many words, each with a rule of its own behind it: a set of tools.
 - `Diagram`: states and labelled edges: strings with several conditions.
 
@@ -21,7 +22,7 @@ cimport cython
 
 from kernels_core.grammar.tree cimport Node
 
-__all__ = ["Besides", "Branches", "Diagram", "Item", "Listing", "Opening", "Row", "Shorthand"]
+__all__ = ["Besides", "Branches", "Diagram", "Item", "Listing", "Opening", "Row", "Shorthand", "Words"]
 
 
 @cython.no_gc
@@ -89,6 +90,15 @@ cdef class Row(Shorthand):
                  Node empty not None, int least, int most):
         self.opening, self.item, self.comma, self.closing, self.empty = opening, item, comma, closing, empty
         self.least, self.most = least, most
+
+
+@cython.final
+@cython.no_gc
+cdef class Words(Shorthand):
+    """One of `words`, which are in ascending order and differ."""
+
+    def __init__(self, tuple words not None):
+        self.words = words
 
 
 @cython.final

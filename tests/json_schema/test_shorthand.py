@@ -17,7 +17,8 @@ from kernels_core.automata.nfa import Nfa
 from kernels_core.grammar.ir import CharSet, DeferredRule, GrammarIR, Literal, Rule, RuleRef
 from kernels_core.grammar.json_schema import SchemaOptions
 from kernels_core.grammar.json_schema.compile import compile_schema
-from kernels_core.grammar.shorthand import Besides, Diagram, Listing
+from kernels_core.grammar.nodes import choice, literal, repeat, seq
+from kernels_core.grammar.shorthand import Besides, Diagram, Listing, Row, Words
 from kernels_core.options import Options
 from tests.engine.driver import tokenizer
 
@@ -161,3 +162,24 @@ def test_what_was_expanded_meanwhile_is_still_opened() -> None:
     assert not matcher.fork().accept_string("}")
     assert matcher.accept_string('"b": 1, "c": {}}}')
     assert matcher.is_completed()
+
+
+def alone(brief: Any, body: Any) -> bool:
+    ir = GrammarIR({"x": Rule("x", body)}, "x", "")
+    return same_language(Lowering(ir, Options(parser="fsm", max_states=1_000_000)), "x", brief, body)
+
+
+@given(st.sets(st.binary(max_size=4), min_size=1, max_size=8))
+def test_words_are_any_of_them(words: set[bytes]) -> None:
+    ordered = sorted(words)
+    assert alone(Words(tuple(ordered)), choice([literal(word) for word in ordered]))
+
+
+@given(st.integers(0, 5), st.integers(1, 5) | st.none())
+def test_a_row_is_counted(least: int, most: int | None) -> None:
+    most = None if most is None else max(least, most)
+    item, comma = CharSet(((0x61, 0x63),)), Literal(b",")
+    tail = repeat(seq((comma, item)), max(least - 1, 0), None if most is None else most - 1)
+    body = seq((Literal(b"["), item, tail, Literal(b"]")))
+    brief = Row(Literal(b"["), item, comma, Literal(b"]"), Literal(b"[]"), least, -1 if most is None else most)
+    assert alone(brief, body if least else choice((body, Literal(b"[]"))))

@@ -38,7 +38,7 @@ cdef class PlainReader:
     cdef Node _string(self, Words words, str name)
     cdef Node _number(self, Words words)
     cdef object _numbers(self, int types)
-    cdef Node _constants(self, Words words, str name)
+    cdef object _constants(self, Words words, str name, bint brief)
     cdef Node _words(self, frozenset texts)
 
 

@@ -23,6 +23,7 @@ from kernels_core.grammar.json_schema.plain_writer cimport Frame, PlainWriter
 from kernels_core.grammar.nodes cimport choice, literal, repeat, seq
 from kernels_core.grammar.rules cimport DeferredRule
 from kernels_core.grammar.shorthand cimport Item, Listing, Opening, Row
+from kernels_core.grammar.shorthand cimport Words as WordsText
 from kernels_core.grammar.tree cimport Literal, Never, Node, RuleRef, call_of
 
 from hashlib import blake2b
@@ -329,7 +330,7 @@ cdef class PlainReader:
                 return self.document.written(rule.schema, rule.level, rule.name, brief)
             return choice([self.value(one, rule.level, rule.name) for one in words.options])
         if words.constants is not None:
-            return self._constants(words, rule.name)
+            return self._constants(words, rule.name, brief)
         if words.types == OBJECT:
             if brief and not self.writer.options.any_order:
                 found = self._listing(words, rule.level, rule.name)
@@ -350,7 +351,7 @@ cdef class PlainReader:
         cdef Frame frame = self.writer.frame(level)
         cdef list items = []
         cdef tuple others = ()
-        cdef Node node, key
+        cdef Node node
         cdef bint needed, must = False
         if "patternProperties" in said:
             return None
@@ -454,9 +455,11 @@ cdef class PlainReader:
             return ALL_NUMBERS
         return INTEGERS_BEFORE_6 if self.old_integers else INTEGERS
 
-    cdef Node _constants(self, Words words, str name):
+    cdef object _constants(self, Words words, str name, bint brief):
         """Constants that fit their types, as they are."""
         cdef list nodes = [], fitting = _fitting(words)
+        if brief and fitting and all([type(value) is str and self.writer.is_letters(value) for value in fitting]):
+            return WordsText(tuple([self.writer.quoted(text) for text in sorted(set(fitting))]))
         texts = frozenset([value for value in fitting if type(value) is str])
         numbers = [value for value in fitting if _kind(value) == INTEGER or _kind(value) == NUMBER]
         if texts:
@@ -465,7 +468,6 @@ cdef class PlainReader:
             nodes.append(self.writer.numerals.these(numbers, self._numbers(words.types)))
         nodes += [one for one, value in ((TRUE_TEXT, True), (FALSE_TEXT, False), (NULL_TEXT, None)) if _holds(fitting, value)]
         return choice(nodes)
-
 
     cdef Node _words(self, frozenset texts):
         """Some strings."""

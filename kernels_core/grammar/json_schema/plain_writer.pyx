@@ -32,15 +32,20 @@ cdef RuleRef REST = RuleRef("string_rest")
 cdef Seq ANY_STRING = Seq((QUOTE, REST))
 
 
-cdef Literal _literal(str letters, bint opened):
+cdef bytes _quoted(str letters, bint opened):
     """ASCII and a closing quote, with `opened` behind an opening one."""
-    cdef Literal found = Literal.__new__(Literal)
     cdef Py_ssize_t size = PyUnicode_GET_LENGTH(letters)
-    cdef char* text
-    found.value = PyBytes_FromStringAndSize(NULL, size + 1 + opened)
-    text = PyBytes_AS_STRING(found.value)
+    cdef bytes found = PyBytes_FromStringAndSize(NULL, size + 1 + opened)
+    cdef char* text = PyBytes_AS_STRING(found)
     text[0] = text[size + opened] = c'"'
     memcpy(text + opened, PyUnicode_DATA(letters), size)
+    return found
+
+
+cdef Literal _literal(str letters, bint opened):
+    """The same as a node."""
+    cdef Literal found = Literal.__new__(Literal)
+    found.value = _quoted(letters, opened)
     return found
 
 
@@ -152,6 +157,10 @@ cdef class PlainWriter:
         if self.is_letters(text):
             return _literal(text, False)
         return self.speller.name(text)
+
+    cdef bytes quoted(self, str letters):
+        """A string that is spelt in one way, as it is, quotes included."""
+        return _quoted(letters, True)
 
     cdef bint enforces(self, str format) except -1:
         """Whether a format says something of strings."""
