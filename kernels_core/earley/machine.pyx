@@ -304,7 +304,7 @@ cdef class Machine:
                 if known.count == count and not memcmp(known.items, self.kernel.data(), nbytes):
                     return known.result
             at = after(self.kernel_slots, at)
-        self.items = self.kernel
+        self.items.assign(self.kernel.begin(), self.kernel.end())       # `=` would give its room away
         self._complete()
         self._predict()
         cdef SetRec* result = self._intern_set(self.final)

@@ -12,6 +12,7 @@ from kernels_core.masks.exits cimport Exits
 from kernels_core.masks.lookahead cimport Lookahead
 from kernels_core.masks.mask_table cimport MaskRec, MaskTable
 from kernels_core.masks.pool cimport PoolKey, TokenSetPool
+from kernels_core.masks.rests cimport Tries
 from kernels_core.masks.sweeps cimport Sweeps
 from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport TokenTrie
@@ -56,7 +57,9 @@ cdef class MaskCache:
     cdef vector[Dense] dense               # scratch: rows of the mask that is made,
     cdef vector[shared_ptr[void]] owners   # ... and whose they are
     cdef unordered_map[size_t, shared_ptr[void]] used      # owners of rows that masks share, beside token sets
-    cdef vector[int32_t] singles           # scratch: ids that are allowed one by one
+    cdef vector[Chosen] chosen             # scratch: the token sets that it is made of,
+    cdef vector[int32_t] singles           # ... and ids that are allowed one by one
+    cdef Tries tries                       # scratch
     cdef vector[void*] stack
     cdef int64_t mask_misses, mask_hits, walks, state_misses, state_hits, pool_hits, partial_hits, sets_with_mask
 

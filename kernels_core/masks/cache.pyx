@@ -168,8 +168,8 @@ cdef class MaskCache:
         cdef Item item
         cdef SetRec* caller
         cdef shared_ptr[TokenSet] tokens
-        cdef vector[Chosen] chosen
         cdef Row row
+        self.chosen.clear()
         for i in range(record.count):
             item = record.items[i]
             if not self.wide[i] or not self.machine.tables.flags[item.state] & SCANNABLE:
@@ -191,27 +191,28 @@ cdef class MaskCache:
                     row = Row(tokens.get().dense, tokens.get().dense_population, tokens.get().dense_hash)
                     self.dense.push_back(Dense(row, &tokens.get().lacking))
             self.owners.push_back(<shared_ptr[void]>tokens)
-            chosen.push_back(Chosen(tokens.get(), i))
+            self.chosen.push_back(Chosen(tokens.get(), i))
         self.singles.clear()
-        for n in range(chosen.size()):
-            if chosen[n].tokens.ids.empty() and chosen[n].tokens.base.get() == NULL:
+        for n in range(self.chosen.size()):
+            if self.chosen[n].tokens.ids.empty() and self.chosen[n].tokens.base.get() == NULL:
                 continue
-            item = record.items[chosen[n].item]
-            k = chosen[n].item
+            item = record.items[self.chosen[n].item]
+            k = self.chosen[n].item
             while k < record.count and record.items[k].state == item.state:
                 if record.items[k].counter == item.counter:
                     caller = self.machine.returned(record.items[k].frame)
-                    if chosen[n].tokens.storage == LAPS:
-                        self.exits.allow(chosen[n].tokens, caller, self._laps_missing(item), self._laps_left(item),
-                                         self.dense, self.singles)
+                    if self.chosen[n].tokens.storage == LAPS:
+                        self.exits.allow(self.chosen[n].tokens, caller, self._laps_missing(item),
+                                         self._laps_left(item), self.dense, self.singles)
                     else:
-                        add_uncertain(chosen[n].tokens, self.machine, caller, self.trie.words, self.singles)
+                        add_uncertain(self.chosen[n].tokens, self.machine, caller, self.trie.words, self.tries,
+                                      self.singles)
                 k += 1
             self.machine._check_budget()
         add_rows(self.unions, self.dense, self.owners, self.used, self.table)
-        for n in range(chosen.size()):
-            for m in range(chosen[n].tokens.listed.size()):
-                add_id(self.table, chosen[n].tokens.listed[m])
+        for n in range(self.chosen.size()):
+            for m in range(self.chosen[n].tokens.listed.size()):
+                add_id(self.table, self.chosen[n].tokens.listed[m])
         for n in range(self.singles.size()):
             add_id(self.table, self.singles[n])
         return 0

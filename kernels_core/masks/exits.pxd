@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport Machine, SetRec
 from kernels_core.masks.mask_table cimport MaskTable
-from kernels_core.masks.rests cimport RestStretch
+from kernels_core.masks.rests cimport RestStretch, Tries
 from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.unions cimport Dense
 
@@ -32,7 +32,7 @@ cdef class Exits:
     cdef readonly Machine machine
     cdef MaskTable draft
     cdef bint stretches                 # whether rests may be taken as rows
-    cdef vector[int32_t] places         # scratch
+    cdef Tries tries                    # scratch
     cdef unordered_map[size_t, unordered_map[size_t, Leaving]] known        # by lap set and caller's set
 
     cdef Leaving* find(self, TokenSet* laps, SetRec* caller) except NULL nogil

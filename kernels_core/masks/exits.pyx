@@ -24,12 +24,12 @@ cdef class Exits:
         cdef size_t i, n
         if self.known[<size_t>laps].count(<size_t>caller):
             return &self.known[<size_t>laps][<size_t>caller]
-        self.places.clear()
-        find_rests(laps.rests, laps.ids, self.machine, caller, self.draft.words, self.places,
+        find_rests(laps.rests, laps.ids, self.machine, caller, self.draft.words, self.tries,
                    &held if self.stretches else NULL)
         found = &self.known[<size_t>laps][<size_t>caller]
-        for i in range(self.places.size()):
-            found.tokens.push_back(Exit(laps.ids[self.places[i]], laps.laps[self.places[i]]))
+        found.tokens.reserve(self.tries.places.size())
+        for i in range(self.tries.places.size()):
+            found.tokens.push_back(Exit(laps.ids[self.tries.places[i]], laps.laps[self.tries.places[i]]))
         for i in range(held.size()):
             stretch = held[i].get()
             whole.stretch = stretch

@@ -26,6 +26,7 @@ cdef class MaskTable:
     cdef int32_t main_population
     cdef uint64_t main_hash
     cdef vector[int32_t] removed, added
+    cdef vector[int32_t] before  # scratch
     cdef uint32_t* marks         # one bit an id; NULL between drafts
 
     cdef int begin(self) except -1 nogil

@@ -131,20 +131,20 @@ cdef class MaskTable:
     cdef void add_dense(self, const uint32_t* words, int32_t population, uint64_t hash,
                         vector[int32_t]& removed) noexcept nogil:
         """Allow the tokens in `words`, whose size and hash are given, but for `removed` (ascending, all in `words`)."""
-        cdef vector[int32_t] before
         cdef size_t i
         cdef int32_t w, token
         cdef uint32_t extra
         if self.main == NULL:
-            before.swap(self.added)
-            for i in range(before.size()):
-                self.marks[before[i] >> 5] = 0
+            self.before.swap(self.added)
+            self.added.clear()
+            for i in range(self.before.size()):
+                self.marks[self.before[i] >> 5] = 0
             self.main, self.main_population, self.main_hash = words, population, hash
-            self.removed = removed
+            self.removed.assign(removed.begin(), removed.end())
             for i in range(removed.size()):
                 self.marks[removed[i] >> 5] |= <uint32_t>1 << (removed[i] & 31)
-            for i in range(before.size()):
-                add_id(self, before[i])
+            for i in range(self.before.size()):
+                add_id(self, self.before[i])
             return
         for i in range(self.removed.size()):
             token = self.removed[i]

@@ -4,6 +4,7 @@ from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.earley.spots cimport Spot
 
 
 cdef struct Rest:
@@ -37,7 +38,18 @@ cdef cppclass Rests:
     shared_ptr[RestStretches] stretches
 
 
+cdef struct Tried:
+    int32_t rest        # whose children are tried
+    Spot spot           # where the parser is behind it
+
+
+cdef cppclass Tries:
+    # What `find_rests` found, and its scratch: one that is kept has room.
+    vector[int32_t] places      # in the token set's `ids`
+    vector[Tried] todo
+
+
 cdef void lay_out_rests(const vector[uint8_t]& byte, const vector[int32_t]& skip, const vector[int32_t]& token_first,
                         Rests& rests) noexcept nogil
 cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, Machine machine, SetRec* caller, int32_t words,
-                    vector[int32_t]& places, vector[shared_ptr[RestStretch]]* stretches) except -1 nogil
+                    Tries& tries, vector[shared_ptr[RestStretch]]* stretches) except -1 nogil

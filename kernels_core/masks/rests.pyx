@@ -23,11 +23,6 @@ cdef int32_t MANY_TOKENS = 64        # of a stretch: fewer are as quick to try
 cdef size_t MOST_STRETCHES = 8      # of one token set: there is one for each kind of string
 
 
-cdef struct Place:
-    int32_t rest        # whose children are tried
-    Spot spot           # where the parser is behind it
-
-
 cdef void lay_out_rests(const vector[uint8_t]& byte, const vector[int32_t]& skip, const vector[int32_t]& token_first,
                         Rests& rests) noexcept nogil:
     """`rests` gets the nodes of a trie in preorder (`TokenSet`) level by level, the root first; none if it has none.
@@ -56,25 +51,26 @@ cdef void lay_out_rests(const vector[uint8_t]& byte, const vector[int32_t]& skip
 
 
 cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, Machine machine, SetRec* caller, int32_t words,
-                    vector[int32_t]& places, vector[shared_ptr[RestStretch]]* stretches) except -1 nogil:
+                    Tries& tries, vector[shared_ptr[RestStretch]]* stretches) except -1 nogil:
     """Find the tokens of a token set whose rest `caller` takes; with the machine's lock held.
 
-    `ids` are the set's, on a vocabulary of `words` words of bits.  `places` gets where in `ids` they are, but for those
-    in a stretch, which `stretches` gets; NULL: there are none.
+    `ids` are the set's, on a vocabulary of `words` words of bits.  `tries.places` gets where in `ids` they are, but for
+    those in a stretch, which `stretches` gets; NULL: there are none.
     """
-    cdef vector[Place] todo
-    cdef Place at
+    cdef Tried at
     cdef Way way
     cdef const Rest* rest
     cdef uint64_t[4] live
     cdef int32_t k, past
     cdef int loops
+    tries.places.clear()
+    tries.todo.clear()
     if rests.nodes.empty():
         return 0
-    todo.push_back(Place(0, spot_of(caller)))
-    while not todo.empty():
-        at = todo.back()
-        todo.pop_back()
+    tries.todo.push_back(Tried(0, spot_of(caller)))
+    while not tries.todo.empty():
+        at = tries.todo.back()
+        tries.todo.pop_back()
         memcpy(live, live_at(machine, at.spot), sizeof(live))
         past = rests.nodes[at.rest].kid_first + rests.nodes[at.rest].kid_count
         way.high = loops = -1
@@ -92,26 +88,24 @@ cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, Machine mach
             if stretches != NULL and rest.below >= MANY_TOKENS:
                 if loops < 0:
                     loops = may_loop(machine, way.to)
-                if loops and _take_stretch(rests, ids, machine, k, interned(machine, way.to), words, places,
-                                           stretches[0], todo):
+                if loops and _take_stretch(rests, ids, machine, k, interned(machine, way.to), words, tries,
+                                           stretches[0]):
                     continue
-            _take(rests, k, way.to, places, todo)
+            _take(rests, k, way.to, tries)
     return 0
 
 
-cdef inline void _take(const Rests& rests, int32_t k, const Spot& spot, vector[int32_t]& places,
-                       vector[Place]& todo) noexcept nogil:
+cdef inline void _take(const Rests& rests, int32_t k, const Spot& spot, Tries& tries) noexcept nogil:
     """Take the tokens that end at rest `k`, where the parser is at `spot`, and go on behind it later."""
     cdef int32_t m
     for m in range(rests.nodes[k].token_first, rests.nodes[k].token_past):
-        places.push_back(m)
+        tries.places.push_back(m)
     if rests.nodes[k].kid_count:
-        todo.push_back(Place(k, spot))
+        tries.todo.push_back(Tried(k, spot))
 
 
 cdef bint _take_stretch(const Rests& rests, const vector[int32_t]& ids, Machine machine, int32_t k, SetRec* target,
-                        int32_t words, vector[int32_t]& places, vector[shared_ptr[RestStretch]]& stretches,
-                        vector[Place]& todo) except -1 nogil:
+                        int32_t words, Tries& tries, vector[shared_ptr[RestStretch]]& stretches) except -1 nogil:
     """Whether all that stays in a loop at `target`, where rest `k` leads, was taken at once."""
     cdef uint64_t[4] bytes
     cdef shared_ptr[RestStretch] found
@@ -136,7 +130,7 @@ cdef bint _take_stretch(const Rests& rests, const vector[int32_t]& ids, Machine 
         if way.alive:
             if rests.nodes[branch].kid_count:
                 settle(machine, way.to)
-            _take(rests, branch, way.to, places, todo)
+            _take(rests, branch, way.to, tries)
     return True
 
 

@@ -91,8 +91,9 @@ cdef int add_rows(Unions unions, vector[Dense]& dense, const vector[shared_ptr[v
     cdef size_t i
     cdef Row row
     cdef shared_ptr[Union] made
-    for i in range(dense.size()):
-        if unions is not None and (dense[i].lacking == NULL or dense[i].lacking.empty()):
+    cdef bint several = unions is not None and dense.size() > 1
+    for i in range(dense.size() if several else 0):
+        if dense[i].lacking == NULL or dense[i].lacking.empty():
             whole.push_back(dense[i].row)
         else:
             parts.push_back(dense[i])
