@@ -11,9 +11,11 @@ from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
 from kernels_core.automata.decisions cimport Decisions
+from kernels_core.automata.edges cimport Epsilon
+from kernels_core.automata.lengths cimport ENDLESS, Lengths
 from kernels_core.automata.nfa cimport Nfa, RangeEdge
 from kernels_core.automata.word_tree cimport Branch, WordTree, ends_at, letter_at
-from kernels_core.grammar.shorthand cimport Besides, Branches, Diagram, Item, Listing, Opening, Row, Words
+from kernels_core.grammar.shorthand cimport Besides, Bounded, Branches, Diagram, Item, Listing, Opening, Row, Words
 from kernels_core.grammar.tree cimport Never, Node, RuleRef
 
 from kernels_core.automata.nfa import AFTER
@@ -42,6 +44,8 @@ def spell_shorthand(Nfa nfa not None, Decisions lowering not None, shorthand not
         return _spell_branches(nfa, lowering, shorthand, place, limit)
     if isinstance(shorthand, Diagram):
         return _spell_diagram(nfa, lowering, shorthand, limit)
+    if isinstance(shorthand, Bounded):
+        return _spell_bounded(nfa, lowering, shorthand, limit)
     raise TypeError(f"{type(shorthand).__name__} is no shorthand")
 
 
@@ -299,4 +303,75 @@ cdef bint _spell_diagram(Nfa nfa, Decisions lowering, Diagram diagram, int32_t l
         target = FINAL if target == last else first + target
         if not nfa.spell(lowering, <Node?>edge[1], first + source, target, NOWHERE, limit):
             return False
+    return True
+
+
+cdef bint _spell_bounded(Nfa nfa, Decisions lowering, Bounded bounded, int32_t limit) except -1:
+    """A state for each, between characters, and what is known of the lengths from each of all states."""
+    cdef int32_t first = nfa.size, source, target
+    cdef tuple edge
+    cdef Lengths* lengths = new Lengths()
+    nfa.lengths.reset(lengths)
+    nfa.size += bounded.size
+    nfa.may_be_dead = True
+    if not nfa.spell(lowering, bounded.opening, START, first, NOWHERE, limit):
+        return False
+    for edge in bounded.edges:
+        source, target = edge[0], edge[2]
+        if not 0 <= source < bounded.size or not 0 <= target < bounded.size:
+            raise ValueError(f"no edge can lead from state {source} to state {target} of {bounded.size}")
+        if not nfa.spell(lowering, <Node?>edge[1], first + source, first + target, NOWHERE, limit):
+            return False
+    for source in bounded.accepting:
+        if not nfa.spell(lowering, bounded.closing, first + source, FINAL, NOWHERE, limit):
+            return False
+    lengths.least, lengths.most = bounded.least + 1, bounded.most + 1
+    lengths.between.assign(nfa.size, False)
+    lengths.least_left.assign(nfa.size, ENDLESS)
+    lengths.most_left.assign(nfa.size, 0)
+    lengths.endless, lengths.reserve = True, 0
+    for source, (least, most) in enumerate(bounded.spans):
+        lengths.between[first + source] = True
+        lengths.least_left[first + source] = least
+        lengths.most_left[first + source] = ENDLESS if most is None else most
+        lengths.endless = lengths.endless and most is None
+        lengths.reserve = max(lengths.reserve, <int32_t>least + 1)
+    lengths.least_left[FINAL] = 0
+    _find_lengths(nfa, first, first + bounded.size)
+    return True
+
+
+cdef void _find_lengths(Nfa nfa, int32_t first, int32_t past) noexcept:
+    """Fill the lengths of `nfa` in from those of the states `first` to `past`, and of the final one.
+
+    All other states are within one character, so their edges lead to one place between characters; an edge there
+    completes it.
+    """
+    cdef Lengths* lengths = nfa.lengths.get()
+    cdef size_t k
+    cdef RangeEdge edge
+    cdef Epsilon skip
+    cdef bint changed = True
+    while changed:
+        changed = False
+        for k in range(nfa.epsilons.size()):
+            skip = nfa.epsilons[k]
+            if not first <= skip.source < past:
+                if lengths.between[skip.target] and not lengths.between[skip.source]:
+                    lengths.between[skip.source] = changed = True
+                changed |= _widen(lengths, skip.source, skip.target, 0)
+        for k in range(nfa.bytes.size()):
+            edge = nfa.bytes[nfa.bytes.size() - 1 - k]
+            if not first <= edge.source < past:
+                changed |= _widen(lengths, edge.source, edge.target, lengths.between[edge.target])
+
+
+cdef inline bint _widen(Lengths* lengths, int32_t source, int32_t target, int32_t characters) noexcept:
+    """Note that `characters` lead from `source` to `target`; whether that is news."""
+    cdef int32_t least = min(lengths.least_left[target] + characters, <int32_t>ENDLESS)
+    cdef int32_t most = min(lengths.most_left[target] + characters, <int32_t>ENDLESS)
+    if least == ENDLESS or least >= lengths.least_left[source] and most <= lengths.most_left[source]:
+        return False
+    lengths.least_left[source] = min(lengths.least_left[source], least)
+    lengths.most_left[source] = max(lengths.most_left[source], most)
     return True

@@ -50,6 +50,12 @@ def filled(Decisions lowering not None, LoweredRule rule not None):
     elif isinstance(body, Shorthand):
         nfa = Nfa()
         done = spell_shorthand(nfa, lowering, body, rule.name, limit)
+        if done and nfa.lengths.get() != NULL and not nfa.symbols.empty():
+            # Characters are counted where bytes are read and nothing is called (`Options.inline_limit`).
+            with lowering.ir.lock:
+                body = body_of(lowering.bodies, lowering.made, rule.source, False)
+            nfa = Nfa()
+            done = nfa.fill(lowering, body, rule.source, rule.path, limit)
     elif (<Node?>body).holds & (HOLDS_CALLS | HOLDS_TOKENS):
         nfa = Nfa()
         done = nfa.fill(lowering, body, rule.source, rule.path, limit)

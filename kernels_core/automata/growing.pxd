@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
+from kernels_core.automata.lengths cimport Lengths, Room
 from kernels_core.automata.nfa cimport NfaView, RangeEdge, SymbolEdge
 from kernels_core.automata.tables cimport Tables
 from kernels_core.automata.word_tree cimport Prefix
@@ -31,6 +32,10 @@ cdef class GrowingTables(Tables):
     cdef int expand(self, int32_t state) except -1 nogil
     cdef int lower_rule(self, int32_t rule) except -1 nogil
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil
+    cdef const Lengths* _lengths(self, int32_t state) noexcept nogil
+    cdef bint count(self, int32_t state, int32_t* counter) noexcept nogil
+    cdef bint room(self, int32_t state, int32_t counter, Room* room) noexcept nogil
+    cdef int32_t ahead(self, int32_t state, bint* between) noexcept nogil
     cdef void _close(self, int32_t rule, int32_t nfa_state) noexcept nogil
     cdef int32_t _state_of_one(self, int32_t rule, int32_t nfa_state) except -1 nogil
     cdef int32_t _state_of_many(self, int32_t rule) except -1 nogil

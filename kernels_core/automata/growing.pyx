@@ -16,6 +16,7 @@ from cython.operator cimport dereference as deref
 from libc.stdint cimport uint8_t
 from libcpp.algorithm cimport sort, unique
 
+from kernels_core.automata.lengths cimport Lengths
 from kernels_core.automata.nfa cimport Nfa
 from kernels_core.automata.tables cimport (
     ACCEPTING, CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL, TOKENS, ByteEdge, CallEdge, TokenEdge,
@@ -71,6 +72,7 @@ cdef class GrowingTables(Tables):
         self.nfas.resize(self.start.size())
         first = <int32_t>self.single.size()
         self.nfas[rule].closures = first
+        self.bounded = self.bounded or self.nfas[rule].nfa.lengths != NULL
         self.closure_first.resize(first + self.nfas[rule].nfa.size, -1)
         self.closure_past.resize(first + self.nfas[rule].nfa.size, -1)
         self.single.resize(first + self.nfas[rule].nfa.size, -1)
@@ -101,6 +103,42 @@ cdef class GrowingTables(Tables):
     cdef bint reads_bytes_only(self, int32_t rule) noexcept nogil:
         return self.nfas[rule].nfa.first[self.nfas[rule].nfa.size].symbol == 0
 
+    cdef const Lengths* _lengths(self, int32_t state) noexcept nogil:
+        """Those of the rule of `state`; NULL if it bounds none."""
+        cdef int32_t rule = self.rule_of[state]
+        if rule < 0:
+            return NULL
+        return self.nfas[rule].nfa.lengths
+
+    cdef bint count(self, int32_t state, int32_t* counter) noexcept nogil:
+        cdef const Lengths* lengths = self._lengths(state)
+        cdef bint between
+        cdef int32_t k, least, most = 0
+        if lengths == NULL or counter[0] < 0:
+            return True
+        least = self.ahead(state, &between)
+        for k in range(self.subset_first[state], self.subset_past[state]):
+            most = max(most, lengths.most_left[self.members[k]])
+        counter[0] += between
+        return counter[0] + least <= lengths.most and counter[0] + most >= lengths.least
+
+    cdef bint room(self, int32_t state, int32_t counter, Room* room) noexcept nogil:
+        cdef const Lengths* lengths = self._lengths(state)
+        if lengths == NULL or counter < 0:
+            return False
+        room.missing, room.left = lengths.least - counter, lengths.most - counter
+        room.reserve, room.endless = lengths.reserve, lengths.endless
+        return True
+
+    cdef int32_t ahead(self, int32_t state, bint* between) noexcept nogil:
+        cdef const Lengths* lengths = self._lengths(state)
+        cdef int32_t k, least = lengths.least_left[self.members[self.subset_first[state]]]
+        between[0] = False
+        for k in range(self.subset_first[state], self.subset_past[state]):
+            least = min(least, lengths.least_left[self.members[k]])
+            between[0] |= lengths.between[self.members[k]]
+        return least
+
     cdef void _close(self, int32_t rule, int32_t nfa_state) noexcept nogil:
         """Make the row of an NFA state's closure."""
         cdef NfaView* nfa = &self.nfas[rule].nfa
@@ -118,7 +156,8 @@ cdef class GrowingTables(Tables):
             top = self.stack.back()
             self.stack.pop_back()
             if (top == 1 or nfa.first[top].byte < nfa.first[top + 1].byte
-                    or nfa.first[top].symbol < nfa.first[top + 1].symbol):
+                    or nfa.first[top].symbol < nfa.first[top + 1].symbol
+                    or nfa.lengths != NULL and nfa.lengths.between[top]):
                 self.subset.push_back(top)
             for k in range(nfa.first[top].epsilon, nfa.first[top + 1].epsilon):
                 other = nfa.epsilons[k].target

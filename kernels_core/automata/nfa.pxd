@@ -7,6 +7,7 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.decisions cimport Decisions
 from kernels_core.automata.edges cimport Epsilon, First, RangeEdge, SymbolEdge
+from kernels_core.automata.lengths cimport Lengths
 from kernels_core.automata.weighing cimport Callee
 from kernels_core.automata.word_tree cimport WordTree
 from kernels_core.grammar.tree cimport Node, Repeat
@@ -39,6 +40,7 @@ cdef struct NfaView:
     const Epsilon* epsilons
     const uint8_t* alive
     const WordTree* words       # what is left out, if it was made of a `Besides`; else NULL
+    const Lengths* lengths      # if it was made of a `Bounded`; else NULL
 
 
 @cython.final
@@ -58,6 +60,7 @@ cdef class Nfa:
     cdef vector[int32_t] tag_first, tag_order       # tags by state, once somebody looks
     cdef vector[uint8_t] alive
     cdef shared_ptr[WordTree] words     # as in `NfaView`
+    cdef shared_ptr[Lengths] lengths
     cdef dict rule_places       # of rules' beginnings, by name
     cdef list held              # nodes that stand in no body
     cdef vector[Pending] pending

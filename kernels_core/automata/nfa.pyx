@@ -424,6 +424,7 @@ cdef class Nfa:
         view.bytes, view.symbols, view.epsilons = self.bytes.data(), self.symbols.data(), self.epsilons.data()
         view.alive = self.alive.data()
         view.words = self.words.get()
+        view.lengths = self.lengths.get()
         return view
 
     def called(self):

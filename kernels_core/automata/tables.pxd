@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
+from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.word_tree cimport Prefix
 
 
@@ -49,6 +50,7 @@ cdef class Tables:
     cdef vector[int32_t] start            # -1: not lowered yet, see `enter`
     cdef vector[int32_t] lap_min          # -1: not counted
     cdef vector[int32_t] lap_max          # -1: unbounded (or not counted)
+    cdef bint bounded                     # whether some rule bounds the length of its texts (`lengths.pxd`)
     # by token set: sorted ids, and whether they are the ones left out
     cdef vector[vector[int32_t]] token_ids
     cdef vector[uint8_t] token_negated
@@ -60,6 +62,9 @@ cdef class Tables:
     cdef int lower_rule(self, int32_t rule) except -1 nogil
     cdef int _declare(self) except -1
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil
+    cdef bint count(self, int32_t state, int32_t* counter) noexcept nogil
+    cdef bint room(self, int32_t state, int32_t counter, Room* room) noexcept nogil
+    cdef int32_t ahead(self, int32_t state, bint* between) noexcept nogil
     cdef int32_t _new_state(self, int32_t rule, uint8_t flags) noexcept nogil
 
     cdef inline int need(self, int32_t state) except -1 nogil:

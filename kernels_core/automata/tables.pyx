@@ -89,6 +89,25 @@ cdef class Tables:
         """Whether `state` stands for a prefix of words that are left out; `prefix` says which."""
         return False
 
+    cdef bint count(self, int32_t state, int32_t* counter) noexcept nogil:
+        """Whether a text that comes to `state` can be finished in time; `counter` is then right there.
+
+        It is an item's before, in a rule that bounds the length of its texts; others are not asked.
+        """
+        return True
+
+    cdef bint room(self, int32_t state, int32_t counter, Room* room) noexcept nogil:
+        """Whether the rule of `state` bounds the length of its texts, and `counter` counts; `room` says what is left."""
+        return False
+
+    cdef int32_t ahead(self, int32_t state, bint* between) noexcept nogil:
+        """Characters that have to follow at `state`, of a rule that bounds lengths; the one under way is among them.
+
+        `between`: whether it is between two characters, so that coming there completes one.
+        """
+        between[0] = False
+        return 0
+
     cdef bint reads_bytes_only(self, int32_t rule) noexcept nogil:
         """Whether `rule` may do without calls and tokens; False is certain."""
         return True
@@ -136,6 +155,11 @@ cdef class Tables:
             [(self.tokens[k].token_set, self.tokens[k].target)
              for k in range(self.token_first[state], self.token_past[state])],
         )
+
+    def counted(self, int state, int counter):
+        """An item's counter where it comes to `state`; None if its text is too long then, or cannot become long enough."""
+        cdef int32_t count = counter
+        return count if not self.bounded or self.count(state, &count) else None
 
     def positions(self, int state):
         """The dotted positions (`lower.Position`) that a state stands for."""

@@ -1,10 +1,10 @@
 # distutils: language = c++
 """The Earley parser as a machine of interned sets.
 
-An *item* is (automaton state, frame, lap counter).  A *frame* is the return context of a predicted rule: the items
-that wait for it, which is Earley's origin made canonical.  A *set* is the closure of items; sets, frames and the
-kernels that sets are closed from are interned by content, so equal parser states are one pointer, and
-`step(set, byte)` is remembered on the set.  Parsing is a walk in a deterministic machine that is built as it is used.
+An *item* is (automaton state, frame, counter): of laps or, where a rule bounds its texts (`automata/lengths.pxd`), of
+characters.  A *frame* is the return context of a predicted rule: the items that wait for it, which is Earley's origin
+made canonical.  A *set* is the closure of items; sets, frames and kernels that sets are closed from are interned, so
+equal parser states are one pointer, and parsing is a walk in a deterministic machine that is built as it is used.
 
 Closing a kernel (`close`) is Earley's complete and predict:
 
@@ -32,7 +32,7 @@ from libcpp.algorithm cimport sort, unique
 
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS, ByteEdge
 from kernels_core.earley.slots cimport Slot, after, put
-from kernels_core.earley.transitions cimport remember
+from kernels_core.earley.transitions cimport add_live, remember
 
 from kernels_core.errors import BudgetExceededError, OperationCancelledError
 
@@ -150,7 +150,7 @@ cdef class Machine:
         Bytes between two ends of edges lead to one place.  Most sets are left by one way, so the first is remembered on
         the set itself; a few others in a list, many in a table.
         """
-        cdef int32_t i, k, low = 0, high = 255
+        cdef int32_t i, k, low = 0, high = 255, counter
         cdef Item item
         cdef ByteEdge edge
         self._check_budget()
@@ -166,7 +166,9 @@ cdef class Machine:
                     high = min(high, edge.low - 1)
                 else:
                     low, high = max(low, edge.low), min(high, edge.high)
-                    self.kernel.push_back(Item(edge.target, item.frame, item.counter))
+                    counter = item.counter
+                    if not self.tables.bounded or self.tables.count(edge.target, &counter):
+                        self.kernel.push_back(Item(edge.target, item.frame, counter))
         cdef SetRec* target = self.close()
         if not self.memoize:
             pass
@@ -607,7 +609,6 @@ cdef class Machine:
         cdef uint32_t tag = <uint32_t>_hash(items.data(), nbytes)
         cdef size_t at = tag & (self.set_slots.size() - 1)
         cdef size_t i
-        cdef int w
         cdef SetRec* record
         while self.set_slots[at].number:
             if self.set_slots[at].tag == tag:
@@ -626,8 +627,7 @@ cdef class Machine:
                 record.escaped = 1
             if self.tables.flags[items[i].state] & TOKENS:
                 record.tokens = 1
-            for w in range(4):
-                record.live[w] |= self.tables.live[4 * items[i].state + w]
+            add_live(self.tables, items[i], record.live)
         self.sets.push_back(record)
         put(self.set_slots, at, tag, record.number)
         return record

@@ -22,7 +22,7 @@ cdef extern from *:
 
 
 cdef int find_way(Machine machine, const Spot& at, uint8_t byte, Way& way) except -1 nogil:
-    """Where `byte`, which is live at `at`, leads to.  The caller holds the machine's lock."""
+    """Where `byte`, which some item reads at `at`, leads to.  The caller holds the machine's lock."""
     cdef SetRec* source = at.set
     cdef SetRec* known
     cdef Item item = at.item
@@ -46,11 +46,13 @@ cdef int find_way(Machine machine, const Spot& at, uint8_t byte, Way& way) excep
     while not machine.tables.edges[k].low <= byte <= machine.tables.edges[k].high:
         k += 1              # a state's edges are disjoint, and one of them makes the byte live
     edge = machine.tables.edges[k]
+    way.high = edge.high if source == NULL else _last_of_one(machine, source, only, byte, edge.high)
+    if machine.tables.bounded and not machine.tables.count(edge.target, &item.counter):
+        return _arrive(machine, machine.dead, way)      # which the bytes of a state alone do not tell
     way.to.set = NULL
     way.to.item = Item(edge.target, item.frame, item.counter)
     way.to.open = machine.tables.flags[edge.target] & (ACCEPTING | CALLS) != 0
     way.alive = True
-    way.high = edge.high if source == NULL else _last_of_one(machine, source, only, byte, edge.high)
     return 0
 
 

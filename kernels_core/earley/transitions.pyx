@@ -1,6 +1,6 @@
 # distutils: language = c++
 """Where a set's transitions are remembered beyond the first: in a list while they are few, in a table by byte once they
-are many.
+are many; and which bytes there are transitions for.
 
 Most sets are left by two or three ways, and are made by the dozen at a first visit, so a table for each would be most of
 what a grammar holds.  Reading is `machine.known_step`, without a lock.
@@ -8,6 +8,7 @@ what a grammar holds.  Reading is `machine.known_step`, without a lock.
 
 from libc.stdint cimport uint8_t
 
+from kernels_core.automata.lengths cimport Room
 from kernels_core.earley.machine cimport Arc, ms_store
 
 cdef uint8_t FEW = 6
@@ -37,4 +38,25 @@ cdef int remember(Arena arena, SetRec* source, int32_t low, int32_t high, SetRec
         ms_store(<void**>&source.table, table)
     for i in range(low, high + 1):
         ms_store(<void**>&table[i], target)
+    return 0
+
+
+cdef int add_live(Tables tables, const Item& item, uint64_t* live) except -1 nogil:
+    """Add the bytes that `item` can scan to `live`, four words; with the machine's lock held.
+
+    Near a bound of its length some bytes that the item's state reads are none: no text could be finished in time.
+    """
+    cdef Room room
+    cdef int32_t k, byte, counter
+    if (not tables.bounded or not tables.room(item.state, item.counter, &room)
+            or room.missing <= 0 and room.left > room.reserve):
+        for k in range(4):
+            live[k] |= tables.live[4 * item.state + k]
+        return 0
+    tables.need(item.state)
+    for k in range(tables.edge_first[item.state], tables.edge_past[item.state]):
+        counter = item.counter
+        if tables.count(tables.edges[k].target, &counter):
+            for byte in range(tables.edges[k].low, tables.edges[k].high + 1):
+                live[byte >> 6] |= <uint64_t>1 << (byte & 63)
     return 0

@@ -9,6 +9,7 @@
 - `Words`: some words: an enumeration.
 - `Branches`: many words, each with a rule of its own behind it: a set of tools.
 - `Diagram`: states and labelled edges: strings with several conditions.
+- `Bounded`: the same with a bound on the number of edges: strings with conditions and a length.
 
 An `Opening` is how the texts of a rule begin, where that is known before its body is.
 
@@ -22,7 +23,7 @@ cimport cython
 
 from kernels_core.grammar.tree cimport Node
 
-__all__ = ["Besides", "Branches", "Diagram", "Item", "Listing", "Opening", "Row", "Shorthand", "Words"]
+__all__ = ["Besides", "Bounded", "Branches", "Diagram", "Item", "Listing", "Opening", "Row", "Shorthand", "Words"]
 
 
 @cython.no_gc
@@ -120,3 +121,22 @@ cdef class Diagram(Shorthand):
 
     def __init__(self, int size, list edges not None):
         self.size, self.edges = size, edges
+
+
+@cython.final
+@cython.no_gc
+cdef class Bounded(Shorthand):
+    """`opening`, then `least` to `most` labels on a way from state 0 to an `accepting` one, then `closing`.
+
+    `edges` are (source, label, target) between `size` states, of which each leads on to an accepting one.  Labels are
+    nodes that call nothing, and those that leave one state are a prefix code together: none is empty, no text of one
+    is the beginning of another.  `spans` has (least, most or None) for each state: the numbers of labels from there
+    to an accepting state are all of those, and no others.
+    """
+
+    def __init__(self, int size, list edges not None, tuple accepting not None, tuple spans not None,
+                 Node opening not None, Node closing not None, int least, int most):
+        if len(spans) != size:
+            raise ValueError(f"{len(spans)} spans for {size} states")
+        self.size, self.edges, self.accepting, self.spans = size, edges, accepting, spans
+        self.opening, self.closing, self.least, self.most = opening, closing, least, most

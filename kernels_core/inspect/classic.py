@@ -186,12 +186,12 @@ class Chart:
         return self._columns[item.origin].waiting.get(self._table.rule_of[item.state], [])
 
     def _scan(self, byte: int) -> list[ChartItem]:
-        edges = self._table.byte_edges
+        edges, counted = self._table.byte_edges, self._table.counted
         return [
-            ChartItem(target, item.origin, item.counter)
+            ChartItem(target, item.origin, counter)
             for item in self._columns[-1].items
             for low, high, target in edges[item.state]
-            if low <= byte <= high
+            if low <= byte <= high and (counter := counted(target, item.counter)) is not None
         ]
 
     def _close(self, column: _Column, position: int, kernel: Iterable[ChartItem]) -> None:

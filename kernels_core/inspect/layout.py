@@ -53,6 +53,11 @@ class StateTable:
         ids, negated = self._lowering.token_sets[token_set]
         return (token not in ids and has_text) if negated else token in ids
 
+    def counted(self, target: int, counter: int) -> int | None:
+        """An item's counter where a byte leads it to `target`; None where its text is too long or ends too early."""
+        found: int | None = self._tables.counted(target, counter)
+        return found
+
     def rule_name(self, state: int) -> str:
         name: str = self._lowering.rules[self.rule_of[state]].name
         return name

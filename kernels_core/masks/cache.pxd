@@ -6,6 +6,7 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.identity cimport Identities
 from kernels_core.earley.machine cimport Item, Machine, SetRec
+from kernels_core.masks.bounded cimport Bounded
 from kernels_core.masks.direct cimport Walk
 from kernels_core.masks.interiors cimport Insides
 from kernels_core.masks.exits cimport Exits
@@ -22,6 +23,8 @@ from kernels_core.masks.unions cimport Dense, Row, Unions
 cdef struct Chosen:
     TokenSet* tokens
     int32_t item         # the first item of a set that has these verdicts
+    int32_t missing      # laps or characters that a token has to complete before it leaves the rule,
+    int32_t left         # ... and that it may; where `tokens` are counted
 
 
 cdef class MaskCache:
@@ -36,6 +39,7 @@ cdef class MaskCache:
     cdef readonly Lookahead lookahead      # None: uncertain tokens are not filtered
     cdef readonly Sweeps sweeps            # None: every node is walked
     cdef readonly Insides insides          # None: insides of strings are walked like all else
+    cdef readonly Bounded bounded          # None: where lengths are bounded all is walked, too
     cdef bint in_base                      # a base is being computed
     cdef Identities identities
     # by code of the bytes that callers take (0: any): (state, clipped counter) -> verdicts
@@ -76,7 +80,6 @@ cdef class MaskCache:
     cdef int _take_first_bytes(self, SetRec* record, int32_t first) except -1 nogil
     cdef int _add_token_sets(self, SetRec* record) except -1 nogil
     cdef int64_t _cost(self, int32_t state) except -1 nogil
-    cdef int64_t _estimate(self, int32_t state) except -1 nogil
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil
     cdef MaskRec* compute(self, SetRec* record) except NULL nogil
     cdef uint64_t _pool_key(self, int32_t state, int32_t counter, PoolKey& key) noexcept nogil

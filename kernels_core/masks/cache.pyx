@@ -13,12 +13,14 @@ from libc.string cimport memset
 from kernels_core.automata.growing cimport GrowingTables
 from kernels_core.automata.growing_identity cimport GrowingIdentities
 from kernels_core.automata.identity cimport WholeIdentities
+from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS
 from kernels_core.automata.word_tree cimport Prefix
-from kernels_core.earley.machine cimport CancelToken, Item, ms_clock, ms_load, ms_store, step
+from kernels_core.earley.machine cimport FREE, CancelToken, Item, ms_clock, ms_load, ms_store, step
 from kernels_core.masks.bases cimport Base, find_base
 from kernels_core.masks.besides cimport takes_plain
-from kernels_core.masks.direct cimport Walk
+from kernels_core.masks.bounded cimport Bounded, is_near_bound
+from kernels_core.masks.direct cimport Walk, estimate
 from kernels_core.masks.interiors cimport Insides
 from kernels_core.masks.exits cimport Exits
 from kernels_core.masks.laps cimport compute_laps, has_plain_laps, row_of
@@ -29,7 +31,6 @@ from kernels_core.masks.sweeps cimport Sweeps
 from kernels_core.masks.token_sets cimport (
     LAPS, MAX_CHAIN, add_uncertain, compute_token_set, depth_of, token_set_bytes, write_accepted,
 )
-from kernels_core.masks.trie cimport beginning
 from kernels_core.masks.unions cimport add_rows
 
 from kernels_core.masks.loops import loops_of
@@ -67,6 +68,7 @@ cdef class MaskCache:
         self.lap_profiles = lap_profiles and lookahead is None
         self.sweeps = Sweeps(machine) if sweeps else None
         self.insides = Insides(trie, machine) if sweeps else None
+        self.bounded = Bounded(self.insides) if sweeps and lap_profiles and lookahead is None else None
         self.table = MaskTable(trie.words)
         self.walk = Walk(trie, machine, loops_of(trie) if sweeps else None, self.table)
         self.exits = Exits(machine, self.table, stretches=sweeps)
@@ -101,6 +103,8 @@ cdef class MaskCache:
         self.table.begin()
         self.dense.clear()
         self.owners.clear()
+        if self.bounded is not None:
+            self.bounded.lists.clear()
         self.narrowed = 0
         if not self._follow(record):
             self.wide.assign(record.count, 1)
@@ -168,6 +172,8 @@ cdef class MaskCache:
         cdef Item item
         cdef SetRec* caller
         cdef shared_ptr[TokenSet] tokens
+        cdef Chosen one
+        cdef Room room
         cdef Row row
         self.chosen.clear()
         for i in range(record.count):
@@ -177,21 +183,25 @@ cdef class MaskCache:
             # Items are sorted by state, frame, counter: one state's verdicts are added once, whoever its callers are.
             if _seen_before(record, i):
                 continue
-            if self._counts_plainly(record, i):
+            one.item, one.missing, one.left = i, self._laps_missing(item), self._laps_left(item)
+            if self.lookahead is None:
                 self._take_first_bytes(record, i)
+            if self._counts_plainly(record, i):
                 self.lap_set(item.state, tokens)
-                self.narrowed = 0
-                self.dense.push_back(row_of(tokens.get(), self._laps_left(item)))
+                self.dense.push_back(row_of(tokens.get(), one.left))
+            elif (is_near_bound(self.machine.tables, self.trie.max_depth, &item, &room) and self.bounded is not None
+                  and self.bounded.find(item.state, room, self.narrowed, self.goes_on, tokens)):
+                one.missing, one.left = room.missing, room.left
+                self.bounded.accept(item.state, room, tokens.get(), self.dense)
             else:
-                if self.lookahead is None:
-                    self._take_first_bytes(record, i)
                 self.settled_set(item.state, item.counter, tokens)
-                self.narrowed = 0
                 if tokens.get().dense != NULL:
                     row = Row(tokens.get().dense, tokens.get().dense_population, tokens.get().dense_hash)
                     self.dense.push_back(Dense(row, &tokens.get().lacking))
+            self.narrowed = 0
             self.owners.push_back(<shared_ptr[void]>tokens)
-            self.chosen.push_back(Chosen(tokens.get(), i))
+            one.tokens = tokens.get()
+            self.chosen.push_back(one)
         self.singles.clear()
         for n in range(self.chosen.size()):
             if self.chosen[n].tokens.ids.empty() and self.chosen[n].tokens.base.get() == NULL:
@@ -202,8 +212,8 @@ cdef class MaskCache:
                 if record.items[k].counter == item.counter:
                     caller = self.machine.returned(record.items[k].frame)
                     if self.chosen[n].tokens.storage == LAPS:
-                        self.exits.allow(self.chosen[n].tokens, caller, self._laps_missing(item),
-                                         self._laps_left(item), self.dense, self.singles)
+                        self.exits.allow(self.chosen[n].tokens, caller, self.chosen[n].missing, self.chosen[n].left,
+                                         self.dense, self.singles)
                     else:
                         add_uncertain(self.chosen[n].tokens, self.machine, caller, self.trie.words, self.tries,
                                       self.singles)
@@ -329,11 +339,11 @@ cdef class MaskCache:
         return False
 
     cdef int64_t _cost(self, int32_t state) except -1 nogil:
-        """`_estimate`, remembered; a counted rule is never followed directly, since each lap leads to another set."""
+        """`direct.estimate`, remembered; a counted rule is never followed directly, since each lap leads to another set."""
         if <size_t>state >= self.costs.size():
             self.costs.resize(self.machine.tables.flags.size(), -1)
         if self.costs[state] < 0:
-            self.costs[state] = self._estimate(state)
+            self.costs[state] = estimate(self.trie, self.machine.tables, state)
             if self.machine.tables.flags[state] & COUNTED:
                 self.costs[state] += 2 * self.direct_limit
         return self.costs[state]
@@ -372,6 +382,7 @@ cdef class MaskCache:
         """Fills the laps of `key`, and returns a key within this grammar.  Laps count up to the longest token only."""
         cdef int32_t rule = self.machine.tables.rule_of[state]
         cdef int32_t horizon = self.trie.max_depth + 1
+        cdef Room room
         key.to_minimum, key.to_maximum = 0, horizon
         key.lookahead.high = key.lookahead.low = 0
         if self.machine.tables.flags[state] & COUNTED:
@@ -381,6 +392,10 @@ cdef class MaskCache:
                 key.to_minimum = min(max(self.machine.tables.lap_min[rule] - counter, 0), horizon)
                 if self.machine.tables.lap_max[rule] >= 0:
                     key.to_maximum = min(self.machine.tables.lap_max[rule] - counter, horizon)
+        elif self.machine.tables.room(state, counter, &room):
+            # Another key than that of verdicts for which nothing is counted.
+            horizon += room.reserve
+            key.to_minimum, key.to_maximum = min(max(room.missing, 0), horizon), 2 * horizon + min(room.left, horizon)
         return (<uint64_t>state << 36) ^ (<uint64_t>(key.to_minimum + 2) << 18) ^ <uint64_t>(key.to_maximum + 2)
 
     cdef int token_set(self, int32_t state, int32_t counter, bint to_filter, shared_ptr[TokenSet]& result,
@@ -457,13 +472,14 @@ cdef class MaskCache:
         cdef const Prefix* prefix = NULL
         cdef const uint64_t* goes_on = NULL
         cdef Base base
-        cdef bint based
+        cdef Room room
+        cdef bint based, counts = self.machine.tables.room(state, counter, &room)
         if self.narrowed:
             goes_on = self.goes_on
-        based = (self.differential and not self.in_base
+        based = (self.differential and not self.in_base and not counts
                  and find_base(self.trie, self.machine.tables, state, counter, self.differential_from, &base))
-        if self.insides is not None and not (based and base.leaves_words_out) and self._cost(state) >= self.differential_from:
-            if self.insides.token_set(state, self.narrowed, goes_on, result):
+        if self.insides is not None and not counts and not (based and base.leaves_words_out) and self._cost(state) >= self.differential_from:
+            if self.insides.token_set(state, False, self.narrowed, goes_on, result):
                 return 0
         if based:
             # A walk with shortcuts costs little more than most differences: a base is not made for their sake.
@@ -478,6 +494,8 @@ cdef class MaskCache:
             if verdicts.get() != NULL:
                 base_start = self.machine.single(base.state, BOTTOM_FRAME, base.counter)
                 prefix = &base.prefix if base.leaves_words_out else NULL
+        if counts:      # each character leads to another set, so there is nothing to sweep
+            return compute_token_set(self.trie, self.machine, None, state, counter, verdicts, NULL, NULL, goes_on, result)
         return compute_token_set(self.trie, self.machine, self.sweeps, state, counter, verdicts, base_start, prefix,
                                  goes_on, result)
 
@@ -502,24 +520,6 @@ cdef class MaskCache:
                 bits &= bits - 1
         return found
 
-    cdef int64_t _estimate(self, int32_t state) except -1 nogil:
-        """How many trie nodes the walk from `state` is likely to visit, from two steps of the automaton.
-
-        All tokens that begin with a byte the state can scan are looked at; how far, is judged by the share of bytes
-        that the state reached can scan in turn.
-        """
-        cdef int32_t k, w, target
-        cdef int64_t total = 0, begin, live
-        self.machine.tables.need(state)
-        for k in range(self.machine.tables.edge_first[state], self.machine.tables.edge_past[state]):
-            target = self.machine.tables.edges[k].target
-            live = 0
-            for w in range(4):
-                live += __builtin_popcountll(self.machine.tables.live[4 * target + w])
-            begin = beginning(self.trie, self.machine.tables.edges[k].low, self.machine.tables.edges[k].high)
-            total += 1 + begin * (live + 1) // 256
-        return total
-
     def cost_estimates(self):
         """(state, estimated trie nodes, nanoseconds measured or None) of every scannable state, costliest first."""
         cdef int32_t state
@@ -527,7 +527,7 @@ cdef class MaskCache:
         self.machine.complete()
         for state in range(<int32_t>self.machine.tables.flags.size()):
             if self.machine.tables.flags[state] & SCANNABLE:
-                rows.append((state, self._estimate(state),
+                rows.append((state, estimate(self.trie, self.machine.tables, state),
                              self.measured[state] if self.measured.count(state) else None))
         rows.sort(key=lambda row: (-row[1], row[0]))
         return rows
@@ -535,6 +535,7 @@ cdef class MaskCache:
     def warm(self, int32_t state, *, int64_t limit_ms=0, CancelToken cancel=None):
         """Compute the token set of `state` (of its first lap, if it counts) now, without the GIL."""
         cdef shared_ptr[TokenSet] tokens
+        cdef Room room
         cdef const int* cancelled = NULL
         if not 0 <= state < <int32_t>self.machine.tables.flags.size() or not self.machine.tables.flags[state] & SCANNABLE:
             raise ValueError(f"state {state} reads no bytes")
@@ -549,7 +550,7 @@ cdef class MaskCache:
                 if self._has_plain_laps(state):
                     self.lap_set(state, tokens)
                 else:
-                    self.settled_set(state, 0, tokens)
+                    self.settled_set(state, FREE if self.machine.tables.room(state, 0, &room) else 0, tokens)
             finally:
                 self.machine.end()
                 self.machine.lock.unlock()
@@ -658,7 +659,6 @@ cdef class MaskCache:
 
 
 cdef extern from *:
-    int __builtin_popcountll(unsigned long long) nogil
     int __builtin_ctzll(unsigned long long) nogil
 
 

@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
+from kernels_core.automata.tables cimport Tables
 from kernels_core.earley.machine cimport Machine, SetRec
 from kernels_core.earley.spots cimport Spot, Way
 from kernels_core.masks.loops cimport Loop, Loops
@@ -27,3 +28,6 @@ cdef class Walk:
     cdef bint run(self, SetRec* record, const uint64_t* first, bint but_plain, int64_t limit) except -1 nogil
     cdef int32_t _take_loop(self, Place at, int32_t twig, const uint64_t* first, const Way& way) except -2 nogil
     cdef void _take(self, int32_t twig, const Spot& target) noexcept nogil
+
+
+cdef int64_t estimate(TokenTrie trie, Tables tables, int32_t state) except -1 nogil

@@ -15,7 +15,11 @@ from kernels_core.earley.machine cimport is_live
 from kernels_core.earley.spots cimport Way, find_way, interned, live_at, settle, spot_of
 from kernels_core.masks.loops cimport Loop, LoopKey, loop_of, may_loop
 from kernels_core.masks.mask_table cimport add_id
-from kernels_core.masks.trie cimport TOKENS, Twig, live_twigs
+from kernels_core.masks.trie cimport TOKENS, Twig, beginning, live_twigs
+
+cdef extern from *:
+    int __builtin_popcountll(unsigned long long) nogil
+
 
 cdef int32_t MANY_KIDS = 6          # of a node that may be the first of a stretch
 cdef int32_t MANY_NODES = 128       # of a stretch: fewer are as quick to visit as to look up, and hardly met again
@@ -139,3 +143,22 @@ cdef class Walk:
                 add_id(self.draft, self.trie.ids[i])
         if here.kid_count:
             self.todo.push_back(Place(here.kid_first, here.kid_count, target))
+
+
+cdef int64_t estimate(TokenTrie trie, Tables tables, int32_t state) except -1 nogil:
+    """How many trie nodes the walk from `state` is likely to visit, from two steps of the automaton.
+
+    All tokens that begin with a byte the state can scan are looked at; how far, is judged by the share of bytes that the
+    state reached can scan in turn.
+    """
+    cdef int32_t k, w, target
+    cdef int64_t total = 0, begin, live
+    tables.need(state)
+    for k in range(tables.edge_first[state], tables.edge_past[state]):
+        target = tables.edges[k].target
+        live = 0
+        for w in range(4):
+            live += __builtin_popcountll(tables.live[4 * target + w])
+        begin = beginning(trie, tables.edges[k].low, tables.edges[k].high)
+        total += 1 + begin * (live + 1) // 256
+    return total

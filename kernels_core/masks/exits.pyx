@@ -22,12 +22,16 @@ cdef class Exits:
         cdef RestStretch* stretch
         cdef Whole whole
         cdef size_t i, n
+        cdef int32_t k
         if self.known[<size_t>laps].count(<size_t>caller):
             return &self.known[<size_t>laps][<size_t>caller]
         find_rests(laps.rests, laps.ids, self.machine, caller, self.draft.words, self.tries,
                    &held if self.stretches else NULL)
         found = &self.known[<size_t>laps][<size_t>caller]
         found.tokens.reserve(self.tries.places.size())
+        if not laps.rests.nodes.empty():
+            for k in range(laps.rests.nodes[0].token_first, laps.rests.nodes[0].token_past):    # nothing remains
+                found.tokens.push_back(Exit(laps.ids[k], laps.laps[k]))
         for i in range(self.tries.places.size()):
             found.tokens.push_back(Exit(laps.ids[self.tries.places[i]], laps.laps[self.tries.places[i]]))
         for i in range(held.size()):

@@ -19,13 +19,14 @@ cdef enum:
 
 cdef cppclass View:
     # The vocabulary as seen from one state of an interior.
-    shared_ptr[TokenSet] tokens      # those that stay inside
+    shared_ptr[TokenSet] tokens      # those that stay inside; where characters are counted, by those that they begin
     # The ways out: a trie of the texts before and with the byte that leads out, in preorder; all of them are read inside.
     vector[uint8_t] byte
     vector[int32_t] depth
     vector[int32_t] door             # -1, or for the byte that leads out: which of `doors`
     vector[int32_t] doors            # nodes of the vocabulary's trie
     vector[int16_t] door_state       # the interior's state before that byte
+    vector[int32_t] door_laps        # the characters before it, where they are counted
     unordered_map[string, shared_ptr[TokenSet]] known    # by what decides on a state's verdicts: see `_name`
 
 
@@ -67,12 +68,13 @@ cdef class Insides:
     cdef readonly Machine machine
     cdef readonly Interiors shared
     cdef vector[shared_ptr[Interior]] held
-    cdef vector[Home] homes          # by state of the tables
+    cdef vector[Home] homes          # by state of the tables; twice as many, for characters that are counted
     cdef vector[uint8_t] refused     # by rule
     cdef vector[int32_t] place_of    # scratch of `draw`
     cdef vector[int16_t] home        # scratch
 
-    cdef bint token_set(self, int32_t state, uint64_t narrowed, const uint64_t* goes_on,
+    cdef bint drawn(self, int32_t state, bint counted, Graph& graph) except -1 nogil
+    cdef bint token_set(self, int32_t state, bint counted, uint64_t narrowed, const uint64_t* goes_on,
                         shared_ptr[TokenSet]& result) except -1 nogil
     cdef void _verdicts(self, const Graph& graph, const shared_ptr[Interior]& inside, uint64_t narrowed,
                         const uint64_t* goes_on, int64_t* nodes, shared_ptr[TokenSet]& result) noexcept nogil

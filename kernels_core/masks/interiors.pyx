@@ -11,6 +11,9 @@ alone, a thousand nodes of the trie, or none if all states that count as one in 
 
 The walk is one over the outline (`trie.Outline`) by a table, without the parser; subtrees are taken whole as in `sweeps`.
 
+Where a length is bounded, characters are counted on the way (`laps.pyx`): tokens that stay inside are rows by the
+characters they begin, and a door has the characters before it.
+
 Read on: `cache.pyx`, which asks.
 """
 
@@ -19,9 +22,10 @@ from libcpp.algorithm cimport sort, unique
 
 from kernels_core.automata.tables cimport ByteEdge
 from kernels_core.masks.graphs cimport draw, graph_step, is_same, minimise
+from kernels_core.masks.laps cimport count_characters, pair_laps
 from kernels_core.masks.mask_table cimport ms_mix
 from kernels_core.masks.token_sets cimport (
-    BITSET, build_suffix_trie, sort_suffixes, store_accepted, store_difference, token_set_bytes, write_accepted,
+    BITSET, LAPS, build_suffix_trie, sort_suffixes, store_accepted, store_difference, token_set_bytes, write_accepted,
 )
 from kernels_core.masks.trie cimport Below, TrieNode, bytes_of_kind, kind_of, plain_next
 from kernels_core.masks.walks cimport accept, suffix_of
@@ -65,6 +69,8 @@ cdef class Interiors:
                 live[i >> 6] |= <uint64_t>1 << (i & 63)
         for i in range(4):
             name = ms_mix(name ^ live[i])
+        if not graph.between.empty():
+            name = ~name
         if self.nbytes > MAX_BYTES:
             self.known.clear()
             self.nbytes = 0
@@ -91,12 +97,16 @@ cdef class Interiors:
         if inside.get().views[state].get() == NULL:
             made = new View()
             inside.get().views[state].reset(made)
-            made.tokens.reset(new TokenSet())
-            made.tokens.get().dense = NULL
-            found.in_outline = True
-            nodes[0] += _walk(trie, inside.get(), state, found, doors)
-            store_accepted(made.tokens.get(), trie, found)
-            build_suffix_trie(made.tokens.get(), nothing)
+            if inside.get().graph.between.empty():
+                made.tokens.reset(new TokenSet())
+                made.tokens.get().dense = NULL
+                found.in_outline = True
+                nodes[0] += _walk(trie, inside.get(), state, found, doors)
+                store_accepted(made.tokens.get(), trie, found)
+                build_suffix_trie(made.tokens.get(), nothing)
+            else:
+                nodes[0] += count_characters(trie, inside.get().graph, inside.get().next_state,
+                                             inside.get().next_alike, state, made.tokens, doors)
             _make_doors(trie, inside.get(), state, doors, made)
             self.nbytes += sizeof(View) + token_set_bytes(made.tokens.get()) + 9 * made.byte.size() + 6 * made.doors.size()
         return inside.get().views[state].get()
@@ -113,33 +123,44 @@ cdef class Insides:
         self.machine = machine
         self.shared = interiors_of(trie)
 
-    cdef bint token_set(self, int32_t state, uint64_t narrowed, const uint64_t* goes_on,
+    cdef bint drawn(self, int32_t state, bint counted, Graph& graph) except -1 nogil:
+        """Whether `graph` shows what is within reach of `state`; False if that is no inside of a string.
+
+        `counted`: it is of a rule that bounds lengths (`automata.lengths`), and places between characters are told apart.
+        """
+        cdef int32_t rule = self.machine.tables.rule_of[state]
+        cdef bint between
+        cdef size_t i
+        if <size_t>rule >= self.refused.size():
+            self.refused.resize(rule + 1, 0)
+        if (self.refused[rule] or not self.machine.tables.reads_bytes_only(rule)
+                or not draw(self.machine.tables, state, self.place_of, graph) or kind_of(graph.exit) >= 0):
+            self.refused[rule] = 1
+            return False
+        for i in range(graph.states.size() if counted else 0):
+            self.machine.tables.ahead(graph.states[i], &between)
+            graph.between.push_back(between)
+        return True
+
+    cdef bint token_set(self, int32_t state, bint counted, uint64_t narrowed, const uint64_t* goes_on,
                         shared_ptr[TokenSet]& result) except -1 nogil:
         """Verdicts at `state` under an unknown caller, as `token_sets.compute_token_set` has them.
 
         False if the state is no inside of a string.  `goes_on`: four words, the bytes that callers take, known by
-        `narrowed`; NULL: any byte.
+        `narrowed`; NULL: any byte.  `counted`: as in `drawn`, and the verdicts are by characters, as in `laps`; those that
+        tokens begin are counted, not those that have to follow (`overlong.pyx`).
         """
         cdef Graph graph
-        cdef int32_t rule = self.machine.tables.rule_of[state]
         cdef int64_t nodes = 0
         cdef size_t i
         cdef Home at
         cdef shared_ptr[Interior] inside
-        if <size_t>rule >= self.refused.size():
-            self.refused.resize(rule + 1, 0)
-        if self.refused[rule]:
+        if not self.drawn(state, counted, graph):
             return False
-        if not self.machine.tables.reads_bytes_only(rule):
-            self.refused[rule] = 1
-            return False
-        if not draw(self.machine.tables, state, self.place_of, graph) or kind_of(graph.exit) >= 0:
-            self.refused[rule] = 1
-            return False
-        if self.homes.size() < self.machine.tables.flags.size():
-            self.homes.resize(self.machine.tables.flags.size(), Home(-1, 0))
+        if self.homes.size() < 2 * self.machine.tables.flags.size():
+            self.homes.resize(2 * self.machine.tables.flags.size(), Home(-1, 0))
         self.shared.lock.lock()
-        at = self.homes[state]
+        at = self.homes[2 * state + counted]
         if at.inside >= 0:
             inside = self.held[at.inside]
             is_same(graph, inside.get().graph, at.state, self.home)
@@ -147,8 +168,8 @@ cdef class Insides:
             inside = self.shared.find(graph, self.home)
             self.held.push_back(inside)
             for i in range(graph.states.size()):
-                if self.homes[graph.states[i]].inside < 0:
-                    self.homes[graph.states[i]] = Home(<int32_t>self.held.size() - 1, self.home[i])
+                if self.homes[2 * graph.states[i] + counted].inside < 0:
+                    self.homes[2 * graph.states[i] + counted] = Home(<int32_t>self.held.size() - 1, self.home[i])
         self._verdicts(graph, inside, narrowed, goes_on, &nodes, result)
         self.shared.lock.unlock()
         self.machine.nodes_walked += nodes
@@ -161,6 +182,7 @@ cdef class Insides:
         cdef vector[int32_t] accepted, removed
         cdef vector[Suffix] suffixes
         cdef vector[uint8_t] open_doors
+        cdef vector[uint64_t] complete
         cdef TokenSet* made
         cdef string name
         cdef size_t i
@@ -172,20 +194,32 @@ cdef class Insides:
                 open_doors.push_back(name[view.door_state[i]] == 1)
         else:
             _try_doors(graph, view, open_doors, nodes)
-        for i in range(view.doors.size()):
-            if open_doors[i]:
-                _pass(self.trie, view.doors[i], goes_on, accepted, suffixes)
-        if accepted.empty() and suffixes.empty():
+        if not graph.between.empty():
+            for i in range(view.doors.size()):
+                if open_doors[i]:
+                    _pass_counting(self.trie, view.doors[i], view.door_laps[i], goes_on, suffixes, complete)
             result = view.tokens
+            if not suffixes.empty():
+                result.reset(new TokenSet())
+                result.get().storage, result.get().base = LAPS, view.tokens
+                sort_suffixes(suffixes)
+                build_suffix_trie(result.get(), suffixes)
+                pair_laps(result.get(), complete)
         else:
-            made = new TokenSet()
-            result.reset(made)
-            made.base = view.tokens
-            store_difference(made, self.trie, accepted, removed)
-            if not name.empty() and made.dense != NULL and made.lacking.size() + made.listed.size() > FEW:
-                _write_out(made, self.trie.words)
-            sort_suffixes(suffixes)
-            build_suffix_trie(made, suffixes)
+            for i in range(view.doors.size()):
+                if open_doors[i]:
+                    _pass(self.trie, view.doors[i], goes_on, accepted, suffixes)
+            if accepted.empty() and suffixes.empty():
+                result = view.tokens
+            else:
+                made = new TokenSet()
+                result.reset(made)
+                made.base = view.tokens
+                store_difference(made, self.trie, accepted, removed)
+                if not name.empty() and made.dense != NULL and made.lacking.size() + made.listed.size() > FEW:
+                    _write_out(made, self.trie.words)
+                sort_suffixes(suffixes)
+                build_suffix_trie(made, suffixes)
         if not name.empty():
             if view.known.size() == MANY:
                 view.known.clear()
@@ -266,9 +300,26 @@ cdef void _pass(TokenTrie trie, int32_t door, const uint64_t* goes_on, vector[in
             suffixes.push_back(suffix_of(trie, trie.ids[k], depth))
 
 
+cdef void _pass_counting(TokenTrie trie, int32_t door, int32_t laps, const uint64_t* goes_on, vector[Suffix]& suffixes,
+                         vector[uint64_t]& complete) noexcept nogil:
+    """The tokens that go through an open door after `laps` characters, and that end there."""
+    cdef int32_t k, token, depth = trie.nodes[door].depth
+    cdef uint8_t byte
+    for k in range(trie.nodes[door].token_first, trie.nodes[trie.nodes[door].skip].token_first):
+        token = trie.ids[k]
+        if k >= trie.nodes[door + 1].token_first:
+            byte = trie.spelling[trie.spelling_first[token] + depth]
+            if goes_on != NULL and not goes_on[byte >> 6] >> (byte & 63) & 1:
+                continue
+        suffixes.push_back(suffix_of(trie, token, depth))
+        complete.push_back(<uint64_t>token << 32 | <uint64_t>laps)
+
+
 cdef void _make_doors(TokenTrie trie, Interior* inside, int16_t state, vector[int32_t]& doors, View* made) noexcept nogil:
     """The trie of the texts down to each of `doors`, nodes of the vocabulary's trie in any order."""
     cdef vector[int16_t] at
+    cdef vector[int32_t] laps
+    cdef bint counted = not inside.graph.between.empty()
     cdef const uint8_t* text
     cdef const uint8_t* previous = NULL
     cdef int32_t shared, depth, k, before = 0
@@ -277,7 +328,8 @@ cdef void _make_doors(TokenTrie trie, Interior* inside, int16_t state, vector[in
     doors.erase(unique(doors.begin(), doors.end()), doors.end())
     made.doors = doors
     at.resize(trie.max_depth + 1)
-    at[0] = state
+    laps.resize(trie.max_depth + 1)
+    at[0], laps[0] = state, 0
     for i in range(doors.size()):
         depth = trie.nodes[doors[i]].depth
         text = trie.spelling.data() + trie.spelling_first[trie.ids[trie.nodes[doors[i]].token_first]]
@@ -290,7 +342,10 @@ cdef void _make_doors(TokenTrie trie, Interior* inside, int16_t state, vector[in
             made.door.push_back(<int32_t>i if k + 1 == depth else -1)
             if k + 1 < depth:
                 at[k + 1] = inside.next_state[256 * at[k] + text[k]]
+                laps[k + 1] = laps[k] + (inside.graph.between[at[k + 1]] if counted else 0)
         made.door_state.push_back(at[depth - 1])
+        if counted:
+            made.door_laps.push_back(laps[depth - 1])
         previous, before = text, depth
 
 

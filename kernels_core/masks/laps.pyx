@@ -9,13 +9,18 @@ number of laps), and rests for which the count lies between the bounds.
 
 This holds where laps cannot be cut differently: no lap is the beginning of another, no rule is called inside, and
 callers cannot take a byte that begins a lap (`cache` checks that for each caller, else it asks `token_sets`).  The
-inside of a string is such a rule, white space is another.  The walk is one over the outline (`trie.Outline`).  Read on: `token_sets.pyx`, `cache.pyx`.
+inside of a string is such a rule, white space is another.  The walk is one over the outline (`trie.Outline`).
+
+Inside strings with a bounded length (`interiors.pyx`) tokens are walked the same way: their laps are characters, and
+the closing byte is a door.
+
+Read on: `token_sets.pyx`, `cache.pyx`.
 """
 
 from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport lower_bound, sort
 
-from kernels_core.automata.tables cimport ACCEPTING, CALLS, SCANNABLE, TOKENS
+from kernels_core.automata.tables cimport ACCEPTING, CALLS, SCANNABLE, TOKENS, ByteEdge
 from kernels_core.masks.token_sets cimport LAPS, Cap, build_suffix_trie, sort_suffixes
 from kernels_core.masks.trie cimport KINDS, TrieNode, bytes_of_kind
 from kernels_core.masks.unions cimport Row
@@ -27,7 +32,7 @@ cdef extern from *:
 
 cdef size_t FEW = 512            # tokens listed as lacking from a row, instead of a row of its own
 cdef size_t MAX_STATES = 4096    # of one lap
-cdef int16_t DEAD = -1, LAP = -2, SEVERAL = -3, UNKNOWN = -4
+cdef int16_t DEAD = -1, SEVERAL = -2, UNKNOWN = -3
 
 
 cdef bint has_plain_laps(Tables tables, int32_t rule) except -1 nogil:
@@ -63,8 +68,12 @@ cdef int _reach(Tables tables, int32_t start, vector[int32_t]& found) except -1 
 
 
 cdef cppclass LapWalk:
-    vector[int16_t] next_state      # by place and byte: a place, DEAD, or LAP
+    vector[int16_t] next_state      # by place and byte: a place, or DEAD
     vector[int16_t] next_alike      # by place and kind of bytes: the same, or SEVERAL
+    vector[uint8_t] between         # by place: whether it is between two laps, so that coming there completes one
+    int32_t exit                    # the byte that leads out; -1: the rule may end between any two laps
+    vector[int32_t] doors           # nodes of the trie with that byte, some perhaps twice
+    int64_t visits
     vector[int16_t] at              # by depth on the current path: the place, and the laps that are complete
     vector[int32_t] laps
     # Tokens that are accepted, by the laps they need: in the outline and, where a kind of bytes is told apart, in the trie.
@@ -82,28 +91,65 @@ cdef int compute_laps(TokenTrie trie, Tables tables, int32_t state, const uint64
 
     `goes_on`: four words, the bytes that callers can take; NULL: any byte.
     """
-    cdef TokenSet* made = new TokenSet()
-    cdef const TrieNode* nodes = trie.outline.nodes.data()
     cdef vector[int32_t] states
     cdef LapWalk found
-    cdef int32_t node = 1, depth, k, token
-    cdef int16_t source, target
-    cdef int kind
-    cdef const uint8_t* rest
-    cdef uint64_t* first
-    cdef uint64_t* place
-    result.reset(made)
-    made.storage = LAPS
+    cdef ByteEdge edge
+    cdef size_t i
+    cdef int32_t k
+    cdef int16_t place
     _reach(tables, tables.start[tables.rule_of[state]], states)
     states.insert(states.begin(), states[0])       # place 0 is the start between two laps, place 1 the start inside one
-    _tabulate(tables, states, found)
+    _take_room(found, states.size())
+    found.exit = -1
+    found.between[0] = True
+    for i in range(states.size()):
+        for k in range(tables.edge_first[states[i]], tables.edge_past[states[i]]):
+            edge = tables.edges[k]
+            place = 0
+            if not tables.flags[edge.target] & ACCEPTING:
+                place = 1
+                while states[place] != edge.target:
+                    place += 1
+            _put(found, i, edge, place)
+    place = 1
+    while states[place] != state:
+        place += 1
+    _find_alike(found)
+    _walk(trie, found, place, goes_on)
+    result.reset(new TokenSet())
+    _store(trie, found, result.get())
+    return 0
+
+
+cdef int64_t count_characters(TokenTrie trie, const Graph& graph, const vector[int16_t]& next_state,
+                              const vector[int16_t]& next_alike, int16_t start, shared_ptr[TokenSet]& result,
+                              vector[int32_t]& doors) noexcept nogil:
+    """The characters that tokens begin from a state of `graph` on, the one under way among them, if they stay inside.
+
+    `next_state`, `next_alike`: as in `interiors.Interior`.  `doors` gets the nodes of the trie with the byte that leads
+    out.  Returns how many were visited.
+    """
+    cdef LapWalk found
+    found.next_state, found.next_alike, found.between, found.exit = next_state, next_alike, graph.between, graph.exit
+    _walk(trie, found, start, NULL)
+    result.reset(new TokenSet())
+    _store(trie, found, result.get())
+    doors.swap(found.doors)
+    return found.visits
+
+
+cdef void _walk(TokenTrie trie, LapWalk& found, int16_t start, const uint64_t* goes_on) noexcept nogil:
+    """Find what tokens need from place `start`."""
+    cdef const TrieNode* nodes = trie.outline.nodes.data()
+    cdef int32_t node = 1, depth, k
+    cdef int16_t source, target
+    cdef int kind
     found.at.resize(trie.max_depth + 1)
     found.laps.resize(trie.max_depth + 1)
-    found.at[0] = 1
-    while states[found.at[0]] != state:
-        found.at[0] += 1
-    found.laps[0] = 0
+    found.at[0], found.laps[0] = start, 0
+    found.visits = 0
     while node < <int32_t>trie.outline.nodes.size() - 1:
+        found.visits += 1
         depth = nodes[node].depth
         source = found.at[depth - 1]
         kind = nodes[node].kid_first
@@ -119,23 +165,32 @@ cdef int compute_laps(TokenTrie trie, Tables tables, int32_t state, const uint64
                   nodes[node].token_first, nodes[node + 1].token_first)
             node += 1
             continue
+        elif found.exit >= 0:
+            if kind < 0 and nodes[node].byte == found.exit:
+                found.doors.insert(found.doors.end(), trie.outline.members.begin() + trie.outline.member_first[node],
+                                   trie.outline.members.begin() + trie.outline.member_first[node + 1])
         elif source == 0 and found.laps[depth - 1] > 0 and (kind >= 0 or _may_go_on(goes_on, nodes[node].byte)):
             for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
-                token = trie.outline.ids[k]
-                rest = trie.spelling.data() + trie.spelling_first[token] + depth - 1
-                if kind < 0 or _may_go_on(goes_on, rest[0]):
-                    _leave(trie, token, depth - 1, found)
+                _leave(trie, trie.outline.ids[k], depth - 1, goes_on, found)
         node = nodes[node].skip
+
+
+cdef void _store(TokenTrie trie, LapWalk& found, TokenSet* made) noexcept nogil:
+    made.storage = LAPS
     _make_caps(made, trie, found)
     sort_suffixes(found.suffixes)
     build_suffix_trie(made, found.suffixes)
-    sort(found.complete.begin(), found.complete.end())
+    pair_laps(made, found.complete)
+
+
+cdef void pair_laps(TokenSet* made, vector[uint64_t]& complete) noexcept nogil:
+    """Set `laps` of a set with rests from (token, laps) pairs, each one number with the laps in its lower half."""
+    cdef int32_t k
+    cdef uint64_t* first = complete.data()
+    sort(complete.begin(), complete.end())
     made.laps.reserve(made.ids.size())
-    first = found.complete.data()
     for k in range(<int32_t>made.ids.size()):
-        place = lower_bound(first, first + found.complete.size(), <uint64_t>made.ids[k] << 32)
-        made.laps.push_back(<int32_t>place[0])
-    return 0
+        made.laps.push_back(<int32_t>lower_bound(first, first + complete.size(), <uint64_t>made.ids[k] << 32)[0])
 
 
 cdef void _scan_laps(TokenTrie trie, int32_t first, bint plain, const uint64_t* goes_on,
@@ -145,6 +200,7 @@ cdef void _scan_laps(TokenTrie trie, int32_t first, bint plain, const uint64_t* 
     cdef int32_t node = first, depth, k, past
     cdef int16_t source, target
     while node < nodes[first].skip:
+        found.visits += 1
         depth = nodes[node].depth
         source = found.at[depth - 1]
         target = found.next_state[256 * source + nodes[node].byte]
@@ -154,10 +210,13 @@ cdef void _scan_laps(TokenTrie trie, int32_t first, bint plain, const uint64_t* 
             _take(found, found.runs, depth, target, trie.hash_before.data(), k, past)
             node += 1
             continue
-        if source == 0 and found.laps[depth - 1] > 0 and _may_go_on(goes_on, nodes[node].byte):
+        if found.exit >= 0:
+            if nodes[node].byte == found.exit:
+                found.doors.push_back(node)
+        elif source == 0 and found.laps[depth - 1] > 0 and _may_go_on(goes_on, nodes[node].byte):
             for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
                 if _is_in(trie, k, plain):
-                    _leave(trie, trie.ids[k], depth - 1, found)
+                    _leave(trie, trie.ids[k], depth - 1, goes_on, found)
         node = nodes[node].skip
 
 
@@ -175,14 +234,11 @@ cdef void _take(LapWalk& found, vector[vector[Run]]& runs, int32_t depth, int16_
                 int32_t first, int32_t past) noexcept nogil:
     """Go on to `target` at `depth`, and accept the tokens that end there, from `first` to `past` in one of the orders."""
     cdef size_t need
-    found.laps[depth] = found.laps[depth - 1]
-    if target == LAP:
-        target = 0
-        found.laps[depth] += 1
+    found.laps[depth] = found.laps[depth - 1] + found.between[target]
     found.at[depth] = target
     if first == past:
         return
-    need = found.laps[depth] + (1 if target != 0 else 0)
+    need = found.laps[depth] + (not found.between[target])
     if need >= found.counts.size():
         found.outlined.resize(need + 1)
         found.runs.resize(need + 1)
@@ -193,31 +249,32 @@ cdef void _take(LapWalk& found, vector[vector[Run]]& runs, int32_t depth, int16_
     found.hashes[need] += hash_before[past] - hash_before[first]
 
 
-cdef void _leave(TokenTrie trie, int32_t token, int32_t depth, LapWalk& found) noexcept nogil:
-    """A token may leave the rule after `depth` bytes."""
-    found.suffixes.push_back(suffix_of(trie, token, depth))
-    found.complete.push_back(<uint64_t>token << 32 | <uint64_t>found.laps[depth])
+cdef void _leave(TokenTrie trie, int32_t token, int32_t depth, const uint64_t* goes_on, LapWalk& found) noexcept nogil:
+    """A token leaves the rule after `depth` bytes, if callers can take the next."""
+    if _may_go_on(goes_on, trie.spelling[trie.spelling_first[token] + depth]):
+        found.suffixes.push_back(suffix_of(trie, token, depth))
+        found.complete.push_back(<uint64_t>token << 32 | <uint64_t>found.laps[depth])
 
 
-cdef void _tabulate(Tables tables, vector[int32_t]& states, LapWalk& found) noexcept nogil:
-    """Where each byte, and each kind of bytes, leads from each of `states`."""
+cdef void _take_room(LapWalk& found, size_t places) noexcept nogil:
+    found.next_state.assign(256 * places, DEAD)
+    found.between.assign(places, False)
+
+
+cdef void _put(LapWalk& found, size_t source, ByteEdge edge, int16_t target) noexcept nogil:
+    cdef int32_t byte
+    for byte in range(edge.low, edge.high + 1):
+        found.next_state[256 * source + byte] = target
+
+
+cdef void _find_alike(LapWalk& found) noexcept nogil:
+    """Where each kind of bytes leads."""
     cdef size_t i
-    cdef int32_t k, byte, target
     cdef int16_t place, common
     cdef int kind, w
     cdef uint64_t word
-    found.next_state.assign(256 * states.size(), DEAD)
-    found.next_alike.resize(KINDS * states.size())
-    for i in range(states.size()):
-        for k in range(tables.edge_first[states[i]], tables.edge_past[states[i]]):
-            target = tables.edges[k].target
-            place = LAP
-            if not tables.flags[target] & ACCEPTING:
-                place = 1
-                while states[place] != target:
-                    place += 1
-            for byte in range(tables.edges[k].low, tables.edges[k].high + 1):
-                found.next_state[256 * i + byte] = place
+    found.next_alike.resize(KINDS * found.between.size())
+    for i in range(found.between.size()):
         for kind in range(KINDS):
             common = UNKNOWN
             for w in range(4):
@@ -248,7 +305,10 @@ cdef void _make_caps(TokenSet* made, TokenTrie trie, LapWalk& found) noexcept no
             hash += found.hashes[need]
             population += found.counts[need]
             left -= found.counts[need]
-        if left > FEW or need == most:
+        if need > 0 and made.caps[need - 1].row >= 0 and (need >= found.counts.size() or found.counts[need] == 0):
+            made.caps[need].row = made.caps[need - 1].row       # nothing needs as much
+            made.caps[need].population, made.caps[need].hash = population, hash
+        elif left > FEW or need == most:
             made.rows.push_back(row)
             made.caps[need].row = <int32_t>made.rows.size() - 1
             made.caps[need].population, made.caps[need].hash = population, hash
@@ -280,7 +340,9 @@ cdef void _list(const vector[Run]& runs, const int32_t* ids, vector[int32_t]& li
 
 
 cdef Dense row_of(TokenSet* laps, int32_t allowed) noexcept nogil:
-    """The tokens that need at most `allowed` laps; negative: any number."""
+    """The tokens that need at most `allowed` laps; negative: any number.  `laps` has rows, or a base that has them."""
+    if laps.caps.empty():
+        laps = laps.base.get()
     cdef size_t last = laps.caps.size() - 1
     cdef Cap* cap = &laps.caps[last if allowed < 0 or <size_t>allowed > last else <size_t>allowed]
     return Dense(Row(laps.rows[cap.row].data(), cap.population, cap.hash), &cap.lacking)

@@ -27,7 +27,7 @@ from .. import charset
 from ..charset import Ranges
 from ..ir import CharSet, Literal, Node, RuleRef, walk
 from ..nodes import MAX_REPEAT, char_set, choice, literal, repeat, seq
-from ..regular.dfa import MAX_STATES, TooManyStates, determinise, explored, has_length, surely_some
+from ..regular.dfa import MAX_STATES, Dfa, TooManyStates, determinise, explored, has_length, surely_some
 from ..regular.graph import Graph
 from ..regular.languages import (
     ALL,
@@ -48,8 +48,9 @@ from ..regular.languages import (
 from ..regular.lengths import with_length
 from ..regular.prefixes import ends_once
 from ..regular.remembered import remembered
+from ..regular.spans import Span, spans
 from ..rulebook import RuleBook
-from ..shorthand import Besides, Diagram
+from ..shorthand import Besides, Bounded, Diagram
 from .counting import MAX_PAIRS, counted_text, reachable_pairs
 from .formats import format_language
 from .waiting_strings import ByAutomaton, OtherKeys
@@ -71,6 +72,8 @@ _NOT_LETTERS = re.compile(r"[^ !#-.0-\[\]-~]").search
 _NO_LETTERS = frozenset(("",))
 # Longer strings are counted by halving, not state by state, where the pattern is simple enough.
 _FEW_CHARACTERS = 100
+# Greater lengths are not counted beside an automaton.
+_COUNTLESS = 1 << 29
 # Enumerations of more strings than this are a rule of their own.
 _INLINE_WORDS = 4
 
@@ -102,6 +105,8 @@ class Speller:
 
     def _string(self, language: Language, hint: str) -> RuleRef:
         if self.defer and isinstance(language, And | Not):
+            if self._counted_beside(language) is not None:
+                return self._later(language, hint)
             content = self._without_automaton(language)
             if content is not None:
                 return self.book.add(hint, seq((_QUOTE, content, _QUOTE)))
@@ -227,6 +232,27 @@ class Speller:
                 return counted_text(dfa, bounds[0], bounds[1], self.book, self._characters, "counted")
         return None
 
+    def _counted_beside(self, language: Language) -> tuple[Dfa, tuple[Span, ...], int, int] | None:
+        """An intersection with a length that can be counted beside an automaton: that, what may follow, the bounds.
+
+        None where that says no more than a count of one part or an automaton with few states, where no string is
+        left, and where the strings could not be written in full.  Raises `TooManyStates`.
+        """
+        if not isinstance(language, And):
+            return None
+        (least, most), excluded, others = _conditions(language)
+        if most is None or most >= _COUNTLESS or not others or _solved((least, most), excluded, others) is not None:
+            return None
+        dfa = determinise(_uncounted(excluded, others))
+        if len(dfa.table) * (most + 1) > MAX_STATES and (
+            most <= _FEW_CHARACTERS or reachable_pairs(dfa) > self.most_pairs
+        ):
+            return None
+        found = spans(dfa)
+        if found is None or found[0][1] is not None or found[0][0] > most:
+            return None
+        return dfa, found, least, most
+
     def outlook(self, language: Language) -> tuple[bool, bool]:
         """Before anything is written: whether `string` will surely not raise, and whether there surely is a string."""
         if language.plain:
@@ -285,8 +311,25 @@ class Speller:
                 graph.edge(state, self._characters(ranges), target)
         return graph.node(self.book, "text")
 
-    def diagram(self, language: Language) -> Diagram:
+    def brief(self, language: Language) -> Diagram | Bounded:
         """The strings of `language`, quotes included, as a shorthand.  Raises `TooManyStates`."""
+        counted = self._counted_beside(language)
+        if counted is None:
+            return self.diagram(language)
+        dfa, found, least, most = counted
+        labels: dict[tuple[int, ...], Node] = {}
+        edges: list[tuple[int, Node, int]] = []
+        for state, fan in enumerate(dfa.fans()):
+            for target, letters in fan.items():
+                label = labels.get(letters)
+                if label is None:
+                    label = labels[letters] = self._characters(dfa.span(letters))
+                edges.append((state, label, target))
+        accepting = tuple(state for state, accepts in enumerate(dfa.accepting) if accepts)
+        return Bounded(len(dfa.table), edges, accepting, found, _QUOTE, _QUOTE, least, most)
+
+    def diagram(self, language: Language) -> Diagram:
+        """The strings of `language`, quotes included, by states alone.  Raises `TooManyStates`."""
         dfa = determinise(language)
         labels: dict[tuple[int, ...], Node] = {}
         end = len(dfa.table) + 1

@@ -1,6 +1,6 @@
 from ..ir import DeferredRule, Node
 from ..regular.languages import Language
-from ..shorthand import Besides, Diagram
+from ..shorthand import Besides, Bounded, Diagram
 from .spelling import Speller
 
 class OtherKeys(DeferredRule):
@@ -9,4 +9,4 @@ class OtherKeys(DeferredRule):
 
 class ByAutomaton(DeferredRule):
     def __init__(self, name: str, speller: Speller, language: Language) -> None: ...
-    def make(self, brief: bool) -> Node | Diagram: ...
+    def make(self, brief: bool) -> Node | Bounded | Diagram: ...

@@ -53,7 +53,7 @@ cdef class ByAutomaton(DeferredRule):
 
     def make(self, brief):
         """The body, or with `brief` a shorthand for it."""
-        return self.speller.diagram(self.language) if brief else self.speller.quoted(self.language)
+        return self.speller.brief(self.language) if brief else self.speller.quoted(self.language)
 
 
 cdef bytes _digest(said):

@@ -1,0 +1,189 @@
+"""Strings with a condition and a length: characters are counted beside the automaton, and no mask may show it.
+
+All is compared with a parser that has no such counts (everything is lowered at once), and with the definition.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options
+from kernels_core.errors import UnsupportedSchemaError
+from kernels_core.grammar.json_schema.spelling import Speller
+from kernels_core.grammar.regular.dfa import Dfa, minimal
+from kernels_core.grammar.regular.languages import ANY_CHARACTER, intersection, loop
+from kernels_core.grammar.regular.patterns import search
+from kernels_core.grammar.regular.spans import spans
+from kernels_core.grammar.rulebook import RuleBook
+from kernels_core.grammar.shorthand import Bounded
+from tests.engine.driver import follow, mask, tokenizer
+
+PIECES = ["a", "b", "7", "ab", "a7", "aaaa", "b7b7a", "é", "éa", " ", "\\n", '\\"a', "\\u00e9", "\\ud83d\\ude00", "😀b"]
+CUT = [b"\xc3", b"\xa9", b"\xf0\x9f", b"\x98\x80", b"\\", b"\\u", b"\\u00", b"e9", b"\\ud83d\\u", b"de00"]
+VOCABULARY = [
+    *(bytes([byte]) for byte in b'{}[]:,"ab7 \\u0123456789den/'),
+    *(piece.encode() for piece in PIECES),
+    *CUT,
+    *(piece.encode() + rest for piece in ("a", "ab7", "é") for rest in (b'"', b'"}', b'", ')),
+    b'"a',
+    b'"}',
+    b'": "',
+]
+INFO = tokenizer(sorted(set(VOCABULARY)))
+EVERYWHERE: dict[str, Any] = {"direct_limit": 0, "differential_from": 0}
+COMPILERS = {
+    "as it is": GrammarCompiler(INFO),
+    "token sets everywhere": GrammarCompiler(INFO, options=Options(**EVERYWHERE)),
+    "no pool": GrammarCompiler(INFO, options=Options(**EVERYWHERE, cross_grammar_cache=False)),
+    "no sweeps": GrammarCompiler(INFO, options=Options(**EVERYWHERE, sweeps=False)),
+    "no lap sets": GrammarCompiler(INFO, options=Options(**EVERYWHERE, lap_profiles=False)),
+    "no differences": GrammarCompiler(INFO, options=Options(direct_limit=0, differential_masks=False)),
+    "nothing remembered": GrammarCompiler(INFO, options=Options(direct_limit=0, memoize_sets=False)),
+    "nothing inlined": GrammarCompiler(INFO, options=Options(**EVERYWHERE, inline_limit=0, unroll_limit=0)),
+    "naive": GrammarCompiler(INFO, options=Options(parser="naive")),
+}
+WHOLE = GrammarCompiler(INFO, options=Options(parser="naive", lazy_lowering=False))
+PATTERNS = [
+    "[a7]",
+    "[ab]+",
+    "a7|b7b",
+    "^(ab|7)*$",
+    "^a+7+[^b]*$",
+    "^[ab]+ ?[^é]*7$",
+    "é",
+    "^(a|b7|é)*$",
+    "^[^ab]*[ab][^7]*$",
+    "😀|7$",
+    "^(a*|[b7]{2}.*)$",
+]
+
+
+def compiled(compiler: GrammarCompiler, string: dict[str, Any]) -> CompiledGrammar:
+    schema = {"type": "object", "properties": {"b": {"type": "string"} | string}, "required": ["b"]}
+    return compiler.compile_grammar(Grammar.from_json_schema(schema | {"additionalProperties": False}))
+
+
+def is_bounded(grammar: CompiledGrammar) -> bool:
+    """Whether some rule of the grammar counts characters; its object is made at the first quote inside."""
+    GrammarMatcher(grammar).accept_string('{"b": "')
+    ir = grammar.grammar.lazy_ir
+    return any(isinstance(ir.brief(name), Bounded) for name in list(ir.rules))
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.sampled_from(PATTERNS), st.integers(0, 6), st.integers(0, 14), st.data())
+def test_counting_changes_no_mask(pattern: str, least: int, more: int, draw: st.DataObject) -> None:
+    string = {"pattern": pattern, "minLength": least, "maxLength": least + more}
+    try:
+        whole = compiled(WHOLE, string)
+    except UnsupportedSchemaError:  # no text is left
+        with pytest.raises(UnsupportedSchemaError):
+            compiled(COMPILERS["as it is"], string)
+        return
+    start = '{"b": "'
+    plain = GrammarMatcher(whole)
+    others = {name: GrammarMatcher(compiled(compiler, string)) for name, compiler in COMPILERS.items()}
+    for matcher in (plain, *others.values()):
+        assert matcher.accept_string(start)
+    follow(plain, others, draw, steps=7)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS[:9])
+@pytest.mark.parametrize("bounds", [(0, 3), (2, 4), (3, 3), (1, 40)])
+def test_texts_are_those_of_the_schema(pattern: str, bounds: tuple[int, int]) -> None:
+    least, most = bounds
+    grammar = compiled(COMPILERS["as it is"], {"pattern": pattern, "minLength": least, "maxLength": most})
+    seen = set()
+    for text in _texts():
+        allowed = least <= len(text) <= most and re.search(pattern, text) is not None
+        written = json.dumps({"b": text}, ensure_ascii=False)
+        matcher = GrammarMatcher(grammar)
+        accepted = matcher.accept_string(written) and matcher.is_completed()
+        assert accepted == allowed, text
+        seen.add(allowed)
+    assert seen == {True, False}
+
+
+@cache
+def _texts() -> list[str]:
+    letters = ["a", "b", "7", "é", "😀"]
+    short = [""]
+    for _ in range(4):
+        short += [text + letter for text in short if len(text) == len(short[-1]) for letter in letters]
+    return [*short, *("ab" * n + "7" for n in (10, 18, 19, 20)), *("a" + "7" * n for n in (3, 38, 39, 40, 41))]
+
+
+def test_searches_with_a_length_are_counted() -> None:
+    for string in ({"pattern": "[a7]", "maxLength": 9}, {"pattern": "^a.*7", "minLength": 3, "maxLength": 100_000}):
+        assert is_bounded(compiled(COMPILERS["as it is"], string))
+
+
+def test_a_great_length_costs_nothing_where_it_is_not_reached() -> None:
+    """Neither states of automata nor token sets grow with the bound, or with the text."""
+    found = []
+    for most in (1_000, 1_000_000, (1 << 29) - 1):
+        compiler = GrammarCompiler(INFO, options=Options(**EVERYWHERE, cross_grammar_cache=False))
+        grammar = compiled(compiler, {"pattern": "[a7]", "maxLength": most})
+        matcher = GrammarMatcher(grammar)
+        assert matcher.accept_string('{"b": "')
+        for _ in range(200):
+            mask(matcher)
+            assert matcher.accept_string("a")
+        grammar.machine.complete()
+        found.append((grammar.machine.tables.state_count, grammar.masks.counters()["token_sets"]))
+    assert found == [found[0]] * 3
+    assert found[0][0] < 2_000
+
+
+def test_what_is_shown_counts_as_the_parser_does() -> None:
+    grammar = compiled(COMPILERS["as it is"], {"pattern": "[a7]", "minLength": 2, "maxLength": 3})
+    matcher = GrammarMatcher(grammar)
+    assert matcher.accept_string('{"b": "bb')
+    shown = {item.state for item in matcher.frontier().items if item.scannable}
+    assert shown >= {state for state, _, _ in grammar.machine.set_items(matcher.set_number)}
+    sets = matcher.token_sets()
+    ids = set(sets.allowed)
+    assert ids == mask(matcher)
+    assert {INFO.decoded_vocab[token] for token in ids} >= {b"a", b"7", b'a"'}
+    assert not {INFO.decoded_vocab[token] for token in ids} & {b"b", b"ab", b"\\", b'"'} - {b"a"}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 5), st.integers(1, 3), st.data())
+def test_spans_are_the_lengths_that_are_accepted(size: int, letters: int, draw: st.DataObject) -> None:
+    targets = st.integers(-1, size - 1)
+    table = draw.draw(st.lists(st.lists(targets, min_size=letters, max_size=letters), min_size=size, max_size=size))
+    accepting = draw.draw(st.lists(st.booleans(), min_size=size, max_size=size))
+    dfa = minimal(Dfa(tuple(((97 + k, 97 + k),) for k in range(letters)), table, accepting))
+    longest = 40
+    lengths: list[set[int]] = []
+    for state in range(len(dfa.table)):
+        here, found = {state}, set()
+        for length in range(longest):
+            if any(dfa.accepting[one] for one in here):
+                found.add(length)
+            here = {target for one in here for target in dfa.table[one] if target >= 0}
+        lengths.append(found)
+    given_spans = spans(dfa)
+    if given_spans is None:
+        gaps = [found for found in lengths if found and found != set(range(min(found), max(found) + 1))]
+        assert gaps or not all(lengths)
+        return
+    for found, (least, most) in zip(lengths, given_spans, strict=True):
+        assert found == set(range(least, longest if most is None else most + 1))
+
+
+def test_edges_of_a_bounded_text_stay_inside() -> None:
+    speller = Speller(RuleBook(), any_spelling=False, defer=True)
+    found = speller.brief(intersection(search("[a7]"), loop(ANY_CHARACTER, 2, 9)))
+    assert isinstance(found, Bounded)
+    assert (found.least, found.most) == (2, 9)
+    with pytest.raises(ValueError, match="spans"):
+        Bounded(found.size, found.edges, found.accepting, found.spans[1:], found.opening, found.closing, 2, 9)
