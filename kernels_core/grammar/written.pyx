@@ -39,7 +39,7 @@ cdef extern from "Python.h":
 
 from decimal import Decimal
 
-__all__ = ["Judge", "Written", "write"]
+__all__ = ["Judge", "Written", "write", "write_text"]
 
 cdef int DEEPEST = 300          # values in values; what is deeper is left to `json.dumps`
 cdef const char* HEX = "0123456789abcdef"
@@ -86,7 +86,13 @@ cdef class Judge:
         return False
 
 
-def write(value, str key, Judge judge=None):
+def write_text(value):
+    """The text alone, or None."""
+    cdef _Writer writer = _Writer.__new__(_Writer)
+    return writer.text() if writer.value(<PyObject*>value, 0, False) else None
+
+
+def write(value, str key not None, Judge judge=None):
     """`value` as a `Written` that knows the lists under `key`, and what `judge` says of their items.
 
     None for what is not plain JSON (other types and subclasses, keys that are not strings, numbers that are not finite,
@@ -114,7 +120,7 @@ cdef class _Writer:
     cdef char* at                       # ... to here
     cdef size_t room                    # bytes from `first` on
     cdef Py_ssize_t hidden              # bytes that are no characters of their own
-    cdef str key
+    cdef str key                        # of the lists that `done` is to know; None for the text alone
     cdef Judge judge
     cdef Written done
 
@@ -193,7 +199,7 @@ cdef class _Writer:
             if not is_text(name) or not self.string(name):
                 return False
             self.put(b": ", 2)
-            known = is_list(item) and <str><object>name == self.key
+            known = self.key is not None and is_list(item) and <str><object>name == self.key
             if not self.value(item, depth + 1, known):
                 return False
         self.put(b"}", 1)
@@ -203,9 +209,9 @@ cdef class _Writer:
         cdef ListPlace place
         cdef Stretch stretch
         cdef Py_ssize_t at
-        place.items = self.done.items.size()
-        place.whole.first = self.place()
         if known:
+            place.items = self.done.items.size()
+            place.whole.first = self.place()
             self.done.items.resize(place.items + list_size(value))
             if self.judge is not None:
                 self.done.verdicts.resize(place.items + list_size(value))

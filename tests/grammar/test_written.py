@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_core.grammar.written import write
+from kernels_core.grammar.written import write, write_text
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(["tags", 'a"b\\', "\x00\x1f\x7f", "é" * 9])
 scalars = st.none() | st.booleans() | st.integers(-(10**17), 10**17) | TEXTS
@@ -25,7 +25,7 @@ values = st.recursive(
 def test_the_text_is_that_of_json(value: Any) -> None:
     written = write(value, "tags")
     assert written is not None
-    assert written.text == json.dumps(value, ensure_ascii=False)
+    assert written.text == write_text(value) == json.dumps(value, ensure_ascii=False)
 
 
 @given(TEXTS, st.lists(st.dictionaries(TEXTS, scalars)), st.lists(st.dictionaries(TEXTS, scalars)))
@@ -97,6 +97,7 @@ def circle() -> Any:
 def test_what_is_not_plain_is_left_alone(value: Any) -> None:
     assert write(value, "tags") is None
     assert write({"a": [value]}, "tags") is None
+    assert write_text([value]) is None
 
 
 @given(st.text(st.characters(min_codepoint=0x1E, max_codepoint=0x80), max_size=30))

@@ -156,7 +156,7 @@ def compile_schema(
     book = RuleBook()
     if not defer:
         return _whole(schema, text, options, resources, book, write)
-    later = Later(schema, PlainWriter(book, options), resources)
+    later = Later(schema, PlainWriter(book, options), resources, source=text)
     blanks = frozenset(book.rules)
     top = None if len(later.problems) else later.top()
     if top is None:
@@ -232,7 +232,7 @@ def defer_schema(
     if writer is None:
         writer = writers[options] = PlainWriter(book, options)
     # Read again: the rule is made later, whatever becomes of the caller's object.
-    later = Later(read_again(text), writer, {}, text)
+    later = Later(read_again(text), writer, {}, text=text)
     if len(later.problems):
         return None
     top = later.top()

@@ -9,12 +9,12 @@ Read on: `resolve.py` (references), `reading.py` (what keywords mean).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-__all__ = ["ANNOTATIONS", "DEFAULT", "Dialect", "dialect_of", "to_fraction"]
+__all__ = ["ANNOTATIONS", "DEFAULT", "IDLE", "Dialect", "dialect_of", "to_fraction"]
 
 # Digits of the largest and the smallest number a schema may hold.
 _MAX_DIGITS = 2_000
@@ -116,16 +116,24 @@ ANNOTATIONS = frozenset(
     ]
 )
 
+# Keywords that say nothing by themselves.
+IDLE = frozenset(("then", "else", "additionalItems", "minContains", "maxContains"))
+
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One draft.  `uri` is its meta-schema; `draft` is 4, 6, 7, 2019 or 2020."""
+    """One draft.  `uri` is its meta-schema; `draft` is 4, 6, 7, 2019 or 2020; a schema that has none of the keywords in
+    `telling` is `true`."""
 
     uri: str
     draft: int
     keywords: frozenset[str]
     # No `$schema` was given: spellings of older drafts count as well.
     relaxed: bool = False
+    telling: frozenset[str] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "telling", self.keywords - IDLE)
 
     @property
     def ref_alone(self) -> bool:

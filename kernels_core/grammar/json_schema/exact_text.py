@@ -10,7 +10,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from kernels_core.grammar.written import write
+from kernels_core.grammar.written import write_text
 
 __all__ = ["exact_text"]
 
@@ -19,8 +19,8 @@ _NUMBER = re.compile('"\ufdd0([^"]*)\ufdd1"')
 
 def exact_text(value: Any) -> str:
     """`value` as JSON text.  `TypeError` where it holds something that is not JSON."""
-    written = write(value, "")
-    return written.text if written is not None else _NUMBER.sub(r"\1", _encode(value))
+    text: str | None = write_text(value)
+    return text if text is not None else _NUMBER.sub(r"\1", _encode(value))
 
 
 def _number(value: object) -> str:

@@ -18,6 +18,7 @@ from ..shorthand import Shorthand
 from .dialect import DEFAULT, Dialect, dialect_of
 from .emit import Emitter
 from .exact_text import exact_text
+from .nameless import is_nameless
 from .plain import Plain
 from .plain_reader import PlainReader
 from .plain_writer import PlainWriter
@@ -32,17 +33,24 @@ __all__ = ["Later", "root_term"]
 class Later:
     """Decides for `document`, a loaded schema that nobody changes.  `writer` is shared by the documents of a grammar.
 
-    `text`: the document as `exact_text` writes it, if that is known.
+    `text`: the document as `exact_text` writes it, if that is known.  `source`: as it was written.
     """
 
     def __init__(
-        self, document: Any, writer: PlainWriter, resources: Mapping[str, Any], text: str | None = None
+        self,
+        document: Any,
+        writer: PlainWriter,
+        resources: Mapping[str, Any],
+        *,
+        text: str | None = None,
+        source: str | None = None,
     ) -> None:
         self.problems = Problems()
         self.writer = writer
         self._document = document
         self._resources = resources
         self._text = text
+        self._source = source
         self._options: Any = writer.options
         self._waits: dict[Term, bool] = {TRUE: True}
         self._dialect = dialect = self._declared()
@@ -95,7 +103,8 @@ class Later:
         return Documents(self._document, self.text, self._resources)
 
     def _is_nameless(self) -> bool:
-        return self.documents.is_nameless
+        quick = not self._resources and is_nameless(self._document, self._dialect.identifier)
+        return quick or self.documents.is_nameless
 
     def _refers(self) -> bool:
         """Whether anything may refer to a schema by its name."""
@@ -165,7 +174,8 @@ class Later:
     @cached_property
     def digest(self) -> str:
         """Stands for the document."""
-        return blake2b(self.text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        text = self.text if self._source is None else self._source
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     def _content(self, term: Term) -> str:
         documents = self.documents

@@ -22,7 +22,7 @@ from ..regular.patterns import search
 from . import items as item_shapes
 from . import members as member_shapes
 from .constants import constant, constants
-from .dialect import to_fraction
+from .dialect import IDLE, to_fraction
 from .exact_text import exact_text
 from .formats import format_language
 from .numbers import ALL_NUMBERS, Numbers, interval, multiples
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["Reader", "Settings"]
 
 TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
-# Keywords that say something by themselves; a schema without any of them is `true`.
-_IDLE = frozenset(("then", "else", "additionalItems", "minContains", "maxContains"))
+# What may change the context of a schema.
+_NAMING = frozenset(("$schema", "$id", "id"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +81,14 @@ class Reader:
             return FALSE
         if not isinstance(schema, dict):
             raise Malformed(f"a schema must be an object or a Boolean, not {_kind(schema)}")
-        if not entered:
+        if not entered and not _NAMING.isdisjoint(schema):
             context = self.documents.inside(schema, context)
-        if not any(key in context.dialect.keywords and key not in _IDLE for key in schema):
+        dialect = context.dialect
+        if dialect.telling.isdisjoint(schema):
             return TRUE
         text = exact_text(schema)
-        key: tuple[object, ...] = (text, context.dialect)
-        if any(word in text for word in REFERENCES):
+        key: tuple[object, ...] = (text, dialect.uri, dialect.keywords)
+        if 'ef"' in text and any(word in text for word in REFERENCES):
             key = (text, context)
         found = self._places.get(key)
         if found is None:
@@ -109,7 +110,7 @@ class Reader:
         known = place.context.dialect.keywords
         if place.context.dialect.ref_alone and "$ref" in place.schema:
             return ["$ref"]
-        return [key for key in place.schema if key in known and key not in _IDLE]
+        return [key for key in place.schema if key in known and key not in IDLE]
 
     # -- one schema -----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,3 @@
+from typing import Any
+
+def is_nameless(document: Any, identifier: str) -> bool: ...
