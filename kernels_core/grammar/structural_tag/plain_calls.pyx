@@ -9,10 +9,13 @@ them.
 Read on: `tag_lists.py` (who asks), `../json_schema/plain.pyx` (plain schemas), `../written.pyx` (the copy that is read).
 """
 
+cimport cython
 from cpython.object cimport PyObject
 
 from kernels_core.grammar.borrowed cimport is_dict, is_text, next_member, spells
 from kernels_core.grammar.json_schema.usual cimport is_usual
+from kernels_core.grammar.rulebook cimport RuleBook
+from kernels_core.grammar.rules cimport DeferredRule
 from kernels_core.grammar.written cimport Judge, ListPlace, Stretch, Written, is_word
 
 from kernels_core.grammar.json_schema.dialect import DEFAULT, dialect_of
@@ -119,6 +122,24 @@ cdef class PlainCalls:
                 self.ends.add(end)
                 ended = end
 
+    def rules(self, tags, dict names, RuleBook book not None, members):
+        """The names of rules in `book` of what follows the beginnings of the plain calls at the places `members`.
+
+        `names`: those that there are already, by place.  `tags` (`tag_lists.TagList`) makes their bodies.
+        """
+        cdef list found = []
+        cdef PlainCall rule
+        for at in members:
+            name = names.get(at)
+            if name is None:
+                rule = PlainCall.__new__(PlainCall)
+                rule.name = name = names[at] = book.free_name(self.begins[at])
+                rule.notes = ()
+                rule.tags, rule.at = tags, at
+                book.rules[name] = rule
+            found.append(name)
+        return found
+
     def text(self, int at):
         """A tag as it was written."""
         return _taken(self.written, self.written.items[self.place.items + at])
@@ -129,6 +150,25 @@ cdef class PlainCalls:
 
     def __repr__(self):
         return f"<PlainCalls: {len(self.begins) - len(self.others)} of {len(self.begins)} tags>"
+
+
+@cython.final
+cdef class PlainCall(DeferredRule):
+    """What follows the beginning of the plain call at a place of a list.  There are many, so they are small."""
+
+    cdef object tags
+    cdef object at
+
+    @property
+    def key(self):
+        return self.tags.key(self.at)
+
+    @property
+    def tokens(self):
+        return self.tags.tokens
+
+    def make(self, brief):
+        return self.tags.content(self.at)
 
 
 cdef str _taken(Written written, Stretch stretch):

@@ -102,8 +102,8 @@ class TagList:
 
     def made(self, members: Sequence[int], skip: str, brief: bool) -> Node | Shorthand:
         """The body of what `alternatives` names."""
-        begins = [self.begin(at) for at in members]
-        rules = [self._rest(at) for at in members]
+        begins = [self.begin(at) for at in members] if self.read else [self._plain.begins[at] for at in members]
+        rules = self._rests(members)
         words = [begin[len(skip) :].encode() for begin in begins if isinstance(begin, str)]
         if brief and len(words) == len(begins) and not self.tokens:
             return Branches(tuple(words), tuple(rules))
@@ -120,11 +120,15 @@ class TagList:
         """The rule of what follows the beginning of a tag."""
         if at in self.read:
             return self.read[at].inside.name
-        name = self._rules.get(at)
-        if name is None:
-            name = self._rules[at] = self._book.free_name(self._plain.begins[at])
-            self._book.rules[name] = _Call(name, self, at)
-        return name
+        found: str = self._plain.rules(self, self._rules, self._book, (at,))[0]
+        return found
+
+    def _rests(self, members: Sequence[int]) -> list[str]:
+        """The same for several, which are many where all of them wait."""
+        if self.read:
+            return [self._rest(at) for at in members]
+        found: list[str] = self._plain.rules(self, self._rules, self._book, members)
+        return found
 
     def key(self, at: int) -> bytes:
         """What stands for what follows a plain call's beginning: its text, and what names of tokens mean."""
@@ -133,7 +137,10 @@ class TagList:
 
     def key_of_list(self, members: Sequence[int], skip: str) -> bytes:
         """The same for alternatives."""
-        return sha256(f"{skip} {members} {self._plain.whole_text()}".encode() + self._setting).digest()
+        digest = sha256(f"{skip} {members} ".encode())
+        digest.update(self._plain.whole_text().encode())
+        digest.update(self._setting)
+        return digest.digest()
 
     def content(self, at: int) -> Node:
         """The content and the end of a plain call, read now."""
@@ -143,28 +150,6 @@ class TagList:
     @cached_property
     def _setting(self) -> bytes:
         return self._spellings.digest if self.tokens else b""
-
-
-class _Call(DeferredRule):
-    """What follows the beginning of the plain call at a place of a list.  There are many, so they are small."""
-
-    __slots__ = ("_at", "_tags")
-
-    def __init__(self, name: str, tags: TagList, at: int) -> None:
-        super().__init__(name)
-        self._tags = tags
-        self._at = at
-
-    @property
-    def key(self) -> bytes:
-        return self._tags.key(self._at)
-
-    @property
-    def tokens(self) -> tuple[int, ...]:
-        return self._tags.tokens
-
-    def make(self, brief: bool) -> Node:
-        return self._tags.content(self._at)
 
 
 class _Alternatives(DeferredRule):
