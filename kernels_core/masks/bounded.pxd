@@ -19,6 +19,7 @@ cdef class Bounded:
     cdef unordered_map[uint64_t, unordered_map[int32_t, shared_ptr[TokenSet]]] known    # by code of bytes and state
     cdef unordered_map[int32_t, int32_t] reserves       # by state: characters that have to follow, at most
     cdef vector[shared_ptr[vector[int32_t]]] lists      # of the mask that is made
+    cdef vector[int32_t] candidates     # scratch
 
     cdef bint find(self, int32_t state, const Room& room, uint64_t narrowed, const uint64_t* goes_on,
                    shared_ptr[TokenSet]& result) except -1 nogil

@@ -9,12 +9,20 @@ not be finished in time (`overlong.pyx`).
 Read on: `automata/lengths.pxd`; `cache.pyx`, which asks.
 """
 
-from libcpp.algorithm cimport inplace_merge
+from libc.stdint cimport uint32_t
+from libcpp.algorithm cimport binary_search, inplace_merge
 
 from kernels_core.earley.machine cimport FREE
 from kernels_core.masks.graphs cimport Graph
 from kernels_core.masks.laps cimport row_of
 from kernels_core.masks.overlong cimport find_overlong, reserve_of
+
+
+cdef extern from *:
+    int __builtin_ctz(unsigned int) nogil
+
+
+cdef int32_t MANY = 8192        # tokens that the trie is rather walked for
 
 
 cdef class Bounded:
@@ -51,7 +59,12 @@ cdef class Bounded:
         if reserve > 0 and most + reserve > room.left:
             found.reset(new vector[int32_t]())
             self.insides.drawn(state, True, graph)
-            find_overlong(self.trie, self.machine.tables, graph, room.left, found.get()[0])
+            if room.left >= reserve and row.row.population - row_of(tokens, room.left - reserve).row.population <= MANY:
+                self.candidates.clear()
+                _list_between(row_of(tokens, room.left - reserve), row, self.trie.words, self.candidates)
+                find_overlong(self.trie, self.machine.tables, graph, room.left, &self.candidates, found.get()[0])
+            else:
+                find_overlong(self.trie, self.machine.tables, graph, room.left, NULL, found.get()[0])
             if not found.get().empty():
                 count = found.get().size()
                 found.get().insert(found.get().end(), row.lacking.begin(), row.lacking.end())
@@ -84,3 +97,23 @@ cdef bint is_near_bound(Tables tables, int32_t longest, Item* item, Room* room) 
         item.counter = FREE
         return False
     return True
+
+
+cdef void _list_between(Dense few, Dense more, int32_t words, vector[int32_t]& found) noexcept nogil:
+    """The tokens of `more` that `few`, a part of it, has not, ascending."""
+    cdef int32_t w, token
+    cdef uint32_t word
+    cdef size_t i
+    if few.row.words == more.row.words:
+        for i in range(few.lacking.size()):
+            token = few.lacking[0][i]
+            if not binary_search(more.lacking.begin(), more.lacking.end(), token):
+                found.push_back(token)
+        return
+    for w in range(words):
+        word = more.row.words[w] & ~few.row.words[w]
+        while word:
+            token = 32 * w + __builtin_ctz(word)
+            word &= word - 1
+            if not binary_search(more.lacking.begin(), more.lacking.end(), token):
+                found.push_back(token)

@@ -8,4 +8,4 @@ from kernels_core.masks.trie cimport TokenTrie
 
 cdef int32_t reserve_of(Tables tables, const Graph& graph, vector[int32_t]& reserve) noexcept nogil
 cdef void find_overlong(TokenTrie trie, Tables tables, const Graph& graph, int32_t left,
-                        vector[int32_t]& found) noexcept nogil
+                        const vector[int32_t]* candidates, vector[int32_t]& found) noexcept nogil
