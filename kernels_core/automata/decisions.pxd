@@ -21,6 +21,7 @@ cdef class Decisions(Weights):
     cdef dict token_set_ids
     cdef dict counted_rules                 # by (rule, item, minimum, maximum): number
     cdef dict opened_rules                  # by rule: number
+    cdef dict twins                         # by (rule, minimum, maximum): how many counted rules there are
     cdef public object check
 
     cdef Callee decided(self, str name)

@@ -93,6 +93,7 @@ cdef class Decisions(Weights):
         self.token_sets = []
         self.token_set_ids = {}
         self.counted_rules = {}
+        self.twins = {}
         self.opened_rules = {}
         root = self.callee(ir.root)
         root.cost = CALLED
@@ -174,7 +175,7 @@ cdef class Decisions(Weights):
 
         An item that can be empty fills up missing laps for free; the laps that count are the non-empty ones.
         """
-        cdef LoweredRule rule, other
+        cdef LoweredRule rule
         cdef tuple key
         cdef int empty = self._empty(item, 0)
         if empty > 0 or empty < 0 and self.settle(item):
@@ -185,9 +186,9 @@ cdef class Decisions(Weights):
             rule = _lowered(source, self.ir)
             rule.item, rule.path = item, (*path, 0)
             rule.lap_min, rule.lap_max = minimum, -1 if maximum is None else maximum
-            for other in self.rules:
-                rule.twins += (other.item is not None and other.source == source and other.lap_min == rule.lap_min
-                               and other.lap_max == rule.lap_max)
+            twin = (source, rule.lap_min, rule.lap_max)
+            rule.twins = self.twins.get(twin, 0)
+            self.twins[twin] = rule.twins + 1
             number = self.counted_rules[key] = len(self.rules)
             self.rules.append(rule)
         return number

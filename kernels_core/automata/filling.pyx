@@ -30,7 +30,7 @@ def filled(Decisions lowering not None, LoweredRule rule not None):
     """The automaton of `rule`, new or remembered.  `BudgetExceededError` when it has far more than `max_states` states."""
     cdef object body = rule.item, opening = None
     cdef Nfa nfa
-    cdef int32_t limit = min(50 * lowering.options.max_states, 1 << 30)
+    cdef int32_t limit = lowering.limits.most_states
     cdef bint done
     cdef tuple key
     if body is None:
@@ -49,7 +49,7 @@ def filled(Decisions lowering not None, LoweredRule rule not None):
         done = spell_opened(nfa, lowering, body, rule.source, limit)
     elif isinstance(body, Shorthand):
         nfa = Nfa()
-        done = spell_shorthand(nfa, lowering, body, rule.name, limit)
+        done = spell_shorthand(nfa, lowering, body, rule.source, limit)
         if done and nfa.lengths.get() != NULL and not nfa.symbols.empty():
             # Characters are counted where bytes are read and nothing is called (`Options.inline_limit`).
             with lowering.ir.lock:
@@ -60,7 +60,7 @@ def filled(Decisions lowering not None, LoweredRule rule not None):
         nfa = Nfa()
         done = nfa.fill(lowering, body, rule.source, rule.path, limit)
     else:
-        key = (<size_t><void*>body, rule.name, rule.path, lowering.limits.spelling)
+        key = (<size_t><void*>body, rule.source, rule.path, lowering.limits.spelling)
         known = NFAS.get(key)
         if known is not None:
             return (<tuple>known)[1]

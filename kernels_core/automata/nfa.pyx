@@ -17,7 +17,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t
 
-from kernels_core.automata.decisions cimport Decisions
+from kernels_core.automata.decisions cimport Decisions, LoweredRule
 from kernels_core.automata.sealing cimport find_alive, order_edges, take_room
 from kernels_core.automata.weighing cimport SPELT_OUT, Callee
 from kernels_core.grammar.tree cimport (
@@ -282,6 +282,14 @@ cdef class Nfa:
         count = lowering.copies_of(node) if lowering.limits.copies_small else 0
         if count == 0 and self.alone:
             self.counts = True
+            return 0
+        if count == 0 and lowering.limits.copies_small and place != NOWHERE:
+            rule, path = self.position(place)
+            count = lowering.counted_rule(rule, path, item, node.minimum, node.maximum)
+            self.tag(source, place)
+            self.call(source, count, target)
+            if (<LoweredRule>lowering.rules[count]).lap_min == 0:
+                self.epsilon(source, target)
             return 0
         if count == 0:
             lowering.counted(self, node, source, target, place)

@@ -29,6 +29,7 @@ cdef class Callee:
 cdef class Limits:
     cdef readonly object options
     cdef readonly int32_t inline_limit, unroll_limit
+    cdef readonly int32_t most_states   # of the automaton of one rule
     cdef readonly bint copies_small     # `unroll_limit` alone decides what is copied
     cdef readonly bint flat             # everything is spelt out
     cdef readonly tuple spelling        # what the automaton of a body that calls nothing depends on

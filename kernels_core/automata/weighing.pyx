@@ -55,6 +55,7 @@ cdef class Limits:
     def __cinit__(self, options):
         self.options = options
         self.inline_limit, self.unroll_limit = min(options.inline_limit, LARGE), min(options.unroll_limit, LARGE)
+        self.most_states = min(50 * options.max_states, 1 << 30)
         self.flat = options.parser == "fsm"
         self.spelling = (self.unroll_limit, options.repetition, options.repetition_threshold, self.flat)
         self.copies_small = options.repetition == "counters" and not self.flat
