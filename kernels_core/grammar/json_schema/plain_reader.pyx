@@ -32,6 +32,7 @@ from kernels_core.grammar.json_schema.exact_text import exact_text
 from kernels_core.grammar.json_schema.numbers import ALL_NUMBERS
 from kernels_core.grammar.json_schema.numerals import INTEGERS, INTEGERS_BEFORE_6
 from kernels_core.grammar.json_schema.resolve import REFERENCES
+from kernels_core.grammar.regular.languages import ALL
 from kernels_core.grammar.regular.languages import Words as WordsOf
 from kernels_core.grammar.regular.patterns import search
 from kernels_core.grammar.written import write
@@ -435,7 +436,8 @@ cdef class PlainReader:
             return speller.format(said["format"], name)
         if "pattern" in said:
             return speller.quoted(search(said["pattern"]))
-        return speller.counted(said.get("minLength", 0), said.get("maxLength"))
+        least, most = said.get("minLength", 0), said.get("maxLength")
+        return self.writer.counted(least, most) if least or most is not None else speller.quoted(ALL)
 
     cdef Node _number(self, Words words):
         cdef dict said = words.bounded or {}

@@ -7,6 +7,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.string cimport memcpy
 
 from kernels_core.grammar.json_schema.waiting_strings cimport OtherKeys
+from kernels_core.grammar.nodes cimport repeat, seq
 from kernels_core.grammar.rulebook cimport RuleBook
 from kernels_core.grammar.rules cimport Rule
 from kernels_core.grammar.tree cimport Literal, Never, Node, RuleRef, Seq, call_of
@@ -16,8 +17,8 @@ from kernels_core.grammar.json_schema.formats import is_known
 from kernels_core.grammar.json_schema.layout import Layout
 from kernels_core.grammar.json_schema.numbers import ALL_NUMBERS
 from kernels_core.grammar.json_schema.numerals import Numerals
-from kernels_core.grammar.json_schema.spelling import Speller, any_rest
-from kernels_core.grammar.nodes import seq
+from kernels_core.grammar.json_schema.spelling import Speller, any_character, any_rest
+from kernels_core.grammar.regular.languages import ANY_CHARACTER
 
 __all__ = ["PlainWriter"]
 
@@ -106,6 +107,13 @@ cdef class PlainWriter:
             body = ANY_STRING if rest.name == REST.name else Seq((QUOTE, rest))
             self.known_string = self.book.share_body("string", "string", body)
         return self.known_string
+
+    cdef Node counted(self, least, most):
+        """The strings of so many characters, quotes included; not any number."""
+        if self.known_character is None:
+            node, book = any_character(not self.own_spelling)
+            self.known_character = node if self.book.adopt(book) else self.speller.content(ANY_CHARACTER)
+        return seq((QUOTE, repeat(self.known_character, least, most), QUOTE))
 
     cdef RuleRef rest(self):
         """Any string from behind the opening quote."""

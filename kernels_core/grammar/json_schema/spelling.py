@@ -25,7 +25,7 @@ from typing import Any
 
 from .. import charset
 from ..charset import Ranges
-from ..ir import CharSet, Literal, Node, RuleRef, walk
+from ..ir import CharSet, Literal, Node, RuleRef
 from ..nodes import MAX_REPEAT, char_set, choice, literal, repeat, seq
 from ..regular.dfa import MAX_STATES, Dfa, TooManyStates, determinise, explored, has_length, surely_some
 from ..regular.graph import Graph
@@ -55,7 +55,7 @@ from .counting import MAX_PAIRS, counted_text, reachable_pairs
 from .formats import format_language
 from .waiting_strings import ByAutomaton, OtherKeys
 
-__all__ = ["Speller", "any_rest"]
+__all__ = ["Speller", "any_character", "any_rest"]
 
 # A tree of words: letter -> tree; "" marks the end of a word.
 _Tree = dict[str, Any]
@@ -124,19 +124,11 @@ class Speller:
 
     def quoted(self, language: Language) -> Node:
         """The strings of `language`, quotes included, not shared.  Raises `TooManyStates`."""
-        if type(self) is Speller:
+        if type(self) is Speller and language.plain:
             node, book = _quoted_alone(language, self.any_spelling)
             if self.book.adopt(book):
                 return node
         return self.written(language)
-
-    def counted(self, least: int, most: int | None) -> Node:
-        """The strings of so many characters, quotes included, not shared."""
-        if type(self) is Speller:
-            node, book = _counted_alone(least, most, self.any_spelling)
-            if self.book.adopt(book):
-                return node
-        return self.written(loop(ANY_CHARACTER, least, most))
 
     def written(self, language: Language) -> Node:
         """`quoted`, made anew."""
@@ -492,9 +484,7 @@ def _waits(name: str) -> bool:
 
 
 def _weight(found: tuple[Node, RuleBook], language: Language, any_spelling: bool) -> int:
-    """Nodes in all."""
-    node, book = found
-    return sum(1 for body in (node, *(rule.body for rule in book.rules.values())) for _ in walk(body))
+    return language.size
 
 
 @remembered(1 << 10, 1 << 16, _weight)
@@ -504,13 +494,11 @@ def _quoted_alone(language: Language, any_spelling: bool) -> tuple[Node, RuleBoo
     return Speller(book, any_spelling=any_spelling).written(language), book
 
 
-def _counted_weight(found: tuple[Node, RuleBook], least: int, most: int | None, any_spelling: bool) -> int:
-    return 1  # a few nodes, however long the strings are
-
-
-@remembered(1 << 10, 1 << 10, _counted_weight)
-def _counted_alone(least: int, most: int | None, any_spelling: bool) -> tuple[Node, RuleBook]:
-    return _quoted_alone(loop(ANY_CHARACTER, least, most), any_spelling)
+@cache
+def any_character(any_spelling: bool) -> tuple[Node, RuleBook]:
+    """A character of a string, and the rules that are called."""
+    book = RuleBook()
+    return Speller(book, any_spelling=any_spelling).content(ANY_CHARACTER), book
 
 
 @cache
