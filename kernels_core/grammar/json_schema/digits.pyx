@@ -6,12 +6,8 @@ There are a few nodes for each digit of the bounds, and no automaton is made.
 Read on: `number_text.py` (what numerals of a set there are).
 """
 
-from __future__ import annotations
-
-from fractions import Fraction
-
-from ..ir import CharSet, Empty, Literal, Never, Node
-from ..nodes import choice, repeat, seq
+from kernels_core.grammar.nodes cimport choice, repeat, seq
+from kernels_core.grammar.tree cimport CharSet, Empty, Literal, Never, Node
 
 __all__ = [
     "ANY_FRACTION",
@@ -38,7 +34,15 @@ _ZEROS = repeat(Literal(b"0"), 0, None)
 _SOME_DIGITS = seq((_ZEROS, NONZERO, _ANY_DIGITS))
 
 
-def maybe(node: Node) -> Node:
+# One of the digits between two.
+cdef dict SPANS = {
+    (first, last): CharSet(((0x30 + first, 0x30 + last),)) if first < last else Literal(b"%d" % first)
+    for first in range(10)
+    for last in range(first, 10)
+}
+
+
+def maybe(Node node not None):
     """`node` or nothing."""
     return repeat(node, 0, 1)
 
@@ -46,7 +50,7 @@ def maybe(node: Node) -> Node:
 _MAYBE_FRACTION = maybe(ANY_FRACTION)
 
 
-def places(value: Fraction) -> tuple[int, str]:
+def places(value):
     """What stands in front of the point of a decimal that is not negative, and behind it, without zeros at the end."""
     whole, rest = divmod(value.numerator, value.denominator)
     behind = ""
@@ -56,7 +60,7 @@ def places(value: Fraction) -> tuple[int, str]:
     return whole, behind
 
 
-def naturals(low: int, high: int | None) -> Node:
+def naturals(low, high):
     """Integers from `low`, at least 1, without leading zeros."""
     if high is None:
         if low == 1:
@@ -69,7 +73,7 @@ def naturals(low: int, high: int | None) -> Node:
     first, last = str(low), str(high)
     if len(first) == len(last):
         return _same_width(first, last)
-    options: list[Node] = []
+    options = []
     shortest, longest = len(first), len(last)
     if low > 10 ** (shortest - 1):
         options.append(_same_width(first, "9" * shortest))
@@ -82,55 +86,55 @@ def naturals(low: int, high: int | None) -> Node:
     return choice(options)
 
 
-def decimals(low: tuple[int, str], high: tuple[int, str] | None, *, low_open: bool, high_open: bool) -> Node:
+def decimals(low, high, *, bint low_open, bint high_open):
     """All spellings without an exponent of the numbers between two different bounds, both at least 0, as `places` gives
     them (no upper one: None); `*_open`: the bound itself is out.
     """
     first, behind = low
     last, under = high if high is not None else (None, "")
     if first == last:
-        return seq((_text(first), _fraction_within(behind, under, low_open=low_open, high_open=high_open)))
-    options: list[Node] = []
+        return seq((_text(first), _fraction_within(behind, under, low_open, high_open)))
+    options = []
     if behind or low_open or not first:
-        options.append(seq((_text(first), _fraction_from(behind, is_open=low_open))))
+        options.append(seq((_text(first), _fraction_from(behind, low_open))))
         first += 1
     options.append(seq((naturals(first, None if last is None else last - 1), _MAYBE_FRACTION)))
     if last is not None:
-        options.append(seq((_text(last), _fraction_up_to(under, is_open=high_open))))
+        options.append(seq((_text(last), _fraction_up_to(under, high_open))))
     return choice(options)
 
 
-def _text(number: int) -> Node:
+cdef Node _text(number):
     return Literal(str(number).encode())
 
 
 # -- what may stand behind the integer of a bound: a point and digits, or nothing -----------------------------------
 
 
-def _fraction_from(bound: str, *, is_open: bool) -> Node:
+cdef Node _fraction_from(bound, bint is_open):
     """A fraction that is at least 0.bound."""
     if bound:
-        return seq((Literal(b"."), _from(bound, is_open=is_open)))
+        return seq((Literal(b"."), _from(bound, is_open)))
     return seq((Literal(b"."), _SOME_DIGITS)) if is_open else _MAYBE_FRACTION
 
 
-def _fraction_up_to(bound: str, *, is_open: bool) -> Node:
+cdef Node _fraction_up_to(bound, bint is_open):
     """A fraction that is at most 0.bound."""
     if bound:
-        return maybe(seq((Literal(b"."), _up_to(bound, is_open=is_open))))
+        return maybe(seq((Literal(b"."), _up_to(bound, is_open))))
     return Never() if is_open else maybe(ZERO_FRACTION)
 
 
-def _fraction_within(low: str, high: str, *, low_open: bool, high_open: bool) -> Node:
+cdef Node _fraction_within(low, high, bint low_open, bint high_open):
     """A fraction between 0.low and 0.high, which is more."""
-    node = seq((Literal(b"."), _within(low, high, low_open=low_open, high_open=high_open)))
+    node = seq((Literal(b"."), _within(low, high, low_open, high_open)))
     return node if low or low_open else maybe(node)
 
 
 # -- one or more digits behind the point ------------------------------------------------------------------------------
 
 
-def _from(bound: str, *, is_open: bool) -> Node:
+cdef Node _from(bound, bint is_open):
     """At least 0.bound; without a bound perhaps no digit."""
     rest = _SOME_DIGITS if is_open else _ANY_DIGITS
     for digit in reversed(bound):
@@ -138,7 +142,7 @@ def _from(bound: str, *, is_open: bool) -> Node:
     return rest
 
 
-def _up_to(bound: str, *, is_open: bool) -> Node:
+cdef Node _up_to(bound, bint is_open):
     """At most 0.bound, whose last digit is not 0, so a numeral that ends before it is less; without a bound zeros."""
     rest = Never() if is_open else _ZEROS
     for place in range(len(bound) - 1, -1, -1):
@@ -149,15 +153,15 @@ def _up_to(bound: str, *, is_open: bool) -> Node:
     return rest
 
 
-def _within(low: str, high: str, *, low_open: bool, high_open: bool) -> Node:
+cdef Node _within(low, high, bint low_open, bint high_open):
     """At least 0.low and at most 0.high, which is more."""
     common = 0
     while high[common] == (low[common] if common < len(low) else "0"):
         common += 1
     first, last = int(low[common]) if common < len(low) else 0, int(high[common])
     above, below = low[common + 1 :], high[common + 1 :]
-    along_low = _from(above, is_open=low_open)
-    along_high = _up_to(below, is_open=high_open)
+    along_low = _from(above, low_open)
+    along_high = _up_to(below, high_open)
     node = choice(
         (
             seq((Literal(str(first).encode()), along_low)),
@@ -172,29 +176,33 @@ def _within(low: str, high: str, *, low_open: bool, high_open: bool) -> Node:
     return node
 
 
-def _digit(first: int, last: int) -> Node:
+cdef Node _digit(first, last):
     """A digit between two, and any digits behind it."""
     if first > last:
         return Never()
-    digit = Literal(str(first).encode()) if first == last else CharSet(((0x30 + first, 0x30 + last),))
-    return seq((digit, _ANY_DIGITS))
+    return seq((SPANS[first, last], _ANY_DIGITS))
 
 
-def _same_width(low: str, high: str) -> Node:
+cdef Node _first(digits):
+    """The first of some digits."""
+    digit = int(digits[0])
+    return SPANS[digit, digit]
+
+
+cdef Node _same_width(low, high):
     """Digits between two bounds of as many digits."""
     if not low:
         return Empty()
     if low[0] == high[0]:
-        return seq((Literal(low[0].encode()), _same_width(low[1:], high[1:])))
-    options: list[Node] = []
+        return seq((_first(low), _same_width(low[1:], high[1:])))
+    options = []
     first, last = int(low[0]), int(high[0])
     if set(low[1:]) - {"0"}:
-        options.append(seq((Literal(low[0].encode()), _same_width(low[1:], "9" * (len(low) - 1)))))
+        options.append(seq((_first(low), _same_width(low[1:], "9" * (len(low) - 1)))))
         first += 1
     if set(high[1:]) - {"9"}:
-        options.append(seq((Literal(high[0].encode()), _same_width("0" * (len(low) - 1), high[1:]))))
+        options.append(seq((_first(high), _same_width("0" * (len(low) - 1), high[1:]))))
         last -= 1
     if first <= last:
-        digits = CharSet(((0x30 + first, 0x30 + last),)) if first < last else Literal(str(first).encode())
-        options.append(seq((digits, repeat(DIGIT, len(low) - 1, len(low) - 1))))
+        options.append(seq((SPANS[first, last], repeat(DIGIT, len(low) - 1, len(low) - 1))))
     return choice(options)
