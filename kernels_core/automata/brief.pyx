@@ -15,13 +15,13 @@ from kernels_core.automata.edges cimport Epsilon
 from kernels_core.automata.lengths cimport ENDLESS, Lengths
 from kernels_core.automata.nfa cimport Nfa, RangeEdge
 from kernels_core.automata.word_tree cimport Branch, WordTree, ends_at, letter_at
-from kernels_core.grammar.shorthand cimport Besides, Bounded, Branches, Diagram, Item, Listing, Opening, Row, Words
+from kernels_core.grammar.shorthand cimport Besides, Bounded, Branches, Diagram, Item, Listing, Row, Words
 from kernels_core.grammar.tree cimport Never, Node, RuleRef
 
 from kernels_core.automata.nfa import AFTER
 from kernels_core.grammar.ir import DeferredRule
 
-__all__ = ["spell_opened", "spell_opening", "spell_shorthand"]
+__all__ = ["spell_opened", "spell_shorthand"]
 
 cdef int32_t START = 0, FINAL = 1
 cdef int32_t NOWHERE = -1
@@ -47,17 +47,6 @@ def spell_shorthand(Nfa nfa not None, Decisions lowering not None, shorthand not
     if isinstance(shorthand, Bounded):
         return _spell_bounded(nfa, lowering, shorthand, limit)
     raise TypeError(f"{type(shorthand).__name__} is no shorthand")
-
-
-def spell_opening(Nfa nfa not None, Decisions lowering not None, Opening opening not None, str rule, int32_t limit):
-    """Write how the texts of `rule` begin, and a call of the rest.  False past `limit` states."""
-    cdef int32_t place = nfa.root(rule, ()), opened = nfa.state()
-    nfa.tag(START, place)
-    nfa.tag(FINAL, place, AFTER)
-    if not nfa.spell(lowering, opening.opening, START, opened, NOWHERE, limit):
-        return False
-    nfa.call(opened, lowering.number_behind(rule), FINAL)
-    return type(opening.empty) is Never or nfa.spell(lowering, opening.empty, START, FINAL, NOWHERE, limit)
 
 
 def spell_opened(Nfa nfa not None, Decisions lowering not None, Listing listing not None, str rule, int32_t limit):

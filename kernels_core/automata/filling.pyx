@@ -10,11 +10,11 @@ from libc.stdint cimport int32_t
 
 from kernels_core.automata.decisions cimport Decisions, LoweredRule
 from kernels_core.automata.nfa cimport Nfa
-from kernels_core.grammar.rules cimport body_of, opened, opening_of
+from kernels_core.grammar.rules cimport body_of, opened
 from kernels_core.grammar.shorthand cimport Shorthand
 from kernels_core.grammar.tree cimport HOLDS_CALLS, HOLDS_TOKENS, Node
 
-from kernels_core.automata.brief import spell_opened, spell_opening, spell_shorthand
+from kernels_core.automata.brief import spell_opened, spell_shorthand
 from kernels_core.errors import BudgetExceededError
 
 __all__ = ["filled"]
@@ -28,22 +28,23 @@ cdef int32_t SMALL = 1000       # states
 
 def filled(Decisions lowering not None, LoweredRule rule not None):
     """The automaton of `rule`, new or remembered.  `BudgetExceededError` when it has far more than `max_states` states."""
-    cdef object body = rule.item, opening = None
+    cdef object body = rule.item
     cdef Nfa nfa
     cdef int32_t limit = lowering.limits.most_states
     cdef bint done
     cdef tuple key
-    if body is None:
+    if body is None and rule.part is None:
         with lowering.ir.lock:
             if rule.behind:
                 body = opened(lowering.bodies, lowering.made, rule.source)
-            else:
-                opening = opening_of(lowering.bodies, rule.source)
-                if opening is None:
-                    body = body_of(lowering.bodies, lowering.made, rule.source, True)
-    if opening is not None:
+            elif lowering.decided(rule.source).opening is None:
+                body = body_of(lowering.bodies, lowering.made, rule.source, True)
+    if rule.part is not None:
         nfa = Nfa()
-        done = spell_opening(nfa, lowering, opening, rule.source, limit)
+        done = nfa.fill_part(lowering, rule.part, limit)
+    elif body is None:
+        nfa = Nfa()
+        done = nfa.fill_opened(lowering, rule.source)
     elif rule.behind:
         nfa = Nfa()
         done = spell_opened(nfa, lowering, body, rule.source, limit)

@@ -86,6 +86,7 @@ cdef class Nfa:
     cdef int _spell_node(self, Decisions lowering, Node node, int32_t source, int32_t target, int32_t place) except -1
     cdef int _begin(self, Decisions lowering, Node node, int32_t source, int32_t target, int32_t place) except -1
     cdef Callee _called(self, Decisions lowering, str name)
+    cdef void _spell_opened(self, Callee callee, int32_t source, int32_t target, int32_t place) noexcept
     cdef int _spell_call(self, Decisions lowering, str name, int32_t source, int32_t target, int32_t place) except -1
     cdef int _spell_loop(self, Decisions lowering, Repeat node, int32_t source, int32_t target,
                          int32_t place) except -1

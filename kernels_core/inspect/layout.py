@@ -8,7 +8,8 @@ from __future__ import annotations
 from functools import cached_property
 
 from kernels_core.automata.tables import Tables
-from kernels_core.inspect.dots import dotted_rule
+from kernels_core.grammar.printer import print_node
+from kernels_core.inspect.dots import DOT, dotted_rule
 from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, AutomatonState, RuleAutomaton
 
 __all__ = ["StateTable"]
@@ -71,9 +72,13 @@ class StateTable:
         """The dotted rules that `state` stands for."""
         if state not in self._dots:
             ir = self._lowering.ir
-            self._dots[state] = tuple(
-                dotted_rule(ir, position) for position in self._tables.positions(state)[:_MAX_DOTS]
-            )
+            rule = self._lowering.rules[self.rule_of[state]]
+            if rule.part is not None:  # in no rule's body, so there is no place in one
+                self._dots[state] = (f"{rule.name} ::= {DOT} {print_node(rule.part)}",)
+            else:
+                self._dots[state] = tuple(
+                    dotted_rule(ir, position) for position in self._tables.positions(state)[:_MAX_DOTS]
+                )
         return self._dots[state]
 
     @cached_property
