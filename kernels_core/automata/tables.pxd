@@ -71,6 +71,10 @@ cdef class Tables:
         """Makes the edges of `state` known."""
         return 0 if self.flags[state] & EXPANDED else self.expand(state)
 
+    cdef inline int need_calls(self, int32_t state) except -1 nogil:
+        """Makes the calls of `state` known, if it has any."""
+        return self.need(state) if self.flags[state] & CALLS else 0
+
     cdef inline int32_t enter(self, int32_t rule) except -1 nogil:
         """The start state of `rule`."""
         if self.start[rule] < 0:

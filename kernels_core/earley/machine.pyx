@@ -401,7 +401,7 @@ cdef class Machine:
         i = 0
         while i < self.slot_rule.size():
             state = self.tables.enter(self.slot_rule[i])
-            self.tables.need(state)
+            self.tables.need_calls(state)
             for k in range(self.tables.call_first[state], self.tables.call_past[state]):
                 slot = self._slot(self.tables.calls[k].rule)
                 if self.tables.flags[self.tables.calls[k].target] & TAIL:

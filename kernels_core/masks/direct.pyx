@@ -43,6 +43,7 @@ cdef class Walk:
         cdef int32_t[256] found
         cdef int32_t n, k, taken
         cdef uint64_t[4] live
+        cdef bint certain = not self.machine.tables.bounded     # a live byte leads somewhere
         cdef int loops = -1             # whether there may be a stretch on the way; -1: not looked at yet
         cdef Way way
         cdef Place at
@@ -62,6 +63,9 @@ cdef class Walk:
             way.high = -1
             for k in range(n):
                 if twigs[found[k]].byte <= taken or but_plain and twigs[found[k]].plain:
+                    continue
+                if certain and not twigs[found[k]].kid_count:
+                    self._take(found[k], at.spot)
                     continue
                 if twigs[found[k]].byte > way.high:
                     find_way(self.machine, at.spot, twigs[found[k]].byte, way)
@@ -131,7 +135,7 @@ cdef class Walk:
     cdef void _take(self, int32_t twig, const Spot& target) noexcept nogil:
         """Allow the tokens that end at `twig`, where the parser is in `target`, and go on behind it later.
 
-        `target` may be open if nothing is behind the twig.
+        `target` is not looked at if nothing is behind the twig.
         """
         cdef Twig here = self.trie.twigs[twig]
         cdef int32_t i, node

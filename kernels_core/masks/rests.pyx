@@ -62,6 +62,7 @@ cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, Machine mach
     cdef const Rest* rest
     cdef uint64_t[4] live
     cdef int32_t k, past
+    cdef bint certain = not machine.tables.bounded      # a live byte leads somewhere
     cdef int loops
     tries.places.clear()
     tries.todo.clear()
@@ -77,6 +78,9 @@ cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, Machine mach
         for k in range(rests.nodes[at.rest].kid_first, past):
             rest = &rests.nodes[k]
             if not live[rest.byte >> 6] >> (rest.byte & 63) & 1:
+                continue
+            if certain and not rest.kid_count:
+                _take(rests, k, at.spot, tries)
                 continue
             if rest.byte > way.high:
                 find_way(machine, at.spot, rest.byte, way)
@@ -96,7 +100,7 @@ cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, Machine mach
 
 
 cdef inline void _take(const Rests& rests, int32_t k, const Spot& spot, Tries& tries) noexcept nogil:
-    """Take the tokens that end at rest `k`, where the parser is at `spot`, and go on behind it later."""
+    """Take the tokens that end at rest `k`, where the parser is at `spot`, and go on behind it, if anything is, later."""
     cdef int32_t m
     for m in range(rests.nodes[k].token_first, rests.nodes[k].token_past):
         tries.places.push_back(m)
