@@ -43,7 +43,7 @@ cdef class Walk:
         cdef int32_t[256] found
         cdef int32_t n, k, taken
         cdef uint64_t[4] live
-        cdef bint certain = not self.machine.tables.bounded     # a live byte leads somewhere
+        cdef bint certain               # whether a live byte leads somewhere
         cdef int loops = -1             # whether there may be a stretch on the way; -1: not looked at yet
         cdef Way way
         cdef Place at
@@ -59,6 +59,7 @@ cdef class Walk:
             self.left -= 1 + n
             if self.left < 0:
                 return False
+            certain = not self.machine.tables.bounded       # asked again: the way here may have entered the first such rule
             taken = -1                  # bytes up to this one were taken with a stretch
             way.high = -1
             for k in range(n):

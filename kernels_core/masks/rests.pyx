@@ -62,7 +62,7 @@ cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, Machine mach
     cdef const Rest* rest
     cdef uint64_t[4] live
     cdef int32_t k, past
-    cdef bint certain = not machine.tables.bounded      # a live byte leads somewhere
+    cdef bint certain       # whether a live byte leads somewhere
     cdef int loops
     tries.places.clear()
     tries.todo.clear()
@@ -73,6 +73,7 @@ cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, Machine mach
         at = tries.todo.back()
         tries.todo.pop_back()
         memcpy(live, live_at(machine, at.spot), sizeof(live))
+        certain = not machine.tables.bounded        # asked again: the way here may have entered the first such rule
         past = rests.nodes[at.rest].kid_first + rests.nodes[at.rest].kid_count
         way.high = loops = -1
         for k in range(rests.nodes[at.rest].kid_first, past):

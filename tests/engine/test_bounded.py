@@ -120,6 +120,26 @@ def _texts() -> list[str]:
     return [*short, *("ab" * n + "7" for n in (10, 18, 19, 20)), *("a" + "7" * n for n in (3, 38, 39, 40, 41))]
 
 
+# From the first token to behind the value, so that the string's rule is lowered while a mask is found.
+ACROSS = tokenizer(
+    [bytes([byte]) for byte in b'{}[]:," ab7']
+    + [begin + b'"b": "' + text for begin in (b"", b"{", b", ") for text in (b"", b"a", b"ab7", b'"', b'a"', b'ab"')]
+    + [b': "', b': "a', b': "7"', b': ""', b'": "', b'": "ab7', b'": "a"', b'": ""', b'": "a"}', b'{"']
+)
+
+
+@pytest.mark.parametrize("options", [Options(), Options(**EVERYWHERE, inline_limit=0)])
+@pytest.mark.parametrize("string", [{"minLength": 2, "pattern": "[ab]"}, {"pattern": "^[ab7]*a$"}])
+@pytest.mark.parametrize("start", ["", "{", '{"', '{"b', '{"b"'])
+def test_a_rule_that_a_mask_enters_first_counts_at_once(options: Options, string: dict[str, Any], start: str) -> None:
+    found = []
+    for chosen in (options, Options(parser="naive", lazy_lowering=False)):
+        matcher = GrammarMatcher(compiled(GrammarCompiler(ACROSS, options=chosen), string | {"maxLength": 3}))
+        assert matcher.accept_string(start)
+        found.append(mask(matcher))
+    assert found[0] == found[1]
+
+
 def test_searches_with_a_length_are_counted() -> None:
     for string in ({"pattern": "[a7]", "maxLength": 9}, {"pattern": "^a.*7", "minLength": 3, "maxLength": 100_000}):
         assert is_bounded(compiled(COMPILERS["as it is"], string))
