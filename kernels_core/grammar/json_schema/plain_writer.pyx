@@ -13,11 +13,12 @@ from kernels_core.grammar.rules cimport Rule
 from kernels_core.grammar.tree cimport Literal, Never, Node, RuleRef, Seq, call_of
 from kernels_core.grammar.written cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_COMPACT_ASCII
 
+from kernels_core.grammar.json_schema.escape_texts import any_rest
 from kernels_core.grammar.json_schema.formats import is_known
 from kernels_core.grammar.json_schema.layout import Layout
 from kernels_core.grammar.json_schema.numbers import ALL_NUMBERS
 from kernels_core.grammar.json_schema.numerals import Numerals
-from kernels_core.grammar.json_schema.spelling import Speller, any_character, any_rest
+from kernels_core.grammar.json_schema.spelling import Speller, any_character
 from kernels_core.grammar.regular.languages import ANY_CHARACTER
 
 __all__ = ["PlainWriter"]

@@ -13,7 +13,7 @@ Languages go to the grammar as they are written, where they can; with intersecti
 become automata first, except for the two shapes that are everywhere: "anything but these words" is a tree, and a
 length on top of a pattern with one variable part is solved for that part.
 
-Read on: `languages.py`, `dfa.py`, `graph.py`, `waiting_strings.py`.
+Read on: `escape_texts.py`, `languages.py`, `dfa.py`, `graph.py`, `waiting_strings.pyx`.
 """
 
 from __future__ import annotations
@@ -52,21 +52,26 @@ from ..regular.spans import Span, spans
 from ..rulebook import RuleBook
 from ..shorthand import Besides, Bounded, Diagram
 from .counting import MAX_PAIRS, counted_text, reachable_pairs
+from .escape_texts import (
+    BEYOND_ASCII,
+    MUST_ESCAPE,
+    PLAIN,
+    QUOTE,
+    any_characters,
+    any_rest,
+    hex_escapes,
+    needed_escapes,
+    short_escapes,
+)
 from .formats import format_language
 from .waiting_strings import ByAutomaton, OtherKeys
 
-__all__ = ["Speller", "any_character", "any_rest"]
+__all__ = ["Speller", "any_character"]
 
 # A tree of words: letter -> tree; "" marks the end of a word.
 _Tree = dict[str, Any]
 
-_MUST_ESCAPE: Ranges = ((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C))
-_SHORT = {0x08: "b", 0x09: "t", 0x0A: "n", 0x0C: "f", 0x0D: "r", 0x22: '"', 0x2F: "/", 0x5C: "\\"}
-# Characters that constrained strings do not spell as \uXXXX: printable ASCII but for the quote and the backslash.
-_PLAIN: Ranges = ((0x20, 0x21), (0x23, 0x5B), (0x5D, 0x7E))
-_NOT_PLAIN = charset.complement(_PLAIN)
-_BEYOND_ASCII: Ranges = ((0x7F, 0x10FFFF),)
-_QUOTE = Literal(b'"')
+_NOT_PLAIN = charset.complement(PLAIN)
 # Finds characters that may be spelt in another way than as themselves.
 _NOT_LETTERS = re.compile(r"[^ !#-.0-\[\]-~]").search
 _NO_LETTERS = frozenset(("",))
@@ -96,7 +101,7 @@ class Speller:
     def string(self, language: Language, hint: str = "string") -> Node:
         """The strings of `language`, quotes included."""
         if language == ALL:
-            return self.book.share("string", "string", lambda: seq((_QUOTE, self._rest())))
+            return self.book.share("string", "string", lambda: seq((QUOTE, self._rest())))
         if isinstance(language, Not) and isinstance(language.item, Words):
             return self.other_keys(language.item.words, hint)
         if isinstance(language, Words) and len(language.words) <= _INLINE_WORDS:
@@ -109,7 +114,7 @@ class Speller:
                 return self._later(language, hint)
             content = self._without_automaton(language)
             if content is not None:
-                return self.book.add(hint, seq((_QUOTE, content, _QUOTE)))
+                return self.book.add(hint, seq((QUOTE, content, QUOTE)))
             if surely_some(language):
                 return self._later(language, hint)
         if self.defer and _is_read_in_many_ways(language):
@@ -133,8 +138,8 @@ class Speller:
     def written(self, language: Language) -> Node:
         """`quoted`, made anew."""
         if isinstance(language, Cat) and language.items[-1] == ALL and ends_once(concat(*language.items[:-1])):
-            return seq((_QUOTE, *map(self.content, language.items[:-1]), self._rest()))
-        return seq((_QUOTE, self.content(language), _QUOTE))
+            return seq((QUOTE, *map(self.content, language.items[:-1]), self._rest()))
+        return seq((QUOTE, self.content(language), QUOTE))
 
     def format(self, name: str, hint: str) -> Node:
         """The strings of a format, quotes included."""
@@ -149,7 +154,7 @@ class Speller:
         """All strings but for `excluded`, quotes included."""
         if excluded == _NO_LETTERS:
             return self.string(loop(ANY_CHARACTER, 1, None), hint)
-        return seq((_QUOTE, self.other_names(excluded, hint)))
+        return seq((QUOTE, self.other_names(excluded, hint)))
 
     def other_names(self, excluded: frozenset[str], hint: str) -> Node:
         """All strings but for `excluded`, from behind the opening quote.  Made when needed, where that is safe."""
@@ -158,7 +163,7 @@ class Speller:
         found = self.others.get(excluded)
         if found is None:
             if excluded == _NO_LETTERS:
-                found = self.book.add(hint, seq((self.content(loop(ANY_CHARACTER, 1, None)), _QUOTE)))
+                found = self.book.add(hint, seq((self.content(loop(ANY_CHARACTER, 1, None)), QUOTE)))
             elif self._may_wait(excluded):
                 name = self.book.free_name("other_key")
                 self.book.rules[name] = OtherKeys(name, self, excluded)
@@ -170,13 +175,13 @@ class Speller:
 
     def word(self, text: str) -> Node:
         """One string, quotes included."""
-        return seq((_QUOTE, self.name(text)))
+        return seq((QUOTE, self.name(text)))
 
     def name(self, text: str) -> Node:
         """One string from behind the opening quote."""
         if not self.any_spelling and not _NOT_LETTERS(text):
             return Literal(b'%b"' % text.encode())
-        return seq((self._text(text), _QUOTE))
+        return seq((self._text(text), QUOTE))
 
     def content(self, language: Language) -> Node:
         """The strings of `language`, without quotes.  Raises `TooManyStates`."""
@@ -318,21 +323,21 @@ class Speller:
                     label = labels[letters] = self._characters(dfa.span(letters))
                 edges.append((state, label, target))
         accepting = tuple(state for state, accepts in enumerate(dfa.accepting) if accepts)
-        return Bounded(len(dfa.table), edges, accepting, found, _QUOTE, _QUOTE, least, most)
+        return Bounded(len(dfa.table), edges, accepting, found, QUOTE, QUOTE, least, most)
 
     def diagram(self, language: Language) -> Diagram:
         """The strings of `language`, quotes included, by states alone.  Raises `TooManyStates`."""
         dfa = determinise(language)
         labels: dict[tuple[int, ...], Node] = {}
         end = len(dfa.table) + 1
-        edges: list[tuple[int, Node, int]] = [(0, _QUOTE, 1)]
+        edges: list[tuple[int, Node, int]] = [(0, QUOTE, 1)]
         for state, fan in enumerate(dfa.fans()):
             if dfa.accepting[state]:
                 if len(fan.get(state, ())) == len(dfa.letters):
                     # From here on everything is allowed: the rule for that is shared.
                     edges.append((state + 1, self._rest(), end))
                     continue
-                edges.append((state + 1, _QUOTE, end))
+                edges.append((state + 1, QUOTE, end))
             for target, letters in fan.items():
                 label = labels.get(letters)
                 if label is None:
@@ -355,8 +360,8 @@ class Speller:
     def besides(self, excluded: frozenset[str]) -> Besides:
         """`key_but` as a shorthand, for words that need no other spelling."""
         if self._beyond is None:
-            self._beyond = choice((CharSet(_BEYOND_ASCII), self._escapes()))
-        return Besides(frozenset(map(str.encode, excluded)), _PLAIN, self._beyond, self._rest(), 0x22)
+            self._beyond = choice((CharSet(BEYOND_ASCII), self._escapes()))
+        return Besides(frozenset(map(str.encode, excluded)), PLAIN, self._beyond, self._rest(), 0x22)
 
     def _all_but(self, excluded: Iterable[str], least: int, most: int | None, *, closed: bool = False) -> Node:
         """Strings of `least` to `most` characters but for `excluded`: along the tree of these words, then free.
@@ -377,7 +382,7 @@ class Speller:
             node, state, depth = work.pop()
             is_word = node.pop("", None) is not None
             if not is_word and closed:
-                graph.edge(state, _QUOTE, end)
+                graph.edge(state, QUOTE, end)
             elif not is_word and depth >= least:
                 graph.finish(state)
             if most is not None and depth >= most:
@@ -403,17 +408,17 @@ class Speller:
                 found = self._characters(charset.complement(charset.normalise(pairs)))
             else:
                 # All of them stand for themselves alone, so what is escaped is the same everywhere.
-                raw = charset.complement(charset.normalise((*_MUST_ESCAPE, *pairs)))
+                raw = charset.complement(charset.normalise((*MUST_ESCAPE, *pairs)))
                 found = choice((CharSet(raw), self._escapes()))
             self._others[letters] = found
         return found
 
     def _escapes(self) -> Node:
         """Every escape of a character that is not plain."""
-        return self.book.share("escape", "escape", _needed_escapes)
+        return self.book.share("escape", "escape", needed_escapes)
 
     def _everything(self) -> Node:
-        return self.book.share("characters", "characters", _any_characters)
+        return self.book.share("characters", "characters", any_characters)
 
     def _text(self, text: str) -> Node:
         if not self.any_spelling and not _NOT_LETTERS(text):
@@ -421,7 +426,7 @@ class Speller:
         parts: list[Node] = []
         run: list[str] = []
         for letter in text:
-            if not self.any_spelling and letter != "/" and charset.contains(_PLAIN, ord(letter)):
+            if not self.any_spelling and letter != "/" and charset.contains(PLAIN, ord(letter)):
                 run.append(letter)
                 continue
             parts += [literal("".join(run).encode()), self._characters(((ord(letter), ord(letter)),))]
@@ -439,20 +444,20 @@ class Speller:
 
     def spelt(self, ranges: Ranges) -> Node:
         """One character of `ranges` in all the spellings it may have, made anew."""
-        escaped = ranges if self.any_spelling else charset.difference(ranges, _PLAIN)
-        raw = char_set(charset.difference(ranges, _MUST_ESCAPE))
+        escaped = ranges if self.any_spelling else charset.difference(ranges, PLAIN)
+        raw = char_set(charset.difference(ranges, MUST_ESCAPE))
         if not self.any_spelling and escaped == _NOT_PLAIN and charset.contains(ranges, 0x2F):
             return choice((raw, self._escapes()))
-        tails: list[Node] = [_short_escapes(ranges)]
-        if charset.difference(_BEYOND_ASCII, escaped) in ((), charset.SURROGATES):
+        tails: list[Node] = [short_escapes(ranges)]
+        if charset.difference(BEYOND_ASCII, escaped) in ((), charset.SURROGATES):
             tails.append(self._beyond_ascii())
-            escaped = charset.difference(escaped, _BEYOND_ASCII)
-        tails.append(_hex(escaped))
+            escaped = charset.difference(escaped, BEYOND_ASCII)
+        tails.append(hex_escapes(escaped))
         return choice((raw, seq((Literal(b"\\"), choice(tails)))))
 
     def _beyond_ascii(self) -> Node:
         """`uXXXX` for everything from U+007F on."""
-        return self.book.share("beyond", "u_escape", lambda: _hex(_BEYOND_ASCII))
+        return self.book.share("beyond", "u_escape", lambda: hex_escapes(BEYOND_ASCII))
 
 
 @cache
@@ -538,96 +543,3 @@ def _solved(bounds: tuple[int, int | None], excluded: frozenset[str], others: li
 
 def _uncounted(excluded: frozenset[str], others: list[Language]) -> Language:
     return intersection(*others, *([Not(Words(excluded))] if excluded else []))
-
-
-# What strings of all schemas are made of is one node each: what was found out about one is known for all grammars.
-
-
-@cache
-def _any_characters() -> Node:
-    """Any characters of a string, in any spelling."""
-    tails = choice((_short_escapes(charset.ALL), _hex(_BEYOND_ASCII), _hex(((0, 0x7E),))))
-    return repeat(choice((CharSet(charset.complement(_MUST_ESCAPE)), seq((Literal(b"\\"), tails)))), 0, None)
-
-
-@cache
-def any_rest() -> Node:
-    """Any characters and the closing quote."""
-    return seq((_any_characters(), _QUOTE))
-
-
-@cache
-def _needed_escapes() -> Node:
-    """Every escape of a character that is not plain."""
-    controls = _hex(charset.difference(((0, 0x7E),), _PLAIN))
-    return seq((Literal(b"\\"), choice((_short_escapes(charset.ALL), _hex(_BEYOND_ASCII), controls))))
-
-
-def _short_escapes(ranges: Ranges) -> Node:
-    letters = sorted(ord(letter) for code_point, letter in _SHORT.items() if charset.contains(ranges, code_point))
-    return char_set(charset.normalise((letter, letter) for letter in letters))
-
-
-@remembered(1 << 12, 1 << 16, lambda node, ranges: len(ranges))
-def _hex(ranges: Ranges) -> Node:
-    """`uXXXX` (or a pair of them) for the characters of `ranges`; surrogates never stand alone."""
-    options: list[Node] = []
-    for low, high in charset.difference(ranges, charset.SURROGATES):
-        if low <= 0xFFFF:
-            options += [seq((Literal(b"u"), node)) for node in _digits(low, min(high, 0xFFFF), 4)]
-        if high > 0xFFFF:
-            options += _pairs(max(low, 0x10000) - 0x10000, high - 0x10000)
-    return choice(options)
-
-
-def _pairs(low: int, high: int) -> list[Node]:
-    first, last = low >> 10, high >> 10
-    spans: list[tuple[int, int, int, int]] = []
-    if first == last:
-        spans.append((first, last, low & 0x3FF, high & 0x3FF))
-    else:
-        if low & 0x3FF:
-            spans.append((first, first, low & 0x3FF, 0x3FF))
-            first += 1
-        if high & 0x3FF != 0x3FF:
-            spans.append((last, last, 0, high & 0x3FF))
-            last -= 1
-        if first <= last:
-            spans.append((first, last, 0, 0x3FF))
-    options: list[Node] = []
-    for lead_low, lead_high, trail_low, trail_high in spans:
-        leads = choice(_digits(0xD800 + lead_low, 0xD800 + lead_high, 4))
-        trails = choice(_digits(0xDC00 + trail_low, 0xDC00 + trail_high, 4))
-        options.append(seq((Literal(b"u"), leads, Literal(b"\\u"), trails)))
-    return options
-
-
-def _digits(low: int, high: int, width: int) -> list[Node]:
-    """Hexadecimal numbers of `width` digits between two bounds."""
-    if width == 1:
-        return [_hex_digit(low, high)]
-    unit = 16 ** (width - 1)
-    first, last = low // unit, high // unit
-    if first == last:
-        return [seq((_hex_digit(first, first), node)) for node in _digits(low % unit, high % unit, width - 1)]
-    options: list[Node] = []
-    if low % unit:
-        options += [seq((_hex_digit(first, first), node)) for node in _digits(low % unit, unit - 1, width - 1)]
-        first += 1
-    if high % unit != unit - 1:
-        options += [seq((_hex_digit(last, last), node)) for node in _digits(0, high % unit, width - 1)]
-        last -= 1
-    if first <= last:
-        rest = repeat(_hex_digit(0, 15), width - 1, width - 1)
-        options.append(seq((_hex_digit(first, last), rest)))
-    return options
-
-
-def _hex_digit(low: int, high: int) -> Node:
-    pairs = []
-    if low <= 9:
-        pairs.append((0x30 + low, 0x30 + min(high, 9)))
-    if high >= 10:
-        start = max(low, 10) - 10
-        pairs += [(0x41 + start, 0x41 + high - 10), (0x61 + start, 0x61 + high - 10)]
-    return char_set(charset.normalise(pairs))
