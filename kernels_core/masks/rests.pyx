@@ -90,7 +90,7 @@ cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, Machine mach
                 continue
             if rest.kid_count:
                 settle(machine, way.to)
-            if stretches != NULL and rest.below >= MANY_TOKENS:
+            if stretches != NULL and rest.kid_count and rest.below >= MANY_TOKENS:     # at a leaf the spot stays open
                 if loops < 0:
                     loops = may_loop(machine, way.to)
                 if loops and _take_stretch(rests, ids, machine, k, interned(machine, way.to), words, tries,
