@@ -10,17 +10,19 @@ import kernels_core
 from experiments.peers.base import Constraint, Engine, RefusedError
 from experiments.toolsets import ToolSet
 from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options
-from kernels_core.errors import BudgetExceededError, GrammarError
+from kernels_core.errors import BudgetExceededError, GrammarError, UnsupportedSchemaError
 from workbench.tokenizers import Tokenizer
 
 __all__ = ["OurConstraint", "Ours", "schema_grammar", "tag_grammar"]
+
+REFUSALS = (GrammarError, UnsupportedSchemaError, BudgetExceededError)
 
 
 def schema_grammar(schema: str) -> Grammar:
     """A `Grammar` from JSON Schema text; `RefusedError` where the front-end refuses it."""
     try:
         return Grammar.from_json_schema(schema)
-    except (GrammarError, BudgetExceededError) as error:
+    except REFUSALS as error:
         raise RefusedError(str(error)) from error
 
 
@@ -28,7 +30,7 @@ def tag_grammar(tag: str) -> Grammar:
     """A `Grammar` from a structural tag in JSON; `RefusedError` where the front-end refuses it."""
     try:
         return Grammar.from_structural_tag(tag)
-    except (GrammarError, BudgetExceededError) as error:
+    except REFUSALS as error:
         raise RefusedError(str(error)) from error
 
 
@@ -77,7 +79,7 @@ class Ours(Engine):
     def compile_ebnf(self, grammar: str) -> OurConstraint:
         try:
             return self.compile(Grammar.from_ebnf(grammar))
-        except GrammarError as error:
+        except REFUSALS as error:
             raise RefusedError(str(error)) from error
 
     def tools_request(self, tools: ToolSet) -> Any:
@@ -86,12 +88,12 @@ class Ours(Engine):
     def compile_tools(self, request: Any) -> OurConstraint:
         try:
             return OurConstraint(self, self.compiler.compile_structural_tag(request))
-        except (GrammarError, BudgetExceededError) as error:
+        except REFUSALS as error:
             raise RefusedError(str(error)) from error
 
     def compile(self, grammar: Grammar) -> OurConstraint:
         """A grammar that was read already."""
         try:
             return OurConstraint(self, self.compiler.compile_grammar(grammar))
-        except (GrammarError, BudgetExceededError) as error:
+        except REFUSALS as error:
             raise RefusedError(str(error)) from error
