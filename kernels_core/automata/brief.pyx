@@ -13,47 +13,47 @@ from libcpp.vector cimport vector
 from kernels_core.automata.decisions cimport Decisions
 from kernels_core.automata.edges cimport Epsilon
 from kernels_core.automata.lengths cimport ENDLESS, Lengths
-from kernels_core.automata.nfa cimport Nfa, RangeEdge
+from kernels_core.automata.nfa cimport C_AFTER, Nfa, RangeEdge
 from kernels_core.automata.word_tree cimport Branch, WordTree, ends_at, letter_at
-from kernels_core.grammar.shorthand cimport Besides, Bounded, Branches, Diagram, Item, Listing, Row, Words
+from kernels_core.grammar.shorthand cimport Besides, Bounded, Branches, Diagram, Item, Listing, Row, Shorthand, Words
 from kernels_core.grammar.tree cimport Never, Node, RuleRef
 
-from kernels_core.automata.nfa import AFTER
 from kernels_core.grammar.ir import DeferredRule
 
-__all__ = ["spell_opened", "spell_shorthand"]
+__all__ = ["spell_shorthand"]
 
 cdef int32_t START = 0, FINAL = 1
 cdef int32_t NOWHERE = -1
 
 
-def spell_shorthand(Nfa nfa not None, Decisions lowering not None, shorthand not None, str rule, int32_t limit):
+cpdef bint spell_shorthand(Nfa nfa, Decisions lowering, Shorthand shorthand, str rule, int32_t limit) except -1:
     """Write what `shorthand` says for `rule` between states 0 and 1.  False past `limit` states."""
     cdef int32_t place = nfa.root(rule, ())
     nfa.tag(START, place)
-    nfa.tag(FINAL, place, AFTER)
-    if isinstance(shorthand, Besides):
-        return _spell_besides(nfa, lowering, shorthand, place, limit)
-    if isinstance(shorthand, Listing):
-        return _spell_listing(nfa, lowering, shorthand, limit)
-    if isinstance(shorthand, Row):
-        return _spell_row(nfa, lowering, shorthand, limit)
-    if isinstance(shorthand, Words):
+    nfa.tag(FINAL, place, C_AFTER)
+    kind = type(shorthand)
+    if kind is Besides:
+        return _spell_besides(nfa, lowering, <Besides>shorthand, place, limit)
+    if kind is Listing:
+        return _spell_listing(nfa, lowering, <Listing>shorthand, limit)
+    if kind is Row:
+        return _spell_row(nfa, lowering, <Row>shorthand, limit)
+    if kind is Words:
         return _spell_words(nfa, (<Words>shorthand).words, limit)
-    if isinstance(shorthand, Branches):
-        return _spell_branches(nfa, lowering, shorthand, place, limit)
-    if isinstance(shorthand, Diagram):
-        return _spell_diagram(nfa, lowering, shorthand, limit)
-    if isinstance(shorthand, Bounded):
-        return _spell_bounded(nfa, lowering, shorthand, limit)
-    raise TypeError(f"{type(shorthand).__name__} is no shorthand")
+    if kind is Branches:
+        return _spell_branches(nfa, lowering, <Branches>shorthand, place, limit)
+    if kind is Diagram:
+        return _spell_diagram(nfa, lowering, <Diagram>shorthand, limit)
+    if kind is Bounded:
+        return _spell_bounded(nfa, lowering, <Bounded>shorthand, limit)
+    raise TypeError(f"{kind.__name__} is no shorthand")
 
 
-def spell_opened(Nfa nfa not None, Decisions lowering not None, Listing listing not None, str rule, int32_t limit):
+cdef bint spell_opened(Nfa nfa, Decisions lowering, Listing listing, str rule, int32_t limit) except -1:
     """Write what is behind the opening of `listing`, which is the body of `rule`.  False past `limit` states."""
     cdef int32_t place = nfa.root(rule, ())
     nfa.tag(START, place)
-    nfa.tag(FINAL, place, AFTER)
+    nfa.tag(FINAL, place, C_AFTER)
     return _spell_items(nfa, lowering, listing, START, limit)
 
 

@@ -6,71 +6,87 @@ same nodes, so their automata are kept by the identity of these.
 Read on: `lower.py` (who asks), `nfa.pyx` and `brief.pyx` (who fill).
 """
 
-from libc.stdint cimport int32_t
-
-from kernels_core.automata.decisions cimport Decisions, LoweredRule
-from kernels_core.automata.nfa cimport Nfa
+from kernels_core.automata.brief cimport spell_opened, spell_shorthand
+from kernels_core.automata.decisions cimport LoweredRule
 from kernels_core.grammar.rules cimport body_of, opened
-from kernels_core.grammar.shorthand cimport Shorthand
+from kernels_core.grammar.shorthand cimport Listing, Shorthand
 from kernels_core.grammar.tree cimport HOLDS_CALLS, HOLDS_TOKENS, Node
 
-from kernels_core.automata.brief import spell_opened, spell_shorthand
 from kernels_core.errors import BudgetExceededError
 
-__all__ = ["filled"]
+__all__ = ["nfa_of"]
 
-# By the identity of a body and what else matters: (body, its automaton).  Bodies are kept, so none can take the
-# identity of another.
-cdef dict NFAS = {}
 cdef int MOST_REMEMBERED = 256
 cdef int32_t SMALL = 1000       # states
 
 
-def filled(Decisions lowering not None, LoweredRule rule not None):
-    """The automaton of `rule`, new or remembered.  `BudgetExceededError` when it has far more than `max_states` states."""
+cpdef Nfa nfa_of(Decisions lowering, int32_t number):
+    """The automaton of rule `number`, new or remembered.
+
+    `BudgetExceededError` when it has far more than `max_states` states.
+    """
+    cdef LoweredRule rule = <LoweredRule?>lowering.rules[number]
+    if rule.nfa is None:
+        rule.nfa = _filled(lowering, rule)
+    return <Nfa?>rule.nfa
+
+
+cdef Nfa _filled(Decisions lowering, LoweredRule rule):
     cdef object body = rule.item
     cdef Nfa nfa
     cdef int32_t limit = lowering.limits.most_states
-    cdef bint done
-    cdef tuple key
+    cdef bint done = True
     if body is None and rule.part is None:
-        with lowering.ir.lock:
+        with lowering.lock:
             if rule.behind:
                 body = opened(lowering.bodies, lowering.made, rule.source)
             elif lowering.decided(rule.source).opening is None:
                 body = body_of(lowering.bodies, lowering.made, rule.source, True)
+    elif body is not None and not (<Node>body).holds & (HOLDS_CALLS | HOLDS_TOKENS):
+        return _alone(lowering, rule, <Node>body)
+    nfa = Nfa.__new__(Nfa)
     if rule.part is not None:
-        nfa = Nfa()
         done = nfa.fill_part(lowering, rule.part, limit)
     elif body is None:
-        nfa = Nfa()
-        done = nfa.fill_opened(lowering, rule.source)
+        nfa.fill_opened(lowering, rule.source)
     elif rule.behind:
-        nfa = Nfa()
-        done = spell_opened(nfa, lowering, body, rule.source, limit)
+        done = spell_opened(nfa, lowering, <Listing?>body, rule.source, limit)
     elif isinstance(body, Shorthand):
-        nfa = Nfa()
-        done = spell_shorthand(nfa, lowering, body, rule.source, limit)
+        done = spell_shorthand(nfa, lowering, <Shorthand>body, rule.source, limit)
         if done and nfa.lengths.get() != NULL and not nfa.symbols.empty():
             # Characters are counted where bytes are read and nothing is called (`Options.inline_limit`).
-            with lowering.ir.lock:
+            with lowering.lock:
                 body = body_of(lowering.bodies, lowering.made, rule.source, False)
-            nfa = Nfa()
-            done = nfa.fill(lowering, body, rule.source, rule.path, limit)
+            nfa = Nfa.__new__(Nfa)
+            done = nfa.fill(lowering, <Node?>body, rule.source, rule.path, limit)
     elif (<Node?>body).holds & (HOLDS_CALLS | HOLDS_TOKENS):
-        nfa = Nfa()
-        done = nfa.fill(lowering, body, rule.source, rule.path, limit)
+        done = nfa.fill(lowering, <Node>body, rule.source, rule.path, limit)
     else:
-        key = (<size_t><void*>body, rule.source, rule.path, lowering.limits.spelling)
-        known = NFAS.get(key)
-        if known is not None:
-            return (<tuple>known)[1]
-        nfa = Nfa()
-        done = nfa.fill(lowering, body, rule.source, rule.path, limit)
-        if done and nfa.symbols.empty() and nfa.size <= SMALL:
-            if len(NFAS) >= MOST_REMEMBERED:
-                NFAS.clear()
-            NFAS[key] = (body, nfa)
+        return _alone(lowering, rule, <Node>body)
     if not done:
-        raise BudgetExceededError("automaton states", lowering.options.max_states, f"rule {rule.name!r}")
+        _refuse(lowering, rule)
     return nfa
+
+
+cdef Nfa _alone(Decisions lowering, LoweredRule rule, Node body):
+    """The automaton of a body that calls nothing.
+
+    Where it is remembered from a rule of another name, that is all that is different: `Nfa.position` is told.
+    """
+    cdef dict automata = lowering.limits.automata
+    cdef Nfa nfa
+    known = automata.get(<size_t><void*>body)
+    if known is not None:
+        return <Nfa>(<tuple>known)[1]
+    nfa = Nfa.__new__(Nfa)
+    if not nfa.fill(lowering, body, rule.source, rule.path, lowering.limits.most_states):
+        _refuse(lowering, rule)
+    if nfa.symbols.empty() and nfa.size <= SMALL:
+        if len(automata) >= MOST_REMEMBERED:
+            automata.clear()
+        automata[<size_t><void*>body] = (body, nfa)
+    return nfa
+
+
+cdef int _refuse(Decisions lowering, LoweredRule rule) except -1:
+    raise BudgetExceededError("automaton states", lowering.options.max_states, f"rule {rule.name!r}")

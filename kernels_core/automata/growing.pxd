@@ -31,6 +31,7 @@ cdef class GrowingTables(Tables):
 
     cdef int expand(self, int32_t state) except -1 nogil
     cdef int lower_rule(self, int32_t rule) except -1 nogil
+    cdef int _fill(self, int32_t rule) except -1 with gil
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil
     cdef const Lengths* _lengths(self, int32_t state) noexcept nogil
     cdef bint count(self, int32_t state, int32_t* counter) noexcept nogil

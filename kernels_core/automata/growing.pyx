@@ -16,6 +16,7 @@ from cython.operator cimport dereference as deref
 from libc.stdint cimport uint8_t
 from libcpp.algorithm cimport sort, unique
 
+from kernels_core.automata.filling cimport nfa_of
 from kernels_core.automata.lengths cimport Lengths
 from kernels_core.automata.nfa cimport Nfa
 from kernels_core.automata.tables cimport (
@@ -64,11 +65,7 @@ cdef class GrowingTables(Tables):
         cdef int32_t first
         cdef bint may_accept
         self.nfas.resize(self.start.size())
-        with gil:
-            nfa = self.lowering.nfa(rule)
-            self._alive.append(nfa)
-            self.nfas[rule].nfa = (<Nfa>nfa).view()
-            self._declare()
+        self._fill(rule)
         self.nfas.resize(self.start.size())
         first = <int32_t>self.single.size()
         self.nfas[rule].closures = first
@@ -86,6 +83,13 @@ cdef class GrowingTables(Tables):
         else:
             self.start[rule] = self._make(rule, self.closure_first[first], self.closure_past[first], False)
         return 0
+
+    cdef int _fill(self, int32_t rule) except -1 with gil:
+        """Ask for the automaton of a rule, and make room for the rules that it names."""
+        cdef Nfa nfa = nfa_of(self.lowering, rule)
+        self._alive.append(nfa)
+        self.nfas[rule].nfa = nfa.view()
+        return self._declare()
 
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil:
         cdef int32_t rule = self.rule_of[state], k, branch

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from kernels_core.automata.decisions import Decisions, LoweredRule
 from kernels_core.automata.dispatch import spell_dispatch
-from kernels_core.automata.filling import filled
+from kernels_core.automata.filling import nfa_of
 from kernels_core.automata.nfa import AFTER, Nfa
 from kernels_core.automata.utf8 import utf8_sequences
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
@@ -52,15 +52,13 @@ class Lowering(Decisions):
 
     def nfa(self, number: int) -> Nfa:
         """The automaton of rule `number`.  `BudgetExceededError` when it has far more than `max_states` states."""
-        rule = self.rules[number]
-        if rule.nfa is None:
-            rule.nfa = filled(self, rule)
-        return rule.nfa
+        return nfa_of(self, number)
 
     def positions(self, number: int, places: list[tuple[int, int]]) -> list[Position]:
         """The dotted positions that (place, offset) pairs of rule `number` stand for, each once."""
-        nfa = self.nfa(number)
-        found = [Position(rule, path, at) for place, at in places for rule, path in (nfa.position(place),)]
+        nfa, lowered = self.nfa(number), self.rules[number]
+        home = (lowered.source, lowered.path)
+        found = [Position(rule, path, at) for place, at in places for rule, path in (nfa.position(place, home),)]
         return sorted(dict.fromkeys(found), key=lambda position: (position.rule, position.path, position.offset))
 
     def settle(self, node: Node | None) -> bool:

@@ -13,6 +13,9 @@ from kernels_core.automata.word_tree cimport WordTree
 from kernels_core.grammar.tree cimport Node, Repeat
 
 
+cdef int32_t C_AFTER         # `AFTER`
+
+
 cdef struct Place:
     int32_t parent        # the place of the node above, or -1 - (index into `Nfa.roots`)
     int32_t child         # which child of the node above
@@ -78,6 +81,9 @@ cdef class Nfa:
     cpdef void tag(self, int32_t state, int32_t place, int32_t offset=*) noexcept
     cpdef int32_t place(self, int32_t parent, int32_t child) noexcept
     cpdef int32_t root(self, str rule, tuple path)
+    cdef bint fill_part(self, Decisions lowering, Node part, int32_t limit) except -1
+    cdef int fill_opened(self, Decisions lowering, str rule) except -1
+    cpdef bint fill(self, Decisions lowering, Node body, str rule, tuple path, int32_t limit) except -1
     cdef void seal(self) noexcept
     cdef void _paste(self, Nfa part, int32_t source, int32_t target, int32_t place) noexcept
     cdef NfaView view(self) noexcept

@@ -29,17 +29,14 @@ from kernels_core.automata.utf8 import utf8_sequences
 
 __all__ = ["AFTER", "Nfa"]
 
-AFTER = -1           # offset of a tag behind its node
-cdef int32_t C_AFTER = -1
+C_AFTER = -1
+AFTER = C_AFTER      # offset of a tag behind its node
 cdef int32_t NOWHERE = -1    # the place of what stands in no body: parts of a shorthand
 cdef int32_t FINAL = 1
 cdef int32_t BREATH = 256   # nodes between two looks at the clock and at what there is
 cdef int SHARED_CLASS = 4    # byte sequences; a character class with more is shared inside a rule
 
 
-# By how things are spelt (`Limits.spelling`): {identity of a body that calls nothing: (the body, what it is spelt out
-# as, or None)}.  Bodies are kept, so none can take the identity of another.
-cdef dict FRAGMENTS = {}
 cdef int MOST_FRAGMENTS = 256
 cdef int32_t MOST_STATES = 1000     # of a fragment
 
@@ -106,13 +103,18 @@ cdef class Nfa:
         self.places.push_back(Place(-<int32_t>len(self.roots), 0))
         return <int32_t>self.places.size() - 1
 
-    def position(self, int32_t place):
-        """(rule name, path of child indices) of a place."""
+    def position(self, int32_t place, tuple home=None):
+        """(rule name, path of child indices) of a place.
+
+        `home`: (rule, path) that was filled; it need not be the one that was filled first, if that is remembered.
+        """
         cdef list path = []
         while self.places[place].parent >= 0:
             path.append(self.places[place].child)
             place = self.places[place].parent
-        rule, above = self.roots[-1 - self.places[place].parent]
+        if home is None or self.places[place].parent != -1:
+            home = self.roots[-1 - self.places[place].parent]
+        rule, above = home
         return rule, above + tuple(reversed(path))
 
     def tag_at(self, int32_t index):
@@ -138,18 +140,18 @@ cdef class Nfa:
 
     # -- filling --------------------------------------------------------------------------------------------------
 
-    def fill_part(self, Decisions lowering not None, Node part not None, int32_t limit):
+    cdef bint fill_part(self, Decisions lowering, Node part, int32_t limit) except -1:
         """Spell `part`, which stands in no body, out between states 0 and 1.  False past `limit` states."""
         return self.spell(lowering, part, 0, 1, NOWHERE, limit)
 
-    def fill_opened(self, Decisions lowering not None, str rule):
+    cdef int fill_opened(self, Decisions lowering, str rule) except -1:
         """Spell the rule called `rule`, which has an opening, out between states 0 and 1."""
         cdef int32_t place = self.root(rule, ())
         self.tag(1, place, C_AFTER)
         self._spell_opened(lowering.decided(rule), 0, 1, place)
-        return True
+        return 0
 
-    def fill(self, Decisions lowering not None, Node body not None, str rule, tuple path, int32_t limit):
+    cpdef bint fill(self, Decisions lowering, Node body, str rule, tuple path, int32_t limit) except -1:
         """Spell `body`, the node at `path` in `rule`, out between states 0 and 1.  False past `limit` states."""
         cdef int32_t place = self.root(rule, path)
         self.tag(1, place, C_AFTER)
@@ -495,9 +497,7 @@ cdef inline int32_t _moved(int32_t state, int32_t source, int32_t target, int32_
 cdef Nfa _fragment(Decisions lowering, Node body):
     """What a body that calls nothing is spelt out as, once for all grammars; None if it is large or counts."""
     cdef Nfa part
-    cdef dict known = FRAGMENTS.get(lowering.limits.spelling)
-    if known is None:
-        known = FRAGMENTS[lowering.limits.spelling] = {}
+    cdef dict known = lowering.limits.fragments
     found = known.get(<size_t><void*>body)
     if found is None:
         part = Nfa()

@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
+from kernels_core.automata.decisions cimport Decisions
 from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.word_tree cimport Prefix
 
@@ -34,7 +35,7 @@ cdef struct TokenEdge:
 
 
 cdef class Tables:
-    cdef readonly object lowering
+    cdef readonly Decisions lowering
     cdef mutex lock                       # of all machines on these tables
     # by state; edges of s are [edge_first[s], edge_past[s]) once `need(s)` was called
     cdef vector[uint8_t] flags

@@ -37,7 +37,10 @@ cdef class Limits:
     cdef readonly bint copies_small     # `unroll_limit` alone decides what is copied
     cdef readonly bint flat             # everything is spelt out
     cdef readonly tuple spelling        # what the automaton of a body that calls nothing depends on
-    cdef dict known                     # by identity of a body that calls nothing, for all grammars
+    # by identity of a body that calls nothing, for all grammars
+    cdef dict known                     # what it costs: (the body, its cost, its width)
+    cdef dict fragments                 # what it is spelt out as (`nfa.pyx`): (the body, an `Nfa` or None)
+    cdef dict automata                  # what it is as a rule of its own (`filling.pyx`): (the body, its `Nfa`)
 
 
 cdef Limits limits_of(options)
@@ -45,6 +48,7 @@ cdef Limits limits_of(options)
 
 cdef class Weights:
     cdef readonly object ir, options
+    cdef object lock                    # of `ir`
     cdef readonly Limits limits
     cdef dict bodies, made              # those of `ir`
     cdef dict callees                   # by name of the rule

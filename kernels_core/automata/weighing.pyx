@@ -31,9 +31,9 @@ cdef int32_t LARGE = 1 << 26    # as good as any number of edges or copies
 # (the inside of a string) is spelt out even if it is large, else most tokens would be uncertain everywhere in it.
 cdef int64_t WIDE_CLASS = 64
 
-# By the limits: {id of a body that calls nothing: (the body, its cost, its width)}.  Bodies are kept, so none can take
-# the identity of another.
-cdef dict WEIGHED = {}
+# What is known of bodies that call nothing, by the limits that it depends on (`Limits`).  Bodies are kept, so none can
+# take the identity of another.
+cdef dict WEIGHED = {}, FRAGMENTS = {}, AUTOMATA = {}
 cdef int MOST_WEIGHED = 256
 
 
@@ -60,6 +60,8 @@ cdef class Limits:
         self.spelling = (self.unroll_limit, options.repetition, options.repetition_threshold, self.flat)
         self.copies_small = options.repetition == "counters" and not self.flat
         self.known = WEIGHED.setdefault((self.inline_limit, self.unroll_limit), {})
+        self.fragments = FRAGMENTS.setdefault(self.spelling, {})
+        self.automata = AUTOMATA.setdefault(self.spelling, {})
 
 
 cdef Limits latest = None       # grammars that are compiled in turn have the same options most of the time
@@ -80,7 +82,7 @@ cdef class Weights:
     """
 
     cdef int _open(self, ir, options) except -1:
-        self.ir, self.options, self.limits = ir, options, limits_of(options)
+        self.ir, self.options, self.limits, self.lock = ir, options, limits_of(options), ir.lock
         self.bodies, self.made = ir.rules, ir.made
         self.callees = {}
         return 0

@@ -6,7 +6,8 @@ cdef class Rule:
 
 
 cdef class DeferredRule(Rule):
-    pass
+    cdef object body_now(self, bint brief)
+    cdef object opening_now(self)
 
 
 cdef object opening_of(dict rules, str name)

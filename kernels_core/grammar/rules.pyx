@@ -78,6 +78,14 @@ cdef class DeferredRule(Rule):
         """
         return None
 
+    cdef object body_now(self, bint brief):
+        """`make`, for callers in C."""
+        return self.make(brief)
+
+    cdef object opening_now(self):
+        """`opening`, for callers in C."""
+        return self.opening
+
     @property
     def tokens(self):
         """The tokens that the body names, or more."""
@@ -104,13 +112,13 @@ cdef class DeferredRule(Rule):
 cdef object opening_of(dict rules, str name):
     """The `opening` of the rule called `name`; None if it has its body by now."""
     rule = rules[name]
-    return rule.opening if isinstance(rule, DeferredRule) else None
+    return (<DeferredRule>rule).opening_now() if isinstance(rule, DeferredRule) else None
 
 
 cdef object opened(dict rules, dict made, str name):
     """The listing that the rule called `name`, which has an opening, is; it may have been given its body since."""
     rule = rules[name]
-    return (rule if isinstance(rule, DeferredRule) else made[name]).make(True)
+    return (<DeferredRule?>(rule if isinstance(rule, DeferredRule) else made[name])).body_now(True)
 
 
 cpdef object body_of(dict rules, dict made, str name, bint brief):
@@ -121,7 +129,7 @@ cpdef object body_of(dict rules, dict made, str name, bint brief):
     cdef Rule rule = rules[name]
     if not isinstance(rule, DeferredRule):
         return rule.made
-    body = rule.make(brief)
+    body = (<DeferredRule>rule).body_now(brief)
     if isinstance(body, Node):
         made[name] = rule
         rules[name] = Rule(name, body, span=rule.span)

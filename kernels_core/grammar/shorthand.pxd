@@ -31,8 +31,14 @@ cdef class Row(Shorthand):
     cdef readonly int least, most
 
 
+cdef Row row_of(Node opening, Node item, Node comma, Node closing, Node empty, int least, int most)
+
+
 cdef class Words(Shorthand):
     cdef readonly tuple words           # of bytes
+
+
+cdef Words one_of(tuple words)
 
 
 cdef class Branches(Shorthand):

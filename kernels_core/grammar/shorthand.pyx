@@ -93,6 +93,14 @@ cdef class Row(Shorthand):
         self.least, self.most = least, most
 
 
+cdef Row row_of(Node opening, Node item, Node comma, Node closing, Node empty, int least, int most):
+    """A `Row`, for callers in C."""
+    cdef Row row = Row.__new__(Row)
+    row.opening, row.item, row.comma, row.closing, row.empty = opening, item, comma, closing, empty
+    row.least, row.most = least, most
+    return row
+
+
 @cython.final
 @cython.no_gc
 cdef class Words(Shorthand):
@@ -100,6 +108,13 @@ cdef class Words(Shorthand):
 
     def __init__(self, tuple words not None):
         self.words = words
+
+
+cdef Words one_of(tuple words):
+    """A `Words`, for callers in C."""
+    cdef Words found = Words.__new__(Words)
+    found.words = words
+    return found
 
 
 @cython.final

@@ -16,7 +16,20 @@ from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
 from kernels_core.errors import BudgetExceededError
 from kernels_core.grammar import Grammar
-from kernels_core.grammar.ir import CharSet, Choice, Empty, GrammarIR, Literal, Node, Rule, RuleRef, Seq, TokenSet, walk
+from kernels_core.grammar.ir import (
+    CharSet,
+    Choice,
+    Empty,
+    GrammarIR,
+    Literal,
+    Node,
+    Repeat,
+    Rule,
+    RuleRef,
+    Seq,
+    TokenSet,
+    walk,
+)
 from kernels_core.grammar.tree import calls_nothing, children, names_tokens
 from tests.strategies import grammars, productive
 
@@ -242,3 +255,27 @@ def calls_of(nfa: Nfa) -> list[tuple[int, int]]:
     at += 4 + 8 * struct.unpack_from("=i", text, at)[0]
     words = text[at:].split()
     return [(int(words[k]), int(words[k + 1])) for k in range(0, len(words), 4)]
+
+
+def test_an_automaton_that_is_remembered_tells_positions_in_the_rule_that_asks() -> None:
+    """A body that calls nothing is one automaton in all grammars, whatever the rules are called that have it."""
+    body = Seq((Literal(b"("), CharSet(((0x61, 0x7A),)), Literal(b")")))
+    for name in ("first", "second"):
+        rules = {"root": Rule("root", RuleRef(name)), name: Rule(name, body)}
+        lowering = Lowering(GrammarIR(rules, "root"), Options(inline_limit=0))
+        lowering.nfa(0)
+        nfa = lowering.nfa(1)
+        places = [place for state in range(len(nfa)) for place in nfa.tags_of(state)]
+        found = lowering.positions(1, places)
+        assert {position.rule for position in found} == {name}
+        assert {position.path for position in found} == {(), (0,), (1,), (2,)}
+    counted = [
+        Rule(name, Seq((Literal(b"<"), *[Literal(b"-")] * more, Repeat(body, 2, 500))))
+        for name, more in (("a", 0), ("b", 1))
+    ]
+    for rule in counted:
+        lowering = Lowering(GrammarIR({rule.name: rule}, rule.name), Options(unroll_limit=10))
+        lowering.nfa(0)
+        assert lowering.rules[1].item is body
+        found = lowering.positions(1, [place for state in range(3) for place in lowering.nfa(1).tags_of(state)])
+        assert {(position.rule, position.path[0]) for position in found} == {(rule.name, len(rule.body.items) - 1)}

@@ -22,8 +22,7 @@ from kernels_core.grammar.json_schema.plain cimport (
 from kernels_core.grammar.json_schema.plain_writer cimport Frame, PlainWriter
 from kernels_core.grammar.nodes cimport choice, literal, repeat, seq
 from kernels_core.grammar.rules cimport DeferredRule
-from kernels_core.grammar.shorthand cimport Item, Listing, Opening, Row
-from kernels_core.grammar.shorthand cimport Words as WordsText
+from kernels_core.grammar.shorthand cimport Item, Listing, Opening, one_of, row_of
 from kernels_core.grammar.tree cimport Literal, Never, Node, RuleRef, call_of
 
 from hashlib import blake2b
@@ -423,8 +422,8 @@ cdef class PlainReader:
         else:
             item = self.value(items, frame.inner, "any" if items is True else f"{name}_item")
         if brief and (most if most is not None else least) <= MOST_COPIES and type(item) is not Never:
-            return Row(frame.open_array, item, frame.comma, frame.close_array, frame.no_array, least,
-                       -1 if most is None else most)
+            return row_of(frame.open_array, item, frame.comma, frame.close_array, frame.no_array, least,
+                          -1 if most is None else most)
         tail = repeat(seq((frame.comma, item)), max(least - 1, 0), None if most is None else most - 1)
         filled = seq((frame.open_array, item, tail, frame.close_array))
         return filled if least else choice((filled, frame.no_array))
@@ -461,7 +460,7 @@ cdef class PlainReader:
         """Constants that fit their types, as they are."""
         cdef list nodes = [], fitting = _fitting(words)
         if brief and fitting and all([type(value) is str and self.writer.is_letters(value) for value in fitting]):
-            return WordsText(tuple([self.writer.quoted(text) for text in sorted(set(fitting))]))
+            return one_of(tuple([self.writer.quoted(text) for text in sorted(set(fitting))]))
         texts = frozenset([value for value in fitting if type(value) is str])
         numbers = [value for value in fitting if _kind(value) == INTEGER or _kind(value) == NUMBER]
         if texts:
@@ -504,6 +503,12 @@ cdef class PlainRule(DeferredRule):
     def make(self, brief):
         """The body, or with `brief` perhaps a shorthand for it."""
         return self.reader.body(self, brief)
+
+    cdef object body_now(self, bint brief):
+        return self.reader.body(self, brief)
+
+    cdef object opening_now(self):
+        return self.reader.opening(self)
 
 
 cdef bint _has_type(schema):
