@@ -40,7 +40,10 @@ cdef int SHARED_CLASS = 4    # byte sequences; a character class with more is sh
 cdef int MOST_FRAGMENTS = 256
 cdef int32_t MOST_STATES = 1000     # of a fragment
 
-cdef vector[Pending] spare_pending  # kept for the next automaton; with the GIL held
+# Kept for the next automaton; with the GIL held.
+cdef vector[Pending] spare_pending
+cdef vector[Tag] spare_tags
+cdef vector[Place] spare_places
 
 
 @cython.final
@@ -52,6 +55,8 @@ cdef class Nfa:
         self.roots = []
         take_room(self.bytes, self.symbols, self.epsilons)
         self.pending.swap(spare_pending)
+        self.tags.swap(spare_tags)
+        self.places.swap(spare_places)
 
     def __len__(self):
         return self.size
@@ -444,6 +449,12 @@ cdef class Nfa:
         self.entries = self.classes = self.rule_places = self.held = None
         order_edges(self.size, self.bytes, self.symbols, self.epsilons, self.first)
         self.pending.swap(spare_pending)
+        self.tags.swap(spare_tags)          # and a copy that takes no more than it needs
+        self.tags.assign(spare_tags.begin(), spare_tags.end())
+        spare_tags.clear()
+        self.places.swap(spare_places)
+        self.places.assign(spare_places.begin(), spare_places.end())
+        spare_places.clear()
         if self.may_be_dead:
             find_alive(self.size, self.bytes, self.symbols, self.epsilons, FINAL, self.alive)
         else:
@@ -507,6 +518,8 @@ cdef Nfa _fragment(Decisions lowering, Node body):
         else:
             part.bytes.shrink_to_fit()
             part.epsilons.shrink_to_fit()
+            part.tags.shrink_to_fit()
+            part.places.shrink_to_fit()
         if len(known) >= MOST_FRAGMENTS:
             known.clear()
         found = known[<size_t><void*>body] = (body, part)

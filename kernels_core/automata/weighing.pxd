@@ -40,7 +40,7 @@ cdef class Limits:
     # by identity of a body that calls nothing, for all grammars
     cdef dict known                     # what it costs: (the body, its cost, its width)
     cdef dict fragments                 # what it is spelt out as (`nfa.pyx`): (the body, an `Nfa` or None)
-    cdef dict automata                  # what it is as a rule of its own (`filling.pyx`): (the body, its `Nfa`)
+    cdef dict automata                  # by identity of a body in which no call is left: what it is as a rule of its own
 
 
 cdef Limits limits_of(options)

@@ -61,7 +61,7 @@ cdef class Limits:
         self.copies_small = options.repetition == "counters" and not self.flat
         self.known = WEIGHED.setdefault((self.inline_limit, self.unroll_limit), {})
         self.fragments = FRAGMENTS.setdefault(self.spelling, {})
-        self.automata = AUTOMATA.setdefault(self.spelling, {})
+        self.automata = AUTOMATA.setdefault((self.spelling, self.inline_limit), {})
 
 
 cdef Limits latest = None       # grammars that are compiled in turn have the same options most of the time

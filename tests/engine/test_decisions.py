@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels_core import Options
+from kernels_core import GrammarMatcher, Options
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
 from kernels_core.errors import BudgetExceededError
@@ -31,6 +31,7 @@ from kernels_core.grammar.ir import (
     walk,
 )
 from kernels_core.grammar.tree import calls_nothing, children, names_tokens
+from tests.engine.driver import compiled
 from tests.strategies import grammars, productive
 
 
@@ -279,3 +280,29 @@ def test_an_automaton_that_is_remembered_tells_positions_in_the_rule_that_asks()
         assert lowering.rules[1].item is body
         found = lowering.positions(1, [place for state in range(3) for place in lowering.nfa(1).tags_of(state)])
         assert {(position.rule, position.path[0]) for position in found} == {(rule.name, len(rule.body.items) - 1)}
+
+
+def test_an_automaton_that_is_remembered_holds_the_rules_that_were_spelt_out_in_it() -> None:
+    """The same nodes are another automaton where what they call is another rule, or is not spelt out."""
+    body = Seq((RuleRef("a"), RuleRef("b")))
+    a, b = Rule("a", Literal(b"x")), Rule("b", Seq((RuleRef("a"), CharSet(((0x61, 0x7A),)))))
+    grammars_and_texts = [
+        ({"a": a, "b": b}, "xxq"),
+        ({"b": b, "a": a}, "xxq"),
+        ({"a": Rule("a", Literal(b"yy")), "b": b}, "yyyyq"),
+        ({"a": a, "b": Rule("b", Literal(b"z"))}, "xz"),
+    ]
+    for limit in (128, 0, 128):
+        found = []
+        for rules, text in grammars_and_texts:
+            ir = GrammarIR({"root": Rule("root", body), **rules}, "root")
+            assert accepts(ir, text, inline_limit=limit)
+            assert not any(accepts(ir, other, inline_limit=limit) for _, other in grammars_and_texts if other != text)
+            found.append(Lowering(ir, Options(inline_limit=limit)).nfa(0))
+        assert (found[0] is found[1]) == (limit > 0)
+
+
+def accepts(ir: GrammarIR, text: str, **options: Any) -> bool:
+    """Whether the whole of `text` is read, byte by byte."""
+    matcher = GrammarMatcher(compiled(ir, [bytes([letter]) for letter in b"abcqxyz"], Options(**options)))
+    return matcher.accept_string(text) and matcher.is_completed()
