@@ -23,7 +23,8 @@ cdef class Bounded:
 
     cdef bint find(self, int32_t state, const Room& room, uint64_t narrowed, const uint64_t* goes_on,
                    shared_ptr[TokenSet]& result) except -1 nogil
-    cdef int accept(self, int32_t state, const Room& room, TokenSet* tokens, vector[Dense]& dense) except -1 nogil
+    cdef int accept(self, int32_t state, const Room& room, TokenSet* tokens, vector[Dense]& dense,
+                    vector[int32_t]& ids) except -1 nogil
     cdef int32_t _reserve(self, int32_t state) except -1 nogil
 
 

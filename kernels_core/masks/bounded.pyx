@@ -15,7 +15,7 @@ from libcpp.algorithm cimport binary_search, inplace_merge
 from kernels_core.earley.machine cimport FREE
 from kernels_core.masks.graphs cimport Graph
 from kernels_core.masks.laps cimport row_of
-from kernels_core.masks.overlong cimport find_overlong, reserve_of
+from kernels_core.masks.overlong cimport find_overlong, reserve_of, split_by_need
 
 
 cdef extern from *:
@@ -48,8 +48,12 @@ cdef class Bounded:
         self.known[narrowed][state] = result
         return True
 
-    cdef int accept(self, int32_t state, const Room& room, TokenSet* tokens, vector[Dense]& dense) except -1 nogil:
-        """`dense` gets the tokens of a lap set that stay inside; what it points to is there until the next mask begins."""
+    cdef int accept(self, int32_t state, const Room& room, TokenSet* tokens, vector[Dense]& dense,
+                    vector[int32_t]& ids) except -1 nogil:
+        """`dense` and `ids` get the tokens of a lap set that stay inside.
+
+        What `dense` points to is there until the next mask begins.
+        """
         cdef Dense row = row_of(tokens, room.left)
         cdef int32_t most = <int32_t>(tokens if tokens.base.get() == NULL else tokens.base.get()).caps.size() - 1
         cdef int32_t reserve = self._reserve(state)
@@ -62,9 +66,10 @@ cdef class Bounded:
             if room.left >= reserve and row.row.population - row_of(tokens, room.left - reserve).row.population <= MANY:
                 self.candidates.clear()
                 _list_between(row_of(tokens, room.left - reserve), row, self.trie.words, self.candidates)
-                find_overlong(self.trie, self.machine.tables, graph, room.left, &self.candidates, found.get()[0])
-            else:
-                find_overlong(self.trie, self.machine.tables, graph, room.left, NULL, found.get()[0])
+                find_overlong(self.trie, self.machine.tables, graph, room.left, self.candidates, found.get()[0])
+            elif split_by_need(self.trie, self.machine.tables, graph, room.left, row, found.get()[0]):
+                ids.insert(ids.end(), found.get().begin(), found.get().end())
+                return 0
             if not found.get().empty():
                 count = found.get().size()
                 found.get().insert(found.get().end(), row.lacking.begin(), row.lacking.end())

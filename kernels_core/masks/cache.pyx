@@ -176,6 +176,7 @@ cdef class MaskCache:
         cdef Room room
         cdef Row row
         self.chosen.clear()
+        self.singles.clear()
         for i in range(record.count):
             item = record.items[i]
             if not self.wide[i] or not self.machine.tables.flags[item.state] & SCANNABLE:
@@ -192,7 +193,7 @@ cdef class MaskCache:
             elif (is_near_bound(self.machine.tables, self.trie.max_depth, &item, &room) and self.bounded is not None
                   and self.bounded.find(item.state, room, self.narrowed, self.goes_on, tokens)):
                 one.missing, one.left = room.missing, room.left
-                self.bounded.accept(item.state, room, tokens.get(), self.dense)
+                self.bounded.accept(item.state, room, tokens.get(), self.dense, self.singles)
             else:
                 self.settled_set(item.state, item.counter, tokens)
                 if tokens.get().dense != NULL:
@@ -202,7 +203,6 @@ cdef class MaskCache:
             self.owners.push_back(<shared_ptr[void]>tokens)
             one.tokens = tokens.get()
             self.chosen.push_back(one)
-        self.singles.clear()
         for n in range(self.chosen.size()):
             if self.chosen[n].tokens.ids.empty() and self.chosen[n].tokens.base.get() == NULL:
                 continue

@@ -7,10 +7,13 @@ depends on the pattern.  Only tokens that come near the bound matter, so most of
 not deep enough below a node, and all below a place behind which nothing has to follow.
 """
 
-from libc.stdint cimport int16_t
-from libcpp.algorithm cimport sort
+from libc.stdint cimport int16_t, uint32_t
 
 from kernels_core.masks.trie cimport TrieNode
+from kernels_core.masks.walks cimport Run, accept
+
+cdef extern from *:
+    int __builtin_ctz(unsigned int) nogil
 
 
 cdef int32_t reserve_of(Tables tables, const Graph& graph, vector[int32_t]& reserve) noexcept nogil:
@@ -35,16 +38,82 @@ cdef int32_t reserve_of(Tables tables, const Graph& graph, vector[int32_t]& rese
     return reserve[0]
 
 
-cdef void find_overlong(TokenTrie trie, Tables tables, const Graph& graph, int32_t left,
-                        const vector[int32_t]* candidates, vector[int32_t]& found) noexcept nogil:
-    """The tokens that stay inside from the first state of `graph` and begin `left` characters at most, but need more.
+cdef void find_overlong(TokenTrie trie, Tables tables, const Graph& graph, int32_t left, const vector[int32_t]& candidates,
+                        vector[int32_t]& found) noexcept nogil:
+    """The tokens of `candidates` that stay inside from the first state of `graph`, but need more than `left` characters.
 
-    `found` gets them ascending.  `candidates`: all that stay inside and come near to `left`, ascending; NULL: many.
+    `candidates` begin `left` characters at most; `found` gets them in the same order.
     """
     cdef Table table
+    cdef size_t i
+    _tabulate(tables, graph, table)
+    for i in range(candidates.size()):
+        if _is_overlong(trie, graph, table, candidates[i], left):
+            found.push_back(candidates[i])
+
+
+cdef bint split_by_need(TokenTrie trie, Tables tables, const Graph& graph, int32_t left, const Dense& row,
+                        vector[int32_t]& found) noexcept nogil:
+    """The tokens of `row` after which a text can be finished (True), or all others (False), whichever are fewer.
+
+    `row`: those that stay inside from the first state of `graph` and begin `left` characters at most.  `found` gets them
+    ascending.
+    """
+    cdef Table table
+    cdef vector[Run] fine, overlong      # in the order of the trie; what is not in the row, too
+    cdef vector[uint32_t] marks
+    cdef size_t i
+    cdef bint takes_fine
+    _tabulate(tables, graph, table)
+    _walk(trie, graph, table, left, fine, overlong)
+    takes_fine = _count(fine) <= _count(overlong)
+    marks.assign(trie.words, 0)
+    _mark(fine if takes_fine else overlong, trie, marks)
+    if row.lacking != NULL:
+        for i in range(row.lacking.size()):
+            marks[row.lacking[0][i] >> 5] &= ~(<uint32_t>1 << (row.lacking[0][i] & 31))
+    _list_common(marks, row.row.words, found)
+    return takes_fine
+
+
+cdef int32_t _count(const vector[Run]& runs) noexcept nogil:
+    cdef size_t i
+    cdef int32_t total = 0
+    for i in range(runs.size()):
+        total += runs[i].past - runs[i].first
+    return total
+
+
+cdef void _mark(const vector[Run]& runs, TokenTrie trie, vector[uint32_t]& marks) noexcept nogil:
+    cdef size_t i
+    cdef int32_t k, token
+    for i in range(runs.size()):
+        for k in range(runs[i].first, runs[i].past):
+            token = trie.ids[k]
+            marks[token >> 5] |= <uint32_t>1 << (token & 31)
+
+
+cdef void _list_common(const vector[uint32_t]& marks, const uint32_t* words, vector[int32_t]& found) noexcept nogil:
+    """The ids that are in both, ascending."""
+    cdef int32_t w
+    cdef uint32_t word
+    for w in range(<int32_t>marks.size()):
+        word = marks[w] & words[w]
+        while word:
+            found.push_back(32 * w + __builtin_ctz(word))
+            word &= word - 1
+
+
+cdef cppclass Table:
+    vector[int16_t] next_state      # by place and byte: a place, or -1
+    vector[int32_t] ahead           # by place: characters that have to follow, the one under way among them
+    vector[int32_t] reserve         # by place: as in `reserve_of`
+
+
+cdef void _tabulate(Tables tables, const Graph& graph, Table& table) noexcept nogil:
+    cdef size_t i
     cdef int32_t k, byte
     cdef bint between
-    cdef size_t i
     reserve_of(tables, graph, table.reserve)
     table.next_state.assign(256 * graph.states.size(), -1)
     for i in range(graph.states.size()):
@@ -52,19 +121,6 @@ cdef void find_overlong(TokenTrie trie, Tables tables, const Graph& graph, int32
         for k in range(graph.edge_first[i], graph.edge_first[i + 1]):
             for byte in range(graph.edges[k].low, graph.edges[k].high + 1):
                 table.next_state[256 * i + byte] = <int16_t>graph.edges[k].target
-    if candidates == NULL:
-        _walk(trie, graph, table, left, found)
-        sort(found.begin(), found.end())
-        return
-    for i in range(candidates.size()):
-        if _is_overlong(trie, graph, table, candidates[0][i], left):
-            found.push_back(candidates[0][i])
-
-
-cdef cppclass Table:
-    vector[int16_t] next_state      # by place and byte: a place, or -1
-    vector[int32_t] ahead           # by place: characters that have to follow, the one under way among them
-    vector[int32_t] reserve         # by place: as in `reserve_of`
 
 
 cdef bint _is_overlong(TokenTrie trie, const Graph& graph, const Table& table, int32_t token, int32_t left) noexcept nogil:
@@ -79,12 +135,13 @@ cdef bint _is_overlong(TokenTrie trie, const Graph& graph, const Table& table, i
     return laps + table.ahead[at] > left
 
 
-cdef void _walk(TokenTrie trie, const Graph& graph, const Table& table, int32_t left, vector[int32_t]& found) noexcept nogil:
-    """`find_overlong` in the trie, in its order."""
+cdef void _walk(TokenTrie trie, const Graph& graph, const Table& table, int32_t left, vector[Run]& fine,
+                vector[Run]& overlong) noexcept nogil:
+    """Divide the tokens that stay inside and begin `left` characters at most.  Others may be in either, or in none."""
     cdef const TrieNode* nodes = trie.nodes.data()
     cdef vector[int32_t] laps
     cdef vector[int16_t] at
-    cdef int32_t node = 1, depth, k
+    cdef int32_t node = 1, depth
     cdef int16_t source, target
     at.resize(trie.max_depth + 1)
     laps.resize(trie.max_depth + 1)
@@ -94,16 +151,19 @@ cdef void _walk(TokenTrie trie, const Graph& graph, const Table& table, int32_t 
         source = at[depth - 1]
         # This byte and `height` ones below complete as many characters at most, and one more may be under way.
         if table.reserve[source] == 0 or laps[depth - 1] + 2 + nodes[node].height + table.reserve[source] <= left:
+            accept(fine, nodes[node].token_first, nodes[nodes[node].skip].token_first)
             node = nodes[node].skip
             continue
         target = table.next_state[256 * source + nodes[node].byte]
-        if target >= 0:
-            at[depth] = target
-            laps[depth] = laps[depth - 1] + graph.between[target]
-            if laps[depth] + (not graph.between[target]) <= left:
-                if laps[depth] + table.ahead[target] > left:
-                    for k in range(nodes[node].token_first, nodes[node + 1].token_first):
-                        found.push_back(trie.ids[k])
-                node += 1
-                continue
-        node = nodes[node].skip
+        if target < 0:
+            node = nodes[node].skip
+            continue
+        at[depth] = target
+        laps[depth] = laps[depth - 1] + graph.between[target]
+        # A character more is one less to come at best, so what is too much here is too much below.
+        if laps[depth] + table.ahead[target] > left:
+            accept(overlong, nodes[node].token_first, nodes[nodes[node].skip].token_first)
+            node = nodes[node].skip
+            continue
+        accept(fine, nodes[node].token_first, nodes[node + 1].token_first)
+        node += 1
