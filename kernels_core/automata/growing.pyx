@@ -104,8 +104,13 @@ cdef class GrowingTables(Tables):
                 return True
         return False
 
-    cdef bint reads_bytes_only(self, int32_t rule) noexcept nogil:
-        return self.nfas[rule].nfa.first[self.nfas[rule].nfa.size].symbol == 0
+    cdef bint may_be_text(self, int32_t rule) noexcept nogil:
+        cdef const NfaView* nfa = &self.nfas[rule].nfa
+        cdef int32_t k
+        for k in range(nfa.first[nfa.size].symbol):
+            if nfa.symbols[k].symbol & 1 or nfa.symbols[k].symbol != nfa.symbols[0].symbol:
+                return False
+        return True
 
     cdef const Lengths* _lengths(self, int32_t state) noexcept nogil:
         """Those of the rule of `state`; NULL if it bounds none."""

@@ -59,7 +59,7 @@ cdef class Tables:
     cdef int _open(self, lowering) except -1
     cdef bint contains(self, int32_t token_set, int32_t token) noexcept nogil
     cdef int expand(self, int32_t state) except -1 nogil
-    cdef bint reads_bytes_only(self, int32_t rule) noexcept nogil
+    cdef bint may_be_text(self, int32_t rule) noexcept nogil
     cdef int lower_rule(self, int32_t rule) except -1 nogil
     cdef int _declare(self) except -1
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil

@@ -108,8 +108,8 @@ cdef class Tables:
         between[0] = False
         return 0
 
-    cdef bint reads_bytes_only(self, int32_t rule) noexcept nogil:
-        """Whether `rule` may do without calls and tokens; False is certain."""
+    cdef bint may_be_text(self, int32_t rule) noexcept nogil:
+        """Whether `rule` does without tokens, and calls one rule at most; False is certain."""
         return True
 
     cdef bint contains(self, int32_t token_set, int32_t token) noexcept nogil:

@@ -1,8 +1,8 @@
 # distutils: language = c++
 """The inside of a string as a small automaton of its own: what a state may read before the closing quote.
 
-A rule for a string with a pattern, a format or a length reads bytes, calls nothing, and ends with one byte that nothing
-follows.  `draw` collects its states as seen from one of them and leaves the ways out apart.  What is left says which
+A rule for a string with a pattern, a format or a length reads bytes, and ends with one byte that nothing follows.  It
+calls nothing, but for the rule that all strings end with, once anything may come (`passed_on`).  `draw` collects its states as seen from one of them and leaves the ways out apart.  What is left says which
 texts stay inside; and there a search for a word, a list of words that are forbidden and a string without conditions are
 all the same: `minimise` merges states that differ in the ways out alone, and `is_same` compares with a graph that was
 merged before (Hopcroft & Karp 1971: two deterministic automata are walked side by side).
@@ -13,8 +13,10 @@ the same either.
 Read on: `interiors.pyx`.
 """
 
+from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, TOKENS
 from kernels_core.masks.mask_table cimport ms_mix
+from kernels_core.masks.unlike cimport passed_on
 
 cdef size_t MOST_STATES = 1024
 cdef int32_t MANY_STATES = 512     # are not merged
@@ -40,6 +42,7 @@ cdef bint _draw(Tables tables, int32_t start, vector[int32_t]& place_of, Graph& 
     cdef size_t i = 0
     cdef int32_t k, state
     cdef ByteEdge edge
+    cdef Room room
     graph.left = False
     place_of.resize(max(place_of.size(), tables.flags.size()), -1)
     place_of[start] = 0
@@ -52,9 +55,11 @@ cdef bint _draw(Tables tables, int32_t start, vector[int32_t]& place_of, Graph& 
         graph.edge_first.push_back(<int32_t>graph.edges.size())
         graph.open.push_back(False)
         tables.need(state)
-        place_of.resize(tables.flags.size(), -1)
         for k in range(tables.edge_first[state], tables.edge_past[state]):
             edge = tables.edges[k]
+            edge.target = passed_on(tables, edge.target)
+            if tables.rule_of[edge.target] != tables.rule_of[start] and tables.room(edge.target, 0, &room):
+                return False        # from there on characters would be counted
             if tables.flags[edge.target] & ACCEPTING:
                 if (tables.flags[edge.target] & (SCANNABLE | CALLS | TOKENS | COUNTED) or edge.low != edge.high
                         or graph.left and edge.low != graph.exit):
@@ -62,6 +67,7 @@ cdef bint _draw(Tables tables, int32_t start, vector[int32_t]& place_of, Graph& 
                 graph.exit, graph.left = edge.low, True
                 graph.open[i - 1] = True
                 continue
+            place_of.resize(max(place_of.size(), tables.flags.size()), -1)
             if place_of[edge.target] < 0:
                 place_of[edge.target] = <int32_t>graph.states.size()
                 graph.states.push_back(edge.target)

@@ -133,7 +133,7 @@ cdef class Insides:
         cdef size_t i
         if <size_t>rule >= self.refused.size():
             self.refused.resize(rule + 1, 0)
-        if (self.refused[rule] or not self.machine.tables.reads_bytes_only(rule)
+        if (self.refused[rule] or not self.machine.tables.may_be_text(rule)
                 or not draw(self.machine.tables, state, self.place_of, graph) or kind_of(graph.exit) >= 0):
             self.refused[rule] = 1
             return False

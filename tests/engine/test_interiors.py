@@ -36,6 +36,8 @@ STRINGS: dict[str, dict[str, Any]] = {
     "a search for a quote": {"pattern": '"b'},
     "bytes of one kind told apart": {"pattern": "^[ac7Z]([b0]|c7)*$"},
     "until a word": {"pattern": "^[^7]*7[^é]*b$"},
+    "none of a pattern, then any rest": {"not": {"pattern": "^[a7]{3}$"}},
+    "a pattern, then any rest": {"pattern": "^(a|b7)[^7]"},
 }
 
 
@@ -93,6 +95,19 @@ def test_patterns_with_one_inside_share_it() -> None:
     assert made[0] > 0
     assert made[1:] == [made[0]] * 2
     assert max(walked[1:]) < 0.7 * walked[0]
+
+
+@pytest.mark.parametrize("string", [{"not": {"pattern": "^[a7]{3}$"}}, {"not": {"pattern": "^b7?$"}}])
+def test_what_any_rest_follows_is_drawn_with_it(string: dict[str, Any]) -> None:
+    """Where nothing is asked of a text any more the rule of all strings is called, which has the same way out."""
+    info = tokenizer(INFO.decoded_vocab[:-1])
+    compiler = GrammarCompiler(info, options=Options(**EVERYWHERE, cross_grammar_cache=False))
+    cold = compiled(compiler, string)
+    matcher = GrammarMatcher(cold)
+    assert matcher.accept_string('{"b": "')
+    before = cold.masks.insides.shared.made
+    mask(matcher)
+    assert cold.masks.insides.shared.made == before + 1
 
 
 def test_equal_masks_of_shared_insides_are_found_to_be_equal() -> None:
