@@ -100,7 +100,7 @@ class CompiledGrammar:
         self._renewing = threading.Lock()
         self.renewals = 0
         _check_tokens(ir, tokenizer_info)
-        lazy = options.lazy_lowering and options.parser in ("earley", "naive") and not options.lookahead
+        lazy = options.makes_states_when_met
         lowering = Lowering(ir if lazy else grammar.ir, options, budget.check)
         machine = self._parser(GrowingTables(lowering) if lazy else self._whole(lowering), where)
         lowering.check = _never_called_off

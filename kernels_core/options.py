@@ -40,7 +40,8 @@ class Options:
         automaton edges (eight times as many if it ends in a wide loop) is spelt out where it is called, which leaves
         fewer uncertain tokens; 0 turns inlining off.
     unroll_limit: a counted repetition `x{l,r}` whose copies cost at most this many edges becomes plain states;
-        above it one automaton with a lap counter serves all counts.
+        above it one automaton with a lap counter serves all counts.  In a quoted text 32 times as many are copied
+        if states are made as they are met, unless it is one class of characters whose place in the text is known.
     direct_limit: parts of a parser state that a walk over at most this many trie nodes (estimated) settles get no token
         sets: the trie is followed from the parser state itself; 0 makes token sets for all.
     lap_profiles: where a counted repetition allows it, find out once how many laps each token needs, for all counts and
@@ -86,6 +87,11 @@ class Options:
     max_bytes: int = 1 << 30
     max_compile_ms: int = 0
     max_fill_ms: int = 0
+
+    @property
+    def makes_states_when_met(self) -> bool:
+        """Whether `lazy_lowering` applies: some ways to parse have to see all callers."""
+        return self.lazy_lowering and self.parser in ("earley", "naive") and not self.lookahead
 
     def __post_init__(self) -> None:
         for name, known in (("parser", get_args(Parser)), ("repetition", get_args(Repetition))):

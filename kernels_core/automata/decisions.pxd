@@ -32,3 +32,4 @@ cdef class Decisions(Weights):
     cdef int _decide_opened(self, Callee callee) except -1
     cdef int32_t _part(self, Node part, str source) except -1
     cdef int32_t copies_of(self, Repeat node) except -1
+    cdef int32_t copies_in_text(self, Repeat node, bint searches) except -1

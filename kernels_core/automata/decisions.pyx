@@ -17,7 +17,7 @@ from libc.stdint cimport int64_t
 
 from kernels_core.automata.weighing cimport CALL, CALLED, OPENED, SPELT_OUT, UNDECIDED, copies_in
 from kernels_core.grammar.rules cimport DeferredRule, Rule, opening_of
-from kernels_core.grammar.tree cimport HOLDS_TOKENS, Never, Node, Repeat, TokenSet
+from kernels_core.grammar.tree cimport HOLDS_TOKENS, CharSet, Never, Node, Repeat, TokenSet
 
 from kernels_core.grammar.tree import walk
 
@@ -153,6 +153,19 @@ cdef class Decisions(Weights):
             return 0
         below = self.cost_of(node.held[0], self.limits.unroll_limit, 0)
         if below < 0 or below * copies > self.limits.unroll_limit:
+            return 0
+        return <int32_t>copies - (node.maximum is None)
+
+    cdef int32_t copies_in_text(self, Repeat node, bint searches) except -1:
+        """`copies_of` in a text in quotes, where more may be copied: it is one automaton then (`masks/interiors.pyx`).
+
+        The laps of one class of characters are as well counted, for all counts at once (`masks/laps.pyx`), unless the
+        first of them may be anywhere (`searches`).
+        """
+        cdef int64_t copies = copies_in(node)
+        if copies > self.limits.text_limit or not searches and type(node.held[0]) is CharSet:
+            return 0
+        if copies == 0 or self.copied_cost(node, self.limits.text_limit, 0) < 0:
             return 0
         return <int32_t>copies - (node.maximum is None)
 

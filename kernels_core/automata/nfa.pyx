@@ -160,6 +160,7 @@ cdef class Nfa:
         """Spell `body`, the node at `path` in `rule`, out between states 0 and 1.  False past `limit` states."""
         cdef int32_t place = self.root(rule, path)
         self.tag(1, place, C_AFTER)
+        self.text = lowering.is_text(body, &self.searches)
         return self.spell(lowering, body, 0, 1, place, limit)
 
     cdef bint spell(self, Decisions lowering, Node body, int32_t source, int32_t target, int32_t place,
@@ -310,6 +311,8 @@ cdef class Nfa:
             self._later(item, at, after, self.place(place, 0))
             return 0
         count = lowering.copies_of(node) if lowering.limits.copies_small else 0
+        if count == 0 and self.text:
+            count = lowering.copies_in_text(node, self.searches)
         if count == 0 and self.alone:
             self.counts = True
             return 0

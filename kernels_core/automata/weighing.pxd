@@ -36,6 +36,7 @@ cdef class Limits:
     cdef readonly int32_t most_states   # of the automaton of one rule
     cdef readonly bint copies_small     # `unroll_limit` alone decides what is copied
     cdef readonly bint flat             # everything is spelt out
+    cdef readonly int32_t text_limit    # edges that copies may take in a text in quotes
     cdef readonly tuple spelling        # what the automaton of a body that calls nothing depends on
     # by identity of a body that calls nothing, for all grammars
     cdef dict known                     # what it costs: (the body, its cost, its width)
@@ -61,6 +62,8 @@ cdef class Weights:
     cdef int32_t repeat_cost(self, Repeat node, int32_t below) except -2
     cdef int32_t inline_cost(self, Callee callee) except -2
     cdef int _weigh(self, Callee callee, Node body) except -1
+    cdef int32_t copied_cost(self, Node node, int32_t limit, int depth) except -2
+    cdef bint is_text(self, Node body, bint* searches) except -1
     cdef bint _ends_in_a_loop(self, Node body) except -1
     cdef int emptiness(self, Callee callee) except -2
     cdef int _empty(self, Node node, int depth) except -2

@@ -31,6 +31,9 @@ cdef int32_t LARGE = 1 << 26    # as good as any number of edges or copies
 # (the inside of a string) is spelt out even if it is large, else most tokens would be uncertain everywhere in it.
 cdef int64_t WIDE_CLASS = 64
 
+cdef int QUOTE = 0x22
+cdef int64_t TEXT_COPIES = 32       # times `unroll_limit`: what may be copied in a text in quotes
+
 # What is known of bodies that call nothing, by the limits that it depends on (`Limits`).  Bodies are kept, so none can
 # take the identity of another.
 cdef dict WEIGHED = {}, FRAGMENTS = {}, AUTOMATA = {}
@@ -57,8 +60,12 @@ cdef class Limits:
         self.inline_limit, self.unroll_limit = min(options.inline_limit, LARGE), min(options.unroll_limit, LARGE)
         self.most_states = min(50 * options.max_states, 1 << 30)
         self.flat = options.parser == "fsm"
-        self.spelling = (self.unroll_limit, options.repetition, options.repetition_threshold, self.flat)
         self.copies_small = options.repetition == "counters" and not self.flat
+        # Copies may take many states, so none are made where all states are.
+        self.text_limit = 0
+        if options.makes_states_when_met and self.copies_small:
+            self.text_limit = min(TEXT_COPIES * self.unroll_limit, LARGE)
+        self.spelling = (self.unroll_limit, options.repetition, options.repetition_threshold, self.flat, self.text_limit)
         self.known = WEIGHED.setdefault((self.inline_limit, self.unroll_limit), {})
         self.fragments = FRAGMENTS.setdefault(self.spelling, {})
         self.automata = AUTOMATA.setdefault((self.spelling, self.inline_limit), {})
@@ -184,6 +191,47 @@ cdef class Weights:
             return below
         return <int32_t>(copies * below) if copies * below <= self.limits.unroll_limit else 1
 
+    cdef int32_t copied_cost(self, Node node, int32_t limit, int depth) except -2:
+        """`cost_of` where every counted repetition is copied.  Each node takes an edge at least, so `limit` bounds the work."""
+        cdef int32_t total = 0, below
+        cdef int64_t copies
+        cdef Node item
+        kind = type(node)
+        if depth > DEEPEST:
+            return CALLED
+        if kind is Repeat:
+            copies = max(1, copies_in(<Repeat>node))
+            below = self.copied_cost(<Node>(<Repeat>node).held[0], <int32_t>(limit // copies), depth + 1)
+            return CALLED if below < 0 or copies * below > limit else <int32_t>(copies * below)
+        if kind is RuleRef:
+            if self.inline_cost(self.callee((<RuleRef>node).name)) < 0:
+                return CALLED
+            return self.copied_cost((<Rule?>self.bodies[(<RuleRef>node).name]).made, limit, depth + 1)
+        if kind is not Seq and kind is not Choice:
+            return self.cost_of(node, limit, depth)
+        for item in (<Seq>node).items if kind is Seq else (<Choice>node).items:
+            below = self.copied_cost(item, limit - total, depth + 1)
+            total += max(1, below)
+            if below < 0 or total > limit:
+                return CALLED
+        return total
+
+    cdef bint is_text(self, Node body, bint* searches) except -1:
+        """Whether `body` is a text in quotes; `searches`: whether something in it may come anywhere in the text."""
+        cdef tuple items
+        cdef Node item
+        searches[0] = False
+        if type(body) is not Seq:
+            return False
+        items = (<Seq>body).items
+        if not _is_quote(items[0], False) or not _is_quote(items[len(items) - 1], True):
+            return False
+        for item in items:
+            if type(item) is RuleRef and not self.was_deferred((<RuleRef>item).name):
+                item = (<Rule?>self.bodies[(<RuleRef>item).name]).made
+            searches[0] = searches[0] or type(item) is Repeat and (<Repeat>item).maximum is None
+        return True
+
     cdef bint _ends_in_a_loop(self, Node body) except -1:
         """Whether a text of `body` may go on where it could have ended: `[a-z]*` may, a quoted string may not."""
         cdef list stack = [body]
@@ -289,6 +337,13 @@ cdef class Weights:
     def set_cost(self, str name not None, int32_t edges):
         """The rule called `name` is spelt out wherever it is called, at the cost of `edges`; CALLED (-1): never."""
         self.callee(name).cost = edges
+
+
+cdef bint _is_quote(node, bint last) except -1:
+    """Whether `node` is a literal that begins, or ends if it is the `last`, with a quote."""
+    if type(node) is not Literal or not (<Literal>node).value:
+        return False
+    return (<Literal>node).value[-1 if last else 0] == QUOTE
 
 
 cdef int64_t copies_in(Repeat node) except -1:

@@ -35,6 +35,9 @@ STRINGS: dict[str, dict[str, Any]] = {
     "no quote": {"pattern": '^[^"]*$'},
     "a search for a quote": {"pattern": '"b'},
     "bytes of one kind told apart": {"pattern": "^[ac7Z]([b0]|c7)*$"},
+    "groups that are counted": {"pattern": "^((a|b7|é).){3}[^b]$"},
+    "a search for many": {"pattern": "[a7]{20}$"},
+    "counted, then the same": {"pattern": "^[a-z7]{0,40}b[a7]{0,35}$"},
     "until a word": {"pattern": "^[^7]*7[^é]*b$"},
     "none of a pattern, then any rest": {"not": {"pattern": "^[a7]{3}$"}},
     "a pattern, then any rest": {"pattern": "^(a|b7)[^7]"},
@@ -95,6 +98,19 @@ def test_patterns_with_one_inside_share_it() -> None:
     assert made[0] > 0
     assert made[1:] == [made[0]] * 2
     assert max(walked[1:]) < 0.7 * walked[0]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "counts"), [("((a|b7|é).){3}", False), ("[ab]{40}", False), ("^[ab]{40}$", True), ("[ab]{4000}", True)]
+)
+def test_what_is_counted_in_a_text_is_copied_unless_laps_tell_more(pattern: str, counts: bool) -> None:
+    for unroll_limit, lazy, counted in ((32, True, counts), (0, True, True), (32, False, True)):
+        options = Options(unroll_limit=unroll_limit, lazy_lowering=lazy, cross_grammar_cache=False)
+        compiler = GrammarCompiler(INFO, options=options)
+        cold = compiled(compiler, {"pattern": pattern})
+        assert GrammarMatcher(cold).accept_string('{"b": "a')
+        rules = [rule.name for rule in cold.machine.tables.lowering.rules]
+        assert any(name.startswith("b") and "{" in name for name in rules) == counted, rules
 
 
 @pytest.mark.parametrize("string", [{"not": {"pattern": "^[a7]{3}$"}}, {"not": {"pattern": "^b7?$"}}])
