@@ -14,16 +14,20 @@ from kernels_core.automata.decisions cimport Decisions
 from kernels_core.automata.edges cimport Epsilon
 from kernels_core.automata.lengths cimport ENDLESS, Lengths
 from kernels_core.automata.nfa cimport C_AFTER, Nfa, RangeEdge
-from kernels_core.automata.word_tree cimport Branch, WordTree, ends_at, letter_at
+from kernels_core.automata.weighing cimport CALL, Callee
+from kernels_core.automata.word_tree cimport Branch, Letters, WordTree
 from kernels_core.grammar.shorthand cimport Besides, Bounded, Branches, Diagram, Item, Listing, Row, Shorthand, Words
-from kernels_core.grammar.tree cimport Never, Node, RuleRef
+from kernels_core.grammar.tree cimport HOLDS_CALLS, HOLDS_TOKENS, Never, Node, RuleRef
 
+from kernels_core.errors import BudgetExceededError
 from kernels_core.grammar.ir import DeferredRule
 
 __all__ = ["spell_shorthand"]
 
 cdef int32_t START = 0, FINAL = 1
 cdef int32_t NOWHERE = -1
+
+cdef int MOST_AROUND = 64
 
 
 cpdef bint spell_shorthand(Nfa nfa, Decisions lowering, Shorthand shorthand, str rule, int32_t limit) except -1:
@@ -33,7 +37,7 @@ cpdef bint spell_shorthand(Nfa nfa, Decisions lowering, Shorthand shorthand, str
     nfa.tag(FINAL, place, C_AFTER)
     kind = type(shorthand)
     if kind is Besides:
-        return _spell_besides(nfa, lowering, <Besides>shorthand, place, limit)
+        return _spell_besides(nfa, lowering, <Besides>shorthand, limit)
     if kind is Listing:
         return _spell_listing(nfa, lowering, <Listing>shorthand, limit)
     if kind is Row:
@@ -57,77 +61,78 @@ cdef bint spell_opened(Nfa nfa, Decisions lowering, Listing listing, str rule, i
     return _spell_items(nfa, lowering, listing, START, limit)
 
 
-cdef bint _spell_besides(Nfa nfa, Decisions lowering, Besides besides, int32_t place, int32_t limit) except -1:
+cdef bint _spell_besides(Nfa nfa, Decisions lowering, Besides besides, int32_t limit) except -1:
     """Texts that are none of some words.
 
-    A state for each prefix of a word.  From it a letter leads on in the tree, or to the rest if no word goes on so.
+    A state for each prefix of a word.  From it a letter leads on in the tree, or to the rest if no word goes on so.  These
+    edges are not written, but found in the tree (`WordTree`); all else is the same automaton in all grammars.
     """
-    cdef WordTree* tree = new WordTree()
-    cdef Branch branch
+    cdef WordTree* tree
+    cdef Callee rest = None
     cdef bytes word
-    cdef int32_t i, k, at = 0, state, low, letter, beyond
-    nfa.words.reset(tree)
-    tree.letters[0] = tree.letters[1] = tree.letters[2] = tree.letters[3] = 0
-    for first, last in besides.letters:
-        for i in range(first, last + 1):
-            tree.letters[i >> 6] |= <uint64_t>1 << (i & 63)
-    tree.end = besides.end
+    cdef uint8_t letter
+    if type(besides.rest) is RuleRef and not besides.beyond.holds & (HOLDS_CALLS | HOLDS_TOKENS):
+        rest = lowering.decided((<RuleRef>besides.rest).name)
+    if rest is not None and rest.way == CALL and not rest.left_out:
+        nfa.copy_sealed(_around(lowering, besides))
+        nfa.symbols[0].symbol = 2 * rest.number
+    elif not _spell_around(nfa, lowering, besides, besides.rest, limit):
+        return False
+    tree = nfa.words.get()
     for word in sorted(besides.words):
         tree.word_first.push_back(<int32_t>tree.spelling.size())
         for letter in word:
             if not _is_letter(tree, letter):
                 raise ValueError(f"{word!r} holds a byte that is no letter")
-            tree.spelling.push_back(<uint8_t>letter)
+            tree.spelling.push_back(letter)
+        tree.spelling.push_back(tree.end)
     tree.word_first.push_back(<int32_t>tree.spelling.size())
-    beyond, tree.rest = nfa.state(), nfa.state()
-    if not (nfa.spell(lowering, besides.beyond, beyond, tree.rest, NOWHERE, limit)
-            and nfa.spell(lowering, besides.rest, tree.rest, FINAL, NOWHERE, limit)):
-        return False
-    tree.nfa_state = nfa.size - 1       # the first branch has the start
-    tree.branches.push_back(Branch(0, <int32_t>tree.word_first.size() - 1, 0))
-    while at < <int32_t>tree.branches.size():
-        branch = tree.branches[at]
-        state = START if at == 0 else tree.nfa_state + at
-        at += 1
-        nfa.epsilon(state, beyond)
-        i = branch.first
-        if ends_at(tree, i, branch):
-            i += 1          # the prefix is a word itself
-        else:
-            nfa.bytes.push_back(RangeEdge(state, tree.end, tree.end, FINAL))
-        low = 0             # letters below were seen to
-        while i < branch.past:
-            letter = letter_at(tree, i, branch.depth)
-            _to_rest(nfa, tree, state, low, letter - 1)
-            low = letter + 1
-            k = i + 1
-            while k < branch.past and letter_at(tree, k, branch.depth) == letter:
-                k += 1
-            tree.branches.push_back(Branch(i, k, branch.depth + 1))
-            nfa.bytes.push_back(RangeEdge(state, letter, letter, nfa.state()))
-            nfa.tag(nfa.size - 1, place)
-            i = k
-        _to_rest(nfa, tree, state, low, 0x7F)
-        if nfa.size > limit:
-            return False
-    return True
+    nfa.add_states(<int32_t>tree.spelling.size())
+    return nfa.size <= limit
 
 
-cdef inline bint _is_letter(const WordTree* tree, int32_t byte) noexcept:
+cdef inline bint _is_letter(const WordTree* tree, uint8_t byte) noexcept:
     return tree.letters[byte >> 6] >> (byte & 63) & 1
 
 
-cdef void _to_rest(Nfa nfa, const WordTree* tree, int32_t state, int32_t low, int32_t high) noexcept:
-    """Edges for the letters within `low..high`."""
-    cdef int32_t first
-    while low <= high:
-        if not _is_letter(tree, low):
-            low += 1
-            continue
-        first = low
-        while low <= high and _is_letter(tree, low):
-            low += 1
-        nfa.bytes.push_back(RangeEdge(state, first, low - 1, tree.rest))
+cdef Nfa _around(Decisions lowering, Besides besides):
+    """What is around the words of `besides`, where only the rest is called: rule 0 is called in its place."""
+    cdef Nfa around
+    cdef dict automata = lowering.limits.around
+    cdef tuple key = (<size_t><void*>besides.beyond, <size_t><void*>besides.letters, besides.end)
+    known = automata.get(key)
+    if known is None:
+        around = Nfa.__new__(Nfa)
+        if not _spell_around(around, lowering, besides, None, lowering.limits.most_states):
+            raise BudgetExceededError("automaton states", lowering.options.max_states, "what is no letter")
+        if len(automata) >= MOST_AROUND:
+            automata.clear()
+        known = automata[key] = (besides.beyond, besides.letters, around)
+    return <Nfa>(<tuple>known)[2]
+
+
+cdef bint _spell_around(Nfa nfa, Decisions lowering, Besides besides, Node rest, int32_t limit) except -1:
+    """Write and seal what `besides` is without its words; the last state is that of no letters.  No `rest`: a call of rule 0."""
+    cdef WordTree* tree = new WordTree()
+    cdef int32_t i
+    nfa.words.reset(tree)
+    tree.letters[0] = tree.letters[1] = tree.letters[2] = tree.letters[3] = 0
+    for first, last in besides.letters:
+        tree.ranges.push_back(Letters(first, last))
+        for i in range(first, last + 1):
+            tree.letters[i >> 6] |= <uint64_t>1 << (i & 63)
+    tree.end, tree.beyond, tree.rest = besides.end, nfa.state(), nfa.state()
+    if rest is None:
+        nfa.call(tree.rest, 0, FINAL)
+    elif not nfa.spell(lowering, rest, tree.rest, FINAL, NOWHERE, limit):
+        return False
+    if not nfa.spell(lowering, besides.beyond, tree.beyond, tree.rest, NOWHERE, limit):
+        return False
+    tree.nfa_state = nfa.state()
+    nfa.epsilon(START, tree.nfa_state)
+    nfa.seal()
+    nfa.alive[START] = nfa.alive[tree.nfa_state] = 1
+    return True
 
 
 cdef bint _spell_branches(Nfa nfa, Decisions lowering, Branches branches, int32_t place, int32_t limit) except -1:

@@ -62,7 +62,7 @@ def determinise(Nfa nfa, *, bint proper=False, int max_states=100_000, str where
     state that does not accept.
     """
     cdef _Determinised dfa = _Determinised()
-    nfa.seal()
+    nfa = nfa.written_out()
     dfa.run(nfa, proper, max_states, where)
     dfa.trim()
     return dfa.minimise() if minimise else dfa.as_it_is()

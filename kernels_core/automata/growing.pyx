@@ -22,17 +22,31 @@ from kernels_core.automata.nfa cimport Nfa
 from kernels_core.automata.tables cimport (
     ACCEPTING, CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL, TOKENS, ByteEdge, CallEdge, TokenEdge,
 )
-from kernels_core.automata.word_tree cimport Prefix, WordTree, branch_of
+from kernels_core.automata.word_tree cimport Branch, Prefix, WordTree, add_edges, branch_of, ends_at, is_prefix
 
 from kernels_core.errors import BudgetExceededError
 
 __all__ = ["GrowingTables"]
 
 cdef size_t ROOM = 32        # states that there is room for at once
+cdef int32_t START = 0, FINAL = 1       # of any NFA
 
 
 cdef bint _lower(const RangeEdge& a, const RangeEdge& b) noexcept nogil:
     return a.low < b.low
+
+
+cdef inline void _mark(uint64_t* live, int32_t low, int32_t high) noexcept nogil:
+    """Set the bits `low` to `high` of four words."""
+    cdef uint64_t bits
+    cdef int32_t word
+    for word in range(low >> 6, (high >> 6) + 1):
+        bits = ~<uint64_t>0
+        if word == low >> 6:
+            bits &= ~<uint64_t>0 << (low & 63)
+        if word == high >> 6:
+            bits &= ~<uint64_t>0 >> (63 - (high & 63))
+        live[word] |= bits
 
 
 cdef bint _symbol_less(const SymbolEdge& a, const SymbolEdge& b) noexcept nogil:
@@ -92,17 +106,20 @@ cdef class GrowingTables(Tables):
         return self._declare()
 
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil:
-        cdef int32_t rule = self.rule_of[state], k, branch
+        cdef int32_t rule = self.rule_of[state], last
         cdef const WordTree* tree = self.nfas[rule].nfa.words
-        if tree == NULL:
+        if tree == NULL or self.subset_first[state] == self.subset_past[state]:
             return False
-        for k in range(self.subset_first[state], self.subset_past[state]):
-            branch = branch_of(tree, self.members[k])
-            if branch >= 0 and self.single[self.nfas[rule].closures + self.members[k]] == state:
-                prefix.tree, prefix.branch = tree, tree.branches[branch]
-                prefix.rest = self._state_of_one(rule, tree.rest)
-                return True
-        return False
+        last = self.members[self.subset_past[state] - 1]    # the states of prefixes are the highest
+        if not is_prefix(tree, last):
+            return False
+        if last == tree.nfa_state:
+            last = START        # no edge leads to the prefix of no letters, so no state was made for it alone
+        if self.single[self.nfas[rule].closures + last] != state:
+            return False
+        prefix.tree, prefix.branch = tree, branch_of(tree, self.members[self.subset_past[state] - 1])
+        prefix.rest = self._state_of_one(rule, tree.rest)
+        return True
 
     cdef bint may_be_text(self, int32_t rule) noexcept nogil:
         cdef const NfaView* nfa = &self.nfas[rule].nfa
@@ -164,7 +181,14 @@ cdef class GrowingTables(Tables):
         while not self.stack.empty():
             top = self.stack.back()
             self.stack.pop_back()
-            if (top == 1 or nfa.first[top].byte < nfa.first[top + 1].byte
+            if is_prefix(nfa.words, top):
+                self.subset.push_back(top)
+                other = nfa.words.beyond
+                if self.mark[other] != self.stamp and nfa.alive[other]:
+                    self.mark[other] = self.stamp
+                    self.stack.push_back(other)
+                continue
+            if (top == FINAL or nfa.first[top].byte < nfa.first[top + 1].byte
                     or nfa.first[top].symbol < nfa.first[top + 1].symbol
                     or nfa.lengths != NULL and nfa.lengths.between[top]):
                 self.subset.push_back(top)
@@ -245,9 +269,9 @@ cdef class GrowingTables(Tables):
 
     cdef int32_t _make(self, int32_t rule, int32_t first, int32_t past, bint may_accept) except -1 nogil:
         cdef NfaView* nfa = &self.nfas[rule].nfa
-        cdef int32_t state, k, j, one, low, high, word
+        cdef int32_t state, k, j, one
         cdef uint8_t flags = 0
-        cdef uint64_t live
+        cdef Branch words
         if <int32_t>self.flags.size() >= self.max_states:
             with gil:
                 raise BudgetExceededError("automaton states", self.max_states,
@@ -258,20 +282,19 @@ cdef class GrowingTables(Tables):
         self.next_alike.push_back(-1)
         for k in range(first, past):
             one = self.members[k]
-            if one == 1 and may_accept:
+            if one == FINAL and may_accept:
                 flags |= ACCEPTING
-            for j in range(nfa.first[one].byte, nfa.first[one + 1].byte):
-                if not nfa.alive[nfa.bytes[j].target]:
-                    continue
+            if is_prefix(nfa.words, one):
                 flags |= SCANNABLE
-                low, high = nfa.bytes[j].low, nfa.bytes[j].high
-                for word in range(low >> 6, (high >> 6) + 1):
-                    live = ~<uint64_t>0
-                    if word == low >> 6:
-                        live &= ~<uint64_t>0 << (low & 63)
-                    if word == high >> 6:
-                        live &= ~<uint64_t>0 >> (63 - (high & 63))
-                    self.live[4 * state + word] |= live
+                for j in range(4):
+                    self.live[4 * state + j] |= nfa.words.letters[j]
+                words = branch_of(nfa.words, one)
+                if not ends_at(nfa.words, words.first, words):
+                    _mark(&self.live[4 * state], nfa.words.end, nfa.words.end)
+            for j in range(nfa.first[one].byte, nfa.first[one + 1].byte):
+                if nfa.alive[nfa.bytes[j].target]:
+                    flags |= SCANNABLE
+                    _mark(&self.live[4 * state], nfa.bytes[j].low, nfa.bytes[j].high)
             for j in range(nfa.first[one].symbol, nfa.first[one + 1].symbol):
                 if nfa.alive[nfa.symbols[j].target]:
                     flags |= TOKENS if nfa.symbols[j].symbol & 1 else CALLS
@@ -301,6 +324,8 @@ cdef class GrowingTables(Tables):
         symbols.clear()
         for k in range(self.subset_first[state], self.subset_past[state]):
             one = self.members[k]
+            if is_prefix(nfa.words, one):
+                add_edges(nfa.words, one, FINAL, ranges)
             for j in range(nfa.first[one].byte, nfa.first[one + 1].byte):
                 if nfa.alive[nfa.bytes[j].target]:
                     ranges.push_back(nfa.bytes[j])

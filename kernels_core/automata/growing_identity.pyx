@@ -75,9 +75,9 @@ cdef class GrowingIdentities(Identities):
         return self.near[rule] == 1
 
     cdef bint _calls_nothing(self, int32_t rule) noexcept nogil:
-        """Whether `rule` calls no rule and names no token; it is lowered."""
+        """Whether `rule` is byte edges and no more: no calls, no tokens, no words that are left out; it is lowered."""
         cdef NfaView* nfa = &self.growing.nfas[rule].nfa
-        return nfa.first[nfa.size].symbol == 0
+        return nfa.first[nfa.size].symbol == 0 and nfa.words == NULL
 
     cdef void _name_alone(self, int32_t rule) noexcept nogil:
         """Name a rule that calls nothing as `_inside` would: white space, strings and numbers, in every grammar."""

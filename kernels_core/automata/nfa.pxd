@@ -86,6 +86,10 @@ cdef class Nfa:
     cdef int fill_opened(self, Decisions lowering, str rule) except -1
     cpdef bint fill(self, Decisions lowering, Node body, str rule, tuple path, int32_t limit) except -1
     cdef void seal(self) noexcept
+    cdef void _give_room_back(self) noexcept
+    cdef void copy_sealed(self, Nfa other) noexcept
+    cdef void add_states(self, int32_t count) noexcept
+    cdef Nfa written_out(self)
     cdef void _paste(self, Nfa part, int32_t source, int32_t target, int32_t place) noexcept
     cdef NfaView view(self) noexcept
     cdef bint spell(self, Decisions lowering, Node body, int32_t source, int32_t target, int32_t place,

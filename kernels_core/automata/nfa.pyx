@@ -20,6 +20,7 @@ from libc.stdint cimport int32_t
 from kernels_core.automata.decisions cimport Decisions, LoweredRule
 from kernels_core.automata.sealing cimport find_alive, order_edges, take_room
 from kernels_core.automata.weighing cimport OPENED, SPELT_OUT, Callee
+from kernels_core.automata.word_tree cimport Letters, WordTree, add_edges, is_prefix
 from kernels_core.grammar.tree cimport (
     HOLDS_CALLS, HOLDS_TOKENS, ByteSet, CharSet, Choice, Empty, Literal, Never, Node, Repeat, RuleRef, Seq, TagDispatch,
     TokenSet,
@@ -451,17 +452,66 @@ cdef class Nfa:
         self.sealed = True
         self.entries = self.classes = self.rule_places = self.held = None
         order_edges(self.size, self.bytes, self.symbols, self.epsilons, self.first)
+        self._give_room_back()
+        if self.may_be_dead:
+            find_alive(self.size, self.bytes, self.symbols, self.epsilons, FINAL, self.alive)
+        else:
+            self.alive.assign(self.size, 1)
+
+    cdef void _give_room_back(self) noexcept:
+        """Of all but edges; tags and places are copied into no more than they need."""
         self.pending.swap(spare_pending)
-        self.tags.swap(spare_tags)          # and a copy that takes no more than it needs
+        self.tags.swap(spare_tags)
         self.tags.assign(spare_tags.begin(), spare_tags.end())
         spare_tags.clear()
         self.places.swap(spare_places)
         self.places.assign(spare_places.begin(), spare_places.end())
         spare_places.clear()
-        if self.may_be_dead:
-            find_alive(self.size, self.bytes, self.symbols, self.epsilons, FINAL, self.alive)
-        else:
-            self.alive.assign(self.size, 1)
+
+    cdef void copy_sealed(self, Nfa other) noexcept:
+        """Become what `other` is, which is sealed, but for its places; words may be added to its own."""
+        self.sealed = True
+        take_room(self.bytes, self.symbols, self.epsilons)      # gives it back: nothing was written yet
+        self._give_room_back()
+        self.size, self.may_be_dead = other.size, other.may_be_dead
+        self.bytes, self.symbols, self.epsilons = other.bytes, other.symbols, other.epsilons
+        self.first, self.alive = other.first, other.alive
+        if other.words.get() != NULL:
+            self.words.reset(new WordTree())
+            self.words.get()[0] = other.words.get()[0]
+
+    cdef void add_states(self, int32_t count) noexcept:
+        """Add states without edges of their own to what is sealed: those of prefixes, which `words` has the edges of."""
+        self.size += count
+        self.first.resize(self.size + 1, self.first.back())
+        self.alive.resize(self.size, 1)
+
+    cdef Nfa written_out(self):
+        """The same with no edges in `words` alone: this one, or a new one."""
+        cdef Nfa found
+        cdef const WordTree* tree = self.words.get()
+        cdef vector[int32_t] todo
+        cdef size_t known
+        cdef int32_t state
+        self.seal()
+        if tree == NULL:
+            return self
+        found = Nfa()
+        found.size, found.roots, found.places, found.tags = self.size, self.roots, self.places, self.tags
+        found.bytes, found.symbols, found.epsilons = self.bytes, self.symbols, self.epsilons
+        found.may_be_dead = True
+        todo.push_back(tree.nfa_state)
+        while not todo.empty():
+            state = todo.back()
+            todo.pop_back()
+            known = found.bytes.size()
+            add_edges(tree, state, FINAL, found.bytes)
+            found.epsilon(state, tree.beyond)
+            for known in range(known, found.bytes.size()):
+                if is_prefix(tree, found.bytes[known].target):
+                    todo.push_back(found.bytes[known].target)
+        found.seal()
+        return found
 
     cdef NfaView view(self) noexcept:
         cdef NfaView view
@@ -495,6 +545,10 @@ cdef class Nfa:
             (<int>self.epsilons.size()).to_bytes(4, "little"),
             (<char*>self.epsilons.data())[:self.epsilons.size() * sizeof(Epsilon)],
         ]
+        if self.words.get() != NULL:
+            parts.append(b"besides %d %d " % (self.words.get().spelling.size(), self.words.get().ranges.size()))
+            parts.append((<char*>self.words.get().spelling.data())[:self.words.get().spelling.size()])
+            parts.append((<char*>self.words.get().ranges.data())[:self.words.get().ranges.size() * sizeof(Letters)])
         for k in range(self.symbols.size()):
             symbol = self.symbols[k].symbol
             meaning = token_set(symbol >> 1) if symbol & 1 else reference(symbol >> 1)

@@ -36,7 +36,7 @@ cdef int64_t TEXT_COPIES = 32       # times `unroll_limit`: what may be copied i
 
 # What is known of bodies that call nothing, by the limits that it depends on (`Limits`).  Bodies are kept, so none can
 # take the identity of another.
-cdef dict WEIGHED = {}, FRAGMENTS = {}, AUTOMATA = {}
+cdef dict WEIGHED = {}, FRAGMENTS = {}, AUTOMATA = {}, AROUND = {}
 cdef int MOST_WEIGHED = 256
 
 
@@ -69,6 +69,7 @@ cdef class Limits:
         self.known = WEIGHED.setdefault((self.inline_limit, self.unroll_limit), {})
         self.fragments = FRAGMENTS.setdefault(self.spelling, {})
         self.automata = AUTOMATA.setdefault((self.spelling, self.inline_limit), {})
+        self.around = AROUND.setdefault(self.spelling, {})
 
 
 cdef Limits latest = None       # grammars that are compiled in turn have the same options most of the time

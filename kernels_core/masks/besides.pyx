@@ -9,9 +9,9 @@ tree to the same place, so whether that differs from any text (which escapes the
 Read on: `token_sets.pyx`, which asks, and keeps the difference.
 """
 
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint64_t
 
-from kernels_core.automata.word_tree cimport Branch, ends_at, letter_at
+from kernels_core.automata.word_tree cimport Branch, ends_at, letter_at, past_letter
 from kernels_core.masks.trie cimport kid_of, live_kids
 
 # The bytes that characters of plain tokens begin with: all in ASCII but control characters, quotes and backslashes.
@@ -35,7 +35,6 @@ cdef bint find_words(TokenTrie trie, Machine machine, const Prefix& prefix, SetR
     cdef uint64_t[4] others         # bytes that are no letters, in ASCII
     cdef int32_t[256] kids
     cdef int32_t n, k, i, past
-    cdef uint8_t letter
     cdef vector[Place] places
     cdef Place at
     for k in range(4):
@@ -61,11 +60,8 @@ cdef bint find_words(TokenTrie trie, Machine machine, const Prefix& prefix, SetR
                 removed.insert(removed.end(), trie.ids.begin() + trie.nodes[k].token_first,
                                trie.ids.begin() + trie.nodes[trie.nodes[k].skip].token_first)
         while i < at.branch.past:
-            letter = letter_at(prefix.tree, i, at.branch.depth)
-            past = i + 1
-            while past < at.branch.past and letter_at(prefix.tree, past, at.branch.depth) == letter:
-                past += 1
-            k = kid_of(trie, at.node, letter)
+            past = past_letter(prefix.tree, i, at.branch)
+            k = kid_of(trie, at.node, letter_at(prefix.tree, i, at.branch.depth))
             if k >= 0:
                 places.push_back(Place(k, Branch(i, past, at.branch.depth + 1)))
             i = past

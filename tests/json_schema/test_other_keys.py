@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
+from kernels_core.automata.growing_identity import GrowingIdentities
 from tests.engine.driver import mask, tokenizer
 
 LETTERS = [b"a", b"b", b"~", b'"', b"\\", "é".encode(), b"\xc3"]
@@ -42,10 +43,10 @@ SWITCHES = {
 COMPILERS = {name: GrammarCompiler(INFO, options=options) for name, options in SWITCHES.items()}
 NAIVE = GrammarCompiler(INFO, options=Options(parser="naive"))
 
-names = st.text(st.sampled_from("ab~"), max_size=4)
+names = st.text(st.sampled_from("ab~"), max_size=4) | st.text(st.sampled_from("ab !#[]~"), max_size=3)
 others = st.sampled_from([True, {"type": "integer"}, {"enum": ["a", 1]}])
 patterns = st.sampled_from([{}, {}, {"^b": True}, {"[^b]": {"type": "string"}}])
-STARTS = [b'{"', b'{ "a', b'{"ab', b'{"b~', b'{"ab~a']
+STARTS = [b'{"', b'{ "a', b'{"ab', b'{"b~', b'{"ab~a', b'{"#', b'{"] ']
 
 
 @settings(max_examples=60, deadline=None)
@@ -57,6 +58,8 @@ STARTS = [b'{"', b'{ "a', b'{"ab', b'{"b~', b'{"ab~a']
     data=st.data(),
 )
 @example(words={"", "a", "ab"}, values=True, named={}, start=b'{"', data=None)
+@example(words={"", "b", "ba"}, values=True, named={}, start=b'{"', data=None)  # as many, as long
+@example(words={" ", "!", "#", "[", "]", "~"}, values=True, named={}, start=b'{"', data=None)
 def test_names_that_are_left_out(
     words: set[str], values: Any, named: dict[str, Any], start: bytes, data: st.DataObject | None
 ) -> None:
@@ -101,6 +104,21 @@ def test_words_are_not_looked_up_in_the_automaton() -> None:
     assert stats.nodes_walked < 100
     assert matcher.accept_string(b"name_10")
     assert INFO.decoded_vocab.index(b'"') in mask(matcher)
+
+
+def test_other_words_have_another_name() -> None:
+    """Words that make states of the same numbers: the edges between these are in the words alone."""
+
+    def name_of(*words: str) -> bytes:
+        schema = {"type": "object", "properties": {word: {"type": "integer"} for word in words}}
+        compiled = GrammarCompiler(INFO).compile_json_schema(schema)
+        assert GrammarMatcher(compiled).accept_string('{"~')
+        tables = compiled.machine.tables
+        number = next(n for n, rule in enumerate(tables.lowering.rules) if rule.name == "other_key")
+        return GrowingIdentities(tables, bytes(range(16))).name_of(number)
+
+    assert name_of("a", "ab") == name_of("ab", "a")
+    assert len({name_of("a", "ab"), name_of("b", "ab"), name_of("ab", "b", "")}) == 3
 
 
 @pytest.mark.parametrize("key", ['"a"', '"\\u0061"', '"ab\\u007e"'])

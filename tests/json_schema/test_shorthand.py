@@ -169,6 +169,23 @@ def alone(brief: Any, body: Any) -> bool:
     return same_language(Lowering(ir, Options(parser="fsm", max_states=1_000_000)), "x", brief, body)
 
 
+@given(st.sets(st.text("abc", max_size=3).map(str.encode), max_size=8))
+def test_texts_besides_some_words(words: set[bytes]) -> None:
+    """Also where what is around the words calls nothing, so that it is not what all grammars have in common."""
+    letters, end = CharSet(((0x61, 0x64),)), Literal(b".")
+    rest = seq((repeat(choice((letters, Literal(b"!"))), 0, None), end))
+    longer = [
+        seq((literal(word[:n]), choice((CharSet(((b, b),)), Literal(b"!"))), rest))
+        for word in sorted(words)
+        for n in range(len(word) + 1)
+        for b in b"abcd"
+        if not any(other.startswith(word[:n] + bytes([b])) for other in words)
+    ]
+    shorter = [literal(word[:n] + b".") for word in sorted(words) for n in range(len(word)) if word[:n] not in words]
+    body = choice([*longer, *shorter]) if words else rest
+    assert alone(Besides(frozenset(words), ((0x61, 0x64),), Literal(b"!"), rest, 0x2E), body)
+
+
 @given(st.sets(st.binary(max_size=4), min_size=1, max_size=8))
 def test_words_are_any_of_them(words: set[bytes]) -> None:
     ordered = sorted(words)

@@ -21,6 +21,7 @@ __all__ = [
     "MUST_ESCAPE",
     "PLAIN",
     "QUOTE",
+    "any_but_plain",
     "any_characters",
     "any_rest",
     "hex_escapes",
@@ -54,6 +55,12 @@ def needed_escapes() -> Node:
     """Every escape of a character that is not plain."""
     controls = hex_escapes(charset.difference(((0, 0x7E),), PLAIN))
     return seq((Literal(b"\\"), choice((short_escapes(charset.ALL), hex_escapes(BEYOND_ASCII), controls))))
+
+
+@cache
+def any_but_plain() -> Node:
+    """Any character that is not plain, raw or escaped."""
+    return choice((CharSet(BEYOND_ASCII), needed_escapes()))
 
 
 def short_escapes(ranges: Ranges) -> Node:

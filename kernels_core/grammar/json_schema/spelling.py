@@ -50,7 +50,7 @@ from ..regular.prefixes import ends_once
 from ..regular.remembered import remembered
 from ..regular.spans import Span, spans
 from ..rulebook import RuleBook
-from ..shorthand import Besides, Bounded, Diagram
+from ..shorthand import Bounded, Diagram
 from .counting import MAX_PAIRS, counted_text, reachable_pairs
 from .escape_texts import (
     BEYOND_ASCII,
@@ -96,7 +96,6 @@ class Speller:
         self.defer = defer
         self._others: dict[str, Node] = {}
         self.others: dict[frozenset[str], Node] = {}  # by the words that are left out
-        self._beyond: Node | None = None
 
     def string(self, language: Language, hint: str = "string") -> Node:
         """The strings of `language`, quotes included."""
@@ -356,12 +355,6 @@ class Speller:
     def _may_wait(self, excluded: frozenset[str]) -> bool:
         """Whether `excluded` are words of letters, of which the shorthand can be made."""
         return self.defer and not self.any_spelling and not any(map(_NOT_LETTERS, excluded))
-
-    def besides(self, excluded: frozenset[str]) -> Besides:
-        """`key_but` as a shorthand, for words that need no other spelling."""
-        if self._beyond is None:
-            self._beyond = choice((CharSet(BEYOND_ASCII), self._escapes()))
-        return Besides(frozenset(map(str.encode, excluded)), PLAIN, self._beyond, self._rest(), 0x22)
 
     def _all_but(self, excluded: Iterable[str], least: int, most: int | None, *, closed: bool = False) -> Node:
         """Strings of `least` to `most` characters but for `excluded`: along the tree of these words, then free.

@@ -7,16 +7,26 @@ Read on: `spelling.py` (writes both), `..rules.DeferredRule`, `..shorthand`.
 
 cimport cython
 
+from kernels_core.grammar.rulebook cimport RuleBook
 from kernels_core.grammar.rules cimport DeferredRule
+from kernels_core.grammar.shorthand cimport Besides
+from kernels_core.grammar.tree cimport Node
 
 from hashlib import blake2b
 
+from kernels_core.grammar.json_schema.escape_texts import PLAIN as PLAIN_LETTERS
+from kernels_core.grammar.json_schema.escape_texts import any_but_plain, any_rest
+
 __all__ = ["ByAutomaton", "OtherKeys"]
+
+# What names are made of is the same in all grammars, and known by its identity (`brief.pyx`).
+cdef tuple PLAIN = PLAIN_LETTERS
+cdef Node ANY_BUT_PLAIN = any_but_plain(), ANY_REST = any_rest()
 
 
 @cython.final
 cdef class OtherKeys(DeferredRule):
-    """All strings but for `excluded`, with the closing quote."""
+    """All strings but for `excluded`, which are plain letters, with the closing quote."""
 
     def __init__(self, str name not None, speller, frozenset excluded not None):
         self.name = name
@@ -31,7 +41,14 @@ cdef class OtherKeys(DeferredRule):
 
     def make(self, brief):
         """The body, or with `brief` a shorthand for it."""
-        return self.speller.besides(self.excluded) if brief else self.speller.key_but(self.excluded)
+        cdef Besides found
+        if not brief:
+            return self.speller.key_but(self.excluded)
+        found = Besides.__new__(Besides)
+        found.words = frozenset([(<str>word).encode() for word in self.excluded])
+        found.letters, found.beyond, found.end = PLAIN, ANY_BUT_PLAIN, c'"'
+        found.rest = (<RuleBook?>self.speller.book).share_body("rest", "string_rest", ANY_REST)
+        return found
 
 
 @cython.final
