@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher
@@ -14,6 +14,7 @@ from kernels_core.automata.brief import spell_shorthand
 from kernels_core.automata.fsm import determinise
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
+from kernels_core.errors import UnsupportedSchemaError
 from kernels_core.grammar.ir import CharSet, DeferredRule, GrammarIR, Literal, Rule, RuleRef
 from kernels_core.grammar.json_schema import SchemaOptions
 from kernels_core.grammar.json_schema.compile import compile_schema
@@ -22,15 +23,38 @@ from kernels_core.grammar.shorthand import Besides, Diagram, Listing, Row, Words
 from kernels_core.options import Options
 from tests.engine.driver import tokenizer
 
+PLAIN_VALUES: list[tuple[Any, bool]] = [
+    ({"type": "string"}, True),
+    ({"$ref": "#/$defs/some"}, True),
+    ({"allOf": [{"$ref": "#/$defs/some"}]}, True),
+    ({"anyOf": [{"const": 1}, {"type": "null"}]}, True),
+    ({"minLength": 3}, True),
+    ({}, True),
+    (True, True),
+    ({"type": "string", "enum": [1]}, False),
+    ({"anyOf": [{"type": "string", "enum": [1]}]}, False),
+]
 VOCABULARY = tokenizer([bytes([byte]) for byte in range(256)])
 
 names = st.text(st.sampled_from('ab /"\\é~'), max_size=4)
+never = {"type": "string", "enum": [1]}
 values = st.sampled_from(
-    [{"type": "string"}, {"type": "integer", "minimum": 3}, {"enum": [1, "x"]}, {"type": ["null", "boolean"]}]
+    [
+        {"type": "string"},
+        {"type": "integer", "minimum": 3},
+        {"enum": [1, "x"]},
+        {"type": ["null", "boolean"]},
+        never,
+        {"$ref": "#/$defs/never"},
+        {"$ref": "#/$defs/some"},
+        {"anyOf": [never, {"$ref": "#/$defs/never"}]},
+        {"anyOf": [never, {"$ref": "#/$defs/some"}]},
+    ]
 )
 objects = st.fixed_dictionaries(
     {
         "type": st.just("object"),
+        "$defs": st.just({"never": never, "some": {"oneOf": [{"const": "y"}, {"type": "null"}]}}),
         "properties": st.dictionaries(names, values, max_size=4),
         "additionalProperties": st.just(False) | values,  # no free values: those call themselves
     },
@@ -59,7 +83,10 @@ def same_language(lowering: Lowering, name: str, brief: Any, body: Any) -> bool:
 def test_shorthand_and_body_are_one_language(schema: dict[str, Any], options: SchemaOptions) -> None:
     open_names = schema["additionalProperties"] is not False
     schema["required"] = [name for name in schema.get("required", ()) if open_names or name in schema["properties"]]
-    ir = compile_schema(schema, json.dumps(schema), options, {}, defer=True).ir
+    try:
+        ir = compile_schema(schema, json.dumps(schema), options, {}, defer=True).ir
+    except UnsupportedSchemaError:
+        reject()  # what is required has no value
     briefs: dict[str, Any] = {}
     while waiting := [name for name, rule in ir.rules.items() if isinstance(rule, DeferredRule) and name not in briefs]:
         for name in waiting:
@@ -200,3 +227,17 @@ def test_a_row_is_counted(least: int, most: int | None) -> None:
     body = seq((Literal(b"["), item, tail, Literal(b"]")))
     brief = Row(Literal(b"["), item, comma, Literal(b"]"), Literal(b"[]"), least, -1 if most is None else most)
     assert alone(brief, body if least else choice((body, Literal(b"[]"))))
+
+
+@pytest.mark.parametrize(("value", "opens"), PLAIN_VALUES)
+def test_objects_say_how_they_begin_where_some_member_may_stand(value: Any, opens: bool) -> None:
+    for said in ({"properties": {"a": value}, "additionalProperties": False}, {"additionalProperties": value}):
+        inner = {"type": "object", **said}
+        schema = {"type": "object", "properties": {"x": inner}, "$defs": {"some": {"type": "null"}}}
+        ir = compile_schema(schema, json.dumps(schema), SchemaOptions(), {}, defer=True).ir
+        ir.brief(ir.root)
+        rule = ir.rules["x"]
+        assert (isinstance(rule, DeferredRule) and rule.opening is not None) == opens
+        matcher = GrammarMatcher(GrammarCompiler(VOCABULARY).compile_grammar(Grammar.from_json_schema(schema)))
+        assert matcher.accept_string('{"x": {}}')
+        assert matcher.is_completed()

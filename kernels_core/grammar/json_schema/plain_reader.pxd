@@ -34,6 +34,7 @@ cdef class PlainReader:
     cdef object body(self, PlainRule rule, bint brief)
     cdef object _listing(self, Words words, int level, str name)
     cdef Opening opening(self, PlainRule rule)
+    cdef bint _is_written(self, schema, int left) except -1
     cdef object _array(self, Words words, int level, str name, bint brief)
     cdef Node _string(self, Words words, str name)
     cdef Node _number(self, Words words)

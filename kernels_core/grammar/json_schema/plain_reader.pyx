@@ -400,9 +400,33 @@ cdef class PlainReader:
         if needs:
             # What is needed has a value, or a plain schema would have no instance.
             return frame.opening
-        if free is True or any([_has_type(schema) for schema in properties.values()]):
+        if self._is_written(free, FEW):
             return frame.opening_or_none
+        for schema in properties.values():
+            if self._is_written(schema, FEW):
+                return frame.opening_or_none
         return None
+
+    cdef bint _is_written(self, schema, int left) except -1:
+        """Whether `value` finds nodes for a plain schema; False may be wrong.  Goes through `left` schemas at most."""
+        cdef dict said
+        if schema is True:
+            return True
+        if type(schema) is not dict or left == 0:
+            return False
+        said = schema
+        if "enum" in said or "const" in said:
+            return False            # no constant may be of the right type
+        through = self.judge.through(said)
+        if through is not None:
+            return self._is_written(through, left - 1)
+        for word in ("anyOf", "oneOf"):
+            if word in said and word in self.words:
+                for option in <list>said[word]:
+                    if self._is_written(option, left - 1):
+                        return True
+                return False
+        return True
 
     cdef object _array(self, Words words, int level, str name, bint brief):
         """An array whose items are all alike; None for others."""
@@ -509,11 +533,6 @@ cdef class PlainRule(DeferredRule):
 
     cdef object opening_now(self):
         return self.reader.opening(self)
-
-
-cdef bint _has_type(schema):
-    """Whether a plain schema says a type and no constants, so that `PlainReader.value` finds nodes for it."""
-    return type(schema) is dict and "type" in schema and "enum" not in schema and "const" not in schema
 
 
 cdef str _text(dict schema):
