@@ -26,5 +26,6 @@ cdef inline const uint64_t* live_at(Machine machine, const Spot& at) noexcept no
 
 
 cdef int find_way(Machine machine, const Spot& at, uint8_t byte, Way& way) except -1 nogil
+cdef int go_on(Machine machine, Way& way, uint8_t byte) except -1 nogil
 cdef int settle(Machine machine, Spot& at) except -1 nogil
 cdef SetRec* interned(Machine machine, const Spot& at) except NULL nogil

@@ -74,6 +74,17 @@ cdef int settle(Machine machine, Spot& at) except -1 nogil:
     return 0
 
 
+cdef int go_on(Machine machine, Way& way, uint8_t byte) except -1 nogil:
+    """Go on along `byte` from where `way` leads to, if it leads anywhere.  The caller holds the machine's lock."""
+    cdef Spot at = way.to
+    if way.alive:
+        settle(machine, at)
+        way.alive = live_at(machine, at)[byte >> 6] >> (byte & 63) & 1
+    if way.alive:
+        find_way(machine, at, byte, way)
+    return 0
+
+
 cdef inline bint _reads(Machine machine, int32_t state, uint8_t byte) noexcept nogil:
     return machine.tables.live[4 * state + (byte >> 6)] >> (byte & 63) & 1
 

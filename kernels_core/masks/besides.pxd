@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport Tables
@@ -11,3 +11,4 @@ from kernels_core.masks.walks cimport Visit
 cdef bint find_words(TokenTrie trie, Machine machine, const Prefix& prefix, SetRec* start, SetRec* base_start,
                      vector[int32_t]& removed, vector[Visit]& todo) except -1 nogil
 cdef bint takes_plain(Tables tables, int32_t state) except -1 nogil
+cdef bint are_plain(const uint64_t* bytes) noexcept nogil

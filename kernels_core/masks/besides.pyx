@@ -9,7 +9,6 @@ tree to the same place, so whether that differs from any text (which escapes the
 Read on: `token_sets.pyx`, which asks, and keeps the difference.
 """
 
-from libc.stdint cimport uint64_t
 
 from kernels_core.automata.word_tree cimport Branch, ends_at, letter_at, past_letter
 from kernels_core.masks.trie cimport kid_of, live_kids
@@ -75,3 +74,8 @@ cdef bint takes_plain(Tables tables, int32_t state) except -1 nogil:
     return (live[0] & PLAIN_LOW == PLAIN_LOW and live[1] & PLAIN_HIGH == PLAIN_HIGH
             and live[3] & PLAIN_BEYOND == PLAIN_BEYOND
             and tables.find_prefix(state, &prefix) and prefix.tree.end == 0x22)
+
+
+cdef bint are_plain(const uint64_t* bytes) noexcept nogil:
+    """Whether all `bytes` (four words) are in ASCII, and characters that plain tokens are made of."""
+    return not (bytes[0] & ~PLAIN_LOW or bytes[1] & ~PLAIN_HIGH or bytes[2] or bytes[3])

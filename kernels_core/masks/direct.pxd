@@ -27,6 +27,8 @@ cdef class Walk:
 
     cdef bint run(self, SetRec* record, const uint64_t* first, bint but_plain, int64_t limit) except -1 nogil
     cdef int32_t _take_loop(self, Place at, int32_t twig, const uint64_t* first, const Way& way) except -2 nogil
+    cdef bint _take_entry(self, Place at, int32_t twig, const Spot& target) except -1 nogil
+    cdef void _take_stretch(self, const shared_ptr[Loop]& held) noexcept nogil
     cdef void _take(self, int32_t twig, const Spot& target) noexcept nogil
 
 

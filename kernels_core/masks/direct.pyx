@@ -12,8 +12,8 @@ from libc.string cimport memcpy
 from libcpp.memory cimport shared_ptr
 
 from kernels_core.earley.machine cimport is_live
-from kernels_core.earley.spots cimport Way, find_way, interned, live_at, settle, spot_of
-from kernels_core.masks.loops cimport Loop, LoopKey, loop_of, may_loop
+from kernels_core.earley.spots cimport Spot, Way, find_way, go_on, interned, live_at, settle, spot_of
+from kernels_core.masks.loops cimport Entry, Loop, LoopKey, entry_of, loop_of, may_loop
 from kernels_core.masks.mask_table cimport add_id
 from kernels_core.masks.trie cimport TOKENS, Twig, beginning, live_twigs
 
@@ -22,6 +22,7 @@ cdef extern from *:
 
 
 cdef int32_t MANY_KIDS = 6          # of a node that may be the first of a stretch
+cdef int32_t MANY_WAYS = 24         # kids of a node where a name may begin
 cdef int32_t MANY_NODES = 128       # of a stretch: fewer are as quick to visit as to look up, and hardly met again
 
 
@@ -82,6 +83,8 @@ cdef class Walk:
                         taken = self._take_loop(at, found[k], live, way)
                         if twigs[found[k]].byte <= taken:
                             continue
+                    elif twigs[found[k]].kid_count >= MANY_WAYS and self._take_entry(at, found[k], way.to):
+                        continue
                 self._take(found[k], way.to)
         return True
 
@@ -112,11 +115,7 @@ cdef class Walk:
         loop = held.get()
         if loop.too_large:
             return -1
-        if loop.bits.empty():
-            for k in range(<int32_t>loop.ids.size()):
-                add_id(self.draft, loop.ids[k])
-        else:
-            self.stretches.push_back(held)
+        self._take_stretch(held)
         after.high = -1
         for k in range(<int32_t>loop.branches.size()):
             byte = loop.branches[k].byte
@@ -132,6 +131,61 @@ cdef class Walk:
                     settle(self.machine, after.to)
                 self._take(loop.twigs[m], after.to)
         return high
+
+    cdef bint _take_entry(self, Place at, int32_t twig, const Spot& target) except -1 nogil:
+        """Take at once all that begins with `twig`, where the parser is in `target`, and goes on into a loop or beside it.
+
+        False, and nothing taken, if there is no such loop (`loops.entry_of`).
+        """
+        cdef const Twig* twigs = self.trie.twigs.data()
+        cdef int32_t k, m, i, node = self.trie.kids[twig], begin = 0
+        cdef Entry entry
+        cdef LoopKey key
+        cdef shared_ptr[Loop] held
+        cdef const Loop* loop
+        cdef uint8_t byte
+        cdef Way inside, beside
+        if self.trie.nodes[node].skip - node < MANY_NODES or not entry_of(self.machine, target, entry):
+            return False
+        key.first, key.low, key.high = at.first, twigs[twig].byte, twigs[twig].byte
+        memcpy(key.bytes, entry.loop, sizeof(key.bytes))
+        held = self.loops.find(self.trie, key, at.count)
+        loop = held.get()
+        if loop.too_large:
+            return False
+        self._take_stretch(held)
+        for k in range(<int32_t>loop.branches.size()):
+            byte = loop.branches[k].byte
+            inside.to, inside.alive = entry.inside, True
+            go_on(self.machine, inside, byte)
+            for m in range(loop.branches[k].first, loop.branches[k].past):
+                if begin < loop.path_past[m] and entry.bytes[loop.paths[begin] >> 6] >> (loop.paths[begin] & 63) & 1:
+                    if inside.alive:
+                        if twigs[loop.twigs[m]].kid_count:
+                            settle(self.machine, inside.to)
+                        self._take(loop.twigs[m], inside.to)
+                else:
+                    beside.to, beside.alive = target, True
+                    for i in range(begin, loop.path_past[m]):
+                        go_on(self.machine, beside, loop.paths[i])
+                    go_on(self.machine, beside, byte)
+                    if beside.alive:
+                        if twigs[loop.twigs[m]].kid_count:
+                            settle(self.machine, beside.to)
+                        self._take(loop.twigs[m], beside.to)
+                    self.left -= loop.path_past[m] - begin
+                self.left -= 1
+                begin = loop.path_past[m]
+        return True
+
+    cdef void _take_stretch(self, const shared_ptr[Loop]& held) noexcept nogil:
+        """Allow the tokens of a stretch, now or with the other rows of the mask."""
+        cdef size_t i
+        if not held.get().bits.empty():
+            self.stretches.push_back(held)
+            return
+        for i in range(held.get().ids.size()):
+            add_id(self.draft, held.get().ids[i])
 
     cdef void _take(self, int32_t twig, const Spot& target) noexcept nogil:
         """Allow the tokens that end at `twig`, where the parser is in `target`, and go on behind it later.

@@ -28,7 +28,9 @@ cdef cppclass Loop:
     vector[uint32_t] bits       # the same, one bit an id, where they are many; else empty
     uint64_t hash               # of the same
     vector[Branch] branches          # by byte, ascending: other bytes that come next,
-    vector[int32_t] twigs        # ... and the places in the trie's `twigs` that they lead to
+    vector[int32_t] twigs        # ... and the places in the trie's `twigs` that they lead to,
+    vector[int32_t] path_past    # ... and where their paths end in `paths`:
+    vector[uint8_t] paths        # the bytes between the first one and that one
     bint too_large              # nothing is known
 
 
@@ -41,5 +43,13 @@ cdef class Loops:
     cdef shared_ptr[Loop] _walk(self, TokenTrie trie, const LoopKey& key, int32_t count) noexcept nogil
 
 
+cdef struct Entry:
+    # Bytes that lead from a set into a loop, and that one item alone reads.
+    uint64_t bytes[4]
+    uint64_t loop[4]        # those on which the parser stays there
+    Spot inside
+
+
 cdef bint may_loop(Machine machine, const Spot& at) except -1 nogil
 cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil
+cdef bint entry_of(Machine machine, const Spot& at, Entry& entry) except -1 nogil

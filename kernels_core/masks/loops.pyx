@@ -15,9 +15,12 @@ Read on: `direct.pyx`, which walks; `sweeps.pyx`, for whole vocabularies.
 from cython.operator cimport dereference
 from libc.string cimport memcmp, memset
 from libcpp.algorithm cimport sort
+from libcpp.string cimport string
 
-from kernels_core.automata.tables cimport SCANNABLE, ByteEdge
-from kernels_core.earley.machine cimport step
+from kernels_core.automata.tables cimport ACCEPTING, CALLS, SCANNABLE, ByteEdge
+from kernels_core.earley.machine cimport Item, step
+from kernels_core.earley.spots cimport interned, settle
+from kernels_core.masks.besides cimport are_plain, takes_plain
 from kernels_core.masks.mask_table cimport ms_mix
 from kernels_core.masks.trie cimport TOKENS, Twig
 
@@ -62,7 +65,8 @@ cdef class Loops:
             self.nbytes = 0
         self.known[name] = found
         self.nbytes += (sizeof(Loop) + 4 * (found.get().ids.size() + found.get().bits.size())
-                        + sizeof(Branch) * found.get().branches.size() + 4 * found.get().twigs.size())
+                        + sizeof(Branch) * found.get().branches.size() + 8 * found.get().twigs.size()
+                        + found.get().paths.size())
         self.lock.unlock()
         return found
 
@@ -71,7 +75,10 @@ cdef class Loops:
         cdef shared_ptr[Loop] result
         cdef Loop* made = new Loop()
         cdef vector[int32_t] todo
-        cdef vector[uint64_t] ways          # byte and place, as one number
+        cdef vector[string] paths           # beside it
+        cdef vector[uint64_t] ways          # byte, number and place, as one number
+        cdef vector[string] found           # their paths, by number
+        cdef string path
         cdef int32_t k, i, node, visits = 0
         cdef size_t n
         cdef uint8_t byte
@@ -82,9 +89,12 @@ cdef class Loops:
         for k in range(key.first, key.first + count):
             if key.low <= twigs[k].byte <= key.high:
                 todo.push_back(k)
+                paths.push_back(path)
         while not todo.empty():
             k = todo.back()
+            path = paths.back()
             todo.pop_back()
+            paths.pop_back()
             visits += 1 + twigs[k].kid_count
             if visits > MOST_VISITS:
                 made.too_large = True
@@ -100,8 +110,11 @@ cdef class Loops:
                 byte = twigs[i].byte
                 if key.bytes[byte >> 6] >> (byte & 63) & 1:
                     todo.push_back(i)
+                    paths.push_back(path)
+                    paths.back().push_back(<char>byte)
                 else:
-                    ways.push_back(<uint64_t>byte << 32 | <uint64_t>i)
+                    ways.push_back(<uint64_t>byte << 56 | <uint64_t>found.size() << 32 | <uint64_t>i)
+                    found.push_back(path)
         sort(made.ids.begin(), made.ids.end())
         for n in range(made.ids.size()):
             made.hash += ms_mix(made.ids[n])
@@ -111,11 +124,14 @@ cdef class Loops:
                 made.bits[made.ids[n] >> 5] |= <uint32_t>1 << (made.ids[n] & 31)
         sort(ways.begin(), ways.end())
         for n in range(ways.size()):
-            byte = <uint8_t>(ways[n] >> 32)
+            byte = <uint8_t>(ways[n] >> 56)
+            path = found[ways[n] >> 32 & 0xFFFFFF]
             if made.branches.empty() or made.branches.back().byte != byte:
                 made.branches.push_back(Branch(<int32_t>n, <int32_t>n, byte))
             made.branches.back().past = <int32_t>n + 1
             made.twigs.push_back(<int32_t>ways[n])
+            made.paths.insert(made.paths.end(), path.begin(), path.end())
+            made.path_past.push_back(<int32_t>made.paths.size())
         return result
 
     def __len__(self):
@@ -173,3 +189,47 @@ cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil
         if bytes[w]:
             return step(machine, set, 64 * w + __builtin_ctzll(bytes[w])) == set
     return False
+
+
+cdef bint entry_of(Machine machine, const Spot& at, Entry& entry) except -1 nogil:
+    """Whether any plain bytes go on from `at`, which is not open, and most lead into one loop; with the lock held.
+
+    So a name begins that may be any but some.  What begins none of these words is in the middle of any text at once;
+    what begins one may go on like any text, too, so all that differs is where the text ends.
+    """
+    cdef uint64_t[4] others
+    cdef int32_t i, k, w, state, only = 0, count = 1 if at.set == NULL else at.set.count
+    cdef Item item
+    cdef ByteEdge edge, widest
+    if machine.tables.bounded:      # what a byte leads to may depend on lengths
+        return False
+    while True:
+        item = at.item if at.set == NULL else at.set.items[only]
+        if takes_plain(machine.tables, item.state):
+            break
+        only += 1
+        if only == count:
+            return False
+    state = item.state
+    machine.tables.need(state)
+    widest = machine.tables.edges[machine.tables.edge_first[state]]
+    for k in range(machine.tables.edge_first[state], machine.tables.edge_past[state]):
+        edge = machine.tables.edges[k]
+        if edge.high - edge.low > widest.high - widest.low:
+            widest = edge
+    memset(entry.bytes, 0, sizeof(entry.bytes))
+    for k in range(machine.tables.edge_first[state], machine.tables.edge_past[state]):
+        edge = machine.tables.edges[k]
+        if edge.target == widest.target:
+            for i in range(edge.low, edge.high + 1):
+                entry.bytes[i >> 6] |= <uint64_t>1 << (i & 63)
+    memset(others, 0, sizeof(others))
+    for i in range(count):
+        for w in range(4 if i != only else 0):
+            others[w] |= machine.tables.live[4 * at.set.items[i].state + w]
+    for w in range(4):
+        entry.bytes[w] &= ~others[w]
+    entry.inside = Spot(NULL, Item(widest.target, item.frame, item.counter), False)
+    entry.inside.open = machine.tables.flags[widest.target] & (ACCEPTING | CALLS) != 0
+    settle(machine, entry.inside)
+    return loop_of(machine, interned(machine, entry.inside), entry.loop) and are_plain(entry.loop)

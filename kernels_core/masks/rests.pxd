@@ -25,7 +25,9 @@ cdef cppclass RestStretch:
     vector[uint32_t] bits       # the tokens, one bit an id
     int32_t population
     uint64_t hash
-    vector[int32_t] branches    # rests that begin with another byte, by byte
+    vector[int32_t] branches    # rests that begin with another byte, by byte,
+    vector[int32_t] path_past   # ... and where their paths end in `paths`:
+    vector[uint8_t] paths       # the bytes behind the first rest and before them
 
 
 cdef cppclass RestStretches:

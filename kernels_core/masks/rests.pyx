@@ -11,12 +11,14 @@ loop, so it is kept with the token set, as a row of bits.
 """
 
 from libc.string cimport memcmp, memcpy
+from libcpp.string cimport string
+from libcpp.unordered_map cimport unordered_map
 from libcpp.utility cimport pair
 from libcpp.algorithm cimport sort
 
 from kernels_core.earley.machine cimport is_live
-from kernels_core.earley.spots cimport Spot, Way, find_way, interned, live_at, settle, spot_of
-from kernels_core.masks.loops cimport loop_of, may_loop
+from kernels_core.earley.spots cimport Spot, Way, find_way, go_on, interned, live_at, settle, spot_of
+from kernels_core.masks.loops cimport Entry, entry_of, loop_of, may_loop
 from kernels_core.masks.mask_table cimport ms_mix
 
 cdef int32_t MANY_TOKENS = 64        # of a stretch: fewer are as quick to try
@@ -93,8 +95,10 @@ cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, Machine mach
             if stretches != NULL and rest.kid_count and rest.below >= MANY_TOKENS:     # at a leaf the spot stays open
                 if loops < 0:
                     loops = may_loop(machine, way.to)
-                if loops and _take_stretch(rests, ids, machine, k, interned(machine, way.to), words, tries,
-                                           stretches[0]):
+                if loops:
+                    if _take_stretch(rests, ids, machine, k, interned(machine, way.to), words, tries, stretches[0]):
+                        continue
+                elif _take_entry(rests, ids, machine, k, way.to, words, tries, stretches[0]):
                     continue
             _take(rests, k, way.to, tries)
     return 0
@@ -139,6 +143,39 @@ cdef bint _take_stretch(const Rests& rests, const vector[int32_t]& ids, Machine 
     return True
 
 
+cdef bint _take_entry(const Rests& rests, const vector[int32_t]& ids, Machine machine, int32_t k, const Spot& target,
+                      int32_t words, Tries& tries, vector[shared_ptr[RestStretch]]& stretches) except -1 nogil:
+    """Whether all that goes on into a loop from `target`, where rest `k` leads, or beside it, was taken at once."""
+    cdef Entry entry
+    cdef shared_ptr[RestStretch] held
+    cdef RestStretch* found
+    cdef Way way
+    cdef size_t n
+    cdef int32_t i, branch, begin = 0
+    if not entry_of(machine, target, entry):
+        return False
+    held = _stretch(rests, ids, k, entry.loop, words)
+    found = held.get()
+    if found == NULL or found.places.empty():
+        return False
+    stretches.push_back(held)
+    for n in range(found.branches.size()):
+        branch = found.branches[n]
+        way.to, way.alive = target, True
+        if begin < found.path_past[n] and entry.bytes[found.paths[begin] >> 6] >> (found.paths[begin] & 63) & 1:
+            way.to = entry.inside
+            begin = found.path_past[n]
+        for i in range(begin, found.path_past[n]):
+            go_on(machine, way, found.paths[i])
+        go_on(machine, way, rests.nodes[branch].byte)
+        begin = found.path_past[n]
+        if way.alive:
+            if rests.nodes[branch].kid_count:
+                settle(machine, way.to)
+            _take(rests, branch, way.to, tries)
+    return True
+
+
 cdef shared_ptr[RestStretch] _stretch(const Rests& rests, const vector[int32_t]& ids, int32_t k, const uint64_t* bytes,
                                       int32_t words) noexcept nogil:
     """What there is below rest `k`, made when it is first asked for; NULL if too many were asked for."""
@@ -162,22 +199,31 @@ cdef shared_ptr[RestStretch] _stretch(const Rests& rests, const vector[int32_t]&
 
 cdef void _walk(const Rests& rests, const vector[int32_t]& ids, int32_t words, RestStretch* made) noexcept nogil:
     cdef vector[int32_t] todo
+    cdef vector[string] paths                       # beside it
     cdef vector[pair[int32_t, int32_t]] ways        # byte and rest
+    cdef unordered_map[int32_t, string] found       # by rest: its path
+    cdef string path
     cdef int32_t k, m, token
     cdef uint8_t byte
     cdef size_t n
     todo.push_back(made.rest)
+    paths.push_back(path)
     while not todo.empty():
         k = todo.back()
+        path = paths.back()
         todo.pop_back()
+        paths.pop_back()
         for m in range(rests.nodes[k].token_first, rests.nodes[k].token_past):
             made.places.push_back(m)
         for m in range(rests.nodes[k].kid_first, rests.nodes[k].kid_first + rests.nodes[k].kid_count):
             byte = rests.nodes[m].byte
             if made.bytes[byte >> 6] >> (byte & 63) & 1:
                 todo.push_back(m)
+                paths.push_back(path)
+                paths.back().push_back(<char>byte)
             else:
                 ways.push_back(pair[int32_t, int32_t](byte, m))
+                found[m] = path
     if <int32_t>made.places.size() < MANY_TOKENS:
         made.places.clear()
         return
@@ -191,4 +237,7 @@ cdef void _walk(const Rests& rests, const vector[int32_t]& ids, int32_t words, R
             made.hash += ms_mix(token)
     sort(ways.begin(), ways.end())
     for n in range(ways.size()):
+        path = found[ways[n].second]
         made.branches.push_back(ways[n].second)
+        made.paths.insert(made.paths.end(), path.begin(), path.end())
+        made.path_past.push_back(<int32_t>made.paths.size())

@@ -10,11 +10,13 @@ Read on: `cache.pyx`, which asks; `mask_table.pyx`, where the union becomes the 
 """
 
 from cython.operator cimport dereference
-from libcpp.algorithm cimport sort
+from libcpp.algorithm cimport binary_search, sort, unique
 
 from kernels_core.masks.mask_table cimport digest, ms_mix
 
 __all__ = ["Unions"]
+
+cdef size_t LITTLE = 64      # ids that a row may lack and be united with others all the same
 
 
 cdef bint _lower(const Row& a, const Row& b) noexcept nogil:
@@ -81,26 +83,35 @@ cdef class Unions:
 
 cdef int add_rows(Unions unions, vector[Dense]& dense, const vector[shared_ptr[void]]& owners,
                   unordered_map[size_t, shared_ptr[void]]& used, MaskTable draft) except -1 nogil:
-    """Allow what is in `dense`, those rows that are allowed whole as one (`unions` None: one by one).
+    """Allow what is in `dense`, as one row where little is lacking (`unions` None: one by one).
 
     `owners` keep the rows where they are; a union goes to `used`, which the draft's table lives no longer than.
     """
-    cdef vector[Row] whole
+    cdef vector[Row] joined
     cdef vector[Dense] parts
-    cdef vector[int32_t] nothing
-    cdef size_t i
+    cdef vector[int32_t] nothing, lacking
+    cdef size_t i, k
     cdef Row row
     cdef shared_ptr[Union] made
     cdef bint several = unions is not None and dense.size() > 1
     for i in range(dense.size() if several else 0):
-        if dense[i].lacking == NULL or dense[i].lacking.empty():
-            whole.push_back(dense[i].row)
-        else:
-            parts.push_back(dense[i])
-    if whole.size() > 1:
-        made = unions.find(whole, owners)
+        if dense[i].lacking == NULL or dense[i].lacking.size() <= LITTLE:
+            joined.push_back(dense[i].row)
+    if joined.size() > 1:
+        for i in range(dense.size()):
+            if dense[i].lacking == NULL:
+                continue
+            if dense[i].lacking.size() > LITTLE:
+                parts.push_back(dense[i])
+                continue
+            for k in range(dense[i].lacking.size()):
+                if not _is_in_another(dense, i, dense[i].lacking[0][k]):
+                    lacking.push_back(dense[i].lacking[0][k])
+        made = unions.find(joined, owners)
         used[<size_t>made.get()] = <shared_ptr[void]>made
-        parts.push_back(Dense(made.get().row, NULL))
+        sort(lacking.begin(), lacking.end())
+        lacking.erase(unique(lacking.begin(), lacking.end()), lacking.end())
+        parts.push_back(Dense(made.get().row, &lacking))
         dense.swap(parts)
     sort(dense.begin(), dense.end(), _larger)        # the others are added to the largest
     for i in range(dense.size()):
@@ -110,6 +121,18 @@ cdef int add_rows(Unions unions, vector[Dense]& dense, const vector[shared_ptr[v
         else:
             draft.add_dense(row.words, row.population, row.hash, dense[i].lacking[0])
     return 0
+
+
+cdef bint _is_in_another(vector[Dense]& dense, size_t i, int32_t token) noexcept nogil:
+    """Whether another row than that at `i` allows `token`."""
+    cdef size_t k
+    cdef const uint32_t* words
+    for k in range(dense.size()):
+        words = dense[k].row.words
+        if k != i and words[token >> 5] >> (token & 31) & 1 and (dense[k].lacking == NULL or not binary_search(
+                dense[k].lacking.begin(), dense[k].lacking.end(), token)):
+            return True
+    return False
 
 
 cdef bint _larger(const Dense& a, const Dense& b) noexcept nogil:

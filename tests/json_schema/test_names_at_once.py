@@ -1,0 +1,90 @@
+"""Tokens that begin a name which may be any but some are taken at once (`masks/loops.pyx`), and no mask changes.
+
+The vocabulary has what a walk takes at once where it does: a quote and letters in hundreds, with and without white
+space in front, and such that close the name or escape something in it.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
+from kernels_core.masks.loops import loops_of
+from tests.engine.driver import mask, tokenizer
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+MARKS = [",", "{", "}", ":", '{"', ', "', '","', '",']
+BODIES = [*LETTERS, *("".join(pair) for pair in product("abnx1", LETTERS[:16])), "", "a\\", "\\u", "é", "ab\x7f", "A1"]
+ENDS = ["", '"', '":', '","', '": "', '"}', '", "n', ' "']
+INFO = tokenizer(
+    list(
+        dict.fromkeys(
+            [(space + '"' + body + end).encode() for space in ("", " ", "  ") for body in BODIES for end in ENDS]
+            + [
+                (space + mark).encode()
+                for space in ("", " ")
+                for mark in (",", "{", "}", ":", '{"', ', "', '","', '",')
+            ]
+            + [b"\xc3", b" " * 3, *(bytes([byte]) for byte in range(128))]
+        )
+    )
+)
+QUICK = GrammarCompiler(INFO)
+OTHERS = {
+    "naive": GrammarCompiler(INFO, options=Options(parser="naive")),
+    "visited one by one": GrammarCompiler(INFO, options=Options(sweeps=False)),
+}
+NAMES = ["a", "ab", "abc", "b", "na", "nb1", "x", "", "é", 'q"', "ca\\b"]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[dict[str, Any], str]:
+    """A schema, and a text that goes on behind a value of it."""
+    names = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=6))
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {name: {"type": draw(st.sampled_from(["string", "null", "object"]))} for name in names},
+        "required": draw(st.lists(st.sampled_from(names), unique=True)) if names else [],
+        "additionalProperties": draw(st.sampled_from([True, {"type": "string"}, {"maxLength": 9}])),
+    }
+    some = {name: "x" if schema["properties"][name]["type"] == "string" else None for name in names}
+    some = {name: {} if schema["properties"][name]["type"] == "object" else value for name, value in some.items()}
+    some |= draw(st.dictionaries(st.sampled_from(["zz", "abn", "1"]), st.just("v"), max_size=2))
+    text = json.dumps(some, ensure_ascii=False)
+    return {"type": "array", "items": schema}, "[" + text[: draw(st.integers(0, len(text)))]
+
+
+@settings(max_examples=150, deadline=None)
+@given(case=cases())
+def test_names_taken_at_once_are_those_taken_one_by_one(case: tuple[dict[str, Any], str]) -> None:
+    schema, text = case
+    grammar = Grammar.from_json_schema(json.dumps(schema))
+    quick = GrammarMatcher(QUICK.compile_grammar(grammar))
+    others = {name: GrammarMatcher(compiler.compile_grammar(grammar)) for name, compiler in OTHERS.items()}
+    for byte in text.encode():
+        if not quick.accept_string(bytes([byte])):
+            break
+        for name, other in others.items():
+            assert other.accept_string(bytes([byte])), name
+            if byte in b'":, {':
+                assert mask(quick) == mask(other), (name, schema, text)
+
+
+@pytest.mark.parametrize("ahead", ['{"a": 1,', '{"a": 1, '])
+def test_they_are_walked_once_for_all_names(ahead: str) -> None:
+    trie = QUICK.pool.trie
+    known = []
+    for names in (["a"], ["a", "ab", "q"], ["a", "x1", "y"]):
+        schema = {"type": "object", "properties": {name: {"type": "integer"} for name in names}}
+        matcher = GrammarMatcher(QUICK.compile_json_schema(schema))
+        assert matcher.accept_string(ahead)
+        allowed = mask(matcher)
+        assert INFO.decoded_vocab.index(b'"nb') in allowed
+        known.append(len(loops_of(trie)))
+    assert known[0] == known[1] == known[2] > 0
