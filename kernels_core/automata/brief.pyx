@@ -17,7 +17,7 @@ from kernels_core.automata.nfa cimport C_AFTER, Nfa, RangeEdge
 from kernels_core.automata.weighing cimport CALL, Callee
 from kernels_core.automata.word_tree cimport Branch, Letters, WordTree
 from kernels_core.grammar.shorthand cimport Besides, Bounded, Branches, Diagram, Item, Listing, Row, Shorthand, Words
-from kernels_core.grammar.tree cimport HOLDS_CALLS, HOLDS_TOKENS, Never, Node, RuleRef
+from kernels_core.grammar.tree cimport HOLDS_CALLS, HOLDS_TOKENS, CharSet, Literal, Never, Node, RuleRef
 
 from kernels_core.errors import BudgetExceededError
 from kernels_core.grammar.ir import DeferredRule
@@ -284,20 +284,46 @@ cdef bint _spell_row(Nfa nfa, Decisions lowering, Row row, int32_t limit) except
 
 
 cdef bint _spell_diagram(Nfa nfa, Decisions lowering, Diagram diagram, int32_t limit) except -1:
-    """A state for each but the last, which is the final one."""
+    """A state for each but the last, which is the final one.
+
+    Most states of a search lead to the same few with the same labels: what is between the bytes of such a label is
+    there once, so that all of them go on in the same states within a character.
+    """
     cdef int32_t first = nfa.size, last = diagram.size - 1, source, target
+    cdef dict entries = {}
     cdef tuple edge
+    cdef Node label
     nfa.size += last
     nfa.may_be_dead = True
     nfa.epsilon(START, first)
     for edge in diagram.edges:
-        source, target = edge[0], edge[2]
+        source, label, target = edge
         if not 0 <= source < last or not 0 <= target <= last:
             raise ValueError(f"no edge can lead from state {source} to state {target} of {diagram.size}")
         target = FINAL if target == last else first + target
-        if not nfa.spell(lowering, <Node?>edge[1], first + source, target, NOWHERE, limit):
-            return False
+        if _is_byte(label):
+            if not nfa.spell(lowering, label, first + source, target, NOWHERE, limit):
+                return False
+            continue
+        key = (<size_t><void*>label, target)
+        entry = entries.get(key)
+        if entry is None:
+            entry = entries[key] = nfa.state()
+            if not nfa.spell(lowering, label, entry, target, NOWHERE, limit):
+                return False
+        nfa.epsilon(first + source, entry)
     return True
+
+
+cdef bint _is_byte(Node label) except -1:
+    """Whether the texts of `label` are certainly one byte each."""
+    cdef tuple ranges
+    if type(label) is Literal:
+        return len((<Literal>label).value) == 1
+    if type(label) is CharSet:
+        ranges = (<CharSet>label).ranges
+        return len(ranges) > 0 and <int>(<tuple>ranges[len(ranges) - 1])[1] < 0x80
+    return False
 
 
 cdef bint _spell_bounded(Nfa nfa, Decisions lowering, Bounded bounded, int32_t limit) except -1:

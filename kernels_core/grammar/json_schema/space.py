@@ -549,4 +549,7 @@ def _once(once: Numbers, seen: Numbers, new: Numbers) -> Numbers:
 
 
 def _once_language(once: Language, seen: Language, new: Language) -> Language:
+    # Without complements, a union of patterns that have nothing in common is written as it stands.
+    if not isinstance(new, Words) and not isinstance(seen, Words) and is_empty(intersection(seen, new)):
+        return union(once, new)
     return union(intersection(once, complement(new)), intersection(new, complement(seen)))

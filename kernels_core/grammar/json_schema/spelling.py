@@ -79,6 +79,10 @@ _NO_LETTERS = frozenset(("",))
 _FEW_CHARACTERS = 100
 # Greater lengths are not counted beside an automaton.
 _COUNTLESS = 1 << 29
+# Where a pattern's states and numbers of characters are so few pairs, these are the states.
+_FEW_PAIRS = 256
+# A union with more states than this is written part by part.
+_FEW_STATES = 1_000
 # Enumerations of more strings than this are a rule of their own.
 _INLINE_WORDS = 4
 
@@ -108,13 +112,13 @@ class Speller:
         return self.book.remember(("string", language), lambda: self._string(language, hint))
 
     def _string(self, language: Language, hint: str) -> RuleRef:
-        if self.defer and isinstance(language, And | Not):
-            if self._counted_beside(language) is not None:
+        if self.defer and not language.plain:
+            if _has_few_pairs(language) or self._counted_beside(language) is not None:
                 return self._later(language, hint)
             content = self._without_automaton(language)
             if content is not None:
                 return self.book.add(hint, seq((QUOTE, content, QUOTE)))
-            if surely_some(language):
+            if surely_some(language) if isinstance(language, And | Not) else _is_small(language):
                 return self._later(language, hint)
         if self.defer and _is_read_in_many_ways(language):
             return self._later(language, hint)
@@ -133,6 +137,12 @@ class Speller:
             if self.book.adopt(book):
                 return node
         return self.written(language)
+
+    def in_full(self, language: Language) -> Node:
+        """What `brief` says.  Raises `TooManyStates`."""
+        if isinstance(language, And | Not):
+            return self.quoted(language)
+        return seq((QUOTE, self._automaton(language), QUOTE))
 
     def written(self, language: Language) -> Node:
         """`quoted`, made anew."""
@@ -239,6 +249,8 @@ class Speller:
         (least, most), excluded, others = _conditions(language)
         if most is None or most >= _COUNTLESS or not others or _solved((least, most), excluded, others) is not None:
             return None
+        if _has_few_pairs(language):
+            return None
         dfa = determinise(_uncounted(excluded, others))
         if len(dfa.table) * (most + 1) > MAX_STATES and (
             most <= _FEW_CHARACTERS or reachable_pairs(dfa) > self.most_pairs
@@ -319,7 +331,7 @@ class Speller:
             for target, letters in fan.items():
                 label = labels.get(letters)
                 if label is None:
-                    label = labels[letters] = self._characters(dfa.span(letters))
+                    label = labels[letters] = _label(dfa.span(letters), self.any_spelling)
                 edges.append((state, label, target))
         accepting = tuple(state for state, accepts in enumerate(dfa.accepting) if accepts)
         return Bounded(len(dfa.table), edges, accepting, found, QUOTE, QUOTE, least, most)
@@ -340,7 +352,7 @@ class Speller:
             for target, letters in fan.items():
                 label = labels.get(letters)
                 if label is None:
-                    label = labels[letters] = self._characters(dfa.span(letters))
+                    label = labels[letters] = _label(dfa.span(letters), self.any_spelling)
                 edges.append((state + 1, label, target + 1))
         return Diagram(end + 1, edges)
 
@@ -475,6 +487,30 @@ def _spelt_alone(ranges: Ranges, any_spelling: bool) -> tuple[Node | None]:
     return (None if book.rules else node,)
 
 
+class _Labels(Speller):
+    """Characters that call no rules."""
+
+    def _escapes(self) -> Node:
+        return needed_escapes()
+
+    def _beyond_ascii(self) -> Node:
+        found: Node = hex_escapes(BEYOND_ASCII)
+        return found
+
+
+def _label_weight(found: Node, ranges: Ranges, any_spelling: bool) -> int:
+    return len(ranges)
+
+
+@remembered(1 << 10, 1 << 16, _label_weight)
+def _label(ranges: Ranges, any_spelling: bool) -> Node:
+    """One character of `ranges` on an edge of a diagram.
+
+    An automaton that calls nothing shows what is inside the string (`masks/graphs.pyx`), and all grammars share it.
+    """
+    return _Labels(RuleBook(), any_spelling=any_spelling).spelt(ranges)
+
+
 @cache
 def _waits(name: str) -> bool:
     language = format_language(name)
@@ -527,11 +563,35 @@ def _conditions(language: And) -> tuple[tuple[int, int | None], frozenset[str], 
     return bounds, excluded, others
 
 
+def _is_small(language: Language) -> bool:
+    """Whether `language` has strings, and an automaton of few states."""
+    try:
+        return surely_some(language, _FEW_STATES)
+    except TooManyStates:
+        return False
+
+
+def _has_few_pairs(language: Language) -> bool:
+    """Whether `language` is an intersection with a length whose automaton is small and better than what else there is.
+
+    It has strings then.  Raises `TooManyStates`.
+    """
+    if not isinstance(language, And):
+        return False
+    (least, most), excluded, others = _conditions(language)
+    if most is None or most >= _FEW_PAIRS or not others or _solved((least, most), excluded, others) is not None:
+        return False
+    dfa = determinise(_uncounted(excluded, others))
+    return len(dfa.table) * (most + 1) <= _FEW_PAIRS and has_length(dfa, least, most)
+
+
 def _solved(bounds: tuple[int, int | None], excluded: frozenset[str], others: list[Language]) -> Language | None:
     """The same without an intersection, where a length can be solved for one part."""
     if bounds == (0, None) or excluded:
         return None
-    return with_length(intersection(*others), *bounds)
+    found = with_length(intersection(*others), *bounds)
+    # Where the length says nothing new, an intersection may be left.
+    return None if isinstance(found, And) else found
 
 
 def _uncounted(excluded: frozenset[str], others: list[Language]) -> Language:

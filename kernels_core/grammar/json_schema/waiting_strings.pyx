@@ -70,7 +70,7 @@ cdef class ByAutomaton(DeferredRule):
 
     def make(self, brief):
         """The body, or with `brief` a shorthand for it."""
-        return self.speller.brief(self.language) if brief else self.speller.quoted(self.language)
+        return self.speller.brief(self.language) if brief else self.speller.in_full(self.language)
 
 
 cdef bytes _digest(said):

@@ -20,13 +20,17 @@ from dataclasses import dataclass
 
 from .. import charset
 from ..charset import Ranges
+from .ends import ending_in, starting_in
 from .languages import (
     ALL,
     ANY_CHARACTER,
+    EPSILON,
     NOTHING,
+    Chars,
     Language,
     TooManyStates,
     Unfolding,
+    Words,
     character,
     complement,
     concat,
@@ -82,6 +86,11 @@ def rest(nodes: _Parts, after: Language, before: int | None) -> Language:
             return _behind(head, tail, after, before)
         case Look(item, negative):
             follows = rest(tail, after, before)
+            ranges = _one_of(item)
+            if ranges is not None:
+                begun = starting_in(follows, charset.complement(ranges) if negative else ranges)
+                if begun is not None:
+                    return union(EPSILON, begun) if negative and follows.nullable else begun
             # "Some character follows" is a length, which stays symbolic.
             ahead = _SOMETHING if item == ANY_CHARACTER else rest((item,), ALL, before)
             return intersection(follows, complement(ahead) if negative else ahead)
@@ -98,6 +107,15 @@ def rest(nodes: _Parts, after: Language, before: int | None) -> Language:
     raise TypeError(f"not a tree of languages: {head!r}")
 
 
+def _one_of(item: Tree) -> Ranges | None:
+    """The characters that `item` is one of; None if it is anything else, or any character."""
+    if isinstance(item, Chars) and item != ANY_CHARACTER:
+        return item.ranges
+    if isinstance(item, Words) and item.words and all(len(text) == 1 for text in item.words):
+        return charset.normalise((ord(text), ord(text)) for text in item.words)
+    return None
+
+
 def _behind(head: Language, tail: _Parts, after: Language, before: int | None) -> Language:
     """`head`, then the rest, which may ask what `head` ended with."""
     sets = _asked_behind(tail)
@@ -108,8 +126,10 @@ def _behind(head: Language, tail: _Parts, after: Language, before: int | None) -
         follows = rest(tail, after, atom[0][0])
         if follows == NOTHING:
             continue
-        last = _SOMETHING if atom == charset.ALL else concat(ALL, character(atom))
-        options.append(concat(intersection(head, last), follows))
+        ended = ending_in(head, atom)
+        if ended is None:
+            ended = intersection(head, _SOMETHING if atom == charset.ALL else concat(ALL, character(atom)))
+        options.append(concat(ended, follows))
     return union(*options)
 
 
