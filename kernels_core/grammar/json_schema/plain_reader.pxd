@@ -32,6 +32,7 @@ cdef class PlainReader:
     cdef Node _constant_nodes(self, Words words, int level, str hint)
     cdef RuleRef rule(self, schema, int level, str hint, int kind=*)
     cdef object body(self, PlainRule rule, bint brief)
+    cdef Node _anything(self, int level)
     cdef object _listing(self, Words words, int level, str name)
     cdef Opening opening(self, PlainRule rule)
     cdef bint _is_written(self, schema, int left) except -1

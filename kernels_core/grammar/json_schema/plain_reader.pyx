@@ -59,6 +59,10 @@ cdef tuple BOTH = (TRUE_TEXT, FALSE_TEXT)
 cdef Node ANY_BOOLEAN = choice(BOTH)
 
 
+# Any value, by the identity of what stands between values and the names of what is called: (the former, the nodes).
+cdef dict ANYTHING = {}
+cdef int MOST_ANYTHING = 256
+
 cdef dict WORDS_BY_KEYWORDS = {}    # of the dialects there are, and what options leave of them
 cdef int MOST_DIALECTS = 64
 
@@ -316,9 +320,7 @@ cdef class PlainReader:
         cdef Words words
         cdef object found = None
         if rule.schema is True:
-            words = Words.__new__(Words)
-            words.types = EVERY_TYPE & ~INTEGER
-            return choice(self._nodes(words, rule.level, "any"))
+            return self._anything(rule.level)
         if rule.kind:
             words = Words.__new__(Words)
             words.types = rule.kind
@@ -343,6 +345,23 @@ cdef class PlainReader:
         else:
             return choice(self._nodes(words, rule.level, rule.name))
         return found if found is not None else self.document.written(rule.schema, rule.level, rule.name, brief)
+
+    cdef Node _anything(self, int level):
+        """Any value: most grammars need it, so but for objects it is spelt out, and the same nodes wherever its calls are."""
+        cdef Frame frame = self.writer.frame(level)
+        cdef RuleRef fields = self.rule({"type": "object"}, level, "any", OBJECT)
+        cdef RuleRef item = self.value(True, frame.inner, "any"), rest = self.writer.rest()
+        cdef RuleRef number = self._scalar(NUMBER)
+        cdef Node array
+        cdef tuple key = (<size_t><void*>frame, fields.name, item.name, rest.name, number.name)
+        known = ANYTHING.get(key)
+        if known is None:
+            array = seq((frame.open_array, item, repeat(seq((frame.comma, item)), 0, None), frame.close_array))
+            if len(ANYTHING) >= MOST_ANYTHING:
+                ANYTHING.clear()
+            known = ANYTHING[key] = (frame, choice((fields, array, frame.no_array, seq((QUOTE, rest)), number, *BOTH,
+                                                    NULL_TEXT)))
+        return <Node>(<tuple>known)[1]
 
     cdef object _listing(self, Words words, int level, str name):
         """An object that is no more than names and their values; None for others."""
