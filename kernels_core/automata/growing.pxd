@@ -1,5 +1,4 @@
-from libc.stdint cimport int32_t, uint64_t
-from libcpp.unordered_map cimport unordered_map
+from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from kernels_core.automata.lengths cimport Lengths, Room
@@ -10,19 +9,26 @@ from kernels_core.automata.word_tree cimport Prefix
 
 cdef struct RuleNfa:
     NfaView nfa
-    int32_t closures      # where the rule's rows in `closure_first`, `closure_past` and `single` begin
+    int32_t closures      # where the rule's in `GrowingTables.closures` begin
+
+
+cdef struct Closure:
+    int32_t first, past   # in `GrowingTables.members`; -1: not looked for yet
+    int32_t state         # that is this closure; -1: not made yet
 
 
 cdef class GrowingTables(Tables):
     cdef list _alive                     # keeps the NFAs that `nfas` looks into
     cdef int32_t max_states
     cdef vector[RuleNfa] nfas            # by rule
-    # by NFA state of all lowered rules: its ε-closure in `members` (-1: not computed), the state that is that closure
-    cdef vector[int32_t] closure_first, closure_past, single
+    cdef vector[Closure] closures        # by NFA state, of all lowered rules
     cdef vector[int32_t] members
     # by state: its NFA states in `members`
-    cdef vector[int32_t] subset_first, subset_past, next_alike
-    cdef unordered_map[uint64_t, int32_t] first_alike
+    cdef vector[int32_t] subset_first, subset_past
+    # States of several NFA states are found by these: the first by the end of its hash, and by state the next, its hash.
+    cdef vector[int32_t] heads, next_alike
+    cdef vector[uint32_t] hashes         # odd; 0 for states that are found otherwise
+    cdef size_t alike                    # how many there are
     # scratch
     cdef vector[int32_t] mark, stack, cuts, targets, subset
     cdef vector[RangeEdge] ranges
@@ -40,6 +46,7 @@ cdef class GrowingTables(Tables):
     cdef void _close(self, int32_t rule, int32_t nfa_state) noexcept nogil
     cdef int32_t _state_of_one(self, int32_t rule, int32_t nfa_state) except -1 nogil
     cdef int32_t _state_of_many(self, int32_t rule) except -1 nogil
+    cdef void _spread(self) noexcept nogil
     cdef int32_t _intern(self, int32_t rule, int32_t first, int32_t past) except -1 nogil
     cdef int32_t _make(self, int32_t rule, int32_t first, int32_t past, bint may_accept) except -1 nogil
     cdef void _put(self, size_t first, int32_t low, int32_t high, int32_t target) noexcept nogil

@@ -12,7 +12,6 @@ Read on: `nfa.pyx` (what is determinised), `tables.pyx` (the arrays), `identity.
 recognised as equal).
 """
 
-from cython.operator cimport dereference as deref
 from libc.stdint cimport uint8_t
 from libcpp.algorithm cimport sort, unique
 
@@ -69,24 +68,27 @@ cdef class GrowingTables(Tables):
         self.subset_first.reserve(ROOM)
         self.subset_past.reserve(ROOM)
         self.next_alike.reserve(ROOM)
+        self.hashes.reserve(ROOM)
+        self.heads.assign(ROOM, -1)
         self.members.reserve(ROOM)
         self.nfas.reserve(ROOM)
         self.subset_first.resize(self.flags.size(), 0)
         self.subset_past.resize(self.flags.size(), 0)
         self.next_alike.resize(self.flags.size(), -1)
+        self.hashes.resize(self.flags.size(), 0)
 
     cdef int lower_rule(self, int32_t rule) except -1 nogil:
-        cdef int32_t first
+        cdef size_t first
         cdef bint may_accept
+        cdef Closure unknown
         self.nfas.resize(self.start.size())
         self._fill(rule)
         self.nfas.resize(self.start.size())
-        first = <int32_t>self.single.size()
-        self.nfas[rule].closures = first
+        unknown.first = unknown.past = unknown.state = -1
+        first = self.closures.size()
+        self.nfas[rule].closures = <int32_t>first
         self.bounded = self.bounded or self.nfas[rule].nfa.lengths != NULL
-        self.closure_first.resize(first + self.nfas[rule].nfa.size, -1)
-        self.closure_past.resize(first + self.nfas[rule].nfa.size, -1)
-        self.single.resize(first + self.nfas[rule].nfa.size, -1)
+        self.closures.resize(first + self.nfas[rule].nfa.size, unknown)
         if <int32_t>self.mark.size() < self.nfas[rule].nfa.size:
             self.mark.resize(self.nfas[rule].nfa.size, 0)
         # A lap must read something: the start of a counted rule is kept apart from an equal set met later.
@@ -95,7 +97,7 @@ cdef class GrowingTables(Tables):
         if may_accept:
             self.start[rule] = self._state_of_one(rule, 0)
         else:
-            self.start[rule] = self._make(rule, self.closure_first[first], self.closure_past[first], False)
+            self.start[rule] = self._make(rule, self.closures[first].first, self.closures[first].past, False)
         return 0
 
     cdef int _fill(self, int32_t rule) except -1 with gil:
@@ -115,7 +117,7 @@ cdef class GrowingTables(Tables):
             return False
         if last == tree.nfa_state:
             last = START        # no edge leads to the prefix of no letters, so no state was made for it alone
-        if self.single[self.nfas[rule].closures + last] != state:
+        if self.closures[self.nfas[rule].closures + last].state != state:
             return False
         prefix.tree, prefix.branch = tree, branch_of(tree, self.members[self.subset_past[state] - 1])
         prefix.rest = self._state_of_one(rule, tree.rest)
@@ -166,11 +168,17 @@ cdef class GrowingTables(Tables):
         return least
 
     cdef void _close(self, int32_t rule, int32_t nfa_state) noexcept nogil:
-        """Make the row of an NFA state's closure."""
+        """Find the closure of an NFA state."""
         cdef NfaView* nfa = &self.nfas[rule].nfa
-        cdef int32_t row = self.nfas[rule].closures + nfa_state
+        cdef Closure* closure = &self.closures[self.nfas[rule].closures + nfa_state]
         cdef int32_t top, k, other
-        if self.closure_first[row] >= 0:
+        if closure.first >= 0:
+            return
+        if (nfa.first[nfa_state].epsilon == nfa.first[nfa_state + 1].epsilon and nfa.alive[nfa_state]
+                and nfa.first[nfa_state].byte < nfa.first[nfa_state + 1].byte and not is_prefix(nfa.words, nfa_state)):
+            closure.first = <int32_t>self.members.size()        # inside a word: itself alone
+            closure.past = closure.first + 1
+            self.members.push_back(nfa_state)
             return
         self.stamp += 1
         self.mark[nfa_state] = self.stamp
@@ -198,28 +206,30 @@ cdef class GrowingTables(Tables):
                     self.mark[other] = self.stamp
                     self.stack.push_back(other)
         sort(self.subset.begin(), self.subset.end())
-        self.closure_first[row] = <int32_t>self.members.size()
+        closure.first = <int32_t>self.members.size()
         self.members.insert(self.members.end(), self.subset.begin(), self.subset.end())
-        self.closure_past[row] = <int32_t>self.members.size()
+        closure.past = <int32_t>self.members.size()
 
     cdef int32_t _state_of_one(self, int32_t rule, int32_t nfa_state) except -1 nogil:
         """The state that is the closure of one NFA state."""
-        cdef int32_t row = self.nfas[rule].closures + nfa_state, only
-        if self.single[row] < 0:
+        cdef Closure* closure = &self.closures[self.nfas[rule].closures + nfa_state]
+        cdef Closure* only
+        if closure.state < 0:
             self._close(rule, nfa_state)
-            if self.closure_past[row] - self.closure_first[row] == 1:
-                only = self.nfas[rule].closures + self.members[self.closure_first[row]]
-                if self.single[only] < 0:
-                    self.single[only] = self._make(rule, self.closure_first[row], self.closure_past[row], True)
-                self.single[row] = self.single[only]
+            if closure.past - closure.first == 1:
+                only = &self.closures[self.nfas[rule].closures + self.members[closure.first]]
+                if only.state < 0:
+                    only.state = self._make(rule, closure.first, closure.past, True)
+                closure.state = only.state
             else:
-                self.single[row] = self._intern(rule, self.closure_first[row], self.closure_past[row])
-        return self.single[row]
+                closure.state = self._intern(rule, closure.first, closure.past)
+        return closure.state
 
     cdef int32_t _state_of_many(self, int32_t rule) except -1 nogil:
         """The state that is the union of the closures of `self.targets`."""
         cdef size_t i
-        cdef int32_t k, row, first, state
+        cdef int32_t first, state, count = <int32_t>self.flags.size()
+        cdef Closure closure
         sort(self.targets.begin(), self.targets.end())
         self.targets.erase(unique(self.targets.begin(), self.targets.end()), self.targets.end())
         if self.targets.size() == 1:
@@ -228,34 +238,33 @@ cdef class GrowingTables(Tables):
             self._close(rule, self.targets[i])
         self.subset.clear()
         for i in range(self.targets.size()):
-            row = self.nfas[rule].closures + self.targets[i]
-            for k in range(self.closure_first[row], self.closure_past[row]):
-                self.subset.push_back(self.members[k])
+            closure = self.closures[self.nfas[rule].closures + self.targets[i]]
+            self.subset.insert(self.subset.end(), self.members.begin() + closure.first,
+                               self.members.begin() + closure.past)
         sort(self.subset.begin(), self.subset.end())
         self.subset.erase(unique(self.subset.begin(), self.subset.end()), self.subset.end())
         if self.subset.size() == 1:
             return self._state_of_one(rule, self.subset[0])
         first = <int32_t>self.members.size()
-        k = <int32_t>self.flags.size()
         self.members.insert(self.members.end(), self.subset.begin(), self.subset.end())
         state = self._intern(rule, first, <int32_t>self.members.size())
-        if state < k:
+        if state < count:
             self.members.resize(first)       # it was there already
         return state
 
     cdef int32_t _intern(self, int32_t rule, int32_t first, int32_t past) except -1 nogil:
         """The state of `rule` whose NFA states are `members[first:past]`."""
         cdef uint64_t hash = 0x9E3779B97F4A7C15ULL ^ (<uint64_t>rule * 0xBF58476D1CE4E5B9ULL)
-        cdef int32_t k, state, head
-        cdef unordered_map[uint64_t, int32_t].iterator found
+        cdef int32_t k, state
+        cdef size_t at
         for k in range(first, past):
             hash = (hash ^ <uint64_t>self.members[k]) * 0xD6E8FEB86659FD93ULL
             hash ^= hash >> 32
-        found = self.first_alike.find(hash)
-        head = -1 if found == self.first_alike.end() else deref(found).second
-        state = head
+        hash |= 1
+        state = self.heads[(<uint32_t>hash >> 1) & (self.heads.size() - 1)]
         while state >= 0:
-            if self.rule_of[state] == rule and self.subset_past[state] - self.subset_first[state] == past - first:
+            if (self.hashes[state] == <uint32_t>hash and self.rule_of[state] == rule
+                    and self.subset_past[state] - self.subset_first[state] == past - first):
                 for k in range(past - first):
                     if self.members[self.subset_first[state] + k] != self.members[first + k]:
                         break
@@ -263,9 +272,26 @@ cdef class GrowingTables(Tables):
                     return state
             state = self.next_alike[state]
         state = self._make(rule, first, past, True)
-        self.next_alike[state] = head
-        self.first_alike[hash] = state
+        self.hashes[state] = <uint32_t>hash
+        self.alike += 1
+        if self.alike > self.heads.size():
+            self._spread()
+            return state
+        at = (<uint32_t>hash >> 1) & (self.heads.size() - 1)
+        self.next_alike[state] = self.heads[at]
+        self.heads[at] = state
         return state
+
+    cdef void _spread(self) noexcept nogil:
+        """Have twice as many heads, so that few states share one."""
+        cdef size_t at
+        cdef int32_t state
+        self.heads.assign(2 * self.heads.size(), -1)
+        for state in range(<int32_t>self.hashes.size()):
+            if self.hashes[state]:
+                at = (self.hashes[state] >> 1) & (self.heads.size() - 1)
+                self.next_alike[state] = self.heads[at]
+                self.heads[at] = state
 
     cdef int32_t _make(self, int32_t rule, int32_t first, int32_t past, bint may_accept) except -1 nogil:
         cdef NfaView* nfa = &self.nfas[rule].nfa
@@ -280,6 +306,7 @@ cdef class GrowingTables(Tables):
         self.subset_first.push_back(first)
         self.subset_past.push_back(past)
         self.next_alike.push_back(-1)
+        self.hashes.push_back(0)
         for k in range(first, past):
             one = self.members[k]
             if one == FINAL and may_accept:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import threading
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -306,3 +307,17 @@ def accepts(ir: GrammarIR, text: str, **options: Any) -> bool:
     """Whether the whole of `text` is read, byte by byte."""
     matcher = GrammarMatcher(compiled(ir, [bytes([letter]) for letter in b"abcqxyz"], Options(**options)))
     return matcher.accept_string(text) and matcher.is_completed()
+
+
+def test_states_of_many_states_are_found_again_however_many_there_are() -> None:
+    """Whether the ninth letter from the end is an `a` takes as many states as there are ways for nine letters."""
+    grammar = Grammar.from_ebnf("root ::= ([ab]* [a] [ab]{8}) | [c]")
+    matcher = GrammarMatcher(compiled(grammar, [b"a", b"b", b"c"], Options(unroll_limit=100, inline_limit=100)))
+    rng = Random(5)
+    for _ in range(200):
+        text = "".join(rng.choice("ab") for _ in range(rng.randint(1, 60)))
+        assert matcher.accept_string(text)
+        assert matcher.is_completed() == (len(text) > 8 and text[-9] == "a")
+        matcher.reset()
+    states = matcher.compiled.machine.tables.state_count
+    assert 2**8 < states < 2**9 + 2**6
