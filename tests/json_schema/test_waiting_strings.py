@@ -33,6 +33,7 @@ from kernels_core.grammar.regular.languages import (
 )
 from kernels_core.grammar.regular.patterns import search
 from kernels_core.grammar.rulebook import RuleBook
+from kernels_core.grammar.shorthand import Diagram
 from kernels_core.options import Options
 from tests.engine.driver import tokenizer
 
@@ -161,7 +162,7 @@ HOSTS = [
 
 @pytest.mark.parametrize("formats", [["hostname"], ["hostname", "ipv4"], ["ipv6", "hostname"]])
 def test_host_names_are_read_along_one_automaton(formats: list[str]) -> None:
-    """They are what their language says, and one rule that calls nothing, also where something else is allowed."""
+    """They are what their language says, and one rule that counts nothing, also where something else is allowed."""
     compiler = GrammarCompiler(VOCABULARY)
     compiled = compiler.compile_json_schema({"type": "string", "anyOf": [{"format": name} for name in formats]})
     language = union(*(found for name in formats if (found := format_language(name)) is not None))
@@ -170,5 +171,25 @@ def test_host_names_are_read_along_one_automaton(formats: list[str]) -> None:
         matcher = GrammarMatcher(compiled)
         taken = matcher.accept_string(json.dumps(text)) and matcher.is_completed()
         assert taken == matches(language, text), text
+    ir = compiled.grammar.lazy_ir
+    rules = [rule for rule in (*ir.rules.values(), *ir.made.values()) if isinstance(rule, ByAutomaton)]
+    assert [type(rule.make(True)) for rule in rules] == [Diagram]
     tables = compiled.machine.tables
-    assert not any(tables.lowering.rules[rule].repeat for rule in range(tables.rule_count))
+    lowered = [tables.lowering.rules[rule] for rule in range(tables.rule_count)]
+    assert not any(one.repeat for one in lowered if one.source == rules[0].name)
+    assert len(formats) > 1 or not any(one.repeat for one in lowered)
+
+
+def test_short_strings_with_a_length_are_their_automaton() -> None:
+    """Where states and lengths are few pairs, no characters are counted; the texts are those of both conditions."""
+    schema = {"type": "string", "pattern": "^[ab]*(-[ab])*b$", "maxLength": 5, "minLength": 1}
+    grammar = Grammar.from_json_schema({"anyOf": [schema, {"type": "null"}]})
+    compiled = GrammarCompiler(VOCABULARY).compile_grammar(grammar)
+    language = intersection(search(schema["pattern"]), loop(character(((0, 0x10FFFF),)), 1, 5))
+    for text in ("".join(letters) for size in range(7) for letters in product("ab-", repeat=size)):
+        matcher = GrammarMatcher(compiled)
+        taken = bool(matcher.accept_string(json.dumps(text)) and matcher.is_completed())
+        assert taken == matches(language, text), text
+    ir = compiled.grammar.lazy_ir
+    rules = [rule for rule in (*ir.rules.values(), *ir.made.values()) if isinstance(rule, ByAutomaton)]
+    assert [type(rule.make(True)) for rule in rules] == [Diagram]

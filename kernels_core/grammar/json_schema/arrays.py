@@ -2,17 +2,20 @@
 
 Lengths alone are counted by the parser.  `contains` (and what negations become) makes states of (position, counts);
 `uniqueItems` makes states of the values seen, which is exact where few scalars are allowed, and refused elsewhere:
-that two free strings differ is not context-free.
+that two free strings differ is not context-free.  Where an array is nothing but distinct constants, what may follow is
+a rule for each set of values seen, made when a text gets there: of n constants there are 2^n such sets.
 
 Read on: `shapes.pyx` (`Items`), `items.py`, `steps.py` (the graph).
 """
 
 from __future__ import annotations
 
+from functools import partial
+from hashlib import blake2b
 from itertools import product
 from typing import TYPE_CHECKING
 
-from ..ir import Never, Node
+from ..ir import Never, Node, RuleRef
 from ..nodes import choice, repeat, seq
 from .shapes import Count, Items, Shape
 from .steps import Steps
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from .emit import Emitter
     from .space import Space
 
-__all__ = ["MAX_ITEM_EDGES", "ArrayText", "ItemStep", "NotFinite", "item_steps", "needs_steps"]
+__all__ = ["MAX_ITEM_EDGES", "ArrayText", "ItemStep", "NotFinite", "distinct_values", "item_steps", "needs_steps"]
 
 MAX_ITEM_EDGES = 6_000
 # Distinct items are remembered as a set, of at most so many.
@@ -53,6 +56,9 @@ class ArrayText:
         """The whole array, brackets included.  Raises `TooManyStates` and `NotFinite`."""
         items, layout = self.items, self.layout
         if needs_steps(items):
+            values = None if self.emitter.later is None else distinct_values(self.emitter.space, items)
+            if values is not None:
+                return self._distinct(values)
             body = self._graph()
         else:
             body = self._plain()
@@ -82,6 +88,16 @@ class ArrayText:
                 node = repeat(node, 0, 1)
         return seq((self.item(items.prefix[0]), node))
 
+    def _distinct(self, values: list[Term]) -> Node:
+        """Some of `values`, each once at most, in any order."""
+        written = [self.emitter.now(term, self.inner) for term in values]
+        content = (self.inner, self.items.least, self.items.most, [self.emitter.space.shape(term) for term in values])
+        text = _Distinct(self, written, content)
+        layout = self.layout
+        first = choice([seq((value, text.behind(1 << number))) for number, value in enumerate(written)])
+        filled = seq((layout.opening(b"[", self.level), first))
+        return filled if self.items.least else choice((filled, layout.empty(b"[]")))
+
     def _graph(self) -> Node:
         """Counts and distinct items: the ways through a graph."""
         comma = self.layout.comma(self.level)
@@ -92,6 +108,55 @@ class ArrayText:
 
         steps = item_steps(self.emitter.space, self.items)
         return steps.node(edge, self.emitter.book, f"{self.name}_items")
+
+
+class _Distinct:
+    """What may follow in an array of distinct constants, by those that were there: rules that wait."""
+
+    def __init__(self, array: ArrayText, values: list[Node], content: object) -> None:
+        self._book = array.emitter.book
+        self._later = array.emitter.later
+        self._values = values
+        self._content = content
+        self._least, self._most = array.items.least, array.items.most
+        self._comma = array.layout.comma(array.level)
+        self._closing = array.layout.closing(b"]", array.level)
+        self._hint = f"{array.name}_items"
+        self._rules: dict[int, RuleRef] = {}
+
+    def behind(self, seen: int) -> Node:
+        """What may follow when the values in `seen` (as bits) were there.  There is always a way to the end."""
+        if seen.bit_count() in (len(self._values), self._most):
+            return self._closing
+        found = self._rules.get(seen)
+        if found is None:
+            found = self._rules[seen] = self._book.defer(
+                self._hint, partial(self._key, seen), partial(self._body, seen)
+            )
+        return found
+
+    def _body(self, seen: int, brief: bool) -> Node:
+        more = [
+            seq((self._comma, value, self.behind(seen | 1 << number)))
+            for number, value in enumerate(self._values)
+            if not seen >> number & 1
+        ]
+        return choice((self._closing, *more) if seen.bit_count() >= self._least else more)
+
+    def _key(self, seen: int) -> bytes:
+        assert self._later is not None
+        return blake2b(repr((self._later.setting, self._content, seen)).encode(), digest_size=16).digest()
+
+
+def distinct_values(space: Space, items: Items) -> list[Term] | None:
+    """The constants of which an array has some, each once at most; None where it has none or says anything else.
+
+    Raises `NotFinite`.
+    """
+    if items.unique is not True or items.prefix or items.counts or items.rest is FALSE or items.most == 0:
+        return None
+    values = [term for term, _ in _values(space, items, 0)[0]]
+    return values if values and items.least <= len(values) else None
 
 
 def needs_steps(items: Items) -> bool:

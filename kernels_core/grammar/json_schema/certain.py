@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from ..regular.dfa import TooManyStates
 from ..regular.languages import NOTHING, Words
-from .arrays import NotFinite, item_steps, needs_steps
+from .arrays import NotFinite, distinct_values, item_steps, needs_steps
 from .kinds import Kinds
 from .numbers import Numbers, Piece
 from .shapes import Items, Members
@@ -215,6 +215,11 @@ class Certain:
             ways += [way] * some
             return True, some
         try:
+            values = distinct_values(self._space, items)
+            if values is not None:
+                below += values
+                ways.append(tuple(values[: items.least]))
+                return True, True
             steps = item_steps(self._space, items)
         except (TooManyStates, NotFinite):
             # Who is to be told about that, is told when it is written.

@@ -44,6 +44,7 @@ from ..regular.languages import (
     intersection,
     length_bounds,
     loop,
+    union,
 )
 from ..regular.lengths import with_length
 from ..regular.prefixes import ends_once
@@ -121,8 +122,18 @@ class Speller:
             if surely_some(language) if isinstance(language, And | Not) else _is_small(language):
                 return self._later(language, hint)
         if self.defer and _is_read_in_many_ways(language):
-            return self._later(language, hint)
+            return self._host_name_or_else(language, hint)
         return self.book.add(hint, self.quoted(language))
+
+    def _host_name_or_else(self, language: Language, hint: str) -> RuleRef:
+        """Host names are one automaton, which all grammars share; what else there may be is no part of it."""
+        assert isinstance(language, Alt)
+        others = tuple(item for item in language.items if item not in _host_names())
+        if not others:
+            return self._later(language, hint)
+        hosts = format_language("hostname")
+        assert hosts is not None
+        return self.book.add(hint, choice((self.string(hosts, "hostname"), self.string(union(*others), hint))))
 
     def _later(self, language: Language, hint: str) -> RuleRef:
         """A rule that is made when it is needed, of a language that has strings and an automaton."""
