@@ -36,6 +36,7 @@ from .languages import (
     limited_work,
 )
 from .positions import explore, inhabited
+from .prefixes import beginning
 from .remembered import Remembered, remembered
 
 __all__ = [
@@ -287,6 +288,8 @@ def is_empty(item: Language) -> bool:
     if isinstance(item, And):
         if _is_plenty(item):
             return False
+        if _begin_apart(item):
+            return True
         spans = [part for part in item.items if length_bounds(part) is not None]
         if spans:
             return not _has_counted(item, spans)
@@ -307,6 +310,13 @@ def _is_plenty(item: And) -> bool:
         if not any(span is not None and span[1] != 0 for span in spans):
             return False
     return most < _CHARACTERS and len([part for part in item.items if not isinstance(part, Not)]) == 1
+
+
+def _begin_apart(item: And) -> bool:
+    """Do two of the parts begin with different letters?"""
+    found = [start for part in item.items if (start := beginning(part))]
+    longest = max(found, key=len, default="")
+    return not all(longest.startswith(start) for start in found)
 
 
 def _has_counted(item: And, spans: list[Language]) -> bool:

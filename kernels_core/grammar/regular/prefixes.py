@@ -1,8 +1,9 @@
 """Whether a text of a language may be the beginning of another: read off the language, without an automaton.
 
-Behind a pattern that ends once any text may follow, and what reads that text need not know the pattern.
+Behind a pattern that ends once any text may follow, and what reads that text need not know the pattern.  Patterns with
+different beginnings have nothing in common, which is seen at a glance.
 
-Read on: `json_schema/spelling.py`, which asks.
+Read on: `json_schema/spelling.py` and `dfa.py`, which ask.
 """
 
 from __future__ import annotations
@@ -13,7 +14,22 @@ from .. import charset
 from ..charset import Ranges
 from .languages import Cat, Chars, Language, Loop, Words
 
-__all__ = ["ends_once"]
+__all__ = ["beginning", "ends_once"]
+
+
+def beginning(language: Language) -> str:
+    """Letters with which certainly all texts of `language` begin, perhaps not all of them."""
+    match language:
+        case Words():
+            # What the least and the greatest word have in common, those between them have, too.
+            least, most = min(language.words, default=""), max(language.words, default="")
+            return least[: next((i for i, letter in enumerate(least) if letter != most[i]), len(least))]
+        case Cat():
+            return beginning(language.items[0])
+        case Loop() if language.least > 0:
+            return beginning(language.item)
+        case _:
+            return ""
 
 
 def ends_once(language: Language) -> bool:
