@@ -37,6 +37,7 @@ cdef int64_t TEXT_COPIES = 32       # times `unroll_limit`: what may be copied i
 # What is known of bodies that call nothing, by the limits that it depends on (`Limits`).  Bodies are kept, so none can
 # take the identity of another.
 cdef dict WEIGHED = {}, FRAGMENTS = {}, AUTOMATA = {}, AROUND = {}
+cdef int MOST_LIMITS = 32       # that differ
 cdef int MOST_WEIGHED = 256
 
 
@@ -66,10 +67,20 @@ cdef class Limits:
         if options.makes_states_when_met and self.copies_small:
             self.text_limit = min(TEXT_COPIES * self.unroll_limit, LARGE)
         self.spelling = (self.unroll_limit, options.repetition, options.repetition_threshold, self.flat, self.text_limit)
-        self.known = WEIGHED.setdefault((self.inline_limit, self.unroll_limit), {})
-        self.fragments = FRAGMENTS.setdefault(self.spelling, {})
-        self.automata = AUTOMATA.setdefault((self.spelling, self.inline_limit), {})
-        self.around = AROUND.setdefault(self.spelling, {})
+        self.known = _known_under(WEIGHED, (self.inline_limit, self.unroll_limit))
+        self.fragments = _known_under(FRAGMENTS, self.spelling)
+        self.automata = _known_under(AUTOMATA, (self.spelling, self.inline_limit))
+        self.around = _known_under(AROUND, self.spelling)
+
+
+cdef dict _known_under(dict families, tuple limits):
+    """What is known under some limits; grammars that have it already keep it."""
+    found = families.get(limits)
+    if found is None:
+        if len(families) >= MOST_LIMITS:
+            families.clear()
+        found = families[limits] = {}
+    return <dict>found
 
 
 cdef Limits latest = None       # grammars that are compiled in turn have the same options most of the time
