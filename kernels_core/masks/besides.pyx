@@ -23,11 +23,12 @@ cdef struct Place:
 
 
 cdef bint find_words(TokenTrie trie, Machine machine, const Prefix& prefix, SetRec* start, SetRec* base_start,
-                     vector[int32_t]& removed, vector[Visit]& todo) except -1 nogil:
+                     vector[int32_t]& removed, vector[Visit]& todo, vector[Visit]& first) except -1 nogil:
     """`removed` gets tokens that are rejected from `start`, and not from `base_start`, since they end a word that is left out.
 
-    `todo` gets the nodes below which the two may differ otherwise; both are sets of one state each, not closed.  False if
-    they take other letters, in which case nothing can be told from the words.
+    `todo` gets the nodes below which the two may differ otherwise, but for those of first bytes that are no letters, which
+    `first` gets: below them words do not matter.  Both are sets of one state each, not closed.  False if they take other
+    letters, in which case nothing can be told from the words.
     """
     cdef SetRec* mine = machine.closed(start)           # behind a letter what is called begins, too
     cdef SetRec* theirs = machine.closed(base_start)
@@ -48,7 +49,7 @@ cdef bint find_words(TokenTrie trie, Machine machine, const Prefix& prefix, SetR
         n = live_kids(trie, at.node, others, kids)
         for k in range(n):
             if at.node == 0:
-                todo.push_back(Visit(kids[k], start, base_start))
+                first.push_back(Visit(kids[k], start, base_start))
             else:
                 todo.push_back(Visit(kids[k], mine, theirs))
         i = at.branch.first
