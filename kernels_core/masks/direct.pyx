@@ -13,7 +13,7 @@ from libcpp.memory cimport shared_ptr
 
 from kernels_core.earley.machine cimport is_live
 from kernels_core.earley.spots cimport Spot, Way, find_way, go_on, interned, live_at, settle, spot_of
-from kernels_core.masks.loops cimport Entry, Loop, LoopKey, entry_of, loop_of, may_loop
+from kernels_core.masks.loops cimport Entry, Loop, LoopKey, entry_of, leads_inside, loop_of, may_loop
 from kernels_core.masks.mask_table cimport add_id
 from kernels_core.masks.trie cimport TOKENS, Twig, beginning, live_twigs
 
@@ -133,9 +133,9 @@ cdef class Walk:
         return high
 
     cdef bint _take_entry(self, Place at, int32_t twig, const Spot& target) except -1 nogil:
-        """Take at once all that begins with `twig`, where the parser is in `target`, and goes on into a loop or beside it.
+        """Take at once all that begins with `twig`, where the parser is in `target`, and goes on like any text.
 
-        False, and nothing taken, if there is no such loop (`loops.entry_of`).
+        False, and nothing taken, if that does not (`loops.entry_of`).
         """
         cdef const Twig* twigs = self.trie.twigs.data()
         cdef int32_t k, m, i, node = self.trie.kids[twig], begin = 0
@@ -151,7 +151,7 @@ cdef class Walk:
         memcpy(key.bytes, entry.loop, sizeof(key.bytes))
         held = self.loops.find(self.trie, key, at.count)
         loop = held.get()
-        if loop.too_large:
+        if loop.too_large or self.trie.nodes[node].height > entry.left:
             return False
         self._take_stretch(held)
         for k in range(<int32_t>loop.branches.size()):
@@ -159,7 +159,7 @@ cdef class Walk:
             inside.to, inside.alive = entry.inside, True
             go_on(self.machine, inside, byte)
             for m in range(loop.branches[k].first, loop.branches[k].past):
-                if begin < loop.path_past[m] and entry.bytes[loop.paths[begin] >> 6] >> (loop.paths[begin] & 63) & 1:
+                if leads_inside(entry, loop.paths.data() + begin, loop.path_past[m] - begin):
                     if inside.alive:
                         if twigs[loop.twigs[m]].kid_count:
                             settle(self.machine, inside.to)

@@ -44,12 +44,20 @@ cdef class Loops:
 
 
 cdef struct Entry:
-    # Bytes that lead from a set into a loop, and that one item alone reads.
+    # How any text goes on from a set.
+    uint64_t loop[4]        # bytes of which any go on,
+    int32_t left            # ... as many as these
+    # Where the first is one of `bytes`, and there are as many as `fewest`, `inside` knows what comes next.
     uint64_t bytes[4]
-    uint64_t loop[4]        # those on which the parser stays there
+    int32_t fewest
     Spot inside
 
 
 cdef bint may_loop(Machine machine, const Spot& at) except -1 nogil
 cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil
 cdef bint entry_of(Machine machine, const Spot& at, Entry& entry) except -1 nogil
+
+
+cdef inline bint leads_inside(const Entry& entry, const uint8_t* path, int32_t size) noexcept nogil:
+    """Whether `entry.inside` knows what comes behind a path of so many bytes of the loop."""
+    return size >= entry.fewest and (size == 0 or entry.bytes[path[0] >> 6] >> (path[0] & 63) & 1)

@@ -13,12 +13,13 @@ Read on: `direct.pyx`, which walks; `sweeps.pyx`, for whole vocabularies.
 """
 
 from cython.operator cimport dereference
-from libc.string cimport memcmp, memset
+from libc.string cimport memcmp, memcpy, memset
 from libcpp.algorithm cimport sort
 from libcpp.string cimport string
 
-from kernels_core.automata.tables cimport ACCEPTING, CALLS, SCANNABLE, ByteEdge
-from kernels_core.earley.machine cimport Item, step
+from kernels_core.automata.lengths cimport ENDLESS
+from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, ByteEdge
+from kernels_core.earley.machine cimport FREE, LOCKED, Item, step
 from kernels_core.earley.spots cimport interned, settle
 from kernels_core.masks.besides cimport are_plain, takes_plain
 from kernels_core.masks.mask_table cimport ms_mix
@@ -28,6 +29,7 @@ __all__ = ["Loops", "loops_of"]
 
 cdef size_t MAX_BYTES = 1 << 25
 cdef int32_t MOST_VISITS = 8192     # of a stretch that is worth keeping
+cdef int32_t MANY_BYTES = 16         # that are a lap each: with fewer, most of what begins so goes on otherwise
 cdef size_t FEW_IDS = 128           # are added one by one: rows of few would make many unions
 
 
@@ -160,7 +162,7 @@ cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil
     items go on, so they lead to one set, and one step shows which.
     """
     cdef uint64_t[4] own, others
-    cdef int32_t i, k, w, byte, state
+    cdef int32_t i, k, w, state
     cdef bint any_own
     cdef ByteEdge edge
     memset(others, 0, sizeof(others))
@@ -176,8 +178,7 @@ cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil
             edge = machine.tables.edges[k]
             if edge.target == state:
                 any_own = True
-                for byte in range(edge.low, edge.high + 1):
-                    own[byte >> 6] |= <uint64_t>1 << (byte & 63)
+                _mark(edge, own)
         for w in range(4):
             if any_own:
                 bytes[w] &= own[w]
@@ -192,44 +193,84 @@ cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil
 
 
 cdef bint entry_of(Machine machine, const Spot& at, Entry& entry) except -1 nogil:
-    """Whether any plain bytes go on from `at`, which is not open, and most lead into one loop; with the lock held.
+    """Whether any of many bytes go on, one behind the other, from `at`, which is not open; with the lock held.
 
-    So a name begins that may be any but some.  What begins none of these words is in the middle of any text at once;
-    what begins one may go on like any text, too, so all that differs is where the text ends.
+    That one item goes on is enough.  Where the text ends is another question, which is asked at each branch.
     """
-    cdef uint64_t[4] others
-    cdef int32_t i, k, w, state, only = 0, count = 1 if at.set == NULL else at.set.count
+    cdef int32_t i, count = 1 if at.set == NULL else at.set.count
     cdef Item item
-    cdef ByteEdge edge, widest
-    if machine.tables.bounded:      # what a byte leads to may depend on lengths
-        return False
-    while True:
-        item = at.item if at.set == NULL else at.set.items[only]
+    for i in range(count):
+        item = at.item if at.set == NULL else at.set.items[i]
         if takes_plain(machine.tables, item.state):
-            break
-        only += 1
-        if only == count:
-            return False
-    state = item.state
-    machine.tables.need(state)
-    widest = machine.tables.edges[machine.tables.edge_first[state]]
-    for k in range(machine.tables.edge_first[state], machine.tables.edge_past[state]):
+            return _enter_text(machine, at, i, item, entry)
+        if machine.tables.flags[item.state] & COUNTED:
+            return _enter_laps(machine, at, i, item, entry)
+    return False
+
+
+cdef bint _enter_text(Machine machine, const Spot& at, int32_t number, Item item, Entry& entry) except -1 nogil:
+    """The same where `item`, the one of that `number`, is the beginning of any text but for some.
+
+    What begins none of the words that are left out is in the middle of any text at once.
+    """
+    cdef int32_t k
+    cdef ByteEdge edge, widest
+    machine.tables.need(item.state)
+    widest = machine.tables.edges[machine.tables.edge_first[item.state]]
+    for k in range(machine.tables.edge_first[item.state], machine.tables.edge_past[item.state]):
         edge = machine.tables.edges[k]
         if edge.high - edge.low > widest.high - widest.low:
             widest = edge
     memset(entry.bytes, 0, sizeof(entry.bytes))
-    for k in range(machine.tables.edge_first[state], machine.tables.edge_past[state]):
-        edge = machine.tables.edges[k]
-        if edge.target == widest.target:
-            for i in range(edge.low, edge.high + 1):
-                entry.bytes[i >> 6] |= <uint64_t>1 << (i & 63)
-    memset(others, 0, sizeof(others))
-    for i in range(count):
-        for w in range(4 if i != only else 0):
-            others[w] |= machine.tables.live[4 * at.set.items[i].state + w]
-    for w in range(4):
-        entry.bytes[w] &= ~others[w]
+    for k in range(machine.tables.edge_first[item.state], machine.tables.edge_past[item.state]):
+        if machine.tables.edges[k].target == widest.target:
+            _mark(machine.tables.edges[k], entry.bytes)
+    _leave_to_others(machine, at, number, entry.bytes)
+    entry.left, entry.fewest = ENDLESS, 1
     entry.inside = Spot(NULL, Item(widest.target, item.frame, item.counter), False)
     entry.inside.open = machine.tables.flags[widest.target] & (ACCEPTING | CALLS) != 0
     settle(machine, entry.inside)
     return loop_of(machine, interned(machine, entry.inside), entry.loop) and are_plain(entry.loop)
+
+
+cdef bint _enter_laps(Machine machine, const Spot& at, int32_t number, Item item, Entry& entry) except -1 nogil:
+    """The same where `item` begins a lap of a counted rule: bytes that are a lap each.  Inside nothing is counted."""
+    cdef int32_t k, rule = machine.tables.rule_of[item.state], target, end = -1, many = 0
+    cdef uint8_t flags
+    if item.state != machine.tables.start[rule]:
+        return False
+    entry.left, entry.fewest = ENDLESS, 1
+    if item.counter >= 0:
+        entry.fewest = max(1, machine.tables.lap_min[rule] - item.counter)
+        if machine.tables.lap_max[rule] >= 0:
+            entry.left = machine.tables.lap_max[rule] - item.counter
+    memset(entry.bytes, 0, sizeof(entry.bytes))
+    machine.tables.need(item.state)
+    for k in range(machine.tables.edge_first[item.state], machine.tables.edge_past[item.state]):
+        target = machine.tables.edges[k].target
+        flags = machine.tables.flags[target]
+        if flags & ACCEPTING and not flags & (SCANNABLE | CALLS) and (end < 0 or end == target):
+            _mark(machine.tables.edges[k], entry.bytes)
+            end = target
+            many += machine.tables.edges[k].high - machine.tables.edges[k].low + 1
+    if many < MANY_BYTES or item.counter == LOCKED:
+        return False
+    memcpy(entry.loop, entry.bytes, sizeof(entry.loop))
+    _leave_to_others(machine, at, number, entry.bytes)
+    entry.inside = Spot(NULL, Item(end, item.frame, FREE), True)
+    settle(machine, entry.inside)
+    return True
+
+
+cdef void _leave_to_others(Machine machine, const Spot& at, int32_t number, uint64_t* bytes) noexcept nogil:
+    """Take what other items than that of `number` read from `bytes`."""
+    cdef int32_t i, w
+    for i in range(0 if at.set == NULL else at.set.count):
+        for w in range(4 if i != number else 0):
+            bytes[w] &= ~machine.tables.live[4 * at.set.items[i].state + w]
+
+
+cdef void _mark(const ByteEdge& edge, uint64_t* bytes) noexcept nogil:
+    cdef int32_t byte
+    for byte in range(edge.low, edge.high + 1):
+        bytes[byte >> 6] |= <uint64_t>1 << (byte & 63)

@@ -28,6 +28,7 @@ cdef cppclass RestStretch:
     vector[int32_t] branches    # rests that begin with another byte, by byte,
     vector[int32_t] path_past   # ... and where their paths end in `paths`:
     vector[uint8_t] paths       # the bytes behind the first rest and before them
+    int32_t height              # bytes to the deepest rest below
 
 
 cdef cppclass RestStretches:

@@ -18,7 +18,7 @@ from libcpp.algorithm cimport sort
 
 from kernels_core.earley.machine cimport is_live
 from kernels_core.earley.spots cimport Spot, Way, find_way, go_on, interned, live_at, settle, spot_of
-from kernels_core.masks.loops cimport Entry, entry_of, loop_of, may_loop
+from kernels_core.masks.loops cimport Entry, entry_of, leads_inside, loop_of, may_loop
 from kernels_core.masks.mask_table cimport ms_mix
 
 cdef int32_t MANY_TOKENS = 64        # of a stretch: fewer are as quick to try
@@ -145,7 +145,7 @@ cdef bint _take_stretch(const Rests& rests, const vector[int32_t]& ids, Machine 
 
 cdef bint _take_entry(const Rests& rests, const vector[int32_t]& ids, Machine machine, int32_t k, const Spot& target,
                       int32_t words, Tries& tries, vector[shared_ptr[RestStretch]]& stretches) except -1 nogil:
-    """Whether all that goes on into a loop from `target`, where rest `k` leads, or beside it, was taken at once."""
+    """Whether all that goes on like any text from `target`, where rest `k` leads, was taken at once."""
     cdef Entry entry
     cdef shared_ptr[RestStretch] held
     cdef RestStretch* found
@@ -156,13 +156,13 @@ cdef bint _take_entry(const Rests& rests, const vector[int32_t]& ids, Machine ma
         return False
     held = _stretch(rests, ids, k, entry.loop, words)
     found = held.get()
-    if found == NULL or found.places.empty():
+    if found == NULL or found.places.empty() or found.height > entry.left:
         return False
     stretches.push_back(held)
     for n in range(found.branches.size()):
         branch = found.branches[n]
         way.to, way.alive = target, True
-        if begin < found.path_past[n] and entry.bytes[found.paths[begin] >> 6] >> (found.paths[begin] & 63) & 1:
+        if leads_inside(entry, found.paths.data() + begin, found.path_past[n] - begin):
             way.to = entry.inside
             begin = found.path_past[n]
         for i in range(begin, found.path_past[n]):
@@ -206,6 +206,7 @@ cdef void _walk(const Rests& rests, const vector[int32_t]& ids, int32_t words, R
     cdef int32_t k, m, token
     cdef uint8_t byte
     cdef size_t n
+    made.height = _height(rests, made.rest)
     todo.push_back(made.rest)
     paths.push_back(path)
     while not todo.empty():
@@ -241,3 +242,18 @@ cdef void _walk(const Rests& rests, const vector[int32_t]& ids, int32_t words, R
         made.branches.push_back(ways[n].second)
         made.paths.insert(made.paths.end(), path.begin(), path.end())
         made.path_past.push_back(<int32_t>made.paths.size())
+
+
+cdef int32_t _height(const Rests& rests, int32_t rest) noexcept nogil:
+    """Bytes from `rest` to the deepest one below."""
+    cdef vector[pair[int32_t, int32_t]] todo        # rest and depth
+    cdef pair[int32_t, int32_t] at
+    cdef int32_t m, found = 0
+    todo.push_back(pair[int32_t, int32_t](rest, 0))
+    while not todo.empty():
+        at = todo.back()
+        todo.pop_back()
+        found = max(found, at.second)
+        for m in range(rests.nodes[at.first].kid_first, rests.nodes[at.first].kid_first + rests.nodes[at.first].kid_count):
+            todo.push_back(pair[int32_t, int32_t](m, at.second + 1))
+    return found
