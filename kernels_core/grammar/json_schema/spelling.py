@@ -114,7 +114,7 @@ class Speller:
 
     def _string(self, language: Language, hint: str) -> RuleRef:
         if self.defer and not language.plain:
-            if _has_few_pairs(language) or self._counted_beside(language) is not None:
+            if self._counted_beside(language) is not None or _has_few_pairs(language):
                 return self._later(language, hint)
             content = self._without_automaton(language)
             if content is not None:
@@ -252,15 +252,13 @@ class Speller:
     def _counted_beside(self, language: Language) -> tuple[Dfa, tuple[Span, ...], int, int] | None:
         """An intersection with a length that can be counted beside an automaton: that, what may follow, the bounds.
 
-        None where that says no more than a count of one part or an automaton with few states, where no string is
-        left, and where the strings could not be written in full.  Raises `TooManyStates`.
+        None where that says no more than a count of one part, where no string is left, and where the strings could not
+        be written in full.  Raises `TooManyStates`.
         """
         if not isinstance(language, And):
             return None
         (least, most), excluded, others = _conditions(language)
         if most is None or most >= _COUNTLESS or not others or _solved((least, most), excluded, others) is not None:
-            return None
-        if _has_few_pairs(language):
             return None
         dfa = determinise(_uncounted(excluded, others))
         if len(dfa.table) * (most + 1) > MAX_STATES and (
@@ -583,7 +581,7 @@ def _is_small(language: Language) -> bool:
 
 
 def _has_few_pairs(language: Language) -> bool:
-    """Whether `language` is an intersection with a length whose automaton is small and better than what else there is.
+    """Whether `language` is an intersection with a length whose automaton is small.
 
     It has strings then.  Raises `TooManyStates`.
     """
