@@ -394,7 +394,7 @@ def test_what_was_cut_short_is_made_again(schema: dict[str, Any], before: str, a
             sys.settrace(outer)
         expected = expected or found
         assert found == expected, at
-    assert cut > 20
+    assert cut > 10  # strings that were drawn once are not drawn again
     assert expected is not None
     assert expected >= set(after)
 

@@ -347,23 +347,11 @@ class Speller:
 
     def diagram(self, language: Language) -> Diagram:
         """The strings of `language`, quotes included, by states alone.  Raises `TooManyStates`."""
-        dfa = determinise(language)
-        labels: dict[tuple[int, ...], Node] = {}
-        end = len(dfa.table) + 1
-        edges: list[tuple[int, Node, int]] = [(0, QUOTE, 1)]
-        for state, fan in enumerate(dfa.fans()):
-            if dfa.accepting[state]:
-                if len(fan.get(state, ())) == len(dfa.letters):
-                    # From here on everything is allowed: the rule for that is shared.
-                    edges.append((state + 1, self._rest(), end))
-                    continue
-                edges.append((state + 1, QUOTE, end))
-            for target, letters in fan.items():
-                label = labels.get(letters)
-                if label is None:
-                    label = labels[letters] = _label(dfa.span(letters), self.any_spelling)
-                edges.append((state + 1, label, target + 1))
-        return Diagram(end + 1, edges)
+        drawn, free = _drawn(language, self.any_spelling)
+        if free < 0:
+            return drawn
+        # From there on everything is allowed: the rule for that is shared.
+        return Diagram(drawn.size, [*drawn.edges, (free, self._rest(), drawn.size - 1)])
 
     def _rest(self) -> Node:
         """Any characters and the closing quote: one rule, so that all strings and keys end in the same states."""
@@ -494,6 +482,35 @@ def _spelt_alone(ranges: Ranges, any_spelling: bool) -> tuple[Node | None]:
     book = RuleBook()
     node = Speller(book, any_spelling=any_spelling).spelt(ranges)
     return (None if book.rules else node,)
+
+
+def _drawn_weight(found: tuple[Diagram, int], language: Language, any_spelling: bool) -> int:
+    return len(found[0].edges)
+
+
+@remembered(1 << 8, 1 << 16, _drawn_weight)
+def _drawn(language: Language, any_spelling: bool) -> tuple[Diagram, int]:
+    """The strings of a language by states, quotes included, and the state from which on everything is allowed, or -1.
+
+    No edge leaves that state.  Raises `TooManyStates`.
+    """
+    dfa = determinise(language)
+    labels: dict[tuple[int, ...], Node] = {}
+    end = len(dfa.table) + 1
+    edges: list[tuple[int, Node, int]] = [(0, QUOTE, 1)]
+    free = -1
+    for state, fan in enumerate(dfa.fans()):
+        if dfa.accepting[state]:
+            if len(fan.get(state, ())) == len(dfa.letters):
+                free = state + 1
+                continue
+            edges.append((state + 1, QUOTE, end))
+        for target, letters in fan.items():
+            label = labels.get(letters)
+            if label is None:
+                label = labels[letters] = _label(dfa.span(letters), any_spelling)
+            edges.append((state + 1, label, target + 1))
+    return Diagram(end + 1, edges), free
 
 
 class _Labels(Speller):

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from ..charset import Ranges, canonical, normalise
+from ..charset import Ranges, canonical, normalise, union
 from .dfa_tables import fans, smallest
 from .languages import (
     NOTHING,
@@ -87,7 +87,7 @@ class Dfa:
 
     def span(self, numbers: tuple[int, ...]) -> Ranges:
         """The code points of some letters."""
-        return canonical(normalise(pair for number in numbers for pair in self.letters[number]))
+        return canonical(union(*[self.letters[number] for number in numbers]))
 
 
 def _letters(item: Language) -> tuple[Ranges, ...]:
