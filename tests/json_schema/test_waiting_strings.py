@@ -178,18 +178,3 @@ def test_host_names_are_read_along_one_automaton(formats: list[str]) -> None:
     lowered = [tables.lowering.rules[rule] for rule in range(tables.rule_count)]
     assert not any(one.repeat for one in lowered if one.source == rules[0].name)
     assert len(formats) > 1 or not any(one.repeat for one in lowered)
-
-
-def test_short_strings_with_a_length_are_their_automaton() -> None:
-    """Where states and lengths are few pairs, no characters are counted; the texts are those of both conditions."""
-    schema = {"type": "string", "pattern": "^[ab]*(-[ab])*b$", "maxLength": 5, "minLength": 1}
-    grammar = Grammar.from_json_schema({"anyOf": [schema, {"type": "null"}]})
-    compiled = GrammarCompiler(VOCABULARY).compile_grammar(grammar)
-    language = intersection(search(schema["pattern"]), loop(character(((0, 0x10FFFF),)), 1, 5))
-    for text in ("".join(letters) for size in range(7) for letters in product("ab-", repeat=size)):
-        matcher = GrammarMatcher(compiled)
-        taken = bool(matcher.accept_string(json.dumps(text)) and matcher.is_completed())
-        assert taken == matches(language, text), text
-    ir = compiled.grammar.lazy_ir
-    rules = [rule for rule in (*ir.rules.values(), *ir.made.values()) if isinstance(rule, ByAutomaton)]
-    assert [type(rule.make(True)) for rule in rules] == [Diagram]

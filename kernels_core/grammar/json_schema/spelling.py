@@ -80,8 +80,6 @@ _NO_LETTERS = frozenset(("",))
 _FEW_CHARACTERS = 100
 # Greater lengths are not counted beside an automaton.
 _COUNTLESS = 1 << 29
-# Where a pattern's states and numbers of characters are so few pairs, these are the states.
-_FEW_PAIRS = 256
 # A union with more states than this is written part by part.
 _FEW_STATES = 1_000
 # Enumerations of more strings than this are a rule of their own.
@@ -114,7 +112,7 @@ class Speller:
 
     def _string(self, language: Language, hint: str) -> RuleRef:
         if self.defer and not language.plain:
-            if self._counted_beside(language) is not None or _has_few_pairs(language):
+            if self._counted_beside(language) is not None:
                 return self._later(language, hint)
             content = self._without_automaton(language)
             if content is not None:
@@ -595,20 +593,6 @@ def _is_small(language: Language) -> bool:
         return surely_some(language, _FEW_STATES)
     except TooManyStates:
         return False
-
-
-def _has_few_pairs(language: Language) -> bool:
-    """Whether `language` is an intersection with a length whose automaton is small.
-
-    It has strings then.  Raises `TooManyStates`.
-    """
-    if not isinstance(language, And):
-        return False
-    (least, most), excluded, others = _conditions(language)
-    if most is None or most >= _FEW_PAIRS or not others or _solved((least, most), excluded, others) is not None:
-        return False
-    dfa = determinise(_uncounted(excluded, others))
-    return len(dfa.table) * (most + 1) <= _FEW_PAIRS and has_length(dfa, least, most)
 
 
 def _solved(bounds: tuple[int, int | None], excluded: frozenset[str], others: list[Language]) -> Language | None:
