@@ -38,6 +38,8 @@ STRINGS: dict[str, dict[str, Any]] = {
     "groups that are counted": {"pattern": "^((a|b7|é).){3}[^b]$"},
     "a search for many": {"pattern": "[a7]{20}$"},
     "counted, then the same": {"pattern": "^[a-z7]{0,40}b[a7]{0,35}$"},
+    "no run of some": {"not": {"pattern": "[a7é]{4}"}},
+    "no more than some": {"pattern": "^(b|[a7é]{0,5})*b(7|[ab]{1,6})$"},
     "until a word": {"pattern": "^[^7]*7[^é]*b$"},
     "none of a pattern, then any rest": {"not": {"pattern": "^[a7]{3}$"}},
     "a pattern, then any rest": {"pattern": "^(a|b7)[^7]"},
