@@ -12,11 +12,15 @@ Read on: `cache.pyx`, which asks; `mask_table.pyx`, where the union becomes the 
 from cython.operator cimport dereference
 from libcpp.algorithm cimport binary_search, sort, unique
 
-from kernels_core.masks.mask_table cimport digest, ms_mix
+from kernels_core.masks.mask_table cimport ms_mix
 
 __all__ = ["Unions"]
 
 cdef size_t LITTLE = 64      # ids that a row may lack and be united with others all the same
+
+
+cdef extern from *:
+    int __builtin_ctz(unsigned int) nogil
 
 
 cdef bint _lower(const Row& a, const Row& b) noexcept nogil:
@@ -46,7 +50,6 @@ cdef class Unions:
     cdef shared_ptr[Union] find(self, vector[Row]& rows, const vector[shared_ptr[void]]& owners) noexcept nogil:
         """The union of `rows`, which get sorted; `owners` keep them where they are."""
         cdef size_t i
-        cdef int32_t w
         cdef uint64_t name = 0
         cdef shared_ptr[Union] found
         cdef unordered_map[uint64_t, shared_ptr[Union]].iterator at
@@ -62,14 +65,8 @@ cdef class Unions:
         if (self.known.size() + 1) * self.words * sizeof(uint32_t) > self.max_bytes:
             self.known.clear()
         found.reset(new Union())
-        found.get().bits.assign(self.words, 0)
-        for i in range(rows.size()):
-            found.get().made_of.push_back(rows[i].words)
-            for w in range(self.words):
-                found.get().bits[w] |= rows[i].words[w]
         found.get().owners = owners
-        found.get().row.words = found.get().bits.data()
-        digest(found.get().row.words, self.words, &found.get().row.population, &found.get().row.hash)
+        _unite(rows, self.words, found.get())
         self.known[name] = found
         self.lock.unlock()
         return found
@@ -79,6 +76,28 @@ cdef class Unions:
 
     def __repr__(self):
         return f"<Unions: {len(self):,} rows of {4 * self.words:,} bytes>"
+
+
+cdef void _unite(vector[Row]& rows, int32_t words, Union* made) noexcept nogil:
+    """Whatever is beyond the largest row is counted one by one."""
+    cdef size_t i, first = 0
+    cdef int32_t w
+    cdef uint32_t beyond
+    for i in range(rows.size()):
+        made.made_of.push_back(rows[i].words)
+        if rows[i].population > rows[first].population:
+            first = i
+    made.bits.assign(rows[first].words, rows[first].words + words)
+    made.row = rows[first]
+    made.row.words = made.bits.data()
+    for i in range(rows.size()):
+        for w in range(words if i != first else 0):
+            beyond = rows[i].words[w] & ~made.bits[w]
+            made.bits[w] |= beyond
+            while beyond:
+                made.row.population += 1
+                made.row.hash += ms_mix(32 * w + __builtin_ctz(beyond))
+                beyond &= beyond - 1
 
 
 cdef int add_rows(Unions unions, vector[Dense]& dense, const vector[shared_ptr[void]]& owners,
