@@ -35,6 +35,7 @@ cdef size_t FEW_IDS = 128           # are added one by one: rows of few would ma
 
 cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil
+    int __builtin_popcountll(unsigned long long) nogil
 
 
 def loops_of(TokenTrie trie):
@@ -235,8 +236,9 @@ cdef bint _enter_text(Machine machine, const Spot& at, int32_t number, Item item
 
 cdef bint _enter_laps(Machine machine, const Spot& at, int32_t number, Item item, Entry& entry) except -1 nogil:
     """The same where `item` begins a lap of a counted rule: bytes that are a lap each.  Inside nothing is counted."""
-    cdef int32_t k, rule = machine.tables.rule_of[item.state], target, end = -1, many = 0
+    cdef int32_t k, rule = machine.tables.rule_of[item.state], target, end = -1
     cdef uint8_t flags
+    cdef SetRec* inside
     if item.state != machine.tables.start[rule]:
         return False
     entry.left, entry.fewest = ENDLESS, 1
@@ -252,22 +254,37 @@ cdef bint _enter_laps(Machine machine, const Spot& at, int32_t number, Item item
         if flags & ACCEPTING and not flags & (SCANNABLE | CALLS) and (end < 0 or end == target):
             _mark(machine.tables.edges[k], entry.bytes)
             end = target
-            many += machine.tables.edges[k].high - machine.tables.edges[k].low + 1
-    if many < MANY_BYTES or item.counter == LOCKED:
+    if _count(entry.bytes) < MANY_BYTES or item.counter == LOCKED:
         return False
     memcpy(entry.loop, entry.bytes, sizeof(entry.loop))
     _leave_to_others(machine, at, number, entry.bytes)
     entry.inside = Spot(NULL, Item(end, item.frame, FREE), True)
     settle(machine, entry.inside)
-    return True
+    # A byte that what follows the laps reads, too, leads elsewhere: as `e` does in any letters and an `e`.
+    inside = interned(machine, entry.inside)
+    for k in range(inside.count):
+        if inside.items[k].state != item.state or inside.items[k].frame != item.frame:
+            _leave_to_other(machine, inside.items[k].state, entry.loop)
+    return _count(entry.loop) >= MANY_BYTES
 
 
 cdef void _leave_to_others(Machine machine, const Spot& at, int32_t number, uint64_t* bytes) noexcept nogil:
     """Take what other items than that of `number` read from `bytes`."""
-    cdef int32_t i, w
+    cdef int32_t i
     for i in range(0 if at.set == NULL else at.set.count):
-        for w in range(4 if i != number else 0):
-            bytes[w] &= ~machine.tables.live[4 * at.set.items[i].state + w]
+        if i != number:
+            _leave_to_other(machine, at.set.items[i].state, bytes)
+
+
+cdef inline void _leave_to_other(Machine machine, int32_t state, uint64_t* bytes) noexcept nogil:
+    cdef int32_t w
+    for w in range(4):
+        bytes[w] &= ~machine.tables.live[4 * state + w]
+
+
+cdef inline int32_t _count(const uint64_t* bytes) noexcept nogil:
+    return (__builtin_popcountll(bytes[0]) + __builtin_popcountll(bytes[1])
+            + __builtin_popcountll(bytes[2]) + __builtin_popcountll(bytes[3]))
 
 
 cdef void _mark(const ByteEdge& edge, uint64_t* bytes) noexcept nogil:

@@ -64,6 +64,7 @@ VALUES: dict[str, tuple[dict[str, Any], object]] = {
     "short": ({"type": "string", "maxLength": 3}, "ab"),
     "counted": ({"type": "string", "minLength": 2, "maxLength": 9}, "abc"),
     "long": ({"type": "string", "minLength": 1}, "n"),
+    "ended": ({"type": "string", "maxLength": 40, "pattern": "e$"}, "abe"),
     "either": ({"anyOf": [{"type": "string", "minLength": 3, "maxLength": 12}, {"enum": ["a", "n1"]}]}, "abc"),
 }
 
@@ -112,3 +113,18 @@ def test_they_are_walked_once_for_all_names(ahead: str) -> None:
         assert INFO.decoded_vocab.index(b'"nb') in allowed
         known.append(len(loops_of(trie)))
     assert known[0] == known[1] == known[2] > 0
+
+
+@pytest.mark.parametrize("pattern", ["e$", "[ab]x$", "^[a-z]*e[a-z]$", "a.*b.*x"])
+@pytest.mark.parametrize(
+    "bounds", [{"maxLength": 64}, {"minLength": 1, "maxLength": 64}, {"minLength": 3}, {"maxLength": 9}]
+)
+def test_letters_that_end_a_text_are_told_from_those_it_goes_on_with(pattern: str, bounds: dict[str, int]) -> None:
+    schema = {"type": "object", "additionalProperties": {"type": "string", "pattern": pattern, **bounds}}
+    grammar = Grammar.from_json_schema(json.dumps(schema))
+    masks = []
+    for compiler in (QUICK, *OTHERS.values()):
+        matcher = GrammarMatcher(compiler.compile_grammar(grammar))
+        assert matcher.accept_string('{"a":')
+        masks.append(mask(matcher))
+    assert masks[0] == masks[1] == masks[2]
