@@ -27,7 +27,7 @@ from kernels_core.errors import BudgetExceededError
 
 __all__ = ["GrowingTables"]
 
-cdef size_t ROOM = 32        # states that there is room for at once
+cdef size_t ROOM = 96        # states that there is room for at once
 cdef int32_t START = 0, FINAL = 1       # of any NFA
 
 

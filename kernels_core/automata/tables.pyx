@@ -21,7 +21,7 @@ __all__ = ["ACCEPT", "ESCAPE", "FIRST_STATE", "Tables", "WholeTables"]
 ACCEPT, ESCAPE = 0, 1
 FIRST_STATE = 2
 
-cdef size_t ROOM = 32        # states that there is room for at once
+cdef size_t ROOM = 96        # states that there is room for at once
 
 
 cdef class Tables:

@@ -74,6 +74,13 @@ cdef class MaskCache:
         self.exits = Exits(machine, self.table, stretches=sweeps)
         self.unions = pool.unions if sweeps and pool is not None else None
         self.stack.resize(trie.max_depth + 1)
+        self.singles.reserve(256)
+        self.dense.reserve(8)
+        self.owners.reserve(8)
+        self.chosen.reserve(8)
+        self.costs.reserve(96)
+        self.tries.places.reserve(256)
+        self.tries.todo.reserve(64)
 
     cdef size_t held(self) noexcept nogil:
         """Bytes of masks, and of the parser states that they hang on."""

@@ -31,6 +31,8 @@ cdef class Walk:
 
     def __init__(self, TokenTrie trie, Machine machine, Loops loops, MaskTable draft):
         self.trie, self.machine, self.loops, self.draft = trie, machine, loops, draft
+        self.todo.reserve(64)
+        self.stretches.reserve(8)
 
     cdef bint run(self, SetRec* record, const uint64_t* first, bint but_plain, int64_t limit) except -1 nogil:
         """Allow all tokens that `record` takes and that begin with a byte in `first` (four words, live bytes of it).

@@ -14,6 +14,8 @@ cdef class Exits:
 
     def __init__(self, Machine machine, MaskTable draft, *, bint stretches):
         self.machine, self.draft, self.stretches = machine, draft, stretches
+        self.tries.places.reserve(256)
+        self.tries.todo.reserve(64)
 
     cdef Leaving* find(self, TokenSet* laps, SetRec* caller) except NULL nogil:
         """The tokens that `caller` takes the rest of, with the laps they complete."""

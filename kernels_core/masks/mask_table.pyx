@@ -98,6 +98,9 @@ cdef class MaskTable:
         self.words = words
         self.arena = Arena()
         self.table.assign(32, NULL)
+        self.added.reserve(512)
+        self.before.reserve(512)
+        self.removed.reserve(64)
 
     def __dealloc__(self):
         self._end()
