@@ -74,6 +74,10 @@ cdef class MaskCache:
         self.exits = Exits(machine, self.table, stretches=sweeps)
         self.unions = pool.unions if sweeps and pool is not None else None
         self.stack.resize(trie.max_depth + 1)
+        self._make_room()
+
+    cdef void _make_room(self) noexcept nogil:
+        """What most grammars need at once, so that their first masks do not wait for vectors to grow."""
         self.singles.reserve(256)
         self.dense.reserve(8)
         self.owners.reserve(8)
