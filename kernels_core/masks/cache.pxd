@@ -67,7 +67,6 @@ cdef class MaskCache:
     cdef vector[void*] stack
     cdef int64_t mask_misses, mask_hits, walks, state_misses, state_hits, pool_hits, partial_hits, sets_with_mask
 
-    cdef void _make_room(self) noexcept nogil
     cdef size_t held(self) noexcept nogil
     cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil
     cdef bint _follow(self, SetRec* record) except -1 nogil

@@ -74,14 +74,7 @@ cdef class MaskCache:
         self.exits = Exits(machine, self.table, stretches=sweeps)
         self.unions = pool.unions if sweeps and pool is not None else None
         self.stack.resize(trie.max_depth + 1)
-        self._make_room()
-
-    cdef void _make_room(self) noexcept nogil:
-        """What most grammars need at once, so that their first masks do not wait for vectors to grow."""
-        self.singles.reserve(256)
-        self.dense.reserve(8)
-        self.owners.reserve(8)
-        self.chosen.reserve(8)
+        self.singles.reserve(256)            # room for most, so that first masks do not wait for vectors to grow
         self.costs.reserve(96)
         self.tries.places.reserve(256)
         self.tries.todo.reserve(64)
