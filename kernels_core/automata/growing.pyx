@@ -28,6 +28,7 @@ from kernels_core.errors import BudgetExceededError
 __all__ = ["GrowingTables"]
 
 cdef size_t ROOM = 96        # states that there is room for at once
+cdef size_t HEADS = 64       # of lists of states; a power of two
 cdef int32_t START = 0, FINAL = 1       # of any NFA
 
 
@@ -69,7 +70,7 @@ cdef class GrowingTables(Tables):
         self.subset_past.reserve(ROOM)
         self.next_alike.reserve(ROOM)
         self.hashes.reserve(ROOM)
-        self.heads.assign(ROOM, -1)
+        self.heads.assign(HEADS, -1)
         self.members.reserve(ROOM)
         self.nfas.reserve(ROOM)
         self.subset_first.resize(self.flags.size(), 0)
