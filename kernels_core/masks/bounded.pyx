@@ -40,6 +40,8 @@ cdef class Bounded:
         # Where texts end of themselves, one may be unable to become long enough.
         if room.missing > 0 and not room.endless:
             return False
+        if self.insides.refuses(state):
+            return False            # what is known from before, too: `accept` has to draw the state again
         if self.known[narrowed].count(state):
             result = self.known[narrowed][state]
             return True

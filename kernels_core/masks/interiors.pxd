@@ -36,6 +36,7 @@ cdef class Insides:
     cdef vector[int32_t] place_of    # scratch of `draw`
     cdef vector[int16_t] home        # scratch
 
+    cdef bint refuses(self, int32_t state) noexcept nogil
     cdef bint drawn(self, int32_t state, bint counted, Graph& graph) except -1 nogil
     cdef bint token_set(self, int32_t state, bint counted, uint64_t narrowed, const uint64_t* goes_on,
                         shared_ptr[TokenSet]& result) except -1 nogil

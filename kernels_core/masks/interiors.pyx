@@ -121,6 +121,11 @@ cdef class Insides:
             graph.between.push_back(between)
         return True
 
+    cdef bint refuses(self, int32_t state) noexcept nogil:
+        """Whether some state of the same rule was no inside of a string: then none is from now on."""
+        cdef size_t rule = self.machine.tables.rule_of[state]
+        return rule < self.refused.size() and self.refused[rule]
+
     cdef bint token_set(self, int32_t state, bint counted, uint64_t narrowed, const uint64_t* goes_on,
                         shared_ptr[TokenSet]& result) except -1 nogil:
         """Verdicts at `state` under an unknown caller, as `token_sets.compute_token_set` has them.

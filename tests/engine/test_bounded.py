@@ -209,3 +209,27 @@ def test_edges_of_a_bounded_text_stay_inside() -> None:
     assert (found.least, found.most) == (2, 9)
     with pytest.raises(ValueError, match="spans"):
         Bounded(found.size, found.edges, found.accepting, found.spans[1:], found.opening, found.closing, 2, 9)
+
+
+def test_a_text_that_is_no_inside_from_one_state_is_none_from_others_any_more() -> None:
+    names = ['Idx1_"', "@ation", "tiontions", "b--", "_a", "b😀tion", "0_", "b中/", "$€€"]
+    schema = {
+        "type": "object",
+        "properties": {name: {} for name in names},
+        "patternProperties": {"é$": {"type": "string"}, "^x": {"type": "string"}},
+        "propertyNames": {"maxLength": 10},
+    }
+    longer = ["pqpqpq", 'pqé"', 12 * "q", "éf", 'é"', *(name for name in names if len(name) > 2 and '"' not in name)]
+    info = tokenizer(
+        sorted({bytes([byte]) for byte in [*range(32, 127), 0xC3, 0xA9]} | {text.encode() for text in longer})
+    )
+    grammar = Grammar.from_json_schema(json.dumps(schema))
+    naive = GrammarMatcher(GrammarCompiler(info, options=Options(parser="naive")).compile_grammar(grammar))
+    for options in (Options(direct_limit=20, differential_from=4, inline_limit=0), Options(**EVERYWHERE)):
+        matcher = GrammarMatcher(GrammarCompiler(info, options=options).compile_grammar(grammar))
+        for text in ("é", "éf", "q", "ü", "", "f", "f é_", "qqq", "qqqqqq", "ü中 pe", "x", "xq", "xé", "qqqqqqqq"):
+            matcher.reset()
+            naive.reset()
+            assert matcher.accept_string('{"' + text)
+            assert naive.accept_string('{"' + text)
+            assert mask(matcher) == mask(naive), text
