@@ -13,6 +13,7 @@ Read on: `languages.py` (derivatives), `graph.py` and `to_rules.py` (automata as
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..charset import Ranges, canonical, normalise, union
@@ -67,11 +68,18 @@ _CHARACTERS = 0x110000 - 0x800
 
 @dataclass(slots=True)
 class Dfa:
-    """State 0 is the start.  `table[state][letter]` is a state or -1; `letters[letter]` is a set of code points."""
+    """State 0 is the start.  `table[state][letter]` is a state or -1; `letters[letter]` is a set of code points.
+
+    Many are remembered, and tuples of numbers are not what the garbage collector has to look at.
+    """
 
     letters: tuple[Ranges, ...]
-    table: list[list[int]]
-    accepting: list[bool]
+    table: Sequence[Sequence[int]]
+    accepting: Sequence[bool]
+
+    def __post_init__(self) -> None:
+        self.table = tuple(map(tuple, self.table))
+        self.accepting = tuple(self.accepting)
 
     def edges(self, state: int) -> dict[int, Ranges]:
         """Target -> code points that lead there from `state`."""

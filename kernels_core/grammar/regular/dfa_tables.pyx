@@ -17,7 +17,7 @@ cdef vector[int32_t] cells, into, before
 cdef vector[Arrow] arrows
 
 
-def smallest(list table not None, list accepting not None):
+def smallest(table, accepting):
     """(table, accepting) of the automaton with the fewest states that accepts the same texts.
 
     `table[state][letter]` is a state or -1, state 0 the start; states keep their order.  There are no states from which
@@ -26,10 +26,10 @@ def smallest(list table not None, list accepting not None):
     cdef int32_t size = <int32_t>len(table), wide, state, target, letter
     cdef vector[int32_t] kept, block_of, order
     cdef vector[uint8_t] accepts, alive
-    cdef list row, rows, ends
+    cdef list rows, ends
     if not size:
         return table, accepting
-    wide = <int32_t>len(<list>table[0])
+    wide = <int32_t>len(table[0])
     cells.resize(size * wide)
     for state in range(size):
         row = table[state]
@@ -100,9 +100,9 @@ cdef void _find_alive(vector[uint8_t]& accepts, int32_t wide, vector[uint8_t]& a
                 stack.push_back(before[k])
 
 
-def fans(list table not None):
+def fans(table):
     """For each state {target: the letters that lead there, ascending}, targets by their first letters."""
-    cdef list found = [], row
+    cdef list found = []
     cdef dict fan
     cdef int32_t letter
     for row in table:
