@@ -9,6 +9,9 @@ cimport cython
 
 from cpython.object cimport Py_EQ, Py_NE
 
+cdef extern from "Python.h":
+    void PyObject_GC_UnTrack(void *container)
+
 __all__ = ["Alt", "And", "Cat", "Chars", "Language", "Loop", "Not", "Unfolding", "Words"]
 
 # Sizes are not counted beyond this: parts that are shared count each time, which may double with every level.
@@ -77,8 +80,14 @@ cdef class Words(Language):
         if len(words) == 1:
             self.single = next(iter(words))
         cdef long long letters = 1
+        cdef bint plain = type(words) is frozenset
         for text in words:
             letters += len(<str>text)
+            plain = plain and type(text) is str
+        if plain:
+            # A set of strings is on no cycle.  Tracked, remembered words would be read over by each full collection,
+            # every string of them, which drives everything else out of the machine's caches.
+            PyObject_GC_UnTrack(<void *>words)
         self.size = letters
         self.depth = 1
         self.mixed = hash(words) ^ 0x51
