@@ -48,6 +48,7 @@ cdef vector[Place] spare_places
 
 
 @cython.final
+@cython.no_gc                   # it holds names and nodes, which are on no cycle
 cdef class Nfa:
     """State 0 is the start, state 1 the final one, which gets no outgoing edges.  Filled for one `Lowering`."""
 

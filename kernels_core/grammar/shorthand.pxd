@@ -48,12 +48,12 @@ cdef class Branches(Shorthand):
 
 cdef class Diagram(Shorthand):
     cdef readonly int size
-    cdef readonly list edges            # of (int, Node, int)
+    cdef readonly tuple edges           # of (int, Node, int)
 
 
 cdef class Bounded(Shorthand):
     cdef readonly int size
-    cdef readonly list edges            # of (int, Node, int)
+    cdef readonly tuple edges           # of (int, Node, int)
     cdef readonly tuple accepting       # of int
     cdef readonly tuple spans           # of (int, int or None), by state
     cdef readonly Node opening, closing

@@ -1,3 +1,5 @@
+from collections.abc import Iterable
+
 from .tree import Node
 
 class Besides:
@@ -92,14 +94,14 @@ class Diagram:
     @property
     def size(self) -> int: ...
     @property
-    def edges(self) -> list[tuple[int, Node, int]]: ...
-    def __init__(self, size: int, edges: list[tuple[int, Node, int]]) -> None: ...
+    def edges(self) -> tuple[tuple[int, Node, int], ...]: ...
+    def __init__(self, size: int, edges: Iterable[tuple[int, Node, int]]) -> None: ...
 
 class Bounded:
     @property
     def size(self) -> int: ...
     @property
-    def edges(self) -> list[tuple[int, Node, int]]: ...
+    def edges(self) -> tuple[tuple[int, Node, int], ...]: ...
     @property
     def accepting(self) -> tuple[int, ...]: ...
     @property
@@ -115,7 +117,7 @@ class Bounded:
     def __init__(
         self,
         size: int,
-        edges: list[tuple[int, Node, int]],
+        edges: Iterable[tuple[int, Node, int]],
         accepting: tuple[int, ...],
         spans: tuple[tuple[int, int | None], ...],
         opening: Node,

@@ -134,8 +134,8 @@ cdef class Diagram(Shorthand):
     Of the nodes that stand on the edges Empty is allowed, too.  No edge leaves the last state.
     """
 
-    def __init__(self, int size, list edges not None):
-        self.size, self.edges = size, edges
+    def __init__(self, int size, edges not None):
+        self.size, self.edges = size, tuple(edges)      # a list of edges is read over by every full collection
 
 
 @cython.final
@@ -149,9 +149,9 @@ cdef class Bounded(Shorthand):
     to an accepting state are all of those, and no others.
     """
 
-    def __init__(self, int size, list edges not None, tuple accepting not None, tuple spans not None,
+    def __init__(self, int size, edges not None, tuple accepting not None, tuple spans not None,
                  Node opening not None, Node closing not None, int least, int most):
         if len(spans) != size:
             raise ValueError(f"{len(spans)} spans for {size} states")
-        self.size, self.edges, self.accepting, self.spans = size, edges, accepting, spans
+        self.size, self.edges, self.accepting, self.spans = size, tuple(edges), accepting, spans
         self.opening, self.closing, self.least, self.most = opening, closing, least, most

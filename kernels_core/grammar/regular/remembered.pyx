@@ -6,6 +6,9 @@ thousand.
 
 from functools import update_wrapper
 
+cdef extern from "Python.h":
+    void PyObject_GC_UnTrack(void *container)
+
 __all__ = ["Remembered", "remembered"]
 
 
@@ -16,6 +19,9 @@ cdef class Remembered:
 
     Where answers are made of answers, each is to weigh what it adds and not what it shares with others.  Otherwise the
     parts are forgotten while the whole is made, and what takes linear time with them takes exponential time without.
+
+    No answer leads back to what remembers it, so the tables are kept from the garbage collector: each full collection of
+    the program would read thousands of answers and drive everything else out of the machine's caches.
     """
 
     def __init__(self, Py_ssize_t most, long long most_weight):
@@ -39,6 +45,7 @@ cdef class Remembered:
             self.new, self.old = {}, self.new
             self.weight = 0
         self.new[key] = (value, weight)
+        PyObject_GC_UnTrack(<void *>self.new)       # putting something there may have tracked it again
         self.weight += weight
         return 0
 
