@@ -102,11 +102,14 @@ def options_at(name: str) -> dict[str, Any]:
     return changes
 
 
-def grid(preset: str) -> list[Params]:
-    """Quick: 8 schemas, 100 tokens of each instance.  Full: everything in the data folder."""
+def grid(preset: str, limit: int | None = None) -> list[Params]:
+    """Quick: 8 schemas, 100 tokens of each instance.  Full: everything in the data folder.
+
+    limit: take that many schemas, evenly spread, whatever the preset takes.
+    """
     count, tokens = EXTENT[preset]
     schemas, vocabulary = datasets.defaults(preset)
-    cases = datasets.find_cases(schemas, count)
+    cases = datasets.find_cases(schemas, limit or count)
     shared = {"vocabulary": vocabulary, "max_tokens": tokens}
     names = [BASELINE, *(step.name for step in STEPS)]
     return variants.grid_of("step", names, [BASELINE, *usable_steps()], cases, shared)

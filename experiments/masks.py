@@ -38,11 +38,14 @@ CASE: Final = ("file", "index")
 TIMES_SHOWN: Final = ("mask", "mask, seen before", "compile")
 
 
-def grid(preset: str) -> list[Params]:
-    """Quick: 20 schemas, 200 tokens of each instance.  Full: everything in the data folder."""
+def grid(preset: str, limit: int | None = None) -> list[Params]:
+    """Quick: 20 schemas, 200 tokens of each instance.  Full: everything in the data folder.
+
+    limit: take that many schemas, evenly spread, whatever the preset takes.
+    """
     names, vocabulary = datasets.defaults(preset)
     cases, tokens = EXTENT[preset]
-    return grid_of(find_cases(names, cases), vocabulary=vocabulary, max_tokens=tokens)
+    return grid_of(find_cases(names, limit or cases), vocabulary=vocabulary, max_tokens=tokens)
 
 
 def grid_of(

@@ -43,11 +43,14 @@ EXTENT: Final[Mapping[str, tuple[int | None, int | None]]] = {
 }
 
 
-def grid(preset: str) -> list[Params]:
-    """Quick: 8 schemas, 60 tokens of each instance.  Full: everything in the data folder."""
+def grid(preset: str, limit: int | None = None) -> list[Params]:
+    """Quick: 8 schemas, 60 tokens of each instance.  Full: everything in the data folder.
+
+    limit: take that many schemas, evenly spread, whatever the preset takes.
+    """
     count, tokens = EXTENT[preset]
     schemas, vocabulary = datasets.defaults(preset)
-    cases = datasets.find_cases(schemas, count)
+    cases = datasets.find_cases(schemas, limit or count)
     shared = {"vocabulary": vocabulary, "max_tokens": tokens}
     return variants.grid_of("parser", list(PARSERS), [name for name in PARSERS if _is_built(name)], cases, shared)
 

@@ -3,7 +3,8 @@
 An experiment is a module with
 - a docstring: a first line that says what it is, and the lines `Source:` (table and paper), `Claim:`, `Refuted by:`;
 - `grid(preset) -> list[Params]` for each of `PRESETS`: the trials, as JSON values by name.  "smoke" is seconds, to see
-  that it runs; "quick" is minutes, to see what comes out; "full" is everything;
+  that it runs; "quick" is minutes, to see what comes out; "full" is everything.  Where trials go through schemas,
+  `grid(preset, limit=None)`: that many of them, evenly spread, whatever the preset takes;
 - `trial(params) -> dict`: one trial's metrics, JSON values by name; raises `NotRunError` where something is missing;
 - `tables(frame) -> dict[str, DataFrame]`: the result by caption, the paper's table first;
 - `plot(frame) -> plotly.graph_objects.Figure`.
@@ -15,6 +16,7 @@ Read on: `sweep.py` (running), `report.py` (writing down).
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,7 +47,7 @@ STATEMENTS: Final = ("Source", "Claim", "Refuted by")
 class ExperimentModule(Protocol):
     """What a module must have to be an experiment."""
 
-    def grid(self, preset: str) -> Sequence[Params]: ...
+    def grid(self, preset: str, **limit: int) -> Sequence[Params]: ...
     def trial(self, params: Params) -> Mapping[str, Any]: ...
     def tables(self, frame: pd.DataFrame) -> Mapping[str, pd.DataFrame]: ...
     def plot(self, frame: pd.DataFrame) -> go.Figure: ...
@@ -61,6 +63,11 @@ class Experiment:
     source: str
     claim: str
     refuted_by: str
+
+    @property
+    def takes_limit(self) -> bool:
+        """Whether `grid` takes a `limit`: a number of schemas."""
+        return "limit" in inspect.signature(self.module.grid).parameters
 
     @classmethod
     def of(cls, name: str, module: ModuleType) -> Experiment:

@@ -47,6 +47,9 @@ def list_all() -> None:
 def run_one(
     name: Annotated[str, typer.Argument(help="As `experiment list` names it.")],
     quick: Annotated[bool, typer.Option("--quick", help="A small grid: does it work?")] = False,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Take this many schemas, evenly spread, in place of all.")
+    ] = None,
     executor: ExecutorOption = "serial",
     ledger: LedgerOption = DEFAULT_LEDGER,
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what the ledger holds already.")] = False,
@@ -67,11 +70,15 @@ def run_one(
         experiment = find_experiment(name)
     except KeyError as error:
         raise typer.BadParameter(str(error.args[0])) from None
+    if limit is not None and not experiment.takes_limit:
+        raise typer.BadParameter(f"{name} does not go through schemas one by one: run it without --limit")
     preset = "quick" if quick else "full"
     command = f"python -m workbench experiment run {name}" + (" --quick" if quick else "")
+    command += "" if limit is None else f" --limit {limit}"
+    chosen: dict[str, Any] = {} if limit is None else {"limit": limit}
     run(
         experiment,
-        lambda: experiment.module.grid(preset),
+        lambda: experiment.module.grid(preset, **chosen),
         command,
         executor=executor,
         ledger=ledger,

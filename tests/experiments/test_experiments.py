@@ -237,6 +237,15 @@ def test_bench_masks_from_the_command_line(tmp_path: Path, monkeypatch: pytest.M
     assert "--turn 2" in results.split("## masks in turns")[1]
 
 
+@pytest.mark.parametrize("experiment", [ablation, masks, parsers])
+def test_an_experiment_over_schemas_takes_as_many_as_it_is_told(
+    experiment: types.ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(datasets, "defaults", lambda preset: (["synthetic:0"], SMALL))
+    cases = {(params["file"], params["index"]) for params in experiment.grid("full", limit=3) if params["file"]}
+    assert len(cases) == 3
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -246,6 +255,7 @@ def test_bench_masks_from_the_command_line(tmp_path: Path, monkeypatch: pytest.M
         (["bench", "masks", "--engines", "magic"], "name each engine once"),
         (["bench", "masks", "--out", "x.pdf"], "must end in"),
         (["experiment", "run", "masks", "--executor", "threads"], "unknown executor"),
+        (["experiment", "run", "memory", "--limit", "3"], "does not go through schemas"),
         (["experiment", "export", "masks", "x.csv", "--ledger", "nowhere.sqlite"], "no ledger"),
     ],
 )
