@@ -14,11 +14,14 @@ import os
 from libc.stdint cimport uint8_t
 from libc.stdio cimport sprintf
 from libc.string cimport memcpy
+from libcpp.mutex cimport mutex
 
 from kernels_core.automata.identity cimport siphash128
-from kernels_core.automata.nfa cimport Epsilon, NfaView, RangeEdge
+from kernels_core.automata.nfa cimport Epsilon, NfaName, NfaView, RangeEdge
 
 __all__ = ["GrowingIdentities"]
+
+cdef mutex names_lock       # of `NfaView.name`, which grammars share
 
 cdef int FEW_RULES = 12
 cdef int MAX_CYCLE = 200      # rules of one cycle; those of a larger one are equal to nothing but themselves
@@ -80,22 +83,37 @@ cdef class GrowingIdentities(Identities):
         return nfa.first[nfa.size].symbol == 0 and nfa.words == NULL
 
     cdef void _name_alone(self, int32_t rule) noexcept nogil:
-        """Name a rule that calls nothing as `_inside` would: white space, strings and numbers, in every grammar."""
+        """Name a rule that calls nothing as `_inside` would: white space, strings and numbers, in every grammar.
+
+        All grammars of a compiler have the same key, so the name is kept with the automaton, which many of them share.
+        """
+        cdef NfaName* name = self.growing.nfas[rule].nfa.name
+        cdef bint counted = self.tables.lap_min[rule] >= 0
+        names_lock.lock()
+        if not (name.known and name.counted == counted
+                and name.key_high == self.key_high and name.key_low == self.key_low):
+            self.of_rule[rule] = self._name_of_bytes(rule, counted)
+            name.known, name.counted, name.key_high, name.key_low = True, counted, self.key_high, self.key_low
+            name.high, name.low = self.of_rule[rule].high, self.of_rule[rule].low
+        self.of_rule[rule] = Identity(name.high, name.low)
+        names_lock.unlock()
+
+    cdef Identity _name_of_bytes(self, int32_t rule, bint counted) noexcept nogil:
+        """The hash of the automaton of a rule that calls nothing."""
         cdef NfaView* nfa = &self.growing.nfas[rule].nfa
         cdef int32_t byte_count = nfa.first[nfa.size].byte, epsilon_count = nfa.first[nfa.size].epsilon
         cdef size_t nbytes = byte_count * sizeof(RangeEdge), epsilon_bytes = epsilon_count * sizeof(Epsilon), at
         cdef uint8_t* text
         self.text.resize(64 + 12 + nbytes + epsilon_bytes)
         text = self.text.data()
-        at = sprintf(<char*>text, b"rule%d %d ", <int>(self.tables.lap_min[rule] >= 0),
-                     <int>(12 + nbytes + epsilon_bytes))
+        at = sprintf(<char*>text, b"rule%d %d ", <int>counted, <int>(12 + nbytes + epsilon_bytes))
         memcpy(text + at, &nfa.size, 4)
         memcpy(text + at + 4, &byte_count, 4)
         memcpy(text + at + 8, nfa.bytes, nbytes)
         at += 8 + nbytes
         memcpy(text + at, &epsilon_count, 4)
         memcpy(text + at + 4, nfa.epsilons, epsilon_bytes)
-        self.of_rule[rule] = siphash128(text, at + 4 + epsilon_bytes, self.key_high, self.key_low)
+        return siphash128(text, at + 4 + epsilon_bytes, self.key_high, self.key_low)
 
     def name_of(self, int number):
         """What states of a lowered rule are named by, as 16 bytes; for tests, which compare it with `_inside`."""

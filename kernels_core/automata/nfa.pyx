@@ -266,6 +266,8 @@ cdef class Nfa:
     cdef Callee _called(self, Decisions lowering, str name):
         if self.latest is None or self.latest.name is not name:
             self.latest = lowering.decided(name)
+            if self.callees is not None:
+                self.callees.append(self.latest)
         return self.latest
 
     cdef void _spell_opened(self, Callee callee, int32_t source, int32_t target, int32_t place) noexcept:
@@ -481,6 +483,11 @@ cdef class Nfa:
             self.words.reset(new WordTree())
             self.words.get()[0] = other.words.get()[0]
 
+    cdef void copy_all(self, Nfa other) noexcept:
+        """Become what `other` is, which is sealed, with its places; its words and lengths must be none."""
+        self.copy_sealed(other)
+        self.roots, self.places, self.tags = other.roots, other.places, other.tags
+
     cdef void add_states(self, int32_t count) noexcept:
         """Add states without edges of their own to what is sealed: those of prefixes, which `words` has the edges of."""
         self.size += count
@@ -523,6 +530,7 @@ cdef class Nfa:
         view.alive = self.alive.data()
         view.words = self.words.get()
         view.lengths = self.lengths.get()
+        view.name = &self.name
         return view
 
     def called(self):

@@ -321,7 +321,7 @@ cdef uint8_t _held(tuple items) except? 255:
     cdef Node item
     for item in items:
         holds |= item.holds
-    return holds
+    return holds & ~IS_SHARED
 
 
 cpdef tuple children(Node node):

@@ -23,7 +23,7 @@ from kernels_core.grammar.json_schema.plain_writer cimport Frame, PlainWriter
 from kernels_core.grammar.nodes cimport choice, literal, repeat, seq
 from kernels_core.grammar.rules cimport DeferredRule
 from kernels_core.grammar.shorthand cimport Item, Listing, Opening, one_of, row_of
-from kernels_core.grammar.tree cimport Literal, Never, Node, RuleRef, call_of
+from kernels_core.grammar.tree cimport IS_SHARED, Literal, Never, Node, RuleRef, call_of
 
 from hashlib import blake2b
 
@@ -59,7 +59,8 @@ cdef tuple BOTH = (TRUE_TEXT, FALSE_TEXT)
 cdef Node ANY_BOOLEAN = choice(BOTH)
 
 
-# Any value, by the identity of what stands between values and the names of what is called: (the former, the nodes).
+# Any value, and objects of any members, by the identity of what stands between values and the names of what is called:
+# (the former, the nodes).
 cdef dict ANYTHING = {}
 cdef int MOST_ANYTHING = 256
 
@@ -352,15 +353,16 @@ cdef class PlainReader:
         cdef RuleRef fields = self.rule({"type": "object"}, level, "any", OBJECT)
         cdef RuleRef item = self.value(True, frame.inner, "any"), rest = self.writer.rest()
         cdef RuleRef number = self._scalar(NUMBER)
-        cdef Node array
+        cdef Node array, whole
         cdef tuple key = (<size_t><void*>frame, fields.name, item.name, rest.name, number.name)
         known = ANYTHING.get(key)
         if known is None:
             array = seq((frame.open_array, item, repeat(seq((frame.comma, item)), 0, None), frame.close_array))
             if len(ANYTHING) >= MOST_ANYTHING:
                 ANYTHING.clear()
-            known = ANYTHING[key] = (frame, choice((fields, array, frame.no_array, seq((QUOTE, rest)), number, *BOTH,
-                                                    NULL_TEXT)))
+            whole = choice((fields, array, frame.no_array, seq((QUOTE, rest)), number, *BOTH, NULL_TEXT))
+            whole.holds |= IS_SHARED
+            known = ANYTHING[key] = (frame, whole)
         return <Node>(<tuple>known)[1]
 
     cdef object _listing(self, Words words, int level, str name):
@@ -398,8 +400,24 @@ cdef class PlainReader:
                 others = (Item(self.writer.other_names(words_of), node, False),)
         if not items and not others:
             return frame.no_object
+        if not items and free is True:
+            return self._any_fields(frame, <Item>others[0])
         return Listing(frame.open_member, tuple(items), others, frame.colon, frame.next_member, frame.close_object,
                        Never() if must else frame.no_object)
+
+    cdef Listing _any_fields(self, Frame frame, Item other):
+        """An object of any members: the same listing wherever `other`, which is one of these, calls the same."""
+        cdef tuple key = (<size_t><void*>frame, (<RuleRef>other.key).name, (<RuleRef>other.value).name)
+        cdef Listing found
+        known = ANYTHING.get(key)
+        if known is None:
+            found = Listing(frame.open_member, (), (other,), frame.colon, frame.next_member, frame.close_object,
+                            frame.no_object)
+            found.is_shared = True
+            if len(ANYTHING) >= MOST_ANYTHING:
+                ANYTHING.clear()
+            known = ANYTHING[key] = (frame, found)
+        return <Listing>(<tuple>known)[1]
 
     cdef Opening opening(self, PlainRule rule):
         """How an object begins that `_listing` is certain to write, with members at least in some instances; else None."""
