@@ -15,11 +15,13 @@ recognised as equal).
 from libc.stdint cimport uint8_t
 from libcpp.algorithm cimport sort, unique
 
+from kernels_core.automata.blocks cimport Block, append_from, cut_out
 from kernels_core.automata.filling cimport nfa_of
 from kernels_core.automata.lengths cimport Lengths
 from kernels_core.automata.nfa cimport Nfa
 from kernels_core.automata.tables cimport (
     ACCEPTING, CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL, TOKENS, ByteEdge, CallEdge, TokenEdge,
+    mark_bytes,
 )
 from kernels_core.automata.word_tree cimport Branch, Prefix, WordTree, add_edges, branch_of, ends_at, is_prefix
 
@@ -27,26 +29,15 @@ from kernels_core.errors import BudgetExceededError
 
 __all__ = ["GrowingTables"]
 
-cdef size_t ROOM = 96        # states that there is room for at once
+cdef size_t ROOM = 144       # states that there is room for at once
 cdef size_t HEADS = 64       # of lists of states; a power of two
+cdef int32_t MOST_IN_BLOCK = 80     # NFA states, and states, of a rule that is copied whole
+cdef int32_t NEW = 0, PASTED = 1, MET_AGAIN = 2
 cdef int32_t START = 0, FINAL = 1       # of any NFA
 
 
 cdef bint _lower(const RangeEdge& a, const RangeEdge& b) noexcept nogil:
     return a.low < b.low
-
-
-cdef inline void _mark(uint64_t* live, int32_t low, int32_t high) noexcept nogil:
-    """Set the bits `low` to `high` of four words."""
-    cdef uint64_t bits
-    cdef int32_t word
-    for word in range(low >> 6, (high >> 6) + 1):
-        bits = ~<uint64_t>0
-        if word == low >> 6:
-            bits &= ~<uint64_t>0 << (low & 63)
-        if word == high >> 6:
-            bits &= ~<uint64_t>0 >> (63 - (high & 63))
-        live[word] |= bits
 
 
 cdef bint _symbol_less(const SymbolEdge& a, const SymbolEdge& b) noexcept nogil:
@@ -71,7 +62,8 @@ cdef class GrowingTables(Tables):
         self.next_alike.reserve(ROOM)
         self.hashes.reserve(ROOM)
         self.heads.assign(HEADS, -1)
-        self.members.reserve(ROOM)
+        self.members.reserve(2 * ROOM)
+        self.closures.reserve(2 * ROOM)
         self.nfas.reserve(ROOM)
         self.subset_first.resize(self.flags.size(), 0)
         self.subset_past.resize(self.flags.size(), 0)
@@ -82,9 +74,12 @@ cdef class GrowingTables(Tables):
         cdef size_t first
         cdef bint may_accept
         cdef Closure unknown
+        cdef int32_t filled
         self.nfas.resize(self.start.size())
-        self._fill(rule)
+        filled = self._fill(rule)
         self.nfas.resize(self.start.size())
+        if filled == PASTED:
+            return 0
         unknown.first = unknown.past = unknown.state = -1
         first = self.closures.size()
         self.nfas[rule].closures = <int32_t>first
@@ -99,14 +94,60 @@ cdef class GrowingTables(Tables):
             self.start[rule] = self._state_of_one(rule, 0)
         else:
             self.start[rule] = self._make(rule, self.closures[first].first, self.closures[first].past, False)
+        if filled == MET_AGAIN:
+            self._cut_out(rule)
         return 0
 
     cdef int _fill(self, int32_t rule) except -1 with gil:
-        """Ask for the automaton of a rule, and make room for the rules that it names."""
+        """Ask for the automaton of a rule, and make room for the rules that it names, or for its states (`PASTED`)."""
         cdef Nfa nfa = nfa_of(self.lowering, rule)
         self._alive.append(nfa)
         self.nfas[rule].nfa = nfa.view()
-        return self._declare()
+        self._declare()
+        if nfa.block is not None and self._paste(rule, <Block?>nfa.block):
+            return PASTED
+        if nfa.meetings == 2 or not self._may_be_cut_out(rule):
+            return NEW
+        nfa.meetings += 1
+        return NEW if nfa.meetings < 2 else MET_AGAIN
+
+    cdef bint _paste(self, int32_t rule, Block block) except -1:
+        """Whether all states of `rule` were copied from `block`."""
+        cdef int32_t state = <int32_t>self.flags.size(), member = <int32_t>self.members.size()
+        if block.counted != (self.lap_min[rule] >= 0) or state + <int32_t>block.flags.size() > self.max_states:
+            return False
+        block.paste(self, rule)
+        append_from(self.subset_first, block.subset_first, 0, member)
+        append_from(self.subset_past, block.subset_past, 0, member)
+        self.members.insert(self.members.end(), block.members.begin(), block.members.end())
+        self.next_alike.resize(self.flags.size(), -1)
+        self.hashes.resize(self.flags.size(), 0)
+        self.start[rule] = state
+        return True
+
+    cdef bint _may_be_cut_out(self, int32_t rule) noexcept nogil:
+        """Whether the automaton of `rule` is a small one, of bytes alone, and there is room for all its states."""
+        cdef const NfaView* nfa = &self.nfas[rule].nfa
+        return (nfa.size <= MOST_IN_BLOCK and nfa.first[nfa.size].symbol == 0 and nfa.words == NULL
+                and nfa.lengths == NULL and <int32_t>self.flags.size() + 256 + MOST_IN_BLOCK <= self.max_states)
+
+    cdef int _cut_out(self, int32_t rule) except -1 with gil:
+        """Expand all states of `rule`, which is entered just now, and keep them as a block if they are few."""
+        cdef Block block
+        cdef int32_t state = self.start[rule], first = state, edge = <int32_t>self.edges.size()
+        cdef int32_t member = self.subset_first[state]
+        while state < <int32_t>self.flags.size() and state - first < MOST_IN_BLOCK:
+            self.need(state)
+            state += 1
+        if state < <int32_t>self.flags.size():
+            return 0
+        block = cut_out(self, first, edge)
+        block.counted = self.lap_min[rule] >= 0
+        append_from(block.subset_first, self.subset_first, first, -member)
+        append_from(block.subset_past, self.subset_past, first, -member)
+        block.members.assign(self.members.begin() + member, self.members.end())
+        (<Nfa?>self._alive[-1]).block = block
+        return 0
 
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil:
         cdef int32_t rule = self.rule_of[state], last
@@ -318,11 +359,11 @@ cdef class GrowingTables(Tables):
                     self.live[4 * state + j] |= nfa.words.letters[j]
                 words = branch_of(nfa.words, one)
                 if not ends_at(nfa.words, words.first, words):
-                    _mark(&self.live[4 * state], nfa.words.end, nfa.words.end)
+                    mark_bytes(&self.live[4 * state], nfa.words.end, nfa.words.end)
             for j in range(nfa.first[one].byte, nfa.first[one + 1].byte):
                 if nfa.alive[nfa.bytes[j].target]:
                     flags |= SCANNABLE
-                    _mark(&self.live[4 * state], nfa.bytes[j].low, nfa.bytes[j].high)
+                    mark_bytes(&self.live[4 * state], nfa.bytes[j].low, nfa.bytes[j].high)
             for j in range(nfa.first[one].symbol, nfa.first[one + 1].symbol):
                 if nfa.alive[nfa.symbols[j].target]:
                     flags |= TOKENS if nfa.symbols[j].symbol & 1 else CALLS

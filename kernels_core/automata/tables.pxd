@@ -34,6 +34,19 @@ cdef struct TokenEdge:
     int32_t target
 
 
+cdef inline void mark_bytes(uint64_t* bytes, int32_t low, int32_t high) noexcept nogil:
+    """Add the bytes `low` to `high` to a set of bytes, four words."""
+    cdef uint64_t bits
+    cdef int32_t word
+    for word in range(low >> 6, (high >> 6) + 1):
+        bits = ~<uint64_t>0
+        if word == low >> 6:
+            bits &= ~<uint64_t>0 << (low & 63)
+        if word == high >> 6:
+            bits &= ~<uint64_t>0 >> (63 - (high & 63))
+        bytes[word] |= bits
+
+
 cdef class Tables:
     cdef readonly Decisions lowering
     cdef mutex lock                       # of all machines on these tables

@@ -21,7 +21,7 @@ __all__ = ["ACCEPT", "ESCAPE", "FIRST_STATE", "Tables", "WholeTables"]
 ACCEPT, ESCAPE = 0, 1
 FIRST_STATE = 2
 
-cdef size_t ROOM = 96        # states that there is room for at once
+cdef size_t ROOM = 144       # states that there is room for at once
 
 
 cdef class Tables:
@@ -39,7 +39,7 @@ cdef class Tables:
         self.token_first.reserve(ROOM)
         self.token_past.reserve(ROOM)
         self.live.reserve(4 * ROOM)
-        self.edges.reserve(ROOM)
+        self.edges.reserve(2 * ROOM)
         self.calls.reserve(ROOM)
         self.start.reserve(ROOM)
         self.lap_min.reserve(ROOM)

@@ -15,17 +15,10 @@ cdef struct Exit:
     int32_t laps        # that are complete where the token leaves the rule
 
 
-cdef struct Whole:
-    RestStretch* stretch
-    int32_t least       # laps that its tokens complete
-    int32_t most
-
-
 cdef cppclass Leaving:
     # What goes on in one caller.
     vector[Exit] tokens
-    vector[Whole] wholes
-    vector[shared_ptr[RestStretch]] held    # the stretches of `wholes`
+    vector[shared_ptr[RestStretch]] held
 
 
 cdef class Exits:

@@ -4,6 +4,9 @@
 Where white space may go on or end, most are a quote and letters (`rests.RestStretch`), and are allowed as a row.
 """
 
+from cython.operator cimport dereference
+from libcpp.unordered_map cimport unordered_map
+
 from kernels_core.masks.mask_table cimport MaskTable
 from kernels_core.masks.rests cimport find_rests
 from kernels_core.masks.unions cimport Row
@@ -21,29 +24,21 @@ cdef class Exits:
         """The tokens that `caller` takes the rest of, with the laps they complete."""
         cdef Leaving* found
         cdef vector[shared_ptr[RestStretch]] held
-        cdef RestStretch* stretch
-        cdef Whole whole
-        cdef size_t i, n
+        cdef unordered_map[size_t, Leaving]* callers = &self.known[<size_t>laps]
+        cdef size_t i
         cdef int32_t k
-        if self.known[<size_t>laps].count(<size_t>caller):
-            return &self.known[<size_t>laps][<size_t>caller]
-        find_rests(laps.rests, laps.ids, self.machine, caller, self.draft.words, self.tries,
+        cdef unordered_map[size_t, Leaving].iterator at = callers.find(<size_t>caller)
+        if at != callers.end():
+            return &dereference(at).second
+        find_rests(laps.rests, laps.ids, laps.laps, self.machine, caller, self.draft.words, self.tries,
                    &held if self.stretches else NULL)
-        found = &self.known[<size_t>laps][<size_t>caller]
+        found = &callers[0][<size_t>caller]
         found.tokens.reserve(self.tries.places.size())
         if not laps.rests.nodes.empty():
             for k in range(laps.rests.nodes[0].token_first, laps.rests.nodes[0].token_past):    # nothing remains
                 found.tokens.push_back(Exit(laps.ids[k], laps.laps[k]))
         for i in range(self.tries.places.size()):
             found.tokens.push_back(Exit(laps.ids[self.tries.places[i]], laps.laps[self.tries.places[i]]))
-        for i in range(held.size()):
-            stretch = held[i].get()
-            whole.stretch = stretch
-            whole.least = whole.most = laps.laps[stretch.places[0]]
-            for n in range(stretch.places.size()):
-                whole.least = min(whole.least, laps.laps[stretch.places[n]])
-                whole.most = max(whole.most, laps.laps[stretch.places[n]])
-            found.wholes.push_back(whole)
         found.held.swap(held)
         return found
 
@@ -57,9 +52,9 @@ cdef class Exits:
         for i in range(found.tokens.size()):
             if found.tokens[i].laps >= missing and (left < 0 or found.tokens[i].laps <= left):
                 ids.push_back(found.tokens[i].token)
-        for i in range(found.wholes.size()):
-            stretch = found.wholes[i].stretch
-            if found.wholes[i].least >= missing and (left < 0 or found.wholes[i].most <= left):
+        for i in range(found.held.size()):
+            stretch = found.held[i].get()
+            if stretch.least >= missing and (left < 0 or stretch.most <= left):
                 dense.push_back(Dense(Row(stretch.bits.data(), stretch.population, stretch.hash), NULL))
                 continue
             for n in range(stretch.places.size()):

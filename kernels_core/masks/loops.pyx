@@ -18,7 +18,7 @@ from libcpp.algorithm cimport sort
 from libcpp.string cimport string
 
 from kernels_core.automata.lengths cimport ENDLESS
-from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, ByteEdge
+from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, ByteEdge, mark_bytes
 from kernels_core.earley.machine cimport FREE, LOCKED, Item, step
 from kernels_core.earley.spots cimport interned, settle
 from kernels_core.masks.besides cimport are_plain, takes_plain
@@ -288,6 +288,4 @@ cdef inline int32_t _count(const uint64_t* bytes) noexcept nogil:
 
 
 cdef void _mark(const ByteEdge& edge, uint64_t* bytes) noexcept nogil:
-    cdef int32_t byte
-    for byte in range(edge.low, edge.high + 1):
-        bytes[byte >> 6] |= <uint64_t>1 << (byte & 63)
+    mark_bytes(bytes, edge.low, edge.high)

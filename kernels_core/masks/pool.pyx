@@ -11,9 +11,11 @@ Entries are dropped least recently used first when their bytes pass the budget; 
 
 import os
 
+from cython.operator cimport dereference
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.algorithm cimport sort
+from libcpp.unordered_map cimport unordered_map
 from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
@@ -62,11 +64,13 @@ cdef class TokenSetPool:
         """
         cdef shared_ptr[TokenSet] found
         cdef string name = _spelt(key)
+        cdef unordered_map[string, PoolEntry].iterator at
         self.lock.lock()
         self.clock += 1
-        if self.entries.count(name):
-            self.entries[name].used = self.clock
-            found = self.entries[name].tokens
+        at = self.entries.find(name)
+        if at != self.entries.end():
+            dereference(at).second.used = self.clock
+            found = dereference(at).second.tokens
             if partial:
                 self.partial_hits_ += 1
             else:

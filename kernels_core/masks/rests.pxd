@@ -25,6 +25,7 @@ cdef cppclass RestStretch:
     vector[uint32_t] bits       # the tokens, one bit an id
     int32_t population
     uint64_t hash
+    int32_t least, most         # laps that the tokens complete, where those are counted
     vector[int32_t] branches    # rests that begin with another byte, by byte,
     vector[int32_t] path_past   # ... and where their paths end in `paths`:
     vector[uint8_t] paths       # the bytes behind the first rest and before them
@@ -38,6 +39,7 @@ cdef cppclass RestStretches:
 
 cdef cppclass Rests:
     vector[Rest] nodes          # level by level, the root first
+    vector[uint8_t] bytes       # theirs again, so that siblings lie in a line
     shared_ptr[RestStretches] stretches
 
 
@@ -54,5 +56,5 @@ cdef cppclass Tries:
 
 cdef void lay_out_rests(const vector[uint8_t]& byte, const vector[int32_t]& skip, const vector[int32_t]& token_first,
                         Rests& rests) noexcept nogil
-cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, Machine machine, SetRec* caller, int32_t words,
+cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, const vector[int32_t]& laps, Machine machine, SetRec* caller, int32_t words,
                     Tries& tries, vector[shared_ptr[RestStretch]]* stretches) except -1 nogil

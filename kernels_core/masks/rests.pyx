@@ -20,6 +20,7 @@ from kernels_core.earley.machine cimport is_live
 from kernels_core.earley.spots cimport Spot, Way, find_way, go_on, interned, live_at, settle, spot_of
 from kernels_core.masks.loops cimport Entry, entry_of, leads_inside, loop_of, may_loop
 from kernels_core.masks.mask_table cimport ms_mix
+from kernels_core.masks.trie cimport live_places
 
 cdef int32_t MANY_TOKENS = 64        # of a stretch: fewer are as quick to try
 cdef size_t MOST_STRETCHES = 8      # of one token set: there is one for each kind of string
@@ -35,6 +36,7 @@ cdef void lay_out_rests(const vector[uint8_t]& byte, const vector[int32_t]& skip
     cdef size_t i = 0
     cdef int32_t kid
     rests.nodes.clear()
+    rests.bytes.clear()
     rests.stretches.reset(new RestStretches())
     if byte.empty():
         return
@@ -50,20 +52,22 @@ cdef void lay_out_rests(const vector[uint8_t]& byte, const vector[int32_t]& skip
             kid = skip[kid]
         rests.nodes[i].kid_count = <uint16_t>(nodes.size() - rests.nodes[i].kid_first)
         i += 1
+    for i in range(rests.nodes.size()):
+        rests.bytes.push_back(rests.nodes[i].byte)
 
 
-cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, Machine machine, SetRec* caller, int32_t words,
+cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, const vector[int32_t]& laps, Machine machine, SetRec* caller, int32_t words,
                     Tries& tries, vector[shared_ptr[RestStretch]]* stretches) except -1 nogil:
     """Find the tokens of a token set whose rest `caller` takes; with the machine's lock held.
 
-    `ids` are the set's, on a vocabulary of `words` words of bits.  `tries.places` gets where in `ids` they are, but for
+    `ids` are the set's, and `laps` where it has them, on a vocabulary of `words` words of bits.  `tries.places` gets where in `ids` they are, but for
     those in a stretch, which `stretches` gets; NULL: there are none.
     """
     cdef Tried at
     cdef Way way
     cdef const Rest* rest
-    cdef uint64_t[4] live
-    cdef int32_t k, past
+    cdef int32_t[256] found
+    cdef int32_t k, n, m
     cdef bint certain       # whether a live byte leads somewhere
     cdef int loops
     tries.places.clear()
@@ -74,14 +78,13 @@ cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, Machine mach
     while not tries.todo.empty():
         at = tries.todo.back()
         tries.todo.pop_back()
-        memcpy(live, live_at(machine, at.spot), sizeof(live))
+        n = live_places(rests.bytes.data(), rests.nodes[at.rest].kid_first, rests.nodes[at.rest].kid_count,
+                        live_at(machine, at.spot), found)
         certain = not machine.tables.bounded        # asked again: the way here may have entered the first such rule
-        past = rests.nodes[at.rest].kid_first + rests.nodes[at.rest].kid_count
         way.high = loops = -1
-        for k in range(rests.nodes[at.rest].kid_first, past):
+        for m in range(n):
+            k = found[m]
             rest = &rests.nodes[k]
-            if not live[rest.byte >> 6] >> (rest.byte & 63) & 1:
-                continue
             if certain and not rest.kid_count:
                 _take(rests, k, at.spot, tries)
                 continue
@@ -96,9 +99,9 @@ cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, Machine mach
                 if loops < 0:
                     loops = may_loop(machine, way.to)
                 if loops:
-                    if _take_stretch(rests, ids, machine, k, interned(machine, way.to), words, tries, stretches[0]):
+                    if _take_stretch(rests, ids, laps, machine, k, interned(machine, way.to), words, tries, stretches[0]):
                         continue
-                elif _take_entry(rests, ids, machine, k, way.to, words, tries, stretches[0]):
+                elif _take_entry(rests, ids, laps, machine, k, way.to, words, tries, stretches[0]):
                     continue
             _take(rests, k, way.to, tries)
     return 0
@@ -113,7 +116,7 @@ cdef inline void _take(const Rests& rests, int32_t k, const Spot& spot, Tries& t
         tries.todo.push_back(Tried(k, spot))
 
 
-cdef bint _take_stretch(const Rests& rests, const vector[int32_t]& ids, Machine machine, int32_t k, SetRec* target,
+cdef bint _take_stretch(const Rests& rests, const vector[int32_t]& ids, const vector[int32_t]& laps, Machine machine, int32_t k, SetRec* target,
                         int32_t words, Tries& tries, vector[shared_ptr[RestStretch]]& stretches) except -1 nogil:
     """Whether all that stays in a loop at `target`, where rest `k` leads, was taken at once."""
     cdef uint64_t[4] bytes
@@ -124,7 +127,7 @@ cdef bint _take_stretch(const Rests& rests, const vector[int32_t]& ids, Machine 
     cdef uint8_t byte
     if not loop_of(machine, target, bytes):
         return False
-    found = _stretch(rests, ids, k, bytes, words)
+    found = _stretch(rests, ids, laps, k, bytes, words)
     if found.get() == NULL or found.get().places.empty():
         return False
     stretches.push_back(found)
@@ -143,7 +146,7 @@ cdef bint _take_stretch(const Rests& rests, const vector[int32_t]& ids, Machine 
     return True
 
 
-cdef bint _take_entry(const Rests& rests, const vector[int32_t]& ids, Machine machine, int32_t k, const Spot& target,
+cdef bint _take_entry(const Rests& rests, const vector[int32_t]& ids, const vector[int32_t]& laps, Machine machine, int32_t k, const Spot& target,
                       int32_t words, Tries& tries, vector[shared_ptr[RestStretch]]& stretches) except -1 nogil:
     """Whether all that goes on like any text from `target`, where rest `k` leads, was taken at once."""
     cdef Entry entry
@@ -154,7 +157,7 @@ cdef bint _take_entry(const Rests& rests, const vector[int32_t]& ids, Machine ma
     cdef int32_t i, branch, begin = 0
     if not entry_of(machine, target, entry):
         return False
-    held = _stretch(rests, ids, k, entry.loop, words)
+    held = _stretch(rests, ids, laps, k, entry.loop, words)
     found = held.get()
     if found == NULL or found.places.empty() or found.height > entry.left:
         return False
@@ -176,7 +179,7 @@ cdef bint _take_entry(const Rests& rests, const vector[int32_t]& ids, Machine ma
     return True
 
 
-cdef shared_ptr[RestStretch] _stretch(const Rests& rests, const vector[int32_t]& ids, int32_t k, const uint64_t* bytes,
+cdef shared_ptr[RestStretch] _stretch(const Rests& rests, const vector[int32_t]& ids, const vector[int32_t]& laps, int32_t k, const uint64_t* bytes,
                                       int32_t words) noexcept nogil:
     """What there is below rest `k`, made when it is first asked for; NULL if too many were asked for."""
     cdef RestStretches* all = rests.stretches.get()
@@ -191,13 +194,13 @@ cdef shared_ptr[RestStretch] _stretch(const Rests& rests, const vector[int32_t]&
         found.reset(new RestStretch())
         found.get().rest = k
         memcpy(found.get().bytes, bytes, 4 * sizeof(uint64_t))
-        _walk(rests, ids, words, found.get())
+        _walk(rests, ids, laps, words, found.get())
         all.known.push_back(found)
     all.lock.unlock()
     return found
 
 
-cdef void _walk(const Rests& rests, const vector[int32_t]& ids, int32_t words, RestStretch* made) noexcept nogil:
+cdef void _walk(const Rests& rests, const vector[int32_t]& ids, const vector[int32_t]& laps, int32_t words, RestStretch* made) noexcept nogil:
     cdef vector[int32_t] todo
     cdef vector[string] paths                       # beside it
     cdef vector[pair[int32_t, int32_t]] ways        # byte and rest
@@ -230,6 +233,10 @@ cdef void _walk(const Rests& rests, const vector[int32_t]& ids, int32_t words, R
         return
     made.bits.assign(words, 0)
     made.population, made.hash = 0, 0
+    if not laps.empty():
+        made.least = made.most = laps[made.places[0]]
+        for n in range(made.places.size()):
+            made.least, made.most = min(made.least, laps[made.places[n]]), max(made.most, laps[made.places[n]])
     for n in range(made.places.size()):
         token = ids[made.places[n]]
         if not made.bits[token >> 5] >> (token & 31) & 1:       # it may have left the rule in two places

@@ -75,7 +75,7 @@ cdef int _resolve(TokenSet* tokens, TokenSet* whole, Machine machine, SetRec* ca
     """The uncertain tokens of one part of the chain of bases that begins with `whole`."""
     cdef size_t i
     cdef int32_t token
-    find_rests(tokens.rests, tokens.ids, machine, caller, words, tries, NULL)
+    find_rests(tokens.rests, tokens.ids, tokens.laps, machine, caller, words, tries, NULL)
     for i in range(tries.places.size()):
         token = tokens.ids[tries.places[i]]
         if whole == tokens or not _settled_above(whole, tokens, token):
@@ -128,7 +128,8 @@ cdef int depth_of(TokenSet* tokens) noexcept nogil:
 cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil:
     """Bytes held, `base` not included."""
     return (sizeof(TokenSet) + 4 * (tokens.lacking.size() + tokens.listed.size() + tokens.bits.size())
-            + 4 * tokens.settled.size() + 13 * tokens.byte.size() + sizeof(Rest) * tokens.rests.nodes.size() + 4 * tokens.ids.size() + 4 * tokens.laps.size()
+            + 4 * tokens.settled.size() + 13 * tokens.byte.size() + (sizeof(Rest) + 1) * tokens.rests.nodes.size()
+            + 4 * tokens.ids.size() + 4 * tokens.laps.size()
             + (4 * tokens.rows.size() * tokens.rows[0].size() if tokens.rows.size() else 0))
 
 

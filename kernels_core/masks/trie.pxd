@@ -89,6 +89,8 @@ cdef const uint64_t* bytes_of_kind(int kind) noexcept nogil
 cdef int plain_next(int mode, int32_t byte) noexcept nogil
 cdef int32_t live_twigs(TokenTrie trie, int32_t first, int32_t count, const uint64_t* live,
                         int32_t* found) noexcept nogil
+cdef int32_t live_places(const uint8_t* bytes, int32_t first, int32_t count, const uint64_t* live,
+                         int32_t* found) noexcept nogil
 cdef int32_t live_kids(TokenTrie trie, int32_t node, const uint64_t* live, int32_t* found) noexcept nogil
 cdef int32_t all_kids(TokenTrie trie, int32_t node, int32_t* found) noexcept nogil
 cdef int32_t kid_of(TokenTrie trie, int32_t node, uint8_t byte) noexcept nogil

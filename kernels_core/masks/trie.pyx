@@ -455,30 +455,39 @@ cdef int32_t live_twigs(TokenTrie trie, int32_t first, int32_t count, const uint
     `found` has room for 256.
     """
     cdef const Twig* twigs = trie.twigs.data()
-    cdef const uint8_t* bytes = trie.kid_bytes.data() + first
-    cdef const uint8_t* place
-    cdef int32_t k, w, n = 0
-    cdef uint64_t word
+    cdef int32_t k, n = 0
     if count <= FEW_TWIGS:
         for k in range(first, first + count):
             if live[twigs[k].byte >> 6] >> (twigs[k].byte & 63) & 1:
                 found[n] = k
                 n += 1
         return n
-    if (__builtin_popcountll(live[0]) + __builtin_popcountll(live[1]) + __builtin_popcountll(live[2])
-                      + __builtin_popcountll(live[3])) > count // 4:
-        for k in range(count):
+    return live_places(trie.kid_bytes.data(), first, count, live, found)
+
+
+cdef int32_t live_places(const uint8_t* bytes, int32_t first, int32_t count, const uint64_t* live,
+                         int32_t* found) noexcept nogil:
+    """The places from `first` to `first + count` in `bytes`, no two alike, whose bytes are in `live`; how many.
+
+    In the order of `bytes`, or in that of their values.  `found` has room for 256.
+    """
+    cdef const uint8_t* place
+    cdef int32_t k, w, n = 0
+    cdef uint64_t word
+    if count <= FEW_TWIGS or (__builtin_popcountll(live[0]) + __builtin_popcountll(live[1])
+                              + __builtin_popcountll(live[2]) + __builtin_popcountll(live[3])) > count // 4:
+        for k in range(first, first + count):
             if live[bytes[k] >> 6] >> (bytes[k] & 63) & 1:
-                found[n] = first + k
+                found[n] = k
                 n += 1
         return n
     for w in range(4):
         word = live[w]
         while word:
-            place = <const uint8_t*>memchr(bytes, 64 * w + __builtin_ctzll(word), count)
+            place = <const uint8_t*>memchr(bytes + first, 64 * w + __builtin_ctzll(word), count)
             word &= word - 1
             if place != NULL:
-                found[n] = first + <int32_t>(place - bytes)
+                found[n] = <int32_t>(place - bytes)
                 n += 1
     return n
 
