@@ -6,6 +6,7 @@ from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport Machine
 from kernels_core.masks.graphs cimport Graph
+from kernels_core.masks.searches cimport Searches
 from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport TokenTrie
 from kernels_core.masks.views cimport Interior, View
@@ -30,6 +31,7 @@ cdef class Insides:
     cdef readonly TokenTrie trie
     cdef readonly Machine machine
     cdef readonly Interiors shared
+    cdef Searches searches
     cdef vector[shared_ptr[Interior]] held
     cdef vector[Home] homes          # by state of the tables; twice as many, for characters that are counted
     cdef vector[uint8_t] refused     # by rule
@@ -40,5 +42,10 @@ cdef class Insides:
     cdef bint drawn(self, int32_t state, bint counted, Graph& graph) except -1 nogil
     cdef bint token_set(self, int32_t state, bint counted, uint64_t narrowed, const uint64_t* goes_on,
                         shared_ptr[TokenSet]& result) except -1 nogil
+    cdef bint _search_set(self, int32_t state, uint64_t narrowed, const uint64_t* goes_on,
+                          shared_ptr[TokenSet]& result) except -1 nogil
+    cdef int _try_tables(self, int32_t state, View* view, vector[uint8_t]& open_doors, int64_t* nodes) except -1 nogil
+    cdef void _put_together(self, View* view, bint counted, const vector[uint8_t]& open_doors, bint agreed,
+                            uint64_t narrowed, const uint64_t* goes_on, shared_ptr[TokenSet]& result) noexcept nogil
     cdef void _verdicts(self, const Graph& graph, const shared_ptr[Interior]& inside, uint64_t narrowed,
                         const uint64_t* goes_on, int64_t* nodes, shared_ptr[TokenSet]& result) noexcept nogil

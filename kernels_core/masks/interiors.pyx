@@ -19,9 +19,11 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memset
 from libcpp.string cimport string
 
+from kernels_core.automata.tables cimport Tables
 from kernels_core.masks.graphs cimport draw, graph_step, is_same, minimise
 from kernels_core.masks.laps cimport pair_laps
 from kernels_core.masks.mask_table cimport ms_mix
+from kernels_core.masks.searches cimport Search, Searches
 from kernels_core.masks.token_sets cimport (
     BITSET, LAPS, build_suffix_trie, sort_suffixes, store_difference, token_set_bytes, write_accepted,
 )
@@ -101,6 +103,7 @@ cdef class Insides:
         self.trie = trie
         self.machine = machine
         self.shared = interiors_of(trie)
+        self.searches = Searches(machine.tables)
 
     cdef bint drawn(self, int32_t state, bint counted, Graph& graph) except -1 nogil:
         """Whether `graph` shows what is within reach of `state`; False if that is no inside of a string.
@@ -139,6 +142,8 @@ cdef class Insides:
         cdef size_t i
         cdef Home at
         cdef shared_ptr[Interior] inside
+        if not counted and self._search_set(state, narrowed, goes_on, result):
+            return True
         if not self.drawn(state, counted, graph):
             return False
         if self.homes.size() < 2 * self.machine.tables.flags.size():
@@ -159,26 +164,83 @@ cdef class Insides:
         self.machine.nodes_walked += nodes
         return True
 
+    cdef bint _search_set(self, int32_t state, uint64_t narrowed, const uint64_t* goes_on,
+                          shared_ptr[TokenSet]& result) except -1 nogil:
+        """`token_set` where any text goes on; False if that is not certain.  Only the ways to doors are made states."""
+        cdef Search* search = self.searches.find(state)
+        cdef View* view
+        cdef int64_t nodes = 0
+        cdef vector[uint8_t] open_doors
+        cdef size_t i
+        cdef bint agreed = True
+        if search == NULL or kind_of(search.graph.exit) >= 0:
+            return False
+        self.shared.lock.lock()
+        try:
+            if search.inside.get() == NULL:
+                search.inside = self.shared.find(search.graph, self.home)
+                search.home = self.home[0]
+            view = self.shared.view(self.trie, search.inside, search.home, &nodes)
+            self._try_tables(state, view, open_doors, &nodes)
+            for i in range(open_doors.size()):
+                agreed = agreed and open_doors[i]
+            self._put_together(view, False, open_doors, agreed, narrowed, goes_on, result)
+        finally:
+            self.shared.lock.unlock()
+        self.machine.nodes_walked += nodes
+        return True
+
+    cdef int _try_tables(self, int32_t state, View* view, vector[uint8_t]& open_doors, int64_t* nodes) except -1 nogil:
+        """Which doors of `view` are open from `state`, which reads inside what the view's state does."""
+        cdef vector[int32_t] at          # states, by depth on the current path
+        cdef int32_t node, depth, target
+        open_doors.assign(view.doors.size(), 0)
+        at.resize(self.trie.max_depth + 1)
+        at[0] = state
+        for node in range(<int32_t>view.byte.size()):
+            depth = view.depth[node]
+            target = _byte_step(self.machine.tables, at[depth - 1], view.byte[node])
+            if view.door[node] >= 0:
+                open_doors[view.door[node]] = target >= 0
+            else:
+                at[depth] = target
+        nodes[0] += view.byte.size()
+        return 0
+
     cdef void _verdicts(self, const Graph& graph, const shared_ptr[Interior]& inside, uint64_t narrowed,
                         const uint64_t* goes_on, int64_t* nodes, shared_ptr[TokenSet]& result) noexcept nogil:
         """Those of the state that `graph` was drawn from; `home` has the states of `inside`, and the lock is held."""
         cdef View* view = self.shared.view(self.trie, inside, self.home[0], nodes)
+        cdef vector[uint8_t] open_doors, leaves
+        cdef bint agreed = _agree(graph, self.home, inside.get().count, leaves)
+        cdef size_t i
+        if agreed:
+            for i in range(view.doors.size()):
+                open_doors.push_back(leaves[view.door_state[i]] == 1)
+        else:
+            _try_doors(graph, view, open_doors, nodes)
+        self._put_together(view, not graph.between.empty(), open_doors, agreed, narrowed, goes_on, result)
+
+    cdef void _put_together(self, View* view, bint counted, const vector[uint8_t]& open_doors, bint agreed,
+                            uint64_t narrowed, const uint64_t* goes_on, shared_ptr[TokenSet]& result) noexcept nogil:
+        """The verdicts at a state with that `view`, from where these of its doors are open.
+
+        `agreed`: other states are likely to have these doors open, too, so the verdicts are kept with the view.
+        """
         cdef vector[int32_t] accepted, removed
         cdef vector[Suffix] suffixes
-        cdef vector[uint8_t] open_doors
         cdef vector[uint64_t] complete
         cdef TokenSet* made
         cdef string name
         cdef size_t i
-        if _name(graph, self.home, inside.get().count, narrowed, name):
+        if agreed:
+            name.assign(<const char*>open_doors.data(), open_doors.size())
+            for i in range(8):
+                name.push_back(<char>(narrowed >> 8 * i & 0xFF))
             if view.known.count(name):
                 result = view.known[name]
                 return
-            for i in range(view.doors.size()):
-                open_doors.push_back(name[view.door_state[i]] == 1)
-        else:
-            _try_doors(graph, view, open_doors, nodes)
-        if not graph.between.empty():
+        if counted:
             for i in range(view.doors.size()):
                 if open_doors[i]:
                     _pass_counting(self.trie, view.doors[i], view.door_laps[i], goes_on, suffixes, complete)
@@ -200,11 +262,11 @@ cdef class Insides:
                 result.reset(made)
                 made.base = view.tokens
                 store_difference(made, self.trie, accepted, removed)
-                if not name.empty() and made.dense != NULL and made.lacking.size() + made.listed.size() > FEW:
+                if agreed and made.dense != NULL and made.lacking.size() + made.listed.size() > FEW:
                     _write_out(made, self.trie.words)
                 sort_suffixes(suffixes)
                 build_suffix_trie(made, suffixes)
-        if not name.empty():
+        if agreed:
             if view.known.size() == MANY:
                 view.known.clear()
             view.known[name] = result
@@ -232,23 +294,26 @@ cdef void _write_out(TokenSet* made, int32_t words) noexcept nogil:
 
 # -- ways out ----------------------------------------------------------------------------------------------------------
 
-cdef bint _name(const Graph& graph, const vector[int16_t]& home, int32_t count, uint64_t narrowed,
-                string& name) noexcept nogil:
-    """What verdicts depend on: by state of the interior, 1 where the way out is open, and what callers take.
-
-    False, and empty, if states that count as one there do not agree.
-    """
+cdef bint _agree(const Graph& graph, const vector[int16_t]& home, int32_t count, vector[uint8_t]& leaves) noexcept nogil:
+    """Whether states that count as one in the interior agree on the way out: `leaves`, by state, if it is open there."""
     cdef size_t i
-    name.assign(<size_t>count, <char>2)
+    leaves.assign(count, 2)
     for i in range(graph.states.size()):
-        if name[home[i]] == 2:
-            name[home[i]] = graph.open[i]
-        elif name[home[i]] != graph.open[i]:
-            name.clear()
+        if leaves[home[i]] == 2:
+            leaves[home[i]] = graph.open[i]
+        elif leaves[home[i]] != graph.open[i]:
             return False
-    for i in range(8):
-        name.push_back(<char>(narrowed >> 8 * i & 0xFF))
     return True
+
+
+cdef int32_t _byte_step(Tables tables, int32_t state, uint8_t byte) except -2 nogil:
+    """The state that `byte` leads to, -1 if it is not read."""
+    cdef int32_t k
+    tables.need(state)
+    for k in range(tables.edge_first[state], tables.edge_past[state]):
+        if byte <= tables.edges[k].high:
+            return tables.edges[k].target if byte >= tables.edges[k].low else -1
+    return -1
 
 
 cdef void _try_doors(const Graph& graph, View* view, vector[uint8_t]& open_doors, int64_t* nodes) noexcept nogil:

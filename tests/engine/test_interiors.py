@@ -99,7 +99,7 @@ def test_patterns_with_one_inside_share_it() -> None:
         walked.append(cold.masks.counters()["nodes_walked"])
     assert made[0] > 0
     assert made[1:] == [made[0]] * 2
-    assert max(walked[1:]) < 0.7 * walked[0]
+    assert max(walked[1:]) < 0.9 * walked[0]
 
 
 @pytest.mark.parametrize(
