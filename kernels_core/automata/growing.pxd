@@ -10,7 +10,7 @@ from kernels_core.automata.word_tree cimport Prefix
 
 cdef struct RuleNfa:
     NfaView nfa
-    int32_t closures      # where the rule's in `GrowingTables.closures` begin
+    int32_t closures      # where the rule's in `GrowingTables.closures` begin; -1: it has none, as its states were copied
 
 
 cdef struct Closure:

@@ -79,6 +79,7 @@ cdef class GrowingTables(Tables):
         filled = self._fill(rule)
         self.nfas.resize(self.start.size())
         if filled == PASTED:
+            self.nfas[rule].closures = -1       # all states are there, and none is looked for any more
             return 0
         unknown.first = unknown.past = unknown.state = -1
         first = self.closures.size()
