@@ -3,7 +3,7 @@
 Read on: `rules.pyx`, `names.py` (names in general).
 """
 
-from kernels_core.grammar.rules cimport DeferredRule, Rule
+from kernels_core.grammar.rules cimport DeferredRule, Rule, rule_of
 from kernels_core.grammar.tree cimport Never, RuleRef, call_of
 from kernels_core.grammar.written cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_COMPACT_ASCII
 
@@ -119,7 +119,7 @@ cdef class RuleBook:
         found = self.shared.get(key)
         if found is None:
             name = self.free_name(hint)
-            self.rules[name] = Rule(name, body)
+            self.rules[name] = rule_of(name, body, None)
             found = self.shared[key] = call_of(name)
         return <RuleRef>found
 

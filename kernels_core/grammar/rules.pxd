@@ -10,6 +10,7 @@ cdef class DeferredRule(Rule):
     cdef object opening_now(self)
 
 
+cdef Rule rule_of(str name, object body, object span)
 cdef object opening_of(dict rules, str name)
 cdef object opened(dict rules, dict made, str name)
 cpdef object body_of(dict rules, dict made, str name, bint brief)

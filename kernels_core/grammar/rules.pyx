@@ -47,6 +47,13 @@ def _made(name, body, notes, span):
     return Rule(name, body, notes, span=span)
 
 
+cdef Rule rule_of(str name, object body, object span):
+    """A rule without notes, and without the detours of a constructor."""
+    cdef Rule made = Rule.__new__(Rule)
+    made.name, made.made, made.notes, made.span = name, body, (), span
+    return made
+
+
 cdef class DeferredRule(Rule):
     """A rule whose body is made when it is first needed: when the parser predicts it, or somebody looks.
 
@@ -132,7 +139,7 @@ cpdef object body_of(dict rules, dict made, str name, bint brief):
     body = (<DeferredRule>rule).body_now(brief)
     if isinstance(body, Node):
         made[name] = rule
-        rules[name] = Rule(name, body, span=rule.span)
+        rules[name] = rule_of(name, body, rule.span)
     return body
 
 

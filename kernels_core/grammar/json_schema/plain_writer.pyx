@@ -9,7 +9,7 @@ from libc.string cimport memcpy
 from kernels_core.grammar.json_schema.waiting_strings cimport OtherKeys
 from kernels_core.grammar.nodes cimport repeat, seq
 from kernels_core.grammar.rulebook cimport RuleBook
-from kernels_core.grammar.rules cimport Rule
+from kernels_core.grammar.rules cimport rule_of
 from kernels_core.grammar.tree cimport IS_SHARED, Literal, Never, Node, RuleRef, Seq, call_of
 from kernels_core.grammar.written cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_COMPACT_ASCII
 
@@ -136,7 +136,7 @@ cdef class PlainWriter:
                 if not body.holds:
                     NUMBERS[key] = body
             name = self.book.free_name("number" if numbers is ALL_NUMBERS else "integer")
-            self.book.rules[name] = Rule(name, body)
+            self.book.rules[name] = rule_of(name, body, None)
             found = self.numbers[<size_t><void*>numbers] = call_of(name)
         return <Node>found
 
