@@ -40,7 +40,7 @@ cdef class GrowingTables(Tables):
     cdef int lower_rule(self, int32_t rule) except -1 nogil
     cdef int _fill(self, int32_t rule) except -1 with gil
     cdef bint _paste(self, int32_t rule, Block block) except -1
-    cdef bint _may_be_cut_out(self, int32_t rule) noexcept nogil
+    cdef bint _may_be_cut_out(self, int32_t rule, bint copied) noexcept nogil
     cdef int _cut_out(self, int32_t rule) except -1 with gil
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil
     cdef const Lengths* _lengths(self, int32_t state) noexcept nogil

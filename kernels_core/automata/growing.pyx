@@ -102,22 +102,23 @@ cdef class GrowingTables(Tables):
     cdef int _fill(self, int32_t rule) except -1 with gil:
         """Ask for the automaton of a rule, and make room for the rules that it names, or for its states (`PASTED`)."""
         cdef Nfa nfa = nfa_of(self.lowering, rule)
+        cdef Nfa known = nfa if nfa.original is None else nfa.original
         self._alive.append(nfa)
         self.nfas[rule].nfa = nfa.view()
         self._declare()
-        if nfa.block is not None and self._paste(rule, <Block?>nfa.block):
+        if known.block is not None and self._paste(rule, <Block?>known.block):
             return PASTED
-        if nfa.meetings == 2 or not self._may_be_cut_out(rule):
+        if known.meetings == 2 or not self._may_be_cut_out(rule, nfa.original is not None):
             return NEW
-        nfa.meetings += 1
-        return NEW if nfa.meetings < 2 else MET_AGAIN
+        known.meetings += 1
+        return NEW if known.meetings < 2 else MET_AGAIN
 
     cdef bint _paste(self, int32_t rule, Block block) except -1:
         """Whether all states of `rule` were copied from `block`."""
         cdef int32_t state = <int32_t>self.flags.size(), member = <int32_t>self.members.size()
         if block.counted != (self.lap_min[rule] >= 0) or state + <int32_t>block.flags.size() > self.max_states:
             return False
-        block.paste(self, rule)
+        block.paste(self, rule, self.nfas[rule].nfa.symbols)
         append_from(self.subset_first, block.subset_first, 0, member)
         append_from(self.subset_past, block.subset_past, 0, member)
         self.members.insert(self.members.end(), block.members.begin(), block.members.end())
@@ -126,28 +127,35 @@ cdef class GrowingTables(Tables):
         self.start[rule] = state
         return True
 
-    cdef bint _may_be_cut_out(self, int32_t rule) noexcept nogil:
-        """Whether the automaton of `rule` is a small one, of bytes alone, and there is room for all its states."""
+    cdef bint _may_be_cut_out(self, int32_t rule, bint copied) noexcept nogil:
+        """Whether the automaton of `rule` is a small one that others have, and there is room for all its states.
+
+        One with calls is `copied` where others have it, and names no token.
+        """
         cdef const NfaView* nfa = &self.nfas[rule].nfa
-        return (nfa.size <= MOST_IN_BLOCK and nfa.first[nfa.size].symbol == 0 and nfa.words == NULL
+        return (nfa.size <= MOST_IN_BLOCK and (copied or nfa.first[nfa.size].symbol == 0) and nfa.words == NULL
                 and nfa.lengths == NULL and <int32_t>self.flags.size() + 256 + MOST_IN_BLOCK <= self.max_states)
 
     cdef int _cut_out(self, int32_t rule) except -1 with gil:
         """Expand all states of `rule`, which is entered just now, and keep them as a block if they are few."""
         cdef Block block
         cdef int32_t state = self.start[rule], first = state, edge = <int32_t>self.edges.size()
-        cdef int32_t member = self.subset_first[state]
+        cdef int32_t member = self.subset_first[state], call = <int32_t>self.calls.size()
+        cdef Nfa nfa = <Nfa?>self._alive[-1]
+        cdef NfaView* view = &self.nfas[rule].nfa
         while state < <int32_t>self.flags.size() and state - first < MOST_IN_BLOCK:
             self.need(state)
             state += 1
         if state < <int32_t>self.flags.size():
             return 0
-        block = cut_out(self, first, edge)
+        block = cut_out(self, first, edge, call, view.symbols, view.first[view.size].symbol)
         block.counted = self.lap_min[rule] >= 0
         append_from(block.subset_first, self.subset_first, first, -member)
         append_from(block.subset_past, self.subset_past, first, -member)
         block.members.assign(self.members.begin() + member, self.members.end())
-        (<Nfa?>self._alive[-1]).block = block
+        if nfa.original is not None:
+            nfa = nfa.original
+        nfa.block = block
         return 0
 
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil:

@@ -484,8 +484,11 @@ cdef class Nfa:
             self.words.get()[0] = other.words.get()[0]
 
     cdef void copy_all(self, Nfa other) noexcept:
-        """Become what `other` is, which is sealed, with its places; its words and lengths must be none."""
+        """Become what `other` is, which is sealed, with its places; its words and lengths must be none.
+
+        Then calls may be given other numbers."""
         self.copy_sealed(other)
+        self.original = other
         self.roots, self.places, self.tags = other.roots, other.places, other.tags
 
     cdef void add_states(self, int32_t count) noexcept:

@@ -13,6 +13,7 @@ from kernels_core import Options
 from kernels_core.automata.growing import GrowingTables
 from kernels_core.automata.growing_identity import GrowingIdentities
 from kernels_core.automata.lower import Lowering
+from kernels_core.earley.machine import Machine
 from kernels_core.grammar import Grammar
 
 ANYTHING: list[Any] = [
@@ -60,6 +61,60 @@ def test_a_rule_of_another_kind_is_not_taken_for_the_remembered_one() -> None:
     again = [{name: text for name, text, _ in automata(True, layout, options)} for layout in LAYOUTS]
     assert found == again
     assert len({each["any"] for each in found}) == len(LAYOUTS)
+
+
+def states(tables: GrowingTables, rule: int) -> list[Any]:
+    """The states of a rule, its start first, in the order in which edges lead to them; calls by name, in any order."""
+    order = [tables.start_of(rule)]
+    rows = []
+    for state in order:
+        _, accepting, edges, calls, tokens = tables.row(state)
+        assert not tokens
+        named = sorted((tables.lowering.rules[called].name, target) for called, target in calls)
+        order += [target for *_, target in [*edges, *named] if target not in order]
+        order = list(dict.fromkeys(order))
+        rows.append(
+            (
+                accepting,
+                [(low, high, order.index(target)) for low, high, target in edges],
+                [(name, order.index(target)) for name, target in named],
+                sorted(map(str, tables.positions(state))),
+            )
+        )
+        if len(rows) == len(order):
+            break
+    return rows
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_states_with_calls_are_copied_as_they_would_be_made(layout: dict[str, Any]) -> None:
+    shared = Options(inline_limit=next(_limits))
+    starts = set()
+    for schema in [*ANYTHING, *reversed(ANYTHING), *ANYTHING]:
+        ir = Grammar.from_json_schema(json.dumps(schema), **layout).ir
+        found, made = (
+            GrowingTables(Lowering(ir, options)) for options in (shared, Options(inline_limit=next(_limits)))
+        )
+        for tables in (found, made):
+            tables.complete()
+        assert found.rule_count == made.rule_count
+        for rule in range(found.rule_count):
+            assert found.lowering.rules[rule].name == made.lowering.rules[rule].name
+            assert states(found, rule) == states(made, rule), (schema, found.lowering.rules[rule].name)
+            if found.lowering.rules[rule].name == "any":
+                starts.add((rule, found.start_of(rule)))
+    assert len(starts) > 2
+
+
+def test_states_with_calls_are_copied_from_the_fourth_grammar_on() -> None:
+    """The first makes the automaton, the second copies it, the third finds all its states, and others copy these."""
+    options, counts = Options(inline_limit=next(_limits)), []
+    for number in range(6):
+        tables = GrowingTables(Lowering(Grammar.from_json_schema(json.dumps({"title": str(number)})).ir, options))
+        Machine(tables, max_bytes=1 << 24)
+        assert tables.lowering.rules[0].name == "any"
+        counts.append(tables.state_count)
+    assert counts[0] == counts[1] < counts[2] == counts[3] == counts[5]
 
 
 def test_a_shared_automaton_has_a_name_for_each_key() -> None:
