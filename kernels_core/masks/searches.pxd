@@ -22,8 +22,8 @@ cdef class Searches:
     cdef vector[shared_ptr[Search]] searches    # by rule
     cdef vector[uint8_t] refused     # by rule
 
-    cdef Search* find(self, int32_t state) except? NULL nogil
-    cdef bint _begin(self, int32_t rule, int32_t state) except -1 nogil
+    cdef Search* find(self, int32_t state) noexcept nogil
+    cdef bint _begin(self, int32_t rule, int32_t state) noexcept nogil
     cdef bint _find_loop(self, Search* search, int32_t state) noexcept nogil
     cdef bint _holds(self, Search* search, int32_t state) noexcept nogil
     cdef Closure _closure(self, Search* search, int32_t one) noexcept nogil

@@ -30,7 +30,7 @@ cdef class Searches:
     def __init__(self, Tables tables):
         self.tables = tables if isinstance(tables, GrowingTables) else None
 
-    cdef Search* find(self, int32_t state) except? NULL nogil:
+    cdef Search* find(self, int32_t state) noexcept nogil:
         """The search that `state` is in the midst of, between two characters: it stays inside with what `graph` reads.
 
         NULL if it is in none, or that is not certain.
@@ -54,7 +54,7 @@ cdef class Searches:
             return NULL
         return search
 
-    cdef bint _begin(self, int32_t rule, int32_t state) except -1 nogil:
+    cdef bint _begin(self, int32_t rule, int32_t state) noexcept nogil:
         """Look for a loop in `state`, and see what it reads."""
         cdef const NfaView* nfa = &self.tables.nfas[rule].nfa
         cdef shared_ptr[Search] made
