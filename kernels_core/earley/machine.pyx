@@ -170,12 +170,10 @@ cdef class Machine:
                     if not self.tables.bounded or self.tables.count(edge.target, &counter):
                         self.kernel.push_back(Item(edge.target, item.frame, counter))
         cdef SetRec* target = self.close()
-        if not self.memoize:
-            pass
-        elif source.first == NULL:
+        if self.memoize and source.first == NULL:
             source.first_low, source.first_high = <uint8_t>low, <uint8_t>high
             ms_store(<void**>&source.first, target)
-        else:
+        elif self.memoize:
             remember(self.arena, source, low, high, target)
         self.step_misses_ += 1
         return target
@@ -186,7 +184,7 @@ cdef class Machine:
         self.lock.lock()
         try:
             known = known_step(source, byte)
-            return known if known != NULL else self.advance(source, byte)
+            return self.advance(source, byte) if known == NULL else known
         finally:
             self.lock.unlock()
 
@@ -292,7 +290,7 @@ cdef class Machine:
             only = self.kernel[0].state
             if not self.tables.flags[only] & (ACCEPTING | CALLS):
                 return self._intern_set(self.kernel)        # nothing ends and nothing begins: inside a word
-            if self.tables.flags[only] & TAIL and self.memoize:
+            if self.tables.flags[only] & TAIL and self.memoize and not self.patient:
                 return self.returned(self.kernel[0].frame)
         _normalise(self.kernel)
         cdef int32_t count = <int32_t>self.kernel.size()
@@ -310,7 +308,7 @@ cdef class Machine:
         self._complete()
         self._predict()
         cdef SetRec* result = self._intern_set(self.final)
-        if not self.memoize:
+        if not self.memoize or not self.left_out.empty():
             return result
         cdef KernelRec* record = <KernelRec*>self.arena.take(sizeof(KernelRec) + nbytes)
         record.count, record.result = count, result
@@ -400,7 +398,7 @@ cdef class Machine:
                     add_item(self.entries[slot], self.tables.calls[k].target, item.frame, item.counter)
         i = 0
         while i < self.slot_rule.size():
-            state = self.tables.enter(self.slot_rule[i])
+            state = self.tables.enter_or_leave(self.slot_rule[i], self.patient)
             self.tables.need_calls(state)
             for k in range(self.tables.call_first[state], self.tables.call_past[state]):
                 slot = self._slot(self.tables.calls[k].rule)
@@ -428,7 +426,9 @@ cdef class Machine:
             self._resolve_frames()
         for i in range(self.slot_rule.size()):
             state = self.tables.start[self.slot_rule[i]]
-            if self.tables.flags[state] & (SCANNABLE | TOKENS):
+            if state < 0:
+                self.left_out.push_back(LeftOut(self.slot_rule[i], self.frame_of_slot[i]))
+            elif self.tables.flags[state] & (SCANNABLE | TOKENS):
                 self.final.push_back(Item(state, self.frame_of_slot[i], 0))
         return 0
 
@@ -688,13 +688,14 @@ cdef class Machine:
         """The (state, frame, counter) triples of set `number`."""
         if not 0 <= number < <int>self.sets.size():
             raise IndexError(f"no set {number}: there are {self.sets.size()}")
-        cdef SetRec* record = self.sets[number]
-        return [(record.items[i].state, record.items[i].frame, record.items[i].counter) for i in range(record.count)]
+        return _triples(self.sets[number].items, self.sets[number].count)
 
     def frame_returns(self, int number):
         """The (state, frame, counter) triples that frame `number` returns to."""
         if not 0 <= number < <int>self.frames.size():
             raise IndexError(f"no frame {number}: there are {self.frames.size()}")
-        cdef FrameRec* record = self.frames[number]
-        return [(record.returns[i].state, record.returns[i].frame, record.returns[i].counter)
-                for i in range(record.count)]
+        return _triples(self.frames[number].returns, self.frames[number].count)
+
+
+cdef list _triples(const Item* items, int32_t count):
+    return [(items[i].state, items[i].frame, items[i].counter) for i in range(count)]

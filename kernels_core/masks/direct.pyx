@@ -11,6 +11,7 @@ from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 from libcpp.memory cimport shared_ptr
 
+from kernels_core.earley.foresight cimport NO, YES, Foresight, Prospect
 from kernels_core.earley.machine cimport is_live
 from kernels_core.earley.spots cimport Spot, Way, find_way, go_on, interned, live_at, settle, spot_of
 from kernels_core.masks.loops cimport Entry, Loop, LoopKey, entry_of, leads_inside, loop_of, may_loop
@@ -23,6 +24,7 @@ cdef extern from *:
 
 cdef int32_t MANY_KIDS = 6          # of a node that may be the first of a stretch
 cdef int32_t MANY_WAYS = 24         # kids of a node where a name may begin
+cdef int32_t MOST_AHEAD = 64        # bytes below a node that are looked through without entering rules
 cdef int32_t MANY_NODES = 128       # of a stretch: fewer are as quick to visit as to look up, and hardly met again
 
 
@@ -31,6 +33,7 @@ cdef class Walk:
 
     def __init__(self, TokenTrie trie, Machine machine, Loops loops, MaskTable draft):
         self.trie, self.machine, self.loops, self.draft = trie, machine, loops, draft
+        self.foresight = Foresight(machine)
         self.todo.reserve(64)
         self.stretches.reserve(8)
 
@@ -76,8 +79,8 @@ cdef class Walk:
                     loops = -1
                 if not way.alive:
                     continue
-                if twigs[found[k]].kid_count:
-                    settle(self.machine, way.to)
+                if twigs[found[k]].kid_count and way.to.open and self._take_ahead(found[k], way.to):
+                    continue
                 if self.loops is not None and twigs[found[k]].kid_count >= MANY_KIDS:
                     if loops < 0:
                         loops = may_loop(self.machine, way.to)
@@ -189,21 +192,76 @@ cdef class Walk:
         for i in range(held.get().ids.size()):
             add_id(self.draft, held.get().ids[i])
 
+    cdef bint _take_ahead(self, int32_t twig, Spot& target) except -1 nogil:
+        """Take what ends at `twig`, where the parser comes to an open `target`, and all below, if no rule that may wait has
+        to be entered for that.  False: the target is settled, and nothing taken.
+        """
+        cdef Prospect ahead
+        cdef size_t i, count = self.todo.size()
+        cdef bint known
+        if self.trie.nodes[self.trie.kids[twig]].height > MOST_AHEAD:
+            settle(self.machine, target)
+            return False
+        if not self.foresight.look(target, ahead):
+            return False
+        self.ahead.clear()
+        self.ahead.push_back(twig)
+        known = self._look_below(twig, ahead)
+        self.foresight.forget(ahead)
+        if not known:
+            self.todo.resize(count)
+            settle(self.machine, target)
+            return False
+        for i in range(self.ahead.size()):
+            self._take_tokens(self.ahead[i])
+        return True
+
+    cdef bint _look_below(self, int32_t twig, const Prospect& at) except -1 nogil:
+        """Note all tokens below `twig`, where the parser is `at`, or that they are to do; False if that is not known."""
+        cdef Twig here = self.trie.twigs[twig], kid
+        cdef int answer
+        cdef Prospect ahead
+        cdef int32_t k
+        self.left -= here.kid_count
+        for k in range(here.kid_first, here.kid_first + here.kid_count):
+            kid = self.trie.twigs[k]
+            answer = self.foresight.takes(at, kid.byte)
+            if answer == NO:
+                continue
+            if answer != YES:
+                return False
+            self.ahead.push_back(k)
+            if not kid.kid_count:
+                continue
+            if self.foresight.step(at, kid.byte, ahead) != YES:
+                return False
+            if ahead.first == ahead.past:
+                if ahead.alive:
+                    self.todo.push_back(Place(kid.kid_first, kid.kid_count, ahead.spot))
+            elif not self._look_below(k, ahead):
+                return False
+            self.foresight.forget(ahead)
+        return True
+
     cdef void _take(self, int32_t twig, const Spot& target) noexcept nogil:
         """Allow the tokens that end at `twig`, where the parser is in `target`, and go on behind it later.
 
         `target` is not looked at if nothing is behind the twig.
         """
         cdef Twig here = self.trie.twigs[twig]
-        cdef int32_t i, node
-        if here.token >= 0:
-            add_id(self.draft, here.token)
-        elif here.token == TOKENS:
+        self._take_tokens(twig)
+        if here.kid_count:
+            self.todo.push_back(Place(here.kid_first, here.kid_count, target))
+
+    cdef void _take_tokens(self, int32_t twig) noexcept nogil:
+        """Allow the tokens that end at `twig`."""
+        cdef int32_t i, node, token = self.trie.twigs[twig].token
+        if token >= 0:
+            add_id(self.draft, token)
+        elif token == TOKENS:
             node = self.trie.kids[twig]
             for i in range(self.trie.nodes[node].token_first, self.trie.nodes[node + 1].token_first):
                 add_id(self.draft, self.trie.ids[i])
-        if here.kid_count:
-            self.todo.push_back(Place(here.kid_first, here.kid_count, target))
 
 
 cdef int64_t estimate(TokenTrie trie, Tables tables, int32_t state) except -1 nogil:

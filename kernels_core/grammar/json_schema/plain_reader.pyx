@@ -15,6 +15,7 @@ cimport cython
 
 from libc.stdint cimport uint64_t
 
+from kernels_core.grammar.firsts cimport Firsts
 from kernels_core.grammar.json_schema.alike cimport alike, outline
 from kernels_core.grammar.json_schema.plain cimport (
     ARRAY, BOOLEAN, EVERY_TYPE, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Plain, scalar_of, type_of,
@@ -245,7 +246,7 @@ cdef class PlainReader:
 
     cdef Node _constant_nodes(self, Words words, int level, str hint):
         """Constants: a few words that are spelt in one way as they are, others as a rule; Never if no type fits."""
-        cdef list nodes = [], fitting = _fitting(words)
+        cdef list nodes = [], fitting = fitting_of(words)
         if not fitting:
             return Never()
         if len(fitting) <= FEW:
@@ -322,12 +323,7 @@ cdef class PlainReader:
         cdef object found = None
         if rule.schema is True:
             return self._anything(rule.level)
-        if rule.kind:
-            words = Words.__new__(Words)
-            words.types = rule.kind
-            words.members = words.listed = words.spelt = rule.schema
-        else:
-            words = self._read(rule.schema)
+        words = self._said(rule)
         if words.options is not None:
             if self._unites(words.options):
                 return self.document.written(rule.schema, rule.level, rule.name, brief)
@@ -346,6 +342,16 @@ cdef class PlainReader:
         else:
             return choice(self._nodes(words, rule.level, rule.name))
         return found if found is not None else self.document.written(rule.schema, rule.level, rule.name, brief)
+
+    cdef Words _said(self, PlainRule rule):
+        """What the schema of a rule says."""
+        cdef Words words
+        if not rule.kind:
+            return self._read(rule.schema)
+        words = Words.__new__(Words)
+        words.types = rule.kind
+        words.members = words.listed = words.spelt = rule.schema
+        return words
 
     cdef Node _anything(self, int level):
         """Any value: most grammars need it, so but for objects it is spelt out, and the same nodes wherever its calls are."""
@@ -465,6 +471,10 @@ cdef class PlainReader:
                 return False
         return True
 
+    cdef bint begins(self, PlainRule rule, Firsts* found, bint within) except -1:
+        """`DeferredRule.begins`; known to `FirstBytesReader`."""
+        return False
+
     cdef object _array(self, Words words, int level, str name, bint brief):
         """An array whose items are all alike; None for others."""
         cdef dict said = words.listed or {}
@@ -500,16 +510,7 @@ cdef class PlainReader:
         return self.writer.counted(least, most) if least or most is not None else speller.quoted(ALL)
 
     cdef Node _number(self, Words words):
-        cdef dict said = words.bounded or {}
-        cdef bint low_open = False, high_open = False
-        low, high = said.get("minimum"), said.get("maximum")
-        other = said.get("exclusiveMinimum")
-        if other is not None and (low is None or other >= low):
-            low, low_open = other, True
-        other = said.get("exclusiveMaximum")
-        if other is not None and (high is None or other <= high):
-            high, high_open = other, True
-        return self.writer.numerals.between(self._numbers(words.types), (low, low_open, high, high_open))
+        return self.writer.numerals.between(self._numbers(words.types), bounds_of(words.bounded or {}))
 
     cdef object _numbers(self, int types):
         """The numbers of some types: a constant of `numerals.py`."""
@@ -519,7 +520,7 @@ cdef class PlainReader:
 
     cdef object _constants(self, Words words, str name, bint brief):
         """Constants that fit their types, as they are."""
-        cdef list nodes = [], fitting = _fitting(words)
+        cdef list nodes = [], fitting = fitting_of(words)
         if brief and fitting and all([type(value) is str and self.writer.is_letters(value) for value in fitting]):
             return one_of(tuple([self.writer.quoted(text) for text in sorted(set(fitting))]))
         texts = frozenset([value for value in fitting if type(value) is str])
@@ -571,6 +572,9 @@ cdef class PlainRule(DeferredRule):
     cdef object opening_now(self):
         return self.reader.opening(self)
 
+    cdef bint begins(self, Firsts* found, bint within) except -1:
+        return self.reader.begins(self, found, within)
+
 
 cdef str _text(dict schema):
     written = write(schema, "")
@@ -601,6 +605,19 @@ cdef int _kind(value):
     return INTEGER if type(value) is int else NUMBER
 
 
+cdef tuple bounds_of(dict said):
+    """The bounds that a schema sets to numbers: the least, whether it is out, the most, whether it is out."""
+    cdef bint low_open = False, high_open = False
+    low, high = said.get("minimum"), said.get("maximum")
+    other = said.get("exclusiveMinimum")
+    if other is not None and (low is None or other >= low):
+        low, low_open = other, True
+    other = said.get("exclusiveMaximum")
+    if other is not None and (high is None or other <= high):
+        high, high_open = other, True
+    return low, low_open, high, high_open
+
+
 cdef bint _holds(list values, wanted):
     """Whether `wanted`, a Boolean or None, is among some values."""
     for value in values:
@@ -609,7 +626,7 @@ cdef bint _holds(list values, wanted):
     return False
 
 
-cdef list _fitting(Words words):
+cdef list fitting_of(Words words):
     """The constants of a schema that are of its types; a number with a fraction may be an integer's value."""
     cdef list found = []
     cdef int kind
