@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
-from kernels_core.earley.machine cimport Item, Machine, SetRec
+from kernels_core.earley.machine cimport Machine
 from kernels_core.earley.spots cimport Spot
 
 
@@ -13,7 +13,7 @@ cdef struct Promise:
 
 cdef struct Prospect:
     # A place in a text: the parser is at `spot`, and rules that were not entered are at the promises
-    # `first..past - 1` of the foresight.
+    # `first..past - 1`, of those that the walk keeps.
     Spot spot
     bint alive              # False: there are promises alone
     int32_t first
@@ -26,13 +26,11 @@ cdef enum Answer:
     NOT_TOLD                # some rule would have to be entered
 
 
-cdef class Foresight:
-    cdef Machine machine
-    cdef vector[Promise] promises
-    cdef vector[Item] kernel            # scratch
+cdef enum:
+    MOST_AHEAD = 64         # bytes that are worth being read ahead
 
-    cdef bint look(self, Spot& at, Prospect& ahead) except -1 nogil
-    cdef void forget(self, const Prospect& ahead) noexcept nogil
-    cdef int takes(self, const Prospect& at, uint8_t byte) except -1 nogil
-    cdef int step(self, const Prospect& at, uint8_t byte, Prospect& to) except -1 nogil
-    cdef SetRec* _close(self) except NULL nogil
+
+cdef bint look(Machine machine, vector[Promise]& promises, Spot& at, Prospect& ahead) except -1 nogil
+cdef int takes(Machine machine, const vector[Promise]& promises, const Prospect& at, uint8_t byte) except -1 nogil
+cdef int read(Machine machine, vector[Promise]& promises, const Prospect& at, uint8_t byte,
+              Prospect& to) except -1 nogil

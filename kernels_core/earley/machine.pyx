@@ -128,12 +128,11 @@ cdef class Machine:
         self.final.reserve(16)
         self.slot_of_rule.assign(tables.start.size(), -1)
         cdef vector[Item] returns
+        self.dead = self._intern_set(returns)
         returns.push_back(Item(C_ACCEPT, C_ROOT, 0))
         self._intern_frame(returns)
         returns[0] = Item(C_ESCAPE, C_BOTTOM, 0)
         self._intern_frame(returns)
-        returns.clear()
-        self.dead = self._intern_set(returns)
         with nogil:
             self.lock.lock()            # an older machine on these tables may be at work
         try:

@@ -4,7 +4,7 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport Tables
 from kernels_core.earley.machine cimport Machine, SetRec
-from kernels_core.earley.foresight cimport Foresight, Prospect
+from kernels_core.earley.foresight cimport Promise, Prospect
 from kernels_core.earley.spots cimport Spot, Way
 from kernels_core.masks.loops cimport Loop, Loops
 from kernels_core.masks.mask_table cimport MaskTable
@@ -24,7 +24,7 @@ cdef class Walk:
     cdef MaskTable draft
     cdef vector[shared_ptr[Loop]] stretches     # that the walk took whole, of many tokens: they are not in the draft
     cdef vector[Place] todo             # scratch
-    cdef Foresight foresight
+    cdef vector[Promise] promises       # scratch
     cdef vector[int32_t] ahead          # twigs whose tokens are taken if nothing has to be entered
     cdef int64_t left                   # nodes that may still be visited
 

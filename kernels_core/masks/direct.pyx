@@ -11,7 +11,7 @@ from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 from libcpp.memory cimport shared_ptr
 
-from kernels_core.earley.foresight cimport NO, YES, Foresight, Prospect
+from kernels_core.earley.foresight cimport MOST_AHEAD, NO, YES, Prospect, look, read, takes
 from kernels_core.earley.machine cimport is_live
 from kernels_core.earley.spots cimport Spot, Way, find_way, go_on, interned, live_at, settle, spot_of
 from kernels_core.masks.loops cimport Entry, Loop, LoopKey, entry_of, leads_inside, loop_of, may_loop
@@ -24,7 +24,6 @@ cdef extern from *:
 
 cdef int32_t MANY_KIDS = 6          # of a node that may be the first of a stretch
 cdef int32_t MANY_WAYS = 24         # kids of a node where a name may begin
-cdef int32_t MOST_AHEAD = 64        # bytes below a node that are looked through without entering rules
 cdef int32_t MANY_NODES = 128       # of a stretch: fewer are as quick to visit as to look up, and hardly met again
 
 
@@ -33,7 +32,6 @@ cdef class Walk:
 
     def __init__(self, TokenTrie trie, Machine machine, Loops loops, MaskTable draft):
         self.trie, self.machine, self.loops, self.draft = trie, machine, loops, draft
-        self.foresight = Foresight(machine)
         self.todo.reserve(64)
         self.stretches.reserve(8)
 
@@ -198,17 +196,15 @@ cdef class Walk:
         """
         cdef Prospect ahead
         cdef size_t i, count = self.todo.size()
-        cdef bint known
         if self.trie.nodes[self.trie.kids[twig]].height > MOST_AHEAD:
             settle(self.machine, target)
             return False
-        if not self.foresight.look(target, ahead):
+        self.promises.clear()
+        if not look(self.machine, self.promises, target, ahead):
             return False
         self.ahead.clear()
         self.ahead.push_back(twig)
-        known = self._look_below(twig, ahead)
-        self.foresight.forget(ahead)
-        if not known:
+        if not self._look_below(twig, ahead):
             self.todo.resize(count)
             settle(self.machine, target)
             return False
@@ -225,7 +221,7 @@ cdef class Walk:
         self.left -= here.kid_count
         for k in range(here.kid_first, here.kid_first + here.kid_count):
             kid = self.trie.twigs[k]
-            answer = self.foresight.takes(at, kid.byte)
+            answer = takes(self.machine, self.promises, at, kid.byte)
             if answer == NO:
                 continue
             if answer != YES:
@@ -233,14 +229,14 @@ cdef class Walk:
             self.ahead.push_back(k)
             if not kid.kid_count:
                 continue
-            if self.foresight.step(at, kid.byte, ahead) != YES:
+            if read(self.machine, self.promises, at, kid.byte, ahead) != YES:
                 return False
             if ahead.first == ahead.past:
                 if ahead.alive:
                     self.todo.push_back(Place(kid.kid_first, kid.kid_count, ahead.spot))
             elif not self._look_below(k, ahead):
                 return False
-            self.foresight.forget(ahead)
+            self.promises.resize(at.past)
         return True
 
     cdef void _take(self, int32_t twig, const Spot& target) noexcept nogil:
