@@ -33,6 +33,7 @@ __all__ = ["GrowingTables"]
 cdef size_t ROOM = 144       # states that there is room for at once
 cdef size_t HEADS = 64       # of lists of states; a power of two
 cdef int32_t MOST_IN_BLOCK = 80     # NFA states, and states, of a rule that is copied whole
+cdef size_t MOST_BETWEEN = 1000     # its edges and calls, and NFA states of its states: a block has some 30 KB at most
 cdef int32_t NEW = 0, PASTED = 1, MET_AGAIN = 2
 cdef int32_t START = 0, FINAL = 1       # of any NFA
 
@@ -147,7 +148,8 @@ cdef class GrowingTables(Tables):
         while state < <int32_t>self.flags.size() and state - first < MOST_IN_BLOCK:
             self.need(state)
             state += 1
-        if state < <int32_t>self.flags.size():
+        if (state < <int32_t>self.flags.size() or self.edges.size() + self.calls.size() - edge - call > MOST_BETWEEN
+                or self.members.size() - member > MOST_BETWEEN):
             return 0
         block = cut_out(self, first, edge, call, view.symbols, view.first[view.size].symbol)
         block.counted = self.lap_min[rule] >= 0

@@ -98,6 +98,15 @@ def test_a_rule_of_many_states_is_not_copied() -> None:
     assert counts[2] == counts[3] == counts[0] < 20
 
 
+def test_a_rule_of_many_edges_is_not_copied() -> None:
+    """Blocks are remembered, so each of them is small: here every other byte leads elsewhere, 30 times."""
+    letters = "".join(chr(letter) for letter in range(35, 127, 2) if chr(letter) not in "[]^-\\")
+    ir = normal('root ::= many "!"\nmany ::= ' + f"[{letters}] " * 30)
+    first, *_, fourth = tables_of(ir, 4)
+    assert first.state_count == fourth.state_count < 10
+    assert same(first, fourth)
+
+
 @pytest.mark.parametrize("source", SOURCES)
 def test_the_budget_of_states_is_kept(source: str) -> None:
     """Where a block does not fit, states are made as they are met, and what fitted before still does."""
