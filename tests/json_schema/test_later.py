@@ -212,6 +212,21 @@ def test_too_many_names_in_any_order_are_found_when_compiling() -> None:
     assert Grammar.from_json_schema(many, any_order=True, lenient=True).warnings
 
 
+@pytest.mark.parametrize("inline_limit", [0, 60])
+@pytest.mark.parametrize("any_order", [False, True])
+def test_a_member_that_never_occurs_leaves_no_way_open(any_order: bool, inline_limit: int) -> None:
+    """In any order each member is a rule, and one without a text would be called behind the comma."""
+    members = {"a": {"type": "string", "const": 1}, "m": {"type": "null"}}
+    schema = {"type": "object", "properties": members, "additionalProperties": False}
+    grammar = Grammar.from_json_schema(schema, any_order=any_order)
+    matcher = GrammarMatcher(
+        GrammarCompiler(VOCABULARY, options=Options(inline_limit=inline_limit)).compile_grammar(grammar)
+    )
+    assert matcher.accept_string('{"m":null')
+    assert mask(matcher) == set(b" \t\n\r}")
+    assert not matcher.accept_string(",")
+
+
 def test_what_waits_has_few_alternatives() -> None:
     options = [{"type": "object", "properties": {f"a{i}": {}}, "required": [f"a{i}"]} for i in range(300)]
     with pytest.raises(UnsupportedSchemaError, match="alternatives"):

@@ -226,8 +226,10 @@ cdef class Plain:
         for name, value in properties.items():
             if value is False or not _is_text(name):
                 return False
-            if not self._check(value, False, depth + 1, level + 1) and not self._is_idle(value, depth, level):
-                return False
+            if not self._check(value, False, depth + 1, level + 1):
+                # In any order a member is a rule of its own, which must have some text (`emit.py`).
+                if self.any_order or not self._is_idle(value, depth, level):
+                    return False
         return True
 
     cdef bint _is_idle(self, schema, int depth, int level) except -1:
