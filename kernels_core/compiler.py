@@ -17,6 +17,7 @@ from kernels_core.automata.decisions import named_tokens
 from kernels_core.automata.growing import GrowingTables
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.tables import Tables, WholeTables
+from kernels_core.compile_cache import CompileCache
 from kernels_core.earley.arena import reserve
 from kernels_core.earley.machine import CancelToken, Machine
 from kernels_core.earley.pushdown import PushdownMachine, refuse_left_recursion
@@ -45,6 +46,7 @@ _TRIES: WeakValueDictionary[str, TokenTrie] = WeakValueDictionary()
 _TRIES_LOCK = threading.Lock()
 _WARM_LOCK = threading.Lock()
 _NO_BUDGET = CompileBudget(0, None, "")
+CACHE_BYTES = 1 << 30  # of compiled grammars that one compiler remembers, unless it is told otherwise
 _RESERVE = 1 << 22  # bytes for parser states and masks that are ready before the first grammar
 
 
@@ -259,15 +261,24 @@ def _never_called_off() -> None:
 class GrammarCompiler:
     """Compiles grammars for one vocabulary, and remembers what it compiled (`cache_enabled`).
 
+    cache_bytes: what remembered grammars may hold together (`CompiledGrammar.memory_size_bytes`) before those that were
+    not asked for longest are forgotten; -1 is any amount.  Grammars in use live on.
     All its grammars share `pool`, the cross-grammar cache of token sets (`Options.cross_grammar_cache`).
     Safe to use from several threads.
     """
 
     def __init__(
-        self, tokenizer_info: TokenizerInfo, *, options: Options | None = None, cache_enabled: bool = True
+        self,
+        tokenizer_info: TokenizerInfo,
+        *,
+        options: Options | None = None,
+        cache_enabled: bool = True,
+        cache_bytes: int = CACHE_BYTES,
     ) -> None:
         if not isinstance(tokenizer_info, TokenizerInfo):
             raise TypeError(f"GrammarCompiler takes a TokenizerInfo, not {type(tokenizer_info).__name__}")
+        if cache_bytes < -1:
+            raise ValueError(f"cache_bytes is -1 (any amount) or a number of bytes, not {cache_bytes}")
         # What reads schemas and tags is imported with the first compiler, since the first request would wait for it.
         import_module("kernels_core.grammar.structural_tag")
         self.tokenizer_info = tokenizer_info
@@ -275,9 +286,7 @@ class GrammarCompiler:
         self.cache_enabled = cache_enabled
         reserve(_RESERVE)
         self.pool = _pool(tokenizer_info, self.options) if self.options.cross_grammar_cache else None
-        self._cache: dict[tuple[object, ...], CompiledGrammar] = {}
-        self._texts: dict[tuple[str, str], CompiledGrammar] = {}  # schemas and structural tags
-        self._lock = threading.Lock()
+        self._cache = CompileCache(cache_bytes)
 
     def compile_grammar(
         self, grammar: Grammar | str, *, root_rule_name: str = "root", cancel: CancelToken | None = None
@@ -289,12 +298,10 @@ class GrammarCompiler:
             raise TypeError(f"compile_grammar takes a Grammar or EBNF text, not {type(grammar).__name__}")
         if not self.cache_enabled:
             return CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool, cancel=cancel)
-        with self._lock:
-            found = self._cache.get(grammar.key)
-            if found is None:
-                found = CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool, cancel=cancel)
-                self._cache[grammar.key] = found
-            return found
+        read = grammar
+        return self._cache.get(
+            read.key, lambda: CompiledGrammar(read, self.tokenizer_info, self.options, self.pool, cancel=cancel)
+        )
 
     def compile_regex(
         self, regex: str, *, flags: str = "", match: Literal["full", "search"] = "full"
@@ -329,15 +336,10 @@ class GrammarCompiler:
 
     def _by_text(self, key: tuple[str, str], read: Callable[[], Grammar]) -> CompiledGrammar:
         """What was compiled for `key` before, which says all about the grammar that `read` returns; or compile that."""
-        if not self.cache_enabled:
+        def compiled() -> CompiledGrammar:
             return CompiledGrammar(read(), self.tokenizer_info, self.options, self.pool)
-        with self._lock:
-            found = self._texts.get(key)
-        if found is not None:
-            return found
-        compiled = CompiledGrammar(read(), self.tokenizer_info, self.options, self.pool)
-        with self._lock:
-            return self._texts.setdefault(key, compiled)
+
+        return self._cache.get(key, compiled) if self.cache_enabled else compiled()
 
     def compile_builtin_json_grammar(self) -> CompiledGrammar:
         """Compile the grammar of any JSON value."""
@@ -365,15 +367,12 @@ class GrammarCompiler:
 
     def clear_cache(self) -> None:
         """Forget compiled grammars; those still in use live on."""
-        with self._lock:
-            self._cache.clear()
-            self._texts.clear()
+        self._cache.clear()
 
     def get_cache_size_bytes(self) -> int:
         """Bytes held by the compiled grammars that are remembered."""
-        with self._lock:
-            return sum(compiled.memory_size_bytes for compiled in (*self._cache.values(), *self._texts.values()))
+        return self._cache.nbytes
 
     def __repr__(self) -> str:
-        count = len(self._cache) + len(self._texts)
+        count = len(self._cache)
         return f"<GrammarCompiler for {self.tokenizer_info.vocab_size:,} tokens, {count} grammars cached>"

@@ -14,7 +14,6 @@ import workbench.compat.xgrammar as xgr
 from kernels_core import CompiledGrammar as EngineCompiled
 from kernels_core import Grammar as EngineGrammar
 from kernels_core import GrammarCompiler as EngineCompiler
-from workbench.compat.xgrammar.compile_cache import CompileCache
 from workbench.compat.xgrammar.exception import UnsupportedFeatureError, UnsupportedSchemaError
 
 torch = pytest.importorskip("torch")
@@ -92,27 +91,6 @@ def test_empty_objects_and_wrong_types_say_so() -> None:
 # -- compiling ----------------------------------------------------------------------------------------------------
 
 
-def test_the_cache_drops_what_was_not_used_for_longest() -> None:
-    size = engine_compiled('root ::= "a"').memory_size_bytes
-    cache = CompileCache(3 * size)
-    made: list[str] = []
-
-    def get(name: str) -> EngineCompiled:
-        def make() -> EngineCompiled:
-            made.append(name)
-            return engine_compiled(f'root ::= "a" # {name}')
-
-        return cache.get(name, make)
-
-    for name in ("1", "2", "3", "1", "4", "1", "3"):
-        get(name)
-        assert cache.nbytes <= cache.limit_bytes
-    assert made == ["1", "2", "3", "4"]
-    get("2")
-    assert made[4:] == ["2"]
-    assert len(cache) == 3
-
-
 def test_a_grammar_larger_than_the_limit_is_compiled_and_not_kept() -> None:
     for limit in (0, 1, 10):
         compiler = xgr.GrammarCompiler(INFO, cache_limit_bytes=limit)
@@ -138,39 +116,6 @@ def test_without_a_cache_every_request_compiles() -> None:
     compiler = xgr.GrammarCompiler(INFO, cache_enabled=False)
     assert compiler.compile_regex("a") != compiler.compile_regex("a")
     assert compiler.get_cache_size_bytes() == 0
-
-
-def test_equal_requests_at_one_time_share_one_compilation() -> None:
-    cache = CompileCache(-1)
-    running, release = threading.Event(), threading.Event()
-    made: list[int] = []
-    found: list[Any] = []
-
-    def make() -> EngineCompiled:
-        made.append(1)
-        running.set()
-        assert release.wait(30)
-        return engine_compiled('root ::= "a"')
-
-    threads = [threading.Thread(target=lambda: found.append(cache.get("key", make))) for _ in range(4)]
-    threads[0].start()
-    assert running.wait(30)
-    for thread in threads[1:]:
-        thread.start()
-    release.set()
-    for thread in threads:
-        thread.join(30)
-    assert len(made) == 1
-    assert len(found) == 4
-    assert len({id(item) for item in found}) == 1
-
-
-def test_a_failure_is_not_kept() -> None:
-    cache = CompileCache(-1)
-    with pytest.raises(ValueError, match="first"):
-        cache.get("key", lambda: (_ for _ in ()).throw(ValueError("first")))
-    assert len(cache) == 0
-    assert cache.get("key", lambda: engine_compiled('root ::= "a"')) is not None
 
 
 def test_requests_that_differ_are_kept_apart() -> None:

@@ -13,7 +13,7 @@ page docs/compat-xgrammar.md says how.  What is not there raises `UnsupportedFea
 torch, transformers and pydantic are imported when a name needs them.
 
 Code map, in reading order: `exception`, `base`, `config`, `serialization`, `tokenizer_info`, `tag_arguments`,
-`grammar`, `compile_cache`, `compiler`, `bitmask`, `matcher`; then `structural_tag`, `openai_tool_call_schema`,
+`grammar`, `compiler`, `bitmask`, `matcher`; then `structural_tag`, `openai_tool_call_schema`,
 `builtin_structural_tag`, `testing`, `contrib`.
 """
 

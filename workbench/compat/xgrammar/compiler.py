@@ -10,10 +10,10 @@ from kernels_core import CompiledGrammar as EngineCompiled
 from kernels_core import Grammar as EngineGrammar
 from kernels_core import GrammarCompiler as EngineCompiler
 from kernels_core import Options
+from kernels_core.compile_cache import CompileCache
 from kernels_core.grammar.json_schema import schema_text
 
 from .base import XGRObject
-from .compile_cache import CompileCache
 from .exception import DeserializeFormatError, InvalidArgumentError, runtime_errors
 from .grammar import Grammar, builtin_json_grammar, lark_grammar, require_schema
 from .serialization import dump, load

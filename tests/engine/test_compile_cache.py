@@ -1,0 +1,128 @@
+"""Compiled grammars that are kept: shared by equal requests, bounded by what they hold."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from kernels_core import CompiledGrammar, GrammarCompiler, GrammarMatcher, TokenizerInfo, allocate_token_bitmask
+from kernels_core.compile_cache import CompileCache
+
+INFO = TokenizerInfo([b"a", b"b", b"ab", b"</s>"], stop_token_ids=[3])
+
+
+def compiled(text: str) -> CompiledGrammar:
+    return GrammarCompiler(INFO, cache_enabled=False).compile_grammar(text)
+
+
+def test_the_cache_drops_what_was_not_used_for_longest() -> None:
+    size = compiled('root ::= "a"').memory_size_bytes
+    cache = CompileCache(3 * size)
+    made: list[str] = []
+
+    def get(name: str) -> CompiledGrammar:
+        def make() -> CompiledGrammar:
+            made.append(name)
+            return compiled(f'root ::= "a" # {name}')
+
+        return cache.get(name, make)
+
+    for name in ("1", "2", "3", "1", "4", "1", "3"):
+        get(name)
+        assert cache.nbytes <= cache.limit_bytes
+    assert made == ["1", "2", "3", "4"]
+    get("2")
+    assert made[4:] == ["2"]
+    assert len(cache) == 3
+
+
+def test_equal_requests_at_one_time_share_one_compilation() -> None:
+    cache = CompileCache(-1)
+    running, release = threading.Event(), threading.Event()
+    made: list[int] = []
+    found: list[Any] = []
+
+    def make() -> CompiledGrammar:
+        made.append(1)
+        running.set()
+        assert release.wait(30)
+        return compiled('root ::= "a"')
+
+    threads = [threading.Thread(target=lambda: found.append(cache.get("key", make))) for _ in range(4)]
+    threads[0].start()
+    assert running.wait(30)
+    for thread in threads[1:]:
+        thread.start()
+    release.set()
+    for thread in threads:
+        thread.join(30)
+    assert len(made) == 1
+    assert len(found) == 4
+    assert len({id(item) for item in found}) == 1
+
+
+def test_a_failure_is_not_kept() -> None:
+    cache = CompileCache(-1)
+    with pytest.raises(ValueError, match="first"):
+        cache.get("key", lambda: (_ for _ in ()).throw(ValueError("first")))
+    assert len(cache) == 0
+    assert cache.get("key", lambda: compiled('root ::= "a"')) is not None
+
+
+def test_who_waits_for_a_failure_makes_its_own() -> None:
+    cache = CompileCache(-1)
+    running, release = threading.Event(), threading.Event()
+    failed: list[BaseException] = []
+
+    def called_off() -> CompiledGrammar:
+        running.set()
+        assert release.wait(30)
+        raise KeyboardInterrupt
+
+    def first() -> None:
+        try:
+            cache.get("key", called_off)
+        except KeyboardInterrupt as error:
+            failed.append(error)
+
+    found: list[CompiledGrammar] = []
+    threads = [threading.Thread(target=first)]
+    threads[0].start()
+    assert running.wait(30)
+    threads += [threading.Thread(target=lambda: found.append(cache.get("key", lambda: compiled('root ::= "a"'))))]
+    threads[1].start()
+    release.set()
+    for thread in threads:
+        thread.join(30)
+    assert len(failed) == len(found) == len(cache) == 1
+
+
+def test_a_compiler_keeps_what_it_was_told_and_no_more() -> None:
+    size = compiled('root ::= "a"').memory_size_bytes
+    compiler = GrammarCompiler(INFO, cache_bytes=10 * size)
+    for number in range(100):
+        compiler.compile_grammar(f'root ::= "a" # {number}')
+        compiler.compile_regex("a" * (number + 1))
+        assert compiler.get_cache_size_bytes() <= 10 * size
+    assert compiler.get_cache_size_bytes() >= 5 * size
+    assert GrammarCompiler(INFO).compile_regex("a+") is not GrammarCompiler(INFO).compile_regex("a+")
+    nothing = GrammarCompiler(INFO, cache_bytes=0)
+    assert nothing.compile_regex("a+") is not nothing.compile_regex("a+")
+    with pytest.raises(ValueError, match="-1 .any amount. or a number of bytes, not -2"):
+        GrammarCompiler(INFO, cache_bytes=-2)
+
+
+def test_what_grew_while_it_was_kept_is_noticed() -> None:
+    cache = CompileCache(-1)
+    kept = cache.get("first", lambda: compiled('root ::= ("a" | "b" "a")*'))
+    before = cache.nbytes
+    matcher, bitmask = GrammarMatcher(kept), allocate_token_bitmask(1, INFO.vocab_size)
+    for token in (0, 1, 0):
+        matcher.fill_next_token_bitmask(bitmask)
+        assert matcher.accept_token(token)
+    assert cache.nbytes > before
+    cache.limit_bytes = cache.nbytes
+    cache.get("second", lambda: compiled('root ::= "a"'))
+    assert len(cache) == 1
