@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CompileCache"]
 
-# Grammars grow while they are used: all are measured again when one in this many is new, so that keeping one costs a few
-# looks however many there are.
+# Grammars grow while they are used: all are measured again when one in this many is new, so that keeping one costs a
+# few looks however many there are.
 _LOOK_SHARE = 4
 
 

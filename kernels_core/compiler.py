@@ -220,7 +220,10 @@ class CompiledGrammar:
 
     @property
     def memory_size_bytes(self) -> int:
-        """Bytes held by parser states, token sets and masks; the vocabulary's trie is shared and not counted."""
+        """Bytes held by parser states, token sets and masks; the vocabulary's trie is shared and not counted.
+
+        A token set that other grammars and the pool hold as well counts in equal shares.
+        """
         counters = self.masks.counters()
         return int(self.machine.nbytes + counters["mask_bytes"] + counters["token_set_bytes"])
 
@@ -336,6 +339,7 @@ class GrammarCompiler:
 
     def _by_text(self, key: tuple[str, str], read: Callable[[], Grammar]) -> CompiledGrammar:
         """What was compiled for `key` before, which says all about the grammar that `read` returns; or compile that."""
+
         def compiled() -> CompiledGrammar:
             return CompiledGrammar(read(), self.tokenizer_info, self.options, self.pool)
 

@@ -8,6 +8,7 @@ state come from the machine's own table, then from the pool that all grammars sh
 hangs on the set; equal masks share their storage and have a number (`mask_table`).
 """
 
+from cython.operator cimport dereference, preincrement
 from libc.string cimport memset
 
 from kernels_core.automata.growing cimport GrowingTables
@@ -29,7 +30,7 @@ from kernels_core.masks.mask_table cimport add_id, digest, write_mask
 from kernels_core.masks.pool cimport ALL_LAPS, PoolKey
 from kernels_core.masks.sweeps cimport Sweeps
 from kernels_core.masks.token_sets cimport (
-    LAPS, MAX_CHAIN, add_uncertain, compute_token_set, depth_of, token_set_bytes, write_accepted,
+    LAPS, MAX_CHAIN, add_uncertain, compute_token_set, depth_of, share_of, shares_of, token_set_bytes, write_accepted,
 )
 from kernels_core.masks.unions cimport add_rows
 
@@ -627,23 +628,23 @@ cdef class MaskCache:
 
     def counters(self):
         """All counters by name, as `inspect.snapshots.CacheStats` names them."""
-        cdef size_t nbytes = 0
         cdef size_t count = 0
-        cdef pair[uint64_t, shared_ptr[TokenSet]] entry
-        cdef pair[int32_t, shared_ptr[TokenSet]] laps
-        cdef pair[uint64_t, unordered_map[int32_t, shared_ptr[TokenSet]]] counted
-        cdef pair[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]] kept
-        for kept in self.states:
-            count += kept.second.size()
-            for entry in kept.second:
-                nbytes += token_set_bytes(entry.second.get())
-        for entry in self.settled:
-            if not self.states[0].count(entry.first) or self.states[0][entry.first].get() != entry.second.get():
-                nbytes += token_set_bytes(entry.second.get())
-        for counted in self.lap_sets:
-            count += counted.second.size()
-            for laps in counted.second:
-                nbytes += token_set_bytes(laps.second.get())
+        cdef double nbytes = shares_of(self.settled)
+        cdef unordered_map[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]].iterator kept = self.states.begin()
+        cdef unordered_map[uint64_t, unordered_map[int32_t, shared_ptr[TokenSet]]].iterator counted
+        cdef unordered_map[int32_t, shared_ptr[TokenSet]].iterator laps
+        while kept != self.states.end():
+            count += dereference(kept).second.size()
+            nbytes += shares_of(dereference(kept).second)
+            preincrement(kept)
+        counted = self.lap_sets.begin()
+        while counted != self.lap_sets.end():
+            count += dereference(counted).second.size()
+            laps = dereference(counted).second.begin()
+            while laps != dereference(counted).second.end():
+                nbytes += share_of(dereference(laps).second)
+                preincrement(laps)
+            preincrement(counted)
         return {
             "masks": self.sets_with_mask,
             "distinct_masks": self.table.masks.size(),
@@ -658,7 +659,7 @@ cdef class MaskCache:
             "partial_hits": self.partial_hits,
             "lookahead_dropped": 0 if self.lookahead is None else self.lookahead.dropped,
             "mask_bytes": self.table.arena.held,
-            "token_set_bytes": nbytes,
+            "token_set_bytes": <size_t>nbytes,
         }
 
 

@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.memory cimport shared_ptr
+from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from kernels_core.automata.word_tree cimport Prefix
@@ -77,3 +78,5 @@ cdef void store_accepted(TokenSet* made, TokenTrie trie, Walk& found) noexcept n
 cdef void store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& accepted,
                             vector[int32_t]& removed) noexcept nogil
 cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil
+cdef double share_of(const shared_ptr[TokenSet]& tokens) noexcept nogil
+cdef double shares_of(unordered_map[uint64_t, shared_ptr[TokenSet]]& sets) noexcept

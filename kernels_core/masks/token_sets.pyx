@@ -16,6 +16,7 @@ Read on: `bases.pyx` (which state is a base), `walks.pyx` (one machine), `unlike
 """
 
 from libc.string cimport memcmp
+from cython.operator cimport dereference, preincrement
 from libcpp.algorithm cimport binary_search, inplace_merge, sort, unique
 from libcpp.mutex cimport mutex
 
@@ -131,6 +132,21 @@ cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil:
             + 4 * tokens.settled.size() + 13 * tokens.byte.size() + (sizeof(Rest) + 1) * tokens.rests.nodes.size()
             + 4 * tokens.ids.size() + 4 * tokens.laps.size()
             + (4 * tokens.rows.size() * tokens.rows[0].size() if tokens.rows.size() else 0))
+
+
+cdef double share_of(const shared_ptr[TokenSet]& tokens) noexcept nogil:
+    """The bytes that fall to one of those who hold a set."""
+    return <double>token_set_bytes(tokens.get()) / tokens.use_count()
+
+
+cdef double shares_of(unordered_map[uint64_t, shared_ptr[TokenSet]]& sets) noexcept:
+    """Bytes of what is there; of what other grammars and the pool hold as well, a share."""
+    cdef double found = 0
+    cdef unordered_map[uint64_t, shared_ptr[TokenSet]].iterator at = sets.begin()
+    while at != sets.end():
+        found += share_of(dereference(at).second)
+        preincrement(at)
+    return found
 
 
 # -- computing ---------------------------------------------------------------------------------------------------------

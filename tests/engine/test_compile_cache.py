@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from kernels_core import CompiledGrammar, GrammarCompiler, GrammarMatcher, TokenizerInfo, allocate_token_bitmask
+from kernels_core import (
+    CompiledGrammar,
+    GrammarCompiler,
+    GrammarMatcher,
+    Options,
+    TokenizerInfo,
+    allocate_token_bitmask,
+)
 from kernels_core.compile_cache import CompileCache
 
 INFO = TokenizerInfo([b"a", b"b", b"ab", b"</s>"], stop_token_ids=[3])
@@ -110,7 +117,7 @@ def test_a_compiler_keeps_what_it_was_told_and_no_more() -> None:
     assert GrammarCompiler(INFO).compile_regex("a+") is not GrammarCompiler(INFO).compile_regex("a+")
     nothing = GrammarCompiler(INFO, cache_bytes=0)
     assert nothing.compile_regex("a+") is not nothing.compile_regex("a+")
-    with pytest.raises(ValueError, match="-1 .any amount. or a number of bytes, not -2"):
+    with pytest.raises(ValueError, match="or a number of bytes, not -2"):
         GrammarCompiler(INFO, cache_bytes=-2)
 
 
@@ -126,3 +133,22 @@ def test_what_grew_while_it_was_kept_is_noticed() -> None:
     cache.limit_bytes = cache.nbytes
     cache.get("second", lambda: compiled('root ::= "a"'))
     assert len(cache) == 1
+
+
+def test_what_grammars_share_counts_once_among_them() -> None:
+    compiler = GrammarCompiler(INFO, cache_enabled=False, options=Options(direct_limit=0))
+    bitmask = allocate_token_bitmask(1, INFO.vocab_size)
+
+    def used() -> CompiledGrammar:
+        grammar = compiler.compile_grammar('root ::= ("a" | "b" "a")* "b"')
+        GrammarMatcher(grammar).fill_next_token_bitmask(bitmask)
+        return grammar
+
+    first = used()
+    alone = first.masks.counters()["token_set_bytes"]
+    others = [used() for _ in range(3)]
+    shared = [grammar.masks.counters()["token_set_bytes"] for grammar in (first, *others)]
+    assert alone > 0
+    assert max(shared) < alone
+    del others
+    assert first.masks.counters()["token_set_bytes"] == alone
