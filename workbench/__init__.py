@@ -9,8 +9,9 @@
 Names are loaded on first use, so `import workbench` is quick and needs none of the heavy libraries.  In a notebook the
 import also makes the engine's snapshots display themselves.
 
-Code map, in reading order: `history` (the tape), `reading` (what became of a text), `session`, `trace` (a recorded
-run), `desk` and `explorer` (the panel), `tokenizers`, `generation`, `compat` (as other libraries speak), `cli`.
+Code map, in reading order: `languages` (any input language, in its own words), `history` (the tape), `reading` (what
+became of a text), `session`, `trace` (a recorded run), `desk` and `explorer` (the panel), `tokenizers`, `generation`,
+`compat` (as other libraries speak), `cli`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
     from workbench.explorer import Explorer, explore
     from workbench.generation import Generation, LanguageModel, generate, load_model
+    from workbench.languages import Source
     from workbench.reading import Candidate, Reading, StepError
     from workbench.session import Session
     from workbench.tokenizers import Tokenizer, load_tokenizer
@@ -40,6 +42,7 @@ __all__ = [
     "Options",
     "Reading",
     "Session",
+    "Source",
     "StepError",
     "Tokenizer",
     "TokenizerInfo",
@@ -62,6 +65,7 @@ _HOMES = {
     "Options": "kernels_core",
     "Reading": "workbench.reading",
     "Session": "workbench.session",
+    "Source": "workbench.languages",
     "StepError": "workbench.reading",
     "Tokenizer": "workbench.tokenizers",
     "TokenizerInfo": "kernels_core",

@@ -16,7 +16,6 @@ from typing import Any
 import anywidget
 import traitlets
 
-from kernels_core.errors import GrammarSyntaxError
 from visualizers.assets import stylesheet
 from visualizers.glyphs import SPACE, clip, glyph, parse
 from workbench.history import Place, Step
@@ -89,25 +88,24 @@ def lit_lines(source: str, spans: list[tuple[int, int]]) -> list[int]:
     return sorted(lines)
 
 
-def editor_state(session: Session, text: str, error: Exception | None) -> State:
-    """The grammar editor's state: the text it holds, the error in it (if any), the rules at work."""
-    automaton = session.automaton()
+def editor_state(session: Session) -> State:
+    """The grammar editor's state: the text it holds, the mistake in it (if any), the rules at work."""
+    automaton, draft = session.automaton(), session.draft
     state: State = {
-        "text": text,
-        "ok": error is None,
+        "text": session.source if draft is None else draft.source.text,
+        "ok": draft is None,
         "message": "",
         "line": None,
         "summary": f"{len(automaton.rules)} rules, {automaton.state_count()} states · {session.tokenizer.name}",
         "lit": [],
         "select": None,
     }
-    if error is not None:
-        state["message"] = f"{error}\nThe last good grammar stays in use."
-        if isinstance(error, GrammarSyntaxError) and error.source == text:
-            state["line"] = error.line
-    elif text == session.source:
+    if draft is not None:
+        state["message"] = f"{draft.source.title}, {draft}"
+        state["line"] = draft.mistakes[0].line
+    else:
         spans = {item.span for item in session.frontier().items if item.span is not None}
-        state["lit"] = lit_lines(text, sorted(spans))
+        state["lit"] = lit_lines(session.source, sorted(spans))
     return state
 
 

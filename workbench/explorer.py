@@ -15,11 +15,10 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ipywidgets
 
-from kernels_core.errors import MaskscopeError
 from visualizers import html
 from visualizers.glyphs import glyph
 from visualizers.live import (
@@ -35,12 +34,10 @@ from visualizers.live import (
 from visualizers.mode import get_mode
 from workbench.desk import GrammarEditor, State, Stepper, box_bytes, box_text, editor_state, stepper_state
 from workbench.history import Unit
+from workbench.languages import Draft
 from workbench.reading import Reading
 from workbench.session import Change, Session
 from workbench.strip import grammar_html, ribbon_html, save_html
-
-if TYPE_CHECKING:
-    from kernels_core import Grammar
 
 __all__ = ["EXAMPLE_GRAMMAR", "Explorer", "explore"]
 
@@ -58,15 +55,17 @@ REFRESH_SECONDS = 1 / 15
 """While a generation runs the views are drawn at most this often; the session itself follows every token."""
 
 
-def explore(grammar: Grammar | str | Session | None = None, tokenizer: Any = "tekken", **options: Any) -> Explorer:
-    """Open the explorer on a grammar and a tokenizer, or on a session you already have.
+def explore(grammar: Any = None, tokenizer: Any = "tekken", **options: Any) -> Explorer:
+    """Open the explorer on a source and a tokenizer, or on a session you already have.
 
-    `grammar` is EBNF text or a `Grammar` (a small example when None); `tokenizer` whatever `load_tokenizer` takes;
-    `options` go to `Session`.  What the person does is in `explorer.session`, readable in the next cell.
+    `grammar` is whatever `Session` takes (a text in any language, a JSON schema, tools, a path, a pydantic model; a
+    small example when None).  A mistake in it is marked in the editor and can be mended there.  `tokenizer` is whatever
+    `load_tokenizer` takes; `options` go to `Session`.  What the person does is in `explorer.session`, readable in the
+    next cell.
     """
     if isinstance(grammar, Session):
         return Explorer(grammar)
-    return Explorer(Session(EXAMPLE_GRAMMAR if grammar is None else grammar, tokenizer, **options))
+    return Explorer(Session.opened(EXAMPLE_GRAMMAR if grammar is None else grammar, tokenizer, **options))
 
 
 class Explorer:
@@ -81,8 +80,6 @@ class Explorer:
         # The text in the box and its fate, where the box holds more than the text read.
         self._typed: str | None = None
         self._reading: Reading | None = None
-        self._grammar_text = session.source
-        self._grammar_error: Exception | None = None
         self._selected: int | None = None
         self._handling = False
         self._recount = True
@@ -128,7 +125,7 @@ class Explorer:
                 running=session.is_running,
             )
             stepper["selected"] = self._explain_selected()
-            editor = editor_state(session, self._grammar_text, self._grammar_error)
+            editor = editor_state(session)
             self.editor.state = {**editor, **self._answers["editor"]}
             self.stepper.state = {**stepper, **self._answers["stepper"]}
             self.automaton.show(session.frontier())
@@ -184,14 +181,12 @@ class Explorer:
 
     def _do_grammar(self, message: dict[str, Any]) -> None:
         self._answers["editor"] = {"client": message.get("client"), "seq": message.get("seq")}
-        self._grammar_text = str(message["text"])
         wanted = box_text(self.session.text) if self._typed is None else self._typed
-        try:
-            reading = self.session.set_grammar(self._grammar_text)
-        except MaskscopeError as error:
-            self._grammar_error = error
+        draft = self.session.draft
+        typed = (self.session.document if draft is None else draft.source).with_text(str(message["text"]))
+        reading = self.session.edit(typed)
+        if isinstance(reading, Draft):
             return
-        self._grammar_error = None
         self._new_grammar()
         if self._typed is not None:  # what died before may live now
             reading = self.session.set_prefix(box_bytes(wanted))
@@ -228,7 +223,6 @@ class Explorer:
         if self._handling and change != "run":
             return  # drawn once, when the command is done
         if change in ("grammar", "tokenizer"):
-            self._grammar_text, self._grammar_error = self.session.source, None
             self._selected = None
             self._new_grammar()
         self._typed = self._reading = None

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from kernels_core import CompiledGrammar, Grammar, GrammarMatcher
-from kernels_core.errors import GrammarError, TokenizerError
+from kernels_core import CompiledGrammar, GrammarMatcher
+from kernels_core.errors import TokenizerError
 from workbench.history import Step, Tape, Unit
 from workbench.reading import Reading, StepError
 from workbench.tokenizers import Tokenizer
@@ -26,7 +26,6 @@ __all__ = [
     "single_bytes",
     "take_token",
     "tokenise",
-    "with_source",
 ]
 
 Piece = tuple[bytes, int | None]
@@ -136,19 +135,3 @@ def as_unit(by: str) -> Unit:
     if by in ("token", "byte"):
         return cast(Unit, by)
     raise ValueError(f"by must be 'token' or 'byte', not {by!r}")
-
-
-def with_source(grammar: Grammar | str, root: str) -> tuple[Grammar, str]:
-    """A grammar with the EBNF text that its spans point into: as it was typed, else (a regex, say) as it prints."""
-    if isinstance(grammar, str):
-        return Grammar.from_ebnf(grammar, root_rule_name=root), grammar
-    if not isinstance(grammar, Grammar):
-        raise TypeError(f"a grammar is EBNF text or a Grammar, not {type(grammar).__name__}")
-    root = grammar.ir.root
-    try:
-        if Grammar.from_ebnf(grammar.source, root_rule_name=root) == grammar:
-            return grammar, grammar.source
-    except GrammarError:
-        pass  # made from another language
-    printed = str(grammar)
-    return Grammar.from_ebnf(printed, root_rule_name=root), printed

@@ -32,7 +32,9 @@ from kernels_core import (
     Options,
     allocate_token_bitmask,
 )
+from kernels_core.errors import MaskscopeError
 from workbench.history import Place, Step, Tape, Unit
+from workbench.languages import NOTHING, Draft, Source
 from workbench.reader import (
     as_unit,
     bytes_of,
@@ -44,7 +46,6 @@ from workbench.reader import (
     single_bytes,
     take_token,
     tokenise,
-    with_source,
 )
 from workbench.reading import Candidate, Reading, StepError
 from workbench.run import Run, RunError
@@ -58,8 +59,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Change", "Session"]
 
-Change = Literal["grammar", "tokenizer", "place", "run"]
-"""What changed: the grammar, the tokenizer (both imply the place), the place, or whether a generation is running."""
+Change = Literal["grammar", "tokenizer", "place", "run", "draft"]
+"""What changed: the grammar, the tokenizer (both imply the place), the place, whether a generation is running, or what
+was typed as a grammar and cannot be used (`Session.draft`)."""
 
 
 T = TypeVar("T")
@@ -69,19 +71,25 @@ Bitmask = np.ndarray[Any, np.dtype[np.int32]]
 class Session:
     """A grammar, a tokenizer and a place in a text.
 
-    `grammar` is EBNF text or a `Grammar`; `tokenizer` whatever `workbench.load_tokenizer` takes.  Raises
-    `GrammarSyntaxError` / `GrammarError` for a bad grammar, `TokenizerError` for a vocabulary that cannot be read.
+    `grammar` is whatever `workbench.languages.Source.of` takes: EBNF, Lark, a regular expression, a JSON schema (dict,
+    text, pydantic model), a structural tag, a list of tools, a path to one of these, a `Grammar`.  `language` names the
+    language of a text where the guess would be wrong; `reading` are its options (`any_order=True`, `flags="i"`).
+    `tokenizer` is whatever `workbench.load_tokenizer` takes, `options` are the engine's.
+
+    Raises `GrammarError` or `UnsupportedSchemaError` for a bad grammar, with a note of each place at fault, and
+    `TokenizerError` for a vocabulary that cannot be read.  `Session.opened` keeps a bad grammar as a draft instead.
 
     Thread safety: see the module's docstring.
     """
 
     def __init__(
         self,
-        grammar: Grammar | str,
+        grammar: Any,
         tokenizer: Any = "tekken",
         *,
-        root_rule_name: str = "root",
+        language: str | None = None,
         options: Options | None = None,
+        **reading: Any,
     ) -> None:
         self._lock = threading.RLock()
         self._observers: list[Callable[[Change], None]] = []
@@ -89,14 +97,36 @@ class Session:
         self._options = options or Options(lazy_lowering=False)
         self._tokenizer = load_tokenizer(tokenizer)
         self._compiler = GrammarCompiler(self._tokenizer.info, options=self._options)
-        parsed, self._source = with_source(grammar, root_rule_name)
-        self._compiled = self._compiler.compile_grammar(parsed)
+        self._document = Source.of(grammar, language, **reading)
+        self._draft: Draft | None = None
+        self._compiled = self._compiler.compile_grammar(self._document.grammar(self._tokenizer.info))
         self._matcher = GrammarMatcher(self._compiled)
         self._tape = Tape()
         self._place = Place()
         self._seen: dict[str, Any] = {}
         self._run: Run | None = None
         self._trace: Trace | None = None
+
+    @classmethod
+    def opened(
+        cls,
+        grammar: Any,
+        tokenizer: Any = "tekken",
+        *,
+        language: str | None = None,
+        options: Options | None = None,
+        **reading: Any,
+    ) -> Session:
+        """A session on whatever it is, also on a mistake: then `draft` holds the source and its mistakes, and until it
+        is mended (`edit`) only the empty text is allowed."""
+        source = Source.of(grammar, language, **reading)
+        loaded = load_tokenizer(tokenizer)
+        try:
+            return cls(source, loaded, options=options)
+        except MaskscopeError as error:
+            session = cls(NOTHING, loaded, options=options)
+            session._draft = Draft(source, source.mistakes(error), error, NOTHING)
+            return session
 
     # -- what it is --------------------------------------------------------------------------------------------------
 
@@ -109,9 +139,19 @@ class Session:
         return self._compiled.grammar
 
     @property
+    def document(self) -> Source:
+        """The source of the grammar in use: its text as it was typed, its language, its options."""
+        return self._document
+
+    @property
     def source(self) -> str:
-        """The grammar's text in EBNF, as it was typed where it was typed."""
-        return self._source
+        """The text of the grammar in use, as it was typed, in its own language: what spans point into."""
+        return self._document.text
+
+    @property
+    def draft(self) -> Draft | None:
+        """What was typed last and has mistakes, while the grammar in use is another; None where there is no such."""
+        return self._draft
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -370,29 +410,49 @@ class Session:
 
     # -- replacing the grammar and the tokenizer ---------------------------------------------------------------------
 
-    def set_grammar(self, grammar: Grammar | str, *, root_rule_name: str | None = None) -> Reading:
-        """Compile another grammar and read the present text under it, as far as it goes.
+    def set_grammar(self, grammar: Any, *, language: str | None = None, **reading: Any) -> Reading:
+        """Compile another grammar (see `Session`) and read the present text under it, as far as it goes.
 
-        `root_rule_name` is for EBNF text, and by default the present grammar's.
+        EBNF text keeps the present root rule's name, unless `root_rule_name` says another.
 
-        A grammar that does not compile raises (`GrammarSyntaxError` shows the place) and changes nothing.
+        A grammar that does not compile raises, with a note of each place at fault, and changes nothing.
         """
+        source = self._sourced(grammar, language, reading)
         with self._lock:
-            parsed, source = with_source(grammar, root_rule_name or self.grammar.ir.root)
-            compiled = self._compiler.compile_grammar(parsed)
+            compiled = self._compiler.compile_grammar(source.grammar(self._tokenizer.info))
             taken = self._tape.between(Place(), self._place)
-            tape, reading = lay(compiled, [(step.data, step.token_id) for step in taken if not step.stop])
-            self._compiled, self._source = compiled, source
+            tape, outcome = lay(compiled, [(step.data, step.token_id) for step in taken if not step.stop])
+            self._compiled, self._document, self._draft = compiled, source, None
             self._arrive(tape, GrammarMatcher(compiled))
         self._tell("grammar")
-        return reading
+        return outcome
+
+    def edit(self, grammar: Any, *, language: str | None = None, **reading: Any) -> Reading | Draft:
+        """`set_grammar` for who is still typing: a text with mistakes becomes the `draft`, which is returned, and the
+        grammar in use stays."""
+        source = self._sourced(grammar, language, reading)
+        try:
+            return self.set_grammar(source)
+        except MaskscopeError as error:
+            with self._lock:
+                draft = self._draft = Draft(source, source.mistakes(error), error, self._document)
+        self._tell("draft")
+        return draft
+
+    def _sourced(self, grammar: Any, language: str | None, reading: dict[str, Any]) -> Source:
+        source = Source.of(grammar, language, **reading)
+        here = self._document
+        if isinstance(grammar, str) and source.language == here.language == "ebnf" and not reading:
+            return Source.of(source, **here.options)
+        return source
 
     def set_tokenizer(self, tokenizer: Any) -> Reading:
         """Take another vocabulary; the grammar stays, and the text is cut into the new tokens."""
         with self._lock:
             loaded = load_tokenizer(tokenizer)
             compiler = GrammarCompiler(loaded.info, options=self._options)
-            compiled = compiler.compile_grammar(self._compiled.grammar)
+            # Made again: tokens may be written by their text.
+            compiled = compiler.compile_grammar(self._document.grammar(loaded.info))
             tape, reading = lay(compiled, *tokenise(self.text, loaded))
             self._compiled, self._compiler, self._tokenizer = compiled, compiler, loaded
             self._arrive(tape, GrammarMatcher(compiled))

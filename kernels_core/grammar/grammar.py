@@ -6,6 +6,7 @@ Read on: `ebnf.py` and `regex.py` (text to IR), `analysis.py` (what every `Gramm
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -249,6 +250,17 @@ class Grammar:
         return self._source
 
     @property
+    def made_from(self) -> tuple[str, str, dict[str, Any]]:
+        """The language ("ebnf", "regex", "lark", "json_schema" or "structural_tag"), the text, and the other arguments
+        of the `from_...` method that makes this grammar again; those that have their default are left out."""
+        if self._recipe is None:
+            return "ebnf", self._printed, {"root_rule_name": self._ir.root}
+        make, (text, *others) = self._recipe
+        language = make.__name__.removeprefix("_from_")
+        options = _ARGUMENTS[language](*others)
+        return language, text, {name: value for name, value in options.items() if value != _DEFAULTS.get(name)}
+
+    @property
     def warnings(self) -> tuple[SchemaProblem, ...]:
         """What a JSON schema compiled with `lenient=True` lost, in the order of the schema; empty otherwise."""
         return self._warnings
@@ -292,6 +304,29 @@ def _hashable(value: object) -> object:
         case set() | frozenset():
             return frozenset(_hashable(item) for item in value)
     return (type(value).__name__, value)
+
+
+_ARGUMENTS: dict[str, Callable[..., dict[str, Any]]] = {
+    "ebnf": lambda root: {"root_rule_name": root},
+    "regex": lambda flags, match: {"flags": flags, "match": match},
+    "lark": lambda start, info, grammars: {"start": start, "tokenizer_info": info, "grammars": grammars},
+    "json_schema": lambda options, resources: {**asdict(options), "resources": resources},
+    "structural_tag": lambda info: {"tokenizer_info": info},
+}
+# Arguments whose default is neither None nor False.
+_DEFAULTS: dict[str, Any] = {
+    "root_rule_name": "root",
+    "start": "start",
+    "flags": "",
+    "match": "full",
+    "grammars": {},
+    "resources": {},
+    "any_whitespace": True,
+    "formats": True,
+    **dict.fromkeys(
+        ("strict_mode", "any_order", "lenient", "canonical_numbers", "plain_integers", "any_spelling"), False
+    ),
+}
 
 
 def _from_ebnf(text: str, root: str) -> Grammar:

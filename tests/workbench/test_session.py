@@ -236,7 +236,8 @@ def test_set_grammar_keeps_the_text_and_an_error_keeps_the_grammar(session: Sess
     session.set_grammar(Grammar.from_regex("[a-c]+"))
     assert session.text == b""
     assert session.next_bytes() == b"abc"
-    assert "root" in session.source
+    assert session.source == "[a-c]+"
+    assert session.document.language == "regex"
 
 
 def test_set_tokenizer_cuts_the_text_anew(session: Session, tokenizer: Tokenizer) -> None:
@@ -332,7 +333,7 @@ def test_next_bytes_are_those_that_can_be_read_also_inside_counted_rules(tokeniz
 
 def test_the_source_is_what_the_spans_point_into(tokenizer: Tokenizer) -> None:
     typed = '# a comment\nstart ::= word+ \nword ::= [a-z]+ " "\n'
-    for grammar in (Grammar.from_ebnf(typed, root_rule_name="start"), Grammar.from_regex("(ab|c)+"), GRAMMAR):
+    for grammar in (Grammar.from_ebnf(typed, root_rule_name="start"), GRAMMAR):
         session = Session(grammar, tokenizer)
         for rule in session.automaton().rules:
             if rule.span is not None:

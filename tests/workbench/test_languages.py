@@ -1,0 +1,250 @@
+"""Sources: which language something is, that it means what the engine's own method means, where its mistakes are."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pydantic
+import pytest
+
+from kernels_core import Grammar, GrammarMatcher
+from kernels_core.errors import GrammarSyntaxError, UnsupportedSchemaError
+from kernels_core.grammar.templates import get_model_structural_tag
+from tests.workbench.vocabulary import GRAMMAR
+from workbench.explorer import explore
+from workbench.languages import NOTHING, Draft, Source
+from workbench.languages.positions import JsonSyntaxError
+from workbench.session import Session
+from workbench.tokenizers import Tokenizer
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+    "required": ["city"],
+}
+TOOLS = [
+    {"type": "function", "function": {"name": "get_weather", "parameters": SCHEMA}},
+    {"type": "function", "function": {"name": "noop"}},
+]
+TAG = {
+    "type": "structural_tag",
+    "format": {
+        "type": "triggered_tags",
+        "triggers": ["<f="],
+        "tags": [{"begin": "<f=a>", "content": {"type": "json_schema", "json_schema": SCHEMA}, "end": "</f>"}],
+    },
+}
+LARK = 'start: greeting NAME\ngreeting: "hello "\nNAME: /[a-z]+/\n'
+
+
+class City(pydantic.BaseModel):
+    name: str
+    days: int = 1
+
+
+@pytest.mark.parametrize(
+    ("anything", "language"),
+    [
+        (GRAMMAR, "ebnf"),
+        ("root ::= ???", "ebnf"),
+        ("value -> number\nnumber -> [0-9]", "ebnf"),
+        (LARK, "lark"),
+        ("%llguidance {}\nstart: /a/", "lark"),
+        ('?start: a | b\na: "x"\nb.2: "y"', "lark"),
+        ("[0-9]{3}-[a-z]+", "regex"),
+        ("(?i:yes|no)", "regex"),
+        ("hello", "regex"),
+        ('{"type": "string"}', "json_schema"),
+        ('  {"type": "string",', "json_schema"),
+        ("{'type': 'string'}", "json_schema"),
+        ("true", "json_schema"),
+        (SCHEMA, "json_schema"),
+        (True, "json_schema"),
+        (City, "json_schema"),
+        (pydantic.TypeAdapter(list[int]), "json_schema"),
+        (TAG, "structural_tag"),
+        ({"structures": [], "triggers": []}, "structural_tag"),
+        ('{"type": "structural_tag", "format": {', "structural_tag"),
+        (TOOLS, "tools"),
+        (TOOLS[0], "tools"),
+        ({"tools": TOOLS, "model": "hermes"}, "tools"),
+        ({"name": "f", "parameters": SCHEMA}, "tools"),
+        ('[{"type": "function", "function": {"name": "f"', "tools"),
+        (Grammar.from_regex("a+"), "regex"),
+        (Grammar.from_json_schema(SCHEMA), "json_schema"),
+        (Grammar.from_structural_tag(TAG), "structural_tag"),
+        (Grammar.from_lark(LARK), "lark"),
+        (Grammar.union(Grammar.from_regex("a"), Grammar.from_regex("b")), "ebnf"),
+    ],
+)
+def test_the_language_is_guessed_with_a_reason(anything: Any, language: str) -> None:
+    source = Source.of(anything)
+    assert source.language == language
+    assert source.why
+
+
+@pytest.mark.parametrize("suffix", [".ebnf", ".gbnf", ".lark", ".json", ".regex", ".txt"])
+def test_files_are_read(tmp_path: Path, suffix: str) -> None:
+    texts = {".lark": LARK, ".json": '{"type": "integer"}', ".regex": "root ::=", ".txt": LARK}
+    path = tmp_path / f"thing{suffix}"
+    path.write_text(texts.get(suffix, GRAMMAR), encoding="utf-8")
+    languages = {".lark": "lark", ".json": "json_schema", ".regex": "regex", ".txt": "lark"}
+    for given in (path, str(path)) if suffix != ".txt" else (path,):
+        source = Source.of(given)
+        assert (source.language, source.text) == (languages.get(suffix, "ebnf"), texts.get(suffix, GRAMMAR))
+        assert source.name == path.name
+    with pytest.raises(FileNotFoundError, match="give its language"):
+        Source.of("nowhere.json")
+    assert Source.of("nowhere.json", "regex").text == "nowhere.json"
+
+
+@pytest.mark.parametrize("wrong", [None, 3, object(), City(name="x")])
+def test_what_is_no_source_is_refused(wrong: Any) -> None:
+    with pytest.raises(TypeError):
+        Source.of(wrong)
+
+
+@pytest.mark.parametrize(
+    ("anything", "options", "grammar"),
+    [
+        (GRAMMAR, {}, Grammar.from_ebnf(GRAMMAR)),
+        (GRAMMAR, {"root_rule_name": "pair"}, Grammar.from_ebnf(GRAMMAR, root_rule_name="pair")),
+        (LARK, {}, Grammar.from_lark(LARK)),
+        ("ab+", {"flags": "i"}, Grammar.from_regex("ab+", flags="i")),
+        (SCHEMA, {"any_order": True}, Grammar.from_json_schema(SCHEMA, any_order=True)),
+        (City, {}, Grammar.from_json_schema(City)),
+        (TAG, {}, Grammar.from_structural_tag(TAG)),
+        (TOOLS, {}, Grammar.from_structural_tag(get_model_structural_tag("qwen_3", TOOLS))),
+        (
+            {"tools": TOOLS, "model": "llama", "tool_choice": "required"},
+            {},
+            Grammar.from_structural_tag(get_model_structural_tag("llama", TOOLS, "required")),
+        ),
+    ],
+)
+def test_a_source_is_the_grammar_of_the_engine(anything: Any, options: dict[str, Any], grammar: Grammar) -> None:
+    source = Source.of(anything, **options)
+    assert source.grammar() == grammar
+    assert Source.of(source.grammar()).grammar() == grammar
+    assert pickle.loads(pickle.dumps(source)) == source
+
+
+def test_options_are_those_of_the_language() -> None:
+    with pytest.raises(TypeError, match="regex has no option 'start'; there are flags, match"):
+        Source.of("a+", start="x")
+    with pytest.raises(ValueError, match="no language 'latin'"):
+        Source("latin", "")  # type: ignore[arg-type]
+    assert Source.of(GRAMMAR, "gbnf").language == "ebnf"
+
+
+TYPO = '{\n  "type": "object",\n  "properties": {\n    "city": {"type": "strin"},\n    "days": {"minimum": "x"}\n  }\n}'
+
+
+@pytest.mark.parametrize(
+    ("anything", "places"),
+    [
+        ("root ::= word\nwrd ::= [a-z]", [(1, 10, "word")]),
+        ('start: greting\ngreeting: "x"', [(1, 8, "greting")]),
+        ("ab(c", [(1, 3, "(")]),
+        (TYPO, [(4, 14, '"type": "strin"'), (5, 14, '"minimum": "x"')]),
+        ('{"type": "object",}', [(1, 18, ",")]),
+        ({"$ref": "#/$defs/no"}, [(1, 2, '"$ref": "#/$defs/no"')]),
+        ({"type": "string", "pattern": "é[a-"}, [(1, 20, '"pattern": "é[a-"')]),
+        ({"type": "integer", "minimum": 3, "maximum": 2}, None),
+        ({**TAG, "format": {**TAG["format"], "triggers": []}}, None),
+        ({"type": "structural_tag", "format": {"type": "regex", "pattern": 'é"[a-'}}, None),
+        ({"type": "structural_tag", "format": {"type": "sequence", "elements": [{"type": "tg"}]}}, None),
+        ([{"type": "function", "function": {"name": 3}}], None),
+        ([{"type": "function", "function": {"name": "f", "parameters": {"type": "objec"}}}], None),
+        ({"tools": TOOLS, "model": "lama"}, None),
+        ({"tools": TOOLS, "tool_choice": "sometimes"}, None),
+    ],
+)
+def test_every_mistake_has_a_place(anything: Any, places: list[tuple[int, int, str]] | None) -> None:
+    source = Source.of(anything)
+    mistakes = source.check()
+    assert mistakes
+    for mistake in mistakes:
+        assert mistake.message
+        lines = source.text.split("\n")
+        assert lines[mistake.line - 1][mistake.column - 1 :].startswith(source.text[mistake.start : mistake.end][:1])
+    if places is not None:
+        marked = [(mistake.line, mistake.column, source.text[mistake.start : mistake.end]) for mistake in mistakes]
+        assert marked == places
+
+
+@pytest.mark.parametrize(
+    ("anything", "marked"),
+    [
+        ({"type": "structural_tag", "format": {"type": "regex", "pattern": 'é"[a-'}}, "["),
+        ({"type": "structural_tag", "format": {"type": "sequence", "elements": [{"type": "tg"}]}}, '{"type": "tg"}'),
+        ([{"type": "function", "function": {"name": "f", "parameters": {"type": "objec"}}}], '"type": "objec"'),
+        ({"tools": TOOLS, "model": "lama"}, '"model"'),
+        ({"tools": TOOLS, "tool_choice": "sometimes"}, '"tool_choice"'),
+    ],
+)
+def test_mistakes_inside_json_are_marked_in_the_text_as_typed(anything: Any, marked: str) -> None:
+    source = Source.of(anything)
+    first = source.check()[0]
+    assert source.text[first.start : first.end] == marked
+
+
+def test_errors_carry_their_places_as_notes(tokenizer: Tokenizer) -> None:
+    with pytest.raises(UnsupportedSchemaError) as caught:
+        Session(TYPO, tokenizer)
+    assert "line 4, column 14" in caught.value.__notes__[0]
+    with pytest.raises(JsonSyntaxError, match="line 1, column 18"):
+        Session('{"type": "object",}', tokenizer)
+    with pytest.raises(GrammarSyntaxError):
+        Session("root ::= (", tokenizer)
+
+
+@pytest.mark.parametrize("anything", [GRAMMAR, LARK, "[0-9]+", SCHEMA, City, TAG, TOOLS])
+def test_sessions_and_explorers_open_whatever_it_is(tokenizer: Tokenizer, anything: Any) -> None:
+    session = Session(anything, tokenizer)
+    assert session.source == session.document.text == Source.of(anything).text
+    assert session.grammar == Source.of(anything).grammar(tokenizer.info)
+    assert len(session.allowed_ids()) > 0
+    with explore(anything, tokenizer) as explorer:
+        assert explorer.session.draft is None
+
+
+def test_a_mistake_opens_as_a_draft_that_can_be_mended(tokenizer: Tokenizer) -> None:
+    with explore(TYPO, tokenizer) as explorer:
+        session = explorer.session
+        assert session.document == NOTHING
+        assert session.next_bytes() == b""
+        draft = session.draft
+        assert draft is not None
+        assert [mistake.line for mistake in draft.mistakes] == [4, 5]
+        assert "no grammar yet" in draft.status
+        heard: list[str] = []
+        session.on_change(heard.append)
+        still = session.edit(draft.source.with_text(TYPO.replace("strin", "string")))
+        assert isinstance(still, Draft)
+        assert [mistake.line for mistake in still.mistakes] == [5]
+        session.edit(still.source.with_text(still.source.text.replace('"x"', "0")))
+        assert session.draft is None
+        assert session.document.language == "json_schema"
+        assert heard == ["draft", "grammar"]
+        session.step('{"city"')
+        kept = session.edit(session.document.with_text("{"))
+        assert isinstance(kept, Draft)
+        assert kept.status == "The last good grammar stays in use."
+        assert session.text == b'{"city"'
+
+
+def test_a_new_vocabulary_looks_tokens_up_again() -> None:
+    source = 'start: <think> "a"\n'
+    first = [b"a", b"<think>", b"</s>"]
+    second = [b"<think>", b"a", b"</s>"]
+    from kernels_core import TokenizerInfo
+
+    infos = [TokenizerInfo(vocab, stop_token_ids=[2], special_token_ids=[i]) for vocab, i in ((first, 1), (second, 0))]
+    session = Session(source, infos[0], language="lark")
+    assert list(session.allowed_ids()) == [1]
+    session.set_tokenizer(infos[1])
+    assert list(session.allowed_ids()) == [0]
+    assert GrammarMatcher(session.compiled).accept_token(0)

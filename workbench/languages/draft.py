@@ -1,0 +1,38 @@
+"""A draft: a source with mistakes in it, on the screen while another grammar is in use.
+
+Read on: `workbench/session.py` (`Session.edit`, `Session.opened`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from workbench.languages.mistakes import Mistake
+from workbench.languages.source import Source
+
+__all__ = ["NOTHING", "Draft"]
+
+NOTHING: Final = Source("ebnf", 'root ::= ""', name="no grammar yet", why="the source that was opened has a mistake")
+"""In use while there has been no good source yet: of all texts only the empty one is allowed."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What was typed and cannot be used.  `error` is the engine's, `mistakes` its places in the text (at least one);
+    `in_use` is the source that the parser follows meanwhile."""
+
+    source: Source
+    mistakes: tuple[Mistake, ...]
+    error: Exception = field(repr=False)
+    in_use: Source
+
+    @property
+    def status(self) -> str:
+        """What is in use instead, in one sentence."""
+        if self.in_use == NOTHING:
+            return "There is no grammar yet, and nothing but the empty text is allowed."
+        return "The last good grammar stays in use."
+
+    def __str__(self) -> str:
+        return "\n".join([*(str(mistake) for mistake in self.mistakes), self.status])

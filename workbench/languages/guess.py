@@ -1,0 +1,125 @@
+"""Which language is this?  A guess with its reason, so that a person can see why and say otherwise.
+
+Nothing is parsed as a grammar here: a text is looked at for marks that only one language has (`::=`, `%import`, a
+bracket of JSON), a value by its keys.
+
+Read on: `workbench/languages/source.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+__all__ = ["LANGUAGES", "TITLES", "Guess", "Language", "guess_text", "guess_value", "path_of"]
+
+Language = Literal["ebnf", "lark", "regex", "json_schema", "structural_tag", "tools"]
+LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
+TITLES: Final[dict[Language, str]] = {
+    "ebnf": "EBNF",
+    "lark": "Lark",
+    "regex": "regex",
+    "json_schema": "JSON Schema",
+    "structural_tag": "structural tag",
+    "tools": "tools",
+}
+
+_SUFFIXES: Final[dict[str, Language | None]] = {
+    ".ebnf": "ebnf",
+    ".gbnf": "ebnf",
+    ".lark": "lark",
+    ".regex": "regex",
+    ".json": None,  # its keys tell
+}
+_LARK = re.compile(
+    r"^(?:%(?:import|ignore|llguidance|json|lark|declare)\b"
+    r"|[ \t]*[?!]?[A-Za-z_]\w*(?:\{[^}\n]*\}|\[[^\]\n]*\]|\.-?\d+)?[ \t]*:(?!:))",
+    re.M,
+)
+_ASSIGNED = re.compile(r"^[ \t]*[A-Za-z_][\w-]*[ \t]*(?::=|=|->|→)", re.M)
+_PATH = re.compile(r"[\w.~ /\\:-]+\.(?:ebnf|gbnf|lark|regex|json)")
+_FORMATS = frozenset(
+    ("triggered_tags", "tags_with_separator", "tag", "sequence", "any_text", "const_string", "dispatch")
+)
+
+
+class Guess(NamedTuple):
+    """A language and the reason for it, in words that follow "because"."""
+
+    language: Language
+    why: str
+
+
+def path_of(text: str) -> Path | None:
+    """The file that a text names, or None where it is no file name.  The file need not exist."""
+    if len(text) > 1_000 or "\n" in text or _PATH.fullmatch(text) is None:
+        return None
+    return Path(text).expanduser()
+
+
+def guess_text(text: str, suffix: str = "") -> Guess:
+    """The language of a text; `suffix` is that of its file (".lark")."""
+    named = _SUFFIXES.get(suffix.lower())
+    if named is not None:
+        return Guess(named, f"the file's name ends in {suffix}")
+    start = text.lstrip(" \t\r\n\ufeff")
+    if suffix.lower() == ".json" or _looks_like_json(start):
+        return _json_text(text)
+    if "::=" in text:
+        return Guess("ebnf", 'rules are written with "::="')
+    if _LARK.search(text) and not start.startswith("("):
+        return Guess("lark", 'rules are written with ":"')
+    if _ASSIGNED.match(start) or "\n" in start.strip():
+        return Guess("ebnf", 'it looks like rules, though none has a "::="')
+    return Guess("regex", "one line without rules is a regular expression")
+
+
+def _looks_like_json(start: str) -> bool:
+    if start[:1] == "{":
+        # `{3}` or `{a}` begins no pattern either: a quantifier needs something before it.
+        return start[1:].lstrip()[:1] in ('"', "}", "'", "") or bool(re.match(r"\{\s*[\w$]+\s*:", start))
+    if start[:1] == "[":
+        return start[1:].lstrip()[:1] == "{"
+    return start.strip() in ("true", "false")
+
+
+def _json_text(text: str) -> Guess:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        # Malformed: the words in it tell what it wants to be.
+        if re.search(r'"(?:structural_tag|triggered_tags|structures)"', text):
+            return Guess("structural_tag", "it looks like JSON and names a structural tag")
+        if re.search(r'"function"\s*:\s*\{', text) or re.search(r'"tools"\s*:\s*\[', text):
+            return Guess("tools", "it looks like JSON and lists functions")
+        return Guess("json_schema", "it looks like JSON")
+    return guess_value(value)
+
+
+def guess_value(value: Any) -> Guess:
+    """The language of a JSON value."""
+    if isinstance(value, Mapping):
+        if value.get("type") == "structural_tag" or "structures" in value:
+            return Guess("structural_tag", "it says so" if "structures" not in value else 'it has "structures"')
+        if isinstance(value.get("tools"), list | tuple):
+            return Guess("tools", 'it has a list of "tools"')
+        if value.get("type") in _FORMATS:
+            return Guess("structural_tag", f"{value['type']!r} is a format of structural tags")
+        if value.get("type") == "function" or _is_tool(value):
+            return Guess("tools", "it describes a function")
+        return Guess("json_schema", "an object that is neither a structural tag nor tools is a schema")
+    if isinstance(value, list | tuple):
+        if value and all(isinstance(item, Mapping) and "begin" in item for item in value):
+            return Guess("structural_tag", "a list of tags, each with a begin")
+        return Guess("tools", "a list describes tools")
+    return Guess("json_schema", "true and false are schemas")
+
+
+def _is_tool(value: Mapping[str, Any]) -> bool:
+    body = value.get("function", value)
+    return (
+        isinstance(body, Mapping) and isinstance(body.get("name"), str) and isinstance(body.get("parameters"), Mapping)
+    )

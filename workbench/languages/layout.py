@@ -1,0 +1,89 @@
+"""Python values as JSON that a person can read: short objects and lists on one line, the order of keys kept.
+
+`json.dumps(indent=2)` spreads a schema of 40 properties over 300 lines; here a property that fits stays in one.
+
+Read on: `workbench/languages/source.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from workbench.languages.positions import child
+
+__all__ = ["lay_out"]
+
+WIDTH = 88
+MAX_DEPTH = 400
+
+
+def lay_out(value: Any) -> str:
+    """`value` as JSON text, at most 88 columns wide where that can be.
+
+    Raises `TypeError` for what is no JSON, with its JSON pointer.
+    """
+    return _written(value, "#", 0, 0)
+
+
+def _written(value: Any, pointer: str, indent: int, used: int) -> str:
+    """`used`: columns that are taken on the line before the value and behind it."""
+    if indent > 2 * MAX_DEPTH:
+        raise TypeError(f"{pointer}: nested deeper than {MAX_DEPTH}")
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise TypeError(f"{pointer}: the keys of JSON objects are strings, not {key!r}")
+        inner = [
+            f"{_quoted(key)}: " + _written(item, child(pointer, key), indent + 2, indent + len(key) + 7)
+            for key, item in value.items()
+        ]
+        return _joined("{", inner, "}", indent, used)
+    if isinstance(value, list | tuple):
+        inner = [_written(item, child(pointer, i), indent + 2, indent + 3) for i, item in enumerate(value)]
+        return _joined("[", inner, "]", indent, used)
+    return _scalar(value, pointer)
+
+
+def _joined(opening: str, inner: list[str], closing: str, indent: int, used: int) -> str:
+    if not inner:
+        return opening + closing
+    flat = f"{opening}{', '.join(inner)}{closing}"
+    # The whole is never put on one line, unless it is tiny: a schema is a page.
+    if "\n" not in flat and used + len(flat) <= (WIDTH if indent else 40):
+        return flat
+    blanks = " " * (indent + 2)
+    return f"{opening}\n{blanks}" + f",\n{blanks}".join(inner) + f"\n{' ' * indent}{closing}"
+
+
+def _scalar(value: Any, pointer: str) -> str:
+    if isinstance(value, str):
+        return _quoted(value)
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, Decimal) and value.is_finite():
+        return str(value)
+    if isinstance(value, int):
+        return int.__repr__(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return float.__repr__(value)
+    raise TypeError(f"{pointer}: {value!r} is no JSON{_hint(value)}")
+
+
+def _hint(value: Any) -> str:
+    if isinstance(value, set | frozenset):
+        return "; use a list"
+    if isinstance(value, float | Decimal):
+        return " number"
+    if isinstance(value, type):
+        return "; a pydantic model is passed by itself, or its model_json_schema()"
+    return f" ({type(value).__name__})"
+
+
+def _quoted(text: str) -> str:
+    # Lone surrogates cannot be shown or sent as UTF-8: they stay escapes.
+    written = json.dumps(text, ensure_ascii=False)
+    return written if written.isprintable() else json.dumps(text)

@@ -1,0 +1,364 @@
+"""Where everything stands in a JSON text: each value and key by its JSON pointer, and a syntax error with its cure.
+
+Python's `json` forgets positions and names a malformed text in its own words ("Expecting ',' delimiter").  A person
+who edits a schema needs the opposite: the place of `#/properties/city/type`, and what to write instead of `'`.
+
+Accepted is exactly RFC 8259, so `NaN` is refused here.  Works without recursion, in one pass.
+
+Read on: `workbench/languages/mistakes.py` (errors placed by pointers), `workbench/provenance/` (pointers lit).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NoReturn
+
+from kernels_core.errors import GrammarSyntaxError
+
+__all__ = ["Entry", "JsonSyntaxError", "JsonText", "child", "parts_of", "read_json"]
+
+_BLANKS = re.compile(r"[ \t\n\r]*")
+_PLAIN = re.compile(r'[^"\\\x00-\x1f]*')
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_WORD = re.compile(r"[^\s,:{}\[\]\"]+")
+_HEX = re.compile(r"[0-9A-Fa-f]{4}")
+_CONSTANTS = ("true", "false", "null")
+_PYTHON = {"True": "true", "False": "false", "None": "null"}
+_CONTROL = {"\n": "a line break", "\t": "a tab", "\r": "a carriage return"}
+
+
+class JsonSyntaxError(GrammarSyntaxError):
+    """A text is no JSON.  `cure` says what to write instead; place and picture are those of `GrammarSyntaxError`."""
+
+    def __init__(self, reason: str, source: str, offset: int, cure: str = "", end: int | None = None) -> None:
+        super().__init__(reason, source, offset, language="JSON")
+        self.cure = cure
+        self.end = end
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return JsonSyntaxError, (self.reason, self.source, self.offset, self.cure, self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One value: half-open character range, and that of its key (with the quotes) where it is a member."""
+
+    start: int
+    end: int
+    key: tuple[int, int] | None = None
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The value with its key."""
+        return (self.start if self.key is None else self.key[0], self.end)
+
+
+def child(pointer: str, *keys: str | int) -> str:
+    """The JSON pointer, as a URI fragment (`#/a/b`), of something inside `pointer`."""
+    for key in keys:
+        pointer += "/" + str(key).replace("~", "~0").replace("/", "~1")
+    return pointer
+
+
+def parts_of(pointer: str) -> tuple[str, ...]:
+    """The keys and indices of a pointer, from the top; the inverse of `child`."""
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
+
+
+@dataclass(frozen=True)
+class JsonText:
+    """A well-formed JSON text and its values by pointer (`#` is the whole); of a repeated key the last counts."""
+
+    text: str
+    entries: dict[str, Entry] = field(repr=False)
+
+    def nearest(self, pointer: str) -> tuple[str, Entry]:
+        """The entry at `pointer`, or at the closest value around it that there is."""
+        while pointer not in self.entries and "/" in pointer:
+            pointer = pointer.rpartition("/")[0]
+        return (pointer, self.entries[pointer]) if pointer in self.entries else ("#", self.entries["#"])
+
+    def pointer_at(self, offset: int) -> str:
+        """The innermost value (its key included) that holds the character at `offset`."""
+        starts, ordered = self._by_start
+        index = bisect_right(starts, offset) - 1
+        while index >= 0:
+            pointer, (start, end) = ordered[index]
+            if start <= offset < end:
+                return pointer
+            # Whatever holds `offset` and begins earlier is a value around this one.
+            parent = pointer.rpartition("/")[0] or "#"
+            index = index - 1 if parent == pointer else self._index[parent] if parent in self._index else index - 1
+        return "#"
+
+    @cached_property
+    def _by_start(self) -> tuple[list[int], list[tuple[str, tuple[int, int]]]]:
+        ordered = sorted(((pointer, entry.span) for pointer, entry in self.entries.items()), key=_outer_first)
+        return [span[0] for _, span in ordered], ordered
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {pointer: index for index, (pointer, _) in enumerate(self._by_start[1])}
+
+    def inside(self, pointer: str, offset: int) -> int:
+        """Where character `offset` of the string at `pointer` is written, escapes taken into account."""
+        entry = self.entries[pointer]
+        at, units, low = entry.start + 1, 0, False
+        while units < offset and at < entry.end - 1:
+            width = 1
+            if self.text[at] == "\\":
+                width = 6 if self.text[at + 1] == "u" else 2
+                code = int(self.text[at + 2 : at + 6], 16) if width == 6 else 0
+                # Two escapes spell one character beyond U+FFFF.
+                low = 0xD800 <= code < 0xDC00 and self.text[at + 6 : at + 8] == "\\u"
+            at += width
+            if low:
+                at += 6
+                low = False
+            units += 1
+        return at
+
+
+def _outer_first(item: tuple[str, tuple[int, int]]) -> tuple[int, int]:
+    start, end = item[1]
+    return start, -end
+
+
+def read_json(text: str) -> JsonText:
+    """Read `text`; raises `JsonSyntaxError` at the first character that is wrong."""
+    return _Reader(text).read()
+
+
+class _Open:
+    """An object or array that is not closed yet."""
+
+    __slots__ = ("count", "key", "pointer", "start")
+
+    def __init__(self, pointer: str, start: int, key: tuple[int, int] | None) -> None:
+        self.pointer, self.start, self.key, self.count = pointer, start, key, 0
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.entries: dict[str, Entry] = {}
+        self.stack: list[_Open] = []
+
+    def read(self) -> JsonText:
+        """The loop: one value, then what may follow it, until the stack is empty."""
+        pointer: str = "#"
+        key: tuple[int, int] | None = None
+        while True:
+            self._blanks()
+            start, first = self.at, self._peek()
+            if first in ("{", "["):
+                self.at += 1
+                self.stack.append(_Open(pointer, start, key))
+                self._blanks()
+                if self._peek() != ("}" if first == "{" else "]"):
+                    pointer, key = self._member(0)
+                    continue
+                self._close()
+            else:
+                self._scalar(first)
+                self.entries[pointer] = Entry(start, self.at, key)
+            following = self._after()
+            if following is None:
+                return JsonText(self.text, self.entries)
+            pointer, key = following
+
+    def _after(self) -> tuple[str, tuple[int, int] | None] | None:
+        """Behind a value: the next member's pointer and key, or None at the end of the text."""
+        while self.stack:
+            self._blanks()
+            top = self.stack[-1]
+            is_object = self.text[top.start] == "{"
+            found = self._peek()
+            if found == ",":
+                comma = self.at
+                self.at += 1
+                self._blanks()
+                if self._peek() in ("}", "]"):
+                    self._fail(f'a comma before the closing "{self._peek()}"', "remove the comma", at=comma)
+                top.count += 1
+                return self._member(top.count)
+            if found == ("}" if is_object else "]"):
+                self._close()
+                continue
+            self._unclosed(top, found)
+        self._blanks()
+        if self.at < len(self.text):
+            self._comment()
+            self._fail("something follows the end of the JSON value", "one text holds one value: remove what follows")
+        return None
+
+    def _unclosed(self, top: _Open, found: str) -> NoReturn:
+        opening, closing = self.text[top.start], "}" if self.text[top.start] == "{" else "]"
+        if not found:
+            self._fail(f'"{opening}" is never closed', f'write the missing "{closing}" at the end', at=top.start)
+        self._comment()
+        if found in "}]":
+            self._fail(
+                f'"{found}" closes nothing: "{closing}" is expected here', f'write "{closing}" instead of "{found}"'
+            )
+        if found == ":" and opening == "[":
+            self._fail('a ":" in an array', "names belong into an object: { } instead of [ ]")
+        what = "member" if opening == "{" else "item"
+        self._fail(f"a comma is missing in front of this {what}", 'write "," behind the value before')
+
+    def _member(self, index: int) -> tuple[str, tuple[int, int] | None]:
+        """The pointer and key of the member or item that begins here; stands at its value afterwards."""
+        top = self.stack[-1]
+        if self.text[top.start] == "[":
+            return child(top.pointer, index), None
+        self._blanks()
+        start = self.at
+        if self._peek() != '"':
+            self._no_key()
+        name = self._string()
+        end = self.at
+        self._blanks()
+        if self._peek() != ":":
+            self._comment()
+            self._fail(f'":" is missing behind the name "{name}"', 'a member is "name": value')
+        self.at += 1
+        return child(top.pointer, name), (start, end)
+
+    def _close(self) -> None:
+        self.at += 1
+        top = self.stack.pop()
+        self.entries[top.pointer] = Entry(top.start, self.at, top.key)
+
+    def _blanks(self) -> None:
+        match = _BLANKS.match(self.text, self.at)
+        assert match is not None
+        self.at = match.end()
+
+    def _peek(self) -> str:
+        return self.text[self.at : self.at + 1]
+
+    # -- strings, numbers, words ----------------------------------------------------------------------------------
+
+    def _scalar(self, first: str) -> None:
+        if first == '"':
+            self._string()
+            return
+        match = _NUMBER.match(self.text, self.at)
+        if match is not None:
+            word = _WORD.match(self.text, self.at)
+            if word is not None and word.end() != match.end():
+                self._no_number(word.group())
+            self.at = match.end()
+            return
+        word = _WORD.match(self.text, self.at)
+        if word is not None and word.group() in _CONSTANTS:
+            self.at = word.end()
+            return
+        self._no_value(first, word.group() if word else "")
+
+    def _string(self) -> str:
+        """The string that begins here, decoded."""
+        text, start = self.text, self.at
+        at, pieces = start + 1, []
+        while True:
+            match = _PLAIN.match(text, at)
+            assert match is not None
+            pieces.append(match.group())
+            at = match.end()
+            found = text[at : at + 1]
+            if found == '"':
+                self.at = at + 1
+                return "".join(pieces)
+            if found != "\\":
+                if found == "" or found == "\n":
+                    self._fail("the string is never closed", "write the missing \" at the string's end", at=start)
+                spelt = json.dumps(found)[1:-1]
+                what = _CONTROL.get(found, "a control character")
+                self._fail(f"{what} inside a string", f"write it as the escape {spelt}", at=at)
+            escape = text[at + 1 : at + 2]
+            if escape == "u":
+                if _HEX.match(text, at + 2) is None:
+                    self._fail("\\u takes four hex digits", "as in \\u00e9", at=at)
+                pieces.append(self._unit(at))
+                at += 6
+                if 0xD800 <= ord(pieces[-1]) < 0xDC00 and text[at : at + 2] == "\\u" and _HEX.match(text, at + 2):
+                    low = ord(self._unit(at))
+                    if 0xDC00 <= low < 0xE000:
+                        pieces[-1] = chr(0x10000 + ((ord(pieces[-1]) - 0xD800) << 10) + (low - 0xDC00))
+                        at += 6
+                continue
+            if not escape or escape not in '"\\/bfnrt':
+                shown = f"\\{escape}"
+                self._fail(f"{shown} is no escape of JSON", f"for a backslash write \\\\, as in \\{shown}", at=at)
+            pieces.append({"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}.get(escape, escape))
+            at += 2
+
+    def _unit(self, at: int) -> str:
+        return chr(int(self.text[at + 2 : at + 6], 16))
+
+    # -- what is wrong --------------------------------------------------------------------------------------------
+
+    def _fail(self, reason: str, cure: str = "", *, at: int | None = None, end: int | None = None) -> NoReturn:
+        raise JsonSyntaxError(reason, self.text, self.at if at is None else at, cure, end)
+
+    def _comment(self) -> None:
+        if self.text.startswith(("//", "/*", "#"), self.at):
+            self._fail("JSON has no comments", 'remove it, or say it in a "description" or "$comment"')
+
+    def _no_key(self) -> NoReturn:
+        found = self._peek()
+        self._comment()
+        word = _WORD.match(self.text, self.at)
+        if not found:
+            self._unclosed(self.stack[-1], "")
+        if found == "'":
+            self._fail("names are written with double quotes", "write \" instead of '")
+        if found == ",":
+            self._fail("a comma with nothing before it", "remove it")
+        if word is not None:
+            self._fail(f"a name in double quotes is expected, not {word.group()[:40]}", 'a member is "name": value')
+        self._fail(f'a name in double quotes is expected, not "{found}"', 'a member is "name": value')
+
+    def _no_number(self, word: str) -> NoReturn:
+        end = self.at + len(word)
+        cure = ""
+        if re.match(r"-?0[0-9]", word):
+            cure = "remove the leading zero"
+        elif re.match(r"-?[0-9]+\.(?![0-9])", word):
+            cure = "write a digit behind the point"
+        elif "_" in word:
+            cure = "remove the underscores"
+        self._fail(f"{word[:40]} is no JSON number", cure or 'a text is written in double quotes: "..."', end=end)
+
+    def _no_value(self, found: str, word: str) -> NoReturn:
+        if not found:
+            if self.stack:
+                self._unclosed(self.stack[-1], "")
+            self._fail("there is nothing here", "write a JSON value, such as {}")
+        self._comment()
+        end = self.at + len(word) if word else None
+        if found == "'":
+            self._fail("strings are written with double quotes", "write \" instead of '")
+        if word in _PYTHON:
+            self._fail(f"{word} is Python", f"in JSON it is {_PYTHON[word]}", end=end)
+        if word in ("NaN", "Infinity", "-Infinity"):
+            self._fail(f"{word} is no JSON number", "leave the limit out", end=end)
+        if found in "+." or re.match(r"-\.", word):
+            self._fail(
+                f"{word[:40] or found} is no JSON number", "a number begins with a digit or a minus: 0.5", end=end
+            )
+        if found in ",}]":
+            self._fail(f'a value is missing in front of "{found}"', "write the value, or remove the comma")
+        if found == ":":
+            self._fail('a value is missing in front of ":"', "")
+        lower = word.lower()
+        if lower in _CONSTANTS:
+            self._fail(f"{word} is written {lower} in JSON", f"write {lower}", end=end)
+        if found == "\ufeff":
+            self._fail("a byte order mark", "save the file as UTF-8 without a mark")
+        self._fail(f"{word[:40] or found} is no JSON value", 'a text is written in double quotes: "..."', end=end)

@@ -1,0 +1,296 @@
+"""A source: one text in one language, with its options, which becomes a grammar; mistakes are placed in the text.
+
+    source = Source.of({"type": "object", "properties": {"city": {"type": "string"}}})
+    source.language, source.why       # 'json_schema', and how that was guessed
+    source.grammar(tokenizer.info)    # a kernels_core.Grammar, or an error with its line and column
+    source.check(tokenizer.info)      # the mistakes, as data
+
+The text is what was typed, whatever the language; values that were never text (a dict, a pydantic model) are laid out
+once.  The parser, the editor and `explain` all point into this text.
+
+Read on: `guess.py` (which language), `mistakes.py` (where), `tools.py` (tools to tags), `positions.py` (JSON by place).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+from kernels_core import CompiledGrammar, Grammar, TokenizerInfo
+from kernels_core.errors import MaskscopeError
+from kernels_core.grammar.ir import GrammarIR
+from kernels_core.grammar.json_schema import SchemaOptions
+from kernels_core.grammar.templates import model_templates
+from workbench.languages.guess import LANGUAGES, TITLES, Guess, Language, guess_text, guess_value, path_of
+from workbench.languages.layout import lay_out
+from workbench.languages.mistakes import Mistake, locate
+from workbench.languages.positions import JsonText, read_json
+from workbench.languages.tools import DEFAULT_MODEL, REQUEST_KEYS, ToolTag, tag_of_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["OPTIONS", "Option", "Source"]
+
+_JSON: Final = frozenset(("json_schema", "structural_tag", "tools"))
+_ALIASES: Final = {"gbnf": "ebnf", "schema": "json_schema", "jsonschema": "json_schema", "tag": "structural_tag"}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a language that a person may set beside the text: "flag", "text", "number" or "choice"."""
+
+    name: str
+    kind: Literal["flag", "text", "number", "choice"]
+    default: Any
+    help: str
+    choices: tuple[str, ...] = ()
+
+
+OPTIONS: Final[dict[Language, tuple[Option, ...]]] = {
+    "ebnf": (Option("root_rule_name", "text", "root", "the rule that a whole text matches"),),
+    "lark": (Option("start", "text", "start", "the rule that a whole text matches"),),
+    "regex": (
+        Option("flags", "text", "", "any of i (ignore case), m (^ and $ at line ends), s (. takes line ends), u"),
+        Option("match", "choice", "full", "match the whole text, or find a match somewhere in it", ("full", "search")),
+    ),
+    "json_schema": (
+        Option("any_order", "flag", False, "members in any order, not only as declared"),
+        Option("any_whitespace", "flag", True, "blanks between tokens"),
+        Option("strict_mode", "flag", False, "what a schema does not mention is forbidden"),
+        Option("lenient", "flag", False, "drop what cannot be exact, and say so, instead of refusing the schema"),
+    ),
+    "structural_tag": (),
+    "tools": (
+        Option("model", "choice", DEFAULT_MODEL, "the model family whose call format is used", model_templates()),
+        Option("tool_choice", "choice", "auto", "whether a tool must be called", ("auto", "none", "required")),
+        Option("reasoning", "choice", "enabled", "the reasoning block", ("enabled", "auto", "disabled")),
+        Option("parallel_tool_calls", "flag", True, "more than one call"),
+    ),
+}
+"""What an editor offers, by language.  `Source` takes all options of the `Grammar.from_...` methods."""
+
+_KNOWN: Final[dict[str, frozenset[str]]] = {
+    "ebnf": frozenset(("root_rule_name",)),
+    "lark": frozenset(("start", "grammars")),
+    "regex": frozenset(("flags", "match")),
+    "json_schema": frozenset((*SchemaOptions.__dataclass_fields__, "resources")),
+    "structural_tag": frozenset(("triggers",)),
+    "tools": frozenset(REQUEST_KEYS),
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text in a language.  `name` says where it came from, `why` how its language was found out."""
+
+    language: Language
+    text: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+    why: str = "it was said"
+
+    def __post_init__(self) -> None:
+        language = _ALIASES.get(self.language, self.language)
+        if language not in LANGUAGES:
+            raise ValueError(f"there is no language {self.language!r}; there are {', '.join(LANGUAGES)}, gbnf")
+        object.__setattr__(self, "language", language)
+        unknown = [name for name in self.options if name not in _KNOWN[language]]
+        if unknown:
+            known = ", ".join(sorted(_KNOWN[language])) or "none"
+            raise TypeError(f"{TITLES[self.language]} has no option {unknown[0]!r}; there are {known}")
+
+    # -- from anything ---------------------------------------------------------------------------------------------
+
+    @classmethod
+    def of(cls, anything: Any, language: str | None = None, **options: Any) -> Source:
+        """The source of a text, a file's path, a JSON schema, a structural tag, a list of tools, a pydantic model or a
+        `Grammar`.  `language` says what a text or value is, where the guess would be wrong; `options` are those of the
+        `Grammar.from_...` method, or of a tool template.
+
+        Raises `FileNotFoundError` for a path without a file, `TypeError` for what is no source at all; a text with
+        mistakes in it raises nothing here.
+        """
+        if isinstance(anything, Source):
+            return replace(anything, options={**anything.options, **options}) if options else anything
+        if isinstance(anything, CompiledGrammar):
+            anything = anything.grammar
+        if isinstance(anything, GrammarIR):
+            anything = Grammar(anything)
+        if isinstance(anything, Grammar):
+            return cls._of_grammar(anything, options)
+        if isinstance(anything, bytes):
+            anything = anything.decode("utf-8-sig")
+        path = anything if isinstance(anything, Path) else None
+        if isinstance(anything, str) and language is None:
+            path = path_of(anything)
+        if path is not None:
+            if not path.is_file():
+                hint = "" if isinstance(anything, Path) else "; if this is a text and no path, give its language"
+                raise FileNotFoundError(f"there is no file {str(path)!r}{hint}")
+            text = path.read_text(encoding="utf-8-sig")
+            return cls._of_text(text, language, options, path.name, path.suffix)
+        if isinstance(anything, str):
+            return cls._of_text(anything, language, options, "", "")
+        return cls._of_value(anything, language, options)
+
+    @classmethod
+    def _of_text(cls, text: str, language: str | None, options: Mapping[str, Any], name: str, suffix: str) -> Source:
+        if language is not None:
+            return cls(cast(Language, language), text, options, name)
+        found, why = guess_text(text, suffix)
+        return cls(found, text, options, name, why)
+
+    @classmethod
+    def _of_value(cls, value: Any, language: str | None, options: Mapping[str, Any]) -> Source:
+        name, why = "", ""
+        schema_of = getattr(value, "model_json_schema", None)
+        if callable(schema_of) and isinstance(value, type):
+            name, why, value, language = value.__name__, "a pydantic model", schema_of(), "json_schema"
+        elif callable(getattr(value, "json_schema", None)):  # a pydantic TypeAdapter
+            value, why, language = value.json_schema(), "a pydantic type", "json_schema"
+        elif callable(getattr(value, "model_dump", None)):
+            value = value.model_dump(mode="json", exclude_none=True)
+            if guess_value(value).language != "structural_tag":
+                raise TypeError(f"an instance of {type(value).__name__} is data, not a schema; pass its class")
+        if not isinstance(value, dict | list | tuple | bool | Mapping):
+            raise TypeError(
+                f"{type(value).__name__} is no source of a grammar; there are texts (EBNF, Lark, regex, JSON), paths, "
+                "JSON schemas, structural tags, lists of tools, pydantic models and Grammar objects"
+            )
+        guess = Guess(cast(Language, language), why or "it was said") if language else guess_value(value)
+        return cls(guess.language, lay_out(value), options, name, guess.why)
+
+    @classmethod
+    def _of_grammar(cls, grammar: Grammar, options: Mapping[str, Any]) -> Source:
+        language, text, made = grammar.made_from
+        if language in _JSON and "\n" not in text and len(text) > 100:
+            # The engine writes dicts on one line: lay them out, but only what nobody typed.
+            try:
+                laid = lay_out(json.loads(text, parse_float=Decimal))
+            except (ValueError, TypeError, RecursionError):
+                laid = text
+            text = laid
+        made.pop("tokenizer_info", None)  # a session's own vocabulary counts
+        return cls(cast(Language, language), text, {**made, **options}, "", "a Grammar keeps what it was made from")
+
+    # -- what it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        """The language's name for a person."""
+        return TITLES[self.language]
+
+    @property
+    def is_json(self) -> bool:
+        return self.language in _JSON
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Sources with equal keys become equal grammars."""
+        return (self.language, self.text, repr(sorted(self.options.items())))
+
+    def option(self, name: str) -> Any:
+        """The value of an option, given or by default."""
+        if name in self.options:
+            return self.options[name]
+        return next((option.default for option in OPTIONS[self.language] if option.name == name), None)
+
+    def with_text(self, text: str) -> Source:
+        """The same language and options over an edited text."""
+        return replace(self, text=text)
+
+    @cached_property
+    def json(self) -> JsonText:
+        """Where everything stands, for languages that are JSON; raises `JsonSyntaxError`."""
+        return read_json(self.text)
+
+    @cached_property
+    def value(self) -> Any:
+        """The JSON value (numbers exact), for languages that are JSON; raises `JsonSyntaxError`."""
+        _ = self.json
+        return json.loads(self.text, parse_float=Decimal)
+
+    @cached_property
+    def tool_tag(self) -> ToolTag:
+        """The structural tag that tools become, and the way back; raises `ToolsError`."""
+        return tag_of_tools(self.value, self.options)
+
+    def __repr__(self) -> str:
+        lines = self.text.count("\n") + 1
+        name = f" {self.name!r}" if self.name else ""
+        return f"<Source{name}: {self.title}, {lines} line{'s' * (lines != 1)}>"
+
+    # -- what it becomes -------------------------------------------------------------------------------------------
+
+    def grammar(self, tokenizer_info: TokenizerInfo | None = None) -> Grammar:
+        """The grammar; tokens written by their text are looked up in `tokenizer_info`.
+
+        Raises what the engine raises, a `MaskscopeError`, with a note for each mistake that says line and column.
+        """
+        try:
+            return _MAKERS[self.language](self, tokenizer_info)
+        except MaskscopeError as error:
+            if not getattr(error, "__notes__", None):
+                for mistake in self.mistakes(error)[:5]:
+                    error.add_note(f"{self.title}, {mistake}")
+            raise
+
+    def mistakes(self, error: Exception) -> tuple[Mistake, ...]:
+        """Where in the text `error`, raised by `grammar` or by compiling it, finds fault; at least one place."""
+        moved: dict[str, str] = {}
+        if self.language == "tools":
+            try:
+                moved = self.tool_tag.moved
+            except MaskscopeError:
+                pass  # the error is about the tools themselves
+        return locate(self.text, error, moved=moved)
+
+    def check(self, tokenizer_info: TokenizerInfo | None = None) -> tuple[Mistake, ...]:
+        """The mistakes in the text; empty where there is a grammar."""
+        try:
+            self.grammar(tokenizer_info)
+        except MaskscopeError as error:
+            return self.mistakes(error)
+        return ()
+
+
+def _ebnf(source: Source, info: TokenizerInfo | None) -> Grammar:
+    return Grammar.from_ebnf(source.text, **source.options)
+
+
+def _lark(source: Source, info: TokenizerInfo | None) -> Grammar:
+    return Grammar.from_lark(source.text, tokenizer_info=info, **source.options)
+
+
+def _regex(source: Source, info: TokenizerInfo | None) -> Grammar:
+    return Grammar.from_regex(source.text, **source.options)
+
+
+def _json_schema(source: Source, info: TokenizerInfo | None) -> Grammar:
+    _ = source.json
+    return Grammar.from_json_schema(source.text, **source.options)
+
+
+def _structural_tag(source: Source, info: TokenizerInfo | None) -> Grammar:
+    _ = source.json
+    return Grammar.from_structural_tag(source.text, tokenizer_info=info, **source.options)
+
+
+def _tools(source: Source, info: TokenizerInfo | None) -> Grammar:
+    return Grammar.from_structural_tag(source.tool_tag.tag, tokenizer_info=info)
+
+
+_MAKERS: Final[dict[str, Callable[[Source, TokenizerInfo | None], Grammar]]] = {
+    "ebnf": _ebnf,
+    "lark": _lark,
+    "regex": _regex,
+    "json_schema": _json_schema,
+    "structural_tag": _structural_tag,
+    "tools": _tools,
+}

@@ -1,0 +1,145 @@
+"""Tools, as chat APIs describe them, to the structural tag of a model family; and which tool each part came from.
+
+A source is a list of tools, or an object with `tools` and, beside them, `model`, `tool_choice`, `reasoning` and
+`parallel_tool_calls`: what stands in the text wins over the options of the `Source`.
+
+The templates put the very schema objects of the request into the tag they make, so the way back from a pointer in
+the tag to one in the tools is found by identity, whatever a template does around them.
+
+Read on: `kernels_core/grammar/templates` (the templates), `workbench/languages/source.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kernels_core.errors import GrammarError
+from kernels_core.grammar.templates import get_model_structural_tag
+from workbench.languages.positions import child
+
+__all__ = ["DEFAULT_MODEL", "REQUEST_KEYS", "ToolTag", "ToolsError", "tag_of_tools"]
+
+DEFAULT_MODEL: Final = "qwen_3"
+REQUEST_KEYS: Final = ("model", "tool_choice", "reasoning", "parallel_tool_calls", "any_order", "max_whitespace_cnt")
+
+
+class ToolsError(GrammarError):
+    """Tools or a choice among them are malformed; `path` is the JSON pointer of what is at fault, in the source."""
+
+    def __init__(self, reason: str, path: str) -> None:
+        self.path = path
+        super().__init__(f"{path}: {reason}", language="tools")
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ToolsError, (self.reason, self.path)
+
+
+@dataclass(frozen=True)
+class ToolTag:
+    """The structural tag of some tools.
+
+    `moved`: pointers of tags and schemas in the tag to pointers in the tools' text.  `names`: pointers of tags, in the
+    tag, to the names of the tools they call.
+    """
+
+    tag: dict[str, Any]
+    moved: dict[str, str]
+    names: dict[str, str]
+
+
+def tag_of_tools(value: Any, options: Mapping[str, Any]) -> ToolTag:
+    """The tag of `value`, a loaded source; raises `ToolsError`."""
+    request = dict(options)
+    base = "#"
+    if isinstance(value, Mapping) and "tools" in value:
+        unknown = [key for key in value if key not in ("tools", *REQUEST_KEYS)]
+        if unknown:
+            raise ToolsError(
+                f"unknown key {unknown[0]!r}; there are tools, {', '.join(REQUEST_KEYS)}", child("#", unknown[0])
+            )
+        request.update((key, value[key]) for key in REQUEST_KEYS if key in value)
+        tools, base = value["tools"], "#/tools"
+    else:
+        tools = value
+    if isinstance(tools, Mapping):
+        raise ToolsError("tools are a list; write [ ] around this one", base)
+    if not isinstance(tools, list):
+        raise ToolsError("tools are a list of functions", base)
+    copies = [_with_parameters(tool) for tool in tools]
+    try:
+        tag = get_model_structural_tag(request.pop("model", DEFAULT_MODEL), copies, **request)
+    except GrammarError as error:
+        raise ToolsError(*_placed(error.reason, base, value)) from error
+    except TypeError as error:
+        raise ToolsError(str(error), "#") from error
+    owners = {id(_body(tool)["parameters"]): index for index, tool in enumerate(copies)}
+    moved, names = {}, {}
+    for pointer, found in _walk(tag, "#"):
+        if id(found) in owners:
+            moved[pointer] = _written(base, tools, owners[id(found)])
+    for pointer, found in _walk(tag, "#"):
+        if not isinstance(found, Mapping) or found.get("type") != "tag":
+            continue
+        inside = {target for place, target in moved.items() if place.startswith(pointer + "/")}
+        if len(inside) == 1:
+            index = int(inside.pop()[len(base) + 1 :].split("/")[0])
+            moved[pointer] = child(base, index)
+            names[pointer] = str(_body(copies[index])["name"])
+    return ToolTag(tag, moved, names)
+
+
+def _placed(reason: str, base: str, value: Any) -> tuple[str, str]:
+    """The engine's message without its place, and the place as a pointer into the text."""
+    match = re.match(r"(tools|tool_choice)([\w.\[\]]*): (.*)", reason, re.S)
+    if match is None:
+        about_model = reason.startswith("there is no template") and isinstance(value, Mapping) and "model" in value
+        return reason, "#/model" if about_model else "#"
+    top = base if match.group(1) == "tools" else child("#", "tool_choice")
+    return match.group(3), child(top, *re.findall(r"\w+", match.group(2)))
+
+
+def _written(base: str, tools: list[Any], index: int) -> str:
+    """Where the schema of a tool stands in the text; the tool itself where it has none."""
+    tool = tools[index]
+    place = child(base, index, *(("function",) if "function" in tool else ()))
+    for key in ("parameters", "input_schema"):
+        if key in _body(tool):
+            return child(place, key)
+    return place
+
+
+def _body(tool: Any) -> Mapping[str, Any]:
+    body = tool.get("function", tool) if isinstance(tool, Mapping) else None
+    return body if isinstance(body, Mapping) else {}
+
+
+def _with_parameters(tool: Any) -> Any:
+    """A copy of the tool whose schema is an object of its own, since two tools may share one or have none."""
+    if not _body(tool):
+        return tool
+    body = dict(_body(tool))
+    if "parameters" not in body and isinstance(body.get("input_schema"), Mapping):
+        body["parameters"] = body.pop("input_schema")  # as Anthropic's API has it
+    loose = body.pop("strict", None) is False or body.get("parameters") in (None, True)
+    if loose:  # any object, as the templates have it
+        body["parameters"] = {"type": "object"}
+    elif isinstance(body["parameters"], Mapping):
+        body["parameters"] = dict(body["parameters"])
+    return {**tool, "function": body} if "function" in tool else body
+
+
+def _walk(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
+    """Every object and array with its pointer, outer ones first, without recursion."""
+    waiting = [(pointer, value)]
+    while waiting:
+        at, found = waiting.pop()
+        if isinstance(found, Mapping):
+            yield at, found
+            waiting += [(child(at, key), item) for key, item in found.items()]
+        elif isinstance(found, list | tuple):
+            yield at, found
+            waiting += [(child(at, i), item) for i, item in enumerate(found)]
