@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from experiments import datasets, variants
 from experiments.measurement import samples, verdicts
@@ -160,10 +161,13 @@ def _ladder(times: Mapping[str, Mapping[str, npt.NDArray[np.int64]]]) -> pd.Data
 
 
 def plot(frame: pd.DataFrame) -> go.Figure:
-    """Preprocessing and mask time by step, logarithmic."""
+    """Preprocessing (milliseconds) above, one mask (microseconds) below, by step, both logarithmic."""
     steps = _ladder(samples(variants.by_variant(frame, "step"), CASE, common=True))
-    figure = go.Figure()
-    for column in ("preprocessing, ms", "mask, us"):
-        figure.add_bar(x=steps["step"], y=steps[column], name=f"{column}, average")
-    figure.update_yaxes(type="log")
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
+    for row, (column, name, unit) in enumerate(
+        (("preprocessing, ms", "preprocessing a grammar", "ms"), ("mask, us", "one mask", "us")), start=1
+    ):
+        figure.add_bar(x=steps["step"], y=steps[column], name=f"{name}, average", row=row, col=1)
+        figure.update_yaxes(type="log", title=f"{name}, {unit}", row=row, col=1)
+    figure.update_layout(height=620, legend={"orientation": "h", "y": 1.06})
     return figure

@@ -106,13 +106,17 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def plot(frame: pd.DataFrame) -> go.Figure:
-    """Where a token's time goes at each step: model, mask, drawing; averages over the first pass."""
+    """What a mask takes of a token's time at each step, on the first pass and when every state has been seen.
+
+    The model's own time is left out: it does not depend on the step, and its noise would hide the masks.
+    """
     figure = go.Figure()
     done = frame[frame["status"] == "ok"]
-    for clock, name in (("model_ns", "model"), ("mask_ns", "mask"), ("sample_ns", "drawing and recording")):
-        figure.add_bar(x=done["step"], y=[sum(times) / len(times) / 1000 for times in done[clock]], name=name)
-    figure.update_layout(barmode="stack")
-    figure.update_yaxes(title="a token, us")
+    for suffix, name in (("", "first visits"), (" again", "seen states")):
+        averages = [sum(times) / len(times) / 1000 for times in done["mask_ns" + suffix]]
+        figure.add_bar(x=done["step"], y=averages, name=name)
+    figure.update_layout(barmode="group", legend_title="mask, average")
+    figure.update_yaxes(title="mask of one token, us", type="log")
     return figure
 
 

@@ -1,7 +1,9 @@
 """Write the documentation as plain HTML: `python tools/build_docs.py build/docs`.
 
-The Markdown pages of the repository become pages of the same name, with a list of all of them on the left; the API
-reference comes from the docstrings, by pdoc, under api/.  Nothing is fetched from the network when they are read.
+The Markdown pages of the repository become pages of the same name, with a list of all of them on the left.  Each
+notebook is executed and becomes a page with its results and pictures; this takes minutes; `--no-notebooks` leaves it
+out.  The API reference comes from the docstrings, by pdoc, under api/.  Nothing is fetched from the network when they
+are read.
 """
 
 from __future__ import annotations
@@ -9,8 +11,11 @@ from __future__ import annotations
 import argparse
 import html
 import importlib
+import json
 import re
 import shutil
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -20,6 +25,8 @@ from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).resolve().parent.parent
 FRONT = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
+NOTEBOOKS = Path("notebooks/README.md")
+"""The table of the notebooks, in reading order."""
 PACKAGES = ("kernels_core", "workbench", "visualizers", "experiments")
 
 STYLE = """
@@ -40,13 +47,20 @@ th, td { border-bottom: 1px solid #dde3ea; padding: .3rem .8rem .3rem 0; text-al
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the documentation as HTML.")
     parser.add_argument("folder", type=Path)
-    folder: Path = parser.parse_args().folder
+    parser.add_argument("--no-notebooks", action="store_true", help="do not execute the notebooks; link none")
+    options = parser.parse_args()
+    folder: Path = options.folder
     shutil.rmtree(folder, ignore_errors=True)
     pages = find_pages()
+    if not options.no_notebooks:
+        for notebook in find_notebooks():
+            export_notebook(notebook, folder)
+        pages += [NOTEBOOKS, *find_notebooks()]
     for page in pages:
-        target = folder / html_name(page)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(render(page, pages))
+        if page.suffix == ".md":
+            target = folder / html_name(page)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(render(page, pages))
     for picture in (ROOT / "docs").rglob("*.png"):
         target = folder / picture.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -64,6 +78,21 @@ def main() -> None:
 def find_pages() -> list[Path]:
     """Pages in reading order, relative to the root: the front matter, then docs/ folder by folder."""
     return [Path(name) for name in FRONT] + sorted(path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md"))
+
+
+def find_notebooks() -> list[Path]:
+    """The notebooks in the order of their table, relative to the root."""
+    return [NOTEBOOKS.parent / name for name in re.findall(r"\]\((\w+\.ipynb)\)", (ROOT / NOTEBOOKS).read_text())]
+
+
+def export_notebook(notebook: Path, folder: Path) -> None:
+    """Execute a notebook and write it as a page; its links lead to the HTML twins."""
+    target = folder / html_name(notebook)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "tools/export_notebook.py", str(notebook), str(target.resolve())]
+    subprocess.run(command, cwd=ROOT, check=True)
+    shutil.rmtree(target.with_suffix(""), ignore_errors=True)  # where the notebook worked
+    target.write_text(with_twins(target.read_text()))
 
 
 def find_modules() -> list[str]:
@@ -91,7 +120,10 @@ def html_name(page: Path) -> Path:
 
 
 def title(page: Path) -> str:
-    first = re.search(r"^# +(.+)$", (ROOT / page).read_text(), re.MULTILINE)
+    text = (ROOT / page).read_text()
+    if page.suffix == ".ipynb":
+        text = "".join(json.loads(text)["cells"][0]["source"])
+    first = re.search(r"^# +(.+)$", text, re.MULTILINE)
     if first is None:
         raise SystemExit(f"{page} has no title: its first heading starts with '# '")
     return first[1].replace("`", "")
@@ -99,8 +131,7 @@ def title(page: Path) -> str:
 
 def render(page: Path, pages: list[Path]) -> str:
     body = MarkdownIt("commonmark").enable("table").render((ROOT / page).read_text())
-    # A link to a page of ours leads to its HTML twin; README.md is index.html.
-    body = re.sub(r'href="((?!https?:)[^"#]*)\.md(#[^"]*)?"', lambda m: f'href="{twin(m[1])}{m[2] or ""}"', body)
+    body = with_twins(body)
     body = body.replace("\n\n</code></pre>", "\n</code></pre>")  # the blank line that ends a doctest
     up = "../" * (len(page.parts) - 1)
     links, section = [], ""
@@ -118,9 +149,17 @@ def render(page: Path, pages: list[Path]) -> str:
     )
 
 
+def with_twins(body: str) -> str:
+    """Links to pages and notebooks of ours lead to their HTML twins."""
+    link = r'href="((?!https?:)[^"#]*)\.(?:md|ipynb)(#[^"]*)?"'
+    return re.sub(link, lambda m: f'href="{twin(m[1])}{m[2] or ""}"', body)
+
+
 def twin(target: str) -> str:
+    """README.md of the root is index.html."""
     name = Path(target)
-    return str(name.parent / "index.html") if name.name == "README" else f"{target}.html"
+    front = name.name == "README" and name.parent.name in ("", "..")
+    return str(name.parent / "index.html") if front else f"{target}.html"
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
 import subprocess
 import sys
@@ -63,3 +64,44 @@ def test_decisions_are_numbered_and_complete() -> None:
         assert text.startswith(f"# {page.name[:4]}: ")
         headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
         assert headings == ["Context", "Decision", "Alternatives", "Consequences"], shown(page)
+
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def markdown_of(file: Path) -> str:
+    """The prose of a page or a notebook, without code."""
+    if file.suffix == ".ipynb":
+        cells = json.loads(file.read_text())["cells"]
+        return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    return re.sub(r"^```.*?^```", "", file.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def test_every_notebook_is_in_the_table_of_notebooks() -> None:
+    listed = re.findall(r"\]\((\w+\.ipynb)\)", (ROOT / "notebooks" / "README.md").read_text())
+    assert sorted(listed) == [file.name for file in NOTEBOOKS]
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda file: file.stem)
+def test_a_notebook_begins_with_what_the_reader_will_learn(notebook: Path) -> None:
+    first = json.loads(notebook.read_text())["cells"][0]
+    text = "".join(first["source"])
+    assert first["cell_type"] == "markdown"
+    assert text.startswith("# ")
+    assert "What you will learn:" in text
+
+
+def test_links_between_pages_and_notebooks_lead_somewhere() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "notebooks").glob("*.md"), *NOTEBOOKS]
+    dead = [
+        f"{shown(file)} -> {target}"
+        for file in pages
+        for target in re.findall(r"\]\(((?!https?:)[^)#\s]+)", markdown_of(file))
+        if not (file.parent / target).exists()
+    ]
+    assert not dead
+
+
+def test_every_concept_page_is_linked_from_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert not [page.name for page in CONCEPTS if f"docs/concepts/{page.name}" not in readme]
