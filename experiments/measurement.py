@@ -32,7 +32,15 @@ METRICS: Final = (
     "mask + accept",
 )
 SMALL_SCHEMA: Final = '{"type": "object", "properties": {"a": {"type": "boolean"}}, "additionalProperties": false}'
-COUNTS: Final = ("valid refused", "invalid accepted", "unjudged", "gave up", "hidden", "false hope", "tokens")
+COUNTS: Final = (
+    "valid refused",
+    "invalid accepted",
+    "unjudged",
+    "engine errors",
+    "mask too narrow",
+    "mask too wide",
+    "tokens",
+)
 
 Times = npt.NDArray[np.int64]
 Case = tuple[object, ...]
@@ -142,7 +150,8 @@ def verdicts(frame: pd.DataFrame) -> pd.DataFrame:
 
     `inputs`: tried.  `refused`: by its own word.  `failed`: crash, time limit, other error.  `valid refused`,
     `invalid accepted`: wrong verdicts; inputs with at least one are `wrong inputs`.  `unjudged`: texts cut short.
-    `gave up`: texts at which the engine failed.  `hidden`, `false hope`: mask and accept disagree (`walk.py`).
+    `engine errors`: texts at which the engine failed.  `mask too narrow`, `mask too wide`: tokens on which mask and accept
+    disagree (`walk.py`).  `LEGEND` says the same under the table.
     """
     rows = []
     for engine, group in frame[frame["engine"] != FLOOR].groupby("engine", sort=False):
@@ -187,9 +196,9 @@ def _count(valid: Sequence[bool], cold: Sequence[Mapping[str, Any]]) -> dict[str
         count["valid refused"] += judged and right and not one["accepted"]
         count["invalid accepted"] += judged and not right and one["accepted"]
         count["unjudged"] += one["cut"]
-        count["gave up"] += one["failure"] is not None
-        count["hidden"] += one["hidden"]
-        count["false hope"] += one["false_hope"]
+        count["engine errors"] += one["failure"] is not None
+        count["mask too narrow"] += one["hidden"]
+        count["mask too wide"] += one["false_hope"]
         count["tokens"] += one["taken"]
     return count
 

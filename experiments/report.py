@@ -20,11 +20,25 @@ from experiments.ledger import Ledger
 __all__ = ["RESULTS_FILE", "print_tables", "provenance", "reasons", "show", "to_markdown", "write_section"]
 
 RESULTS_FILE: Final = Path(__file__).resolve().parent / "RESULTS.md"
+LEGEND: Final[Mapping[str, str]] = {
+    "compiled": "inputs that the engine took",
+    "refused": "inputs that it refused by its own word",
+    "failed": "crash, time limit or other error while compiling",
+    "wrong inputs": "inputs with at least one wrong verdict on a text",
+    "valid refused": "valid texts that it refused",
+    "invalid accepted": "invalid texts that it accepted",
+    "unjudged": "texts that were cut short, so that nothing is known of their end",
+    "engine errors": "texts on which the engine failed while reading",
+    "mask too narrow": "tokens that its mask forbids although it accepts them",
+    "mask too wide": "tokens that its mask allows although it then refuses them",
+}
+"""What the heads of the tables of verdicts mean."""
 HEADING: Final = (
     "# Results\n\n"
     "Each section is written by the command it names, which overwrites it. Times are in microseconds unless said\n"
     "otherwise; a ratio below 1 means that ours is faster. What the experiments claim, and what would refute it:\n"
-    "`python -m workbench experiment list`.\n"
+    "`python -m workbench experiment list`.\n\n"
+    "Heads of the tables of verdicts: " + "; ".join(f"*{head}*, {meaning}" for head, meaning in LEGEND.items()) + ".\n"
 )
 SHOWN_REASONS: Final = 8
 TEXT_WIDTH: Final = 32
@@ -51,6 +65,9 @@ def print_tables(tables: Mapping[str, pd.DataFrame], console: Console) -> None:
             style = "bold" if any("ours /" in str(cell) for cell in row[:3]) else None
             table.add_row(*(Text(show(cell)) for cell in row), style=style)
         console.print(table)
+        if LEGEND.keys() & set(frame.columns) >= {"engine errors"}:
+            legend = "; ".join(f"{head}: {meaning}" for head, meaning in LEGEND.items() if head in frame.columns)
+            console.print(legend + "\n", style="dim")
 
 
 def to_markdown(frame: pd.DataFrame) -> str:

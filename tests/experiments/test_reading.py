@@ -94,7 +94,7 @@ def test_verdicts_count_both_kinds_of_mistakes() -> None:
     found = verdicts(ROWS).set_index("engine")
     ours, peer = found.loc["ours"], found.loc["peer"]
     assert (ours["inputs"], ours["compiled"], ours["valid refused"], ours["invalid accepted"]) == (3, 3, 0, 1)
-    assert (ours["gave up"], ours["unjudged"], ours["wrong inputs"]) == (1, 1, 1)
+    assert (ours["engine errors"], ours["unjudged"], ours["wrong inputs"]) == (1, 1, 1)
     assert (peer["inputs"], peer["compiled"], peer["refused"], peer["failed"]) == (3, 1, 1, 1)
     assert (peer["valid refused"], peer["invalid accepted"], peer["wrong inputs"]) == (1, 0, 1)
     assert found.loc["absent", "not run"] == 1

@@ -20,7 +20,7 @@ function render({ model, el }) {
     const span = about.position ? `bytes ${number(about.begin)} to ${number(about.position)}` : "before the first byte";
     head.replaceChildren(h("span", { class: "ms-title" }, "Operations"),
       h("span", { class: "ms-mono", "data-testid": "operation-span" }, span),
-      h("span", { class: "ms-muted" }, `${many(about.total ?? 0, "operation")} of the textbook's parser`));
+      h("span", { class: "ms-muted" }, `${many(about.total ?? 0, "operation")} of the Earley parser`));
     body.replaceChildren(...rows.map((row, index) => line(row, index && rows[index - 1].position === row.position)));
     const hidden = (about.total ?? 0) - rows.length;
     note.textContent = hidden > 0 ? `${number(hidden)} more operations` : rows.length ? "" : "Nothing was read or predicted.";
