@@ -150,8 +150,8 @@ def verdicts(frame: pd.DataFrame) -> pd.DataFrame:
 
     `inputs`: tried.  `refused`: by its own word.  `failed`: crash, time limit, other error.  `valid refused`,
     `invalid accepted`: wrong verdicts; inputs with at least one are `wrong inputs`.  `unjudged`: texts cut short.
-    `engine errors`: texts at which the engine failed.  `mask too narrow`, `mask too wide`: tokens on which mask and accept
-    disagree (`walk.py`).  `LEGEND` says the same under the table.
+    `engine errors`: texts at which the engine failed.  `mask too narrow`, `mask too wide`: tokens on which mask and
+    accept disagree (`walk.py`).  `report.LEGEND` says the same under the table.
     """
     rows = []
     for engine, group in frame[frame["engine"] != FLOOR].groupby("engine", sort=False):

@@ -74,4 +74,4 @@ def test_generation_writes_the_same_at_every_step(ledger: Ledger) -> None:
     (table,) = generation.tables(frame).values()
     assert table["texts"].tolist() == ["as at first"] * 2
     assert all(0 < share < 100 for share in table["masks, % of the time"])
-    assert [bar.name for bar in generation.plot(frame).data] == ["model", "mask", "drawing and recording"]
+    assert [bar.name for bar in generation.plot(frame).data] == ["first visits", "seen states"]
