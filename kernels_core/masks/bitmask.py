@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+
+from kernels_core.masks.apply import write_minus_infinity
 
 __all__ = [
     "allocate_token_bitmask",
@@ -50,7 +52,8 @@ def apply_token_bitmask_inplace(
 ) -> None:
     """Set the logits of tokens that are not allowed to -inf, in place.
 
-    `logits`: floating numpy array or torch tensor (any device), shape (batch, width) or (width,).
+    `logits`: floating numpy array or torch tensor (any device), shape (batch, width) or (width,).  In CPU memory only
+        what is not allowed is written, natively and without the GIL.
     `bitmask`: int32 array or tensor, shape (batch, words) or (words,); words for fewer tokens than `width` leave the
     rest of the logits masked out.  `vocab_size`: look at the first `vocab_size` logits only, leave the others alone.
     `indices`: row i of `bitmask` belongs to row `indices[i]` of `logits`; without it rows correspond.
@@ -79,26 +82,36 @@ def _check(logits: Any, bitmask: Any, vocab_size: int | None, indices: Sequence[
     rows = logits.shape[0] if indices is None else len(indices)
     if bitmask.shape[0] != rows:
         raise ValueError(f"{bitmask.shape[0]} rows of bitmask for {rows} rows of logits")
-    if indices is not None and any(not 0 <= i < logits.shape[0] for i in indices):
-        raise ValueError(f"indices must be within 0..{logits.shape[0] - 1}, got {list(indices)}")
     return width if vocab_size is None else vocab_size
 
 
+def _targets(rows: int, indices: Sequence[int] | None) -> npt.NDArray[np.int64]:
+    """The row of the logits that each row of the mask is for; `ValueError` for one that is not there."""
+    if indices is None:
+        return np.arange(rows)
+    given = indices.tolist() if hasattr(indices, "tolist") else indices  # a tensor is read in one go
+    chosen = np.array([int(index) for index in given], dtype=np.int64)
+    if chosen.size and not (chosen.min() >= 0 and chosen.max() < rows):
+        raise ValueError(f"indices must be within 0..{rows - 1}, got {chosen.tolist()}")
+    return chosen
+
+
 def _apply_numpy(logits: npt.NDArray[Any], bitmask: Any, vocab_size: int | None, indices: Sequence[int] | None) -> None:
-    if not np.issubdtype(logits.dtype, np.floating):
-        raise ValueError(f"logits must be floating, not {logits.dtype}")
+    if logits.dtype.str not in _PATTERNS:
+        raise ValueError(f"logits must be floating (16, 32 or 64 bits), not {logits.dtype}")
+    if not logits.flags.writeable:
+        raise ValueError("logits must be writable")
     words = np.asarray(bitmask)
     if words.dtype != np.int32:
         raise ValueError(f"bitmask must be int32, not {words.dtype}")
     rows = logits[None] if logits.ndim == 1 else logits
     words = words[None] if words.ndim == 1 else words
     width = _check(rows, words, vocab_size, indices)
-    bits = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1, bitorder="little")
-    allowed = np.zeros((words.shape[0], width), dtype=bool)
-    known = min(width, bits.shape[1])
-    allowed[:, :known] = bits[:, :known]
-    for row, target in enumerate(range(rows.shape[0]) if indices is None else indices):
-        rows[target, :width][~allowed[row]] = -np.inf
+    row_step, item_step = rows.strides
+    if item_step % rows.itemsize:
+        raise ValueError("logits must not lie across items of their own type")
+    address = rows.__array_interface__["data"][0]
+    _write(address, row_step, item_step // rows.itemsize, rows.dtype.str, width, words, _targets(len(rows), indices))
 
 
 def _apply_torch(logits: Any, bitmask: Any, vocab_size: int | None, indices: Sequence[int] | None) -> None:
@@ -109,16 +122,53 @@ def _apply_torch(logits: Any, bitmask: Any, vocab_size: int | None, indices: Seq
     words = torch.as_tensor(bitmask)
     if words.dtype != torch.int32:
         raise ValueError(f"bitmask must be int32, not {words.dtype}")
-    words = words.to(logits.device, non_blocking=True)
     rows = logits.unsqueeze(0) if logits.ndim == 1 else logits
     words = words.unsqueeze(0) if words.ndim == 1 else words
     width = _check(rows, words, vocab_size, indices)
+    kind = _TORCH_KINDS.get(str(logits.dtype))
+    # Autograd and compiled graphs have to see an operation; other devices have no memory of ours.
+    native = logits.device.type == words.device.type == "cpu" and not logits.requires_grad
+    if native and kind is not None and not torch.compiler.is_compiling():
+        row_step, item_step = rows.stride()
+        size = rows.element_size()
+        targets = _targets(rows.shape[0], indices)
+        _write(rows.data_ptr(), row_step * size, item_step, kind, width, words.numpy(), targets)
+        return
+    words = words.to(logits.device, non_blocking=True)
     shifts = torch.arange(32, dtype=torch.int32, device=logits.device)
     allowed = ((words.unsqueeze(-1) >> shifts) & 1).bool().flatten(1)[:, :width]
     if allowed.shape[1] < width:
         allowed = torch.nn.functional.pad(allowed, (0, width - allowed.shape[1]))
     if indices is None:
         rows[:, :width].masked_fill_(~allowed, float("-inf"))
-    else:
-        chosen = torch.as_tensor(list(indices), device=logits.device)
-        rows[chosen, :width] = rows[chosen, :width].masked_fill(~allowed, float("-inf"))
+        return
+    for row, target in enumerate(_targets(rows.shape[0], indices).tolist()):  # views: no row is gathered
+        rows[target, :width].masked_fill_(~allowed[row], float("-inf"))
+
+
+_PATTERNS: Final = {"<f2": 0xFC00, "bfloat16": 0xFF80, "<f4": 0xFF80_0000, "<f8": 0xFFF0_0000_0000_0000}
+"""The bits of minus infinity in each type that the native path writes."""
+_BYTES: Final = {"<f2": 2, "bfloat16": 2, "<f4": 4, "<f8": 8}
+_TORCH_KINDS: Final = {
+    "torch.float16": "<f2",
+    "torch.bfloat16": "bfloat16",
+    "torch.float32": "<f4",
+    "torch.float64": "<f8",
+}
+
+
+def _write(
+    address: int,
+    row_step: int,
+    item_step: int,
+    kind: str,
+    width: int,
+    words: npt.NDArray[np.int32],
+    targets: npt.NDArray[np.int64],
+) -> None:
+    """Rows of logits at `address` (steps of rows in bytes, of items in items), masked natively."""
+    if words.shape[1] and words.strides[1] != words.itemsize:
+        words = np.ascontiguousarray(words)
+    mask = words.__array_interface__["data"][0]
+    steps = words.strides[0], words.shape[1]
+    write_minus_infinity(address, row_step, item_step, _BYTES[kind], _PATTERNS[kind], width, mask, *steps, targets)

@@ -112,3 +112,57 @@ def test_a_row_that_is_not_there_is_refused() -> None:
     for row in (-1, 2):
         with pytest.raises(ValueError, match=f"row {row}"):
             matcher.fill_next_token_bitmask(allocate_token_bitmask(2, 2), row)
+
+
+TYPES = ["float16", "bfloat16", "float32", "float64"]
+
+
+@given(
+    rows_of_bits,
+    st.sampled_from(TYPES),
+    st.integers(1, 3),
+    st.booleans(),
+    st.integers(0, 40),
+)
+def test_every_type_and_layout_is_masked_alike(
+    allowed: list[list[bool]], kind: str, step: int, transposed: bool, extra: int
+) -> None:
+    """Logits wider than the mask, in every type, with rows and items apart; what is allowed keeps its bits."""
+    bits = np.array(allowed)
+    rows, width = bits.shape
+    memory = torch.randn((rows, (width + extra) * step)).to(getattr(torch, kind))
+    if transposed:
+        memory = memory.t().contiguous().t()
+    logits = memory[:, ::step]
+    before = memory.clone()
+    apply_token_bitmask_inplace(logits, packed(allowed))
+    may = np.zeros(logits.shape, dtype=bool)
+    may[:, :width] = bits
+    expected = before[:, ::step].masked_fill(~torch.from_numpy(may), -torch.inf)
+    assert torch.equal(logits, expected)
+    for offset in range(1, step):  # what lies between the items is not touched
+        assert torch.equal(memory[:, offset::step], before[:, offset::step])
+
+
+def test_indices_may_be_a_tensor_and_in_any_order() -> None:
+    logits = torch.zeros((4, 64))
+    mask = packed([[True] * 64, [False] * 64])
+    apply_token_bitmask_inplace(logits, torch.from_numpy(mask), indices=torch.tensor([3, 0]))
+    assert logits.isneginf().all(dim=1).tolist() == [True, False, False, False]
+
+
+def test_autograd_sees_the_mask() -> None:
+    weights = torch.zeros(8, requires_grad=True)
+    logits = weights * 1.0
+    apply_token_bitmask_inplace(logits, packed([[True] * 4 + [False] * 4])[0])
+    logits[:4].sum().backward()
+    assert weights.grad.tolist() == [1.0] * 4 + [0.0] * 4
+
+
+def test_logits_that_cannot_be_written_are_refused() -> None:
+    frozen = np.zeros((1, 8), dtype=np.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="writable"):
+        apply_token_bitmask_inplace(frozen, packed([[True] * 8]))
+    with pytest.raises(ValueError, match="16, 32 or 64 bits"):
+        apply_token_bitmask_inplace(np.zeros((1, 8), dtype=np.longdouble), packed([[True] * 8]))

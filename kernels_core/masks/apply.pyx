@@ -1,0 +1,78 @@
+# cython: boundscheck=False, wraparound=False, cdivision=True
+"""Put bitmasks on rows of logits in CPU memory: write minus infinity where a bit is 0, and touch nothing else.
+
+A word of a mask that allows all its 32 tokens is passed over, and one that allows none is one run of stores, so a wide
+mask costs its few zeros and a narrow one the stores that no method can avoid.  Works for every floating type whose minus
+infinity is one pattern of bits: float16 (0xFC00), bfloat16 (0xFF80), float32 and float64.  The GIL is released.
+
+Read on: `bitmask.py`, which checks shapes and types and says where the rows are.
+"""
+
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uintptr_t
+
+__all__ = ["write_minus_infinity"]
+
+ctypedef fused Pattern:
+    uint16_t
+    uint32_t
+    uint64_t
+
+cdef extern from *:
+    int __builtin_ctz(unsigned int) nogil
+
+
+def write_minus_infinity(
+    uintptr_t logits, int64_t row_step, int64_t item_step, int item_bytes, uint64_t pattern, int64_t width,
+    uintptr_t words, int64_t words_step, int64_t word_count, const int64_t[::1] targets,
+):
+    """Row `i` of the mask goes on row `targets[i]` of the logits; the first `width` logits of a row are looked at.
+
+    logits, words: addresses of the first row's first item.  row_step, words_step: bytes from one row to the next;
+    item_step: items (not bytes) from one logit to the next.  item_bytes: 2, 4 or 8; pattern: minus infinity's bits.
+    word_count: words in a row of the mask; logits beyond their 32 * word_count tokens are not allowed.
+
+    The caller vouches for the addresses: nothing is checked here but `item_bytes`, with `ValueError`.
+    """
+    cdef Py_ssize_t i
+    cdef char* row
+    cdef const uint32_t* mask
+    if item_bytes not in (2, 4, 8):
+        raise ValueError(f"logits of {item_bytes} bytes are not known: 2, 4 or 8")
+    with nogil:
+        for i in range(targets.shape[0]):
+            row = <char*>logits + targets[i] * row_step
+            mask = <const uint32_t*>(<const char*>words + i * words_step)
+            if item_bytes == 2:
+                _mask_row(<uint16_t*>row, item_step, <uint16_t>pattern, width, mask, word_count)
+            elif item_bytes == 4:
+                _mask_row(<uint32_t*>row, item_step, <uint32_t>pattern, width, mask, word_count)
+            else:
+                _mask_row(<uint64_t*>row, item_step, pattern, width, mask, word_count)
+
+
+cdef void _mask_row(
+    Pattern* row, int64_t step, Pattern infinity, int64_t width, const uint32_t* mask, int64_t word_count
+) noexcept nogil:
+    cdef int64_t w, i, first
+    cdef int64_t whole = min(width // 32, word_count)  # words of which all 32 tokens are within `width`
+    cdef uint32_t missing
+    for w in range(whole):
+        missing = ~mask[w]
+        if missing == 0:
+            continue
+        first = 32 * w
+        if missing == 0xFFFFFFFFU and step == 1:
+            for i in range(32):
+                row[first + i] = infinity
+            continue
+        while missing:
+            row[(first + __builtin_ctz(missing)) * step] = infinity
+            missing &= missing - 1
+    first = 32 * whole
+    if whole < word_count:
+        for i in range(first, width):
+            if not (mask[whole] >> (i - first)) & 1:
+                row[i * step] = infinity
+    else:
+        for i in range(first, width):
+            row[i * step] = infinity
