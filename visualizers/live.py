@@ -20,7 +20,6 @@ import traitlets as t
 from kernels_core.inspect.snapshots import Automaton, CacheStats, EarleyItem, Frontier
 from kernels_core.inspect.trace import Operations
 from visualizers import html
-from visualizers.assets import module, stylesheet
 from visualizers.glyphs import clip, split_dot, split_rules
 from visualizers.layout import DEFAULT_MAX_STATES, TIMEOUT, Engine, plan
 from visualizers.live_base import LiveView, StepBar, Traits, synced, to_page
@@ -54,8 +53,6 @@ class AutomatonView(LiveView[Frontier]):
     _module = "automaton"
     _styles = ("svg", "automaton")
     _height = 420
-    _esm = module("automaton")
-    _css = stylesheet("theme", "base", "svg", "automaton")
 
     svg = synced(t.Unicode())
     active = synced(t.List(t.Int()))
@@ -168,8 +165,6 @@ class FrontierView(LiveView[Frontier]):
 
     _module = "frontier"
     _styles = ("frontier",)
-    _esm = module("frontier")
-    _css = stylesheet("theme", "base", "frontier")
 
     about = synced(t.Dict())
     items = synced(t.List())
@@ -222,8 +217,6 @@ class OperationView(LiveView[Operations]):
     _module = "operations"
     _styles = ("operations",)
     _height = 260
-    _esm = module("operations")
-    _css = stylesheet("theme", "base", "operations")
 
     about = synced(t.Dict())
     rows = synced(t.List())
@@ -267,8 +260,6 @@ class CounterView(LiveView[CacheStats]):
     _module = "counters"
     _styles = ("counters",)
     _height = 230
-    _esm = module("counters")
-    _css = stylesheet("theme", "base", "counters")
 
     stats = synced(t.Dict())
     delta = synced(t.Dict())

@@ -1,27 +1,36 @@
-"""What every live view shares: traits, recorded runs, pages of its own, the static twin, and the step bar.
+"""What every live view shares: traits, requests, recorded runs, pages of its own, the static twin, and the step bar.
 
-Read on: `visualizers/live.py` (the views), `visualizers/standalone.py` (pages).
+A view is a plain object: its state is in traits, and nothing of it lives in a browser until a `Host` carries it
+(`visualizers/host.py`).  Displayed alone it gets a host of its own; a panel of many views has one host for all.
+
+Read on: `visualizers/live.py` (the views), `visualizers/host.py` (the one widget), `visualizers/standalone.py` (pages).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
-import anywidget
 import traitlets as t
 from ipywidgets import jslink
 
-from visualizers.assets import module, stylesheet
 from visualizers.mode import get_mode
 from visualizers.standalone import Part, iframe, page
 
-__all__ = ["LiveView", "StepBar", "Theme", "Traits", "synced", "to_page"]
+if TYPE_CHECKING:
+    from visualizers.host import Host
+
+__all__ = ["LINKED", "Carrier", "LiveView", "StepBar", "Theme", "Traits", "synced", "to_page"]
 
 Snapshot = TypeVar("Snapshot")
 Traits = dict[str, Any]
 Theme = Literal["light", "dark"]
+Handler = Callable[["LiveView[Any]", Any, Any], None]
+
+LINKED = ("index", "selected_token", "selection")
+"""Traits that all views of one host share: the step of a recorded run, the chosen token, and what else is chosen."""
 
 
 def synced(trait: Any) -> Any:
@@ -29,15 +38,27 @@ def synced(trait: Any) -> Any:
     return trait.tag(sync=True)
 
 
-class LiveView(anywidget.AnyWidget, Generic[Snapshot]):  # type: ignore[misc]
+class Carrier(Protocol):
+    """What a view needs of the widget that carries it."""
+
+    def hold_sync(self) -> AbstractContextManager[None]: ...
+
+    def deliver(self, view: LiveView[Any], content: Any, buffers: Any) -> None: ...
+
+
+class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
     """What all views share: stepping through a recorded run, the page of its own, and the static twin.
 
-    `steps[index]` are the traits of the step shown; empty when nothing was recorded.
+    `steps[index]` are the traits of the step shown; empty when nothing was recorded.  `_placed` names the traits that
+    depend on nothing but the place in a text (and on the traits in `_given`, which a person sets): a host keeps them
+    for places already visited, so that going back there asks Python nothing.
     """
 
     _module: ClassVar[str]
     _styles: ClassVar[tuple[str, ...]]
     _height: ClassVar[int] = 380
+    _placed: ClassVar[tuple[str, ...]] = ()
+    _given: ClassVar[tuple[str, ...]] = ()
 
     index = synced(t.Int(0))
     steps = synced(t.List())
@@ -45,7 +66,65 @@ class LiveView(anywidget.AnyWidget, Generic[Snapshot]):  # type: ignore[misc]
 
     def __init__(self) -> None:
         self._shown: Snapshot | None = None
+        self._carriers: list[Carrier] = []
+        self._handlers: list[Handler] = []
+        self._widget: Host | None = None
         super().__init__()
+
+    @property
+    def keys(self) -> list[str]:
+        """Names of the traits that the browser sees."""
+        return list(self.traits(sync=True))
+
+    # -- carried by a host -------------------------------------------------------------------------------------------
+
+    @property
+    def widget(self) -> Host:
+        """A host for this view alone, made when it is first asked for."""
+        if self._widget is None:
+            from visualizers.host import Host
+
+            self._widget = Host({self._module: self})
+        return self._widget
+
+    @property
+    def model_id(self) -> str:
+        """The id of this view's own widget."""
+        return str(self.widget.model_id)
+
+    def close(self) -> None:
+        """Let go of this view's own widget, if it has one."""
+        if self._widget is not None:
+            self._widget.close()
+            self._widget = None
+
+    def carried(self, carrier: Carrier) -> Callable[[], None]:
+        """Called by a host that carries this view from now on; returns the function that ends it."""
+        self._carriers.append(carrier)
+        return lambda: self._carriers.remove(carrier) if carrier in self._carriers else None
+
+    @contextmanager
+    def hold_sync(self) -> Iterator[None]:
+        """Within, changes are collected; at the end they go to the browser as one message."""
+        with ExitStack() as held:
+            for carrier in self._carriers:
+                held.enter_context(carrier.hold_sync())
+            yield
+
+    def send(self, content: Any, buffers: Any = None) -> None:
+        """Send a message to this view in the browser; nobody hears it where the view is not displayed."""
+        for carrier in self._carriers:
+            carrier.deliver(self, content, buffers)
+
+    def on_msg(self, handler: Handler) -> None:
+        """Call `handler(view, content, buffers)` for every message of this view from the browser."""
+        self._handlers.append(handler)
+
+    def _handle_custom_msg(self, content: Any, buffers: Any) -> None:
+        for handler in list(self._handlers):
+            handler(self, content, buffers)
+
+    # -- what it shows -----------------------------------------------------------------------------------------------
 
     def traits_of(self, snapshot: Snapshot) -> Traits:
         """The traits that show `snapshot`; must not change the view."""
@@ -66,8 +145,7 @@ class LiveView(anywidget.AnyWidget, Generic[Snapshot]):  # type: ignore[misc]
 
     def part(self) -> Part:
         """This view as part of a page without Python (see `visualizers.standalone.page`)."""
-        names = [name for name in self.traits(sync=True) if not name.startswith("_") and name not in _WIDGET_TRAITS]
-        return Part(self._module, self._styles, {name: getattr(self, name) for name in names})
+        return Part(self._module, self._styles, {name: getattr(self, name) for name in self.keys})
 
     def to_html(self, *, title: str | None = None, theme: Theme | None = None) -> str:
         """The view as one HTML document; with a step bar when a run was recorded."""
@@ -85,21 +163,15 @@ class LiveView(anywidget.AnyWidget, Generic[Snapshot]):  # type: ignore[misc]
         """What is shown now as sanitiser-proof HTML: tables and pictures only."""
         raise NotImplementedError
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[Traits, Traits] | None:
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[Traits, Traits]:
         static = self.static_html()
         if get_mode() == "static":
             return {"text/plain": repr(self), "text/html": static}, {}
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is None:
-            return None
-        data, metadata = bundle
+        data, metadata = self.widget._repr_mimebundle_(**kwargs)
         # For exports without widgets: the live page in a frame, and where frames are dropped still the tables.
         frame = iframe(to_page([self], title=type(self).__name__, heading=False), height=self._height)
         twin = f"{frame}<details><summary>as a table</summary>{static}</details>"
-        return {**data, "text/html": twin}, metadata
-
-
-_WIDGET_TRAITS: Final = frozenset(anywidget.AnyWidget.class_trait_names(sync=True))
+        return {**data, "text/plain": repr(self), "text/html": twin}, metadata
 
 
 class StepBar(LiveView[Sequence[str]]):
@@ -111,8 +183,6 @@ class StepBar(LiveView[Sequence[str]]):
     _module = "steps"
     _styles = ("steps",)
     _height = 60
-    _esm = module("steps")
-    _css = stylesheet("theme", "base", "steps")
 
     labels = synced(t.List(t.Unicode()))
 
@@ -127,7 +197,7 @@ class StepBar(LiveView[Sequence[str]]):
         """Link the `index` of `views` to this bar's in the browser."""
         for view in views:
             view.index = self.index
-            jslink((self, "index"), (view, "index"))
+            jslink((self.widget, "shared__index"), (view.widget, "shared__index"))
 
     def static_html(self) -> str:
         return f"<span>step {self.index:,} of {max(0, len(self.labels) - 1):,}</span>"
@@ -155,4 +225,4 @@ def to_page(
         if len(named) != count:
             raise ValueError(f"{len(named)} labels for {count} steps")
         parts.insert(0, StepBar(named).part())
-    return page(parts, title=title, link=("index", "selected_token"), heading=heading, theme=theme)
+    return page(parts, title=title, heading=heading, theme=theme)

@@ -16,7 +16,6 @@ import traitlets as t
 
 from kernels_core.inspect.snapshots import TokenSets
 from visualizers import html
-from visualizers.assets import module, stylesheet
 from visualizers.glyphs import clip
 from visualizers.live_base import LiveView, Traits, synced
 from visualizers.standalone import Part
@@ -92,8 +91,6 @@ class TokenTable(_TokenView):
     _module = "tokens"
     _styles = ("tokens",)
     _height = 440
-    _esm = module("tokens")
-    _css = stylesheet("theme", "base", "tokens")
 
     tab = synced(t.Enum(TABS, default_value="accepted"))
     query = synced(t.Unicode(""))
@@ -217,8 +214,6 @@ class MaskMap(_TokenView):
     _module = "mask"
     _styles = ("mask",)
     _height = 460
-    _esm = module("mask")
-    _css = stylesheet("theme", "base", "mask")
 
     size = synced(t.Int(0))
     mask = synced(t.Bytes(b""))

@@ -1,9 +1,9 @@
-"""Live views without Python: the same ES modules and a small model in one HTML file that opens anywhere.
+"""Live views without Python: the same ES modules under the same host script, in one HTML file that opens anywhere.
 
 A page loads nothing from outside (its content policy forbids it) and works from a file, from a server and inside
-`<iframe srcdoc>`.  Views that share a trait named in `link` follow each other, so one step bar drives them all.
+`<iframe srcdoc>`.  Views share the traits that `visualizers.live_base.LINKED` names, so one step bar drives them all.
 
-Read on: `visualizers/esm/page.js` (the model), `visualizers/live.py` (`LiveView.part`).
+Read on: `visualizers/esm/page.js` (the model), `visualizers/esm/host.js`, `visualizers/live_base.py` (`LiveView.part`).
 """
 
 from __future__ import annotations
@@ -15,56 +15,83 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from visualizers.assets import module, stylesheet
+from visualizers.assets import module, sources, stylesheet
 from visualizers.glyphs import html_escape
 
 __all__ = ["Part", "iframe", "page"]
 
 POLICY: Final = "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data:"
+_EXPORT: Final = "export default { render };"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """One view of a page: the name of its ES module, its style sheets, and the traits it starts from.
 
-    `state` holds JSON values and `bytes`, nested as one likes.
+    `state` holds JSON values and `bytes`, nested as one likes.  `name`, `title`, `placed` and `given` are for pages
+    with an arranger (see `visualizers.host.Host`).
     """
 
     module: str
     styles: tuple[str, ...]
     state: Mapping[str, Any]
+    name: str = ""
+    title: str = ""
+    placed: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
 
 
 def page(
     parts: Sequence[Part],
     *,
     title: str = "Maskscope",
-    link: Sequence[str] = ("index",),
     heading: bool = True,
     theme: Literal["light", "dark"] | None = None,
+    arranger: str = "",
+    arrangement: Mapping[str, Any] | None = None,
+    place: Mapping[str, Any] | None = None,
+    places: Mapping[str, Any] | None = None,
+    styles: Sequence[str] = (),
 ) -> str:
-    """One HTML document with `parts` below each other.
+    """One HTML document with `parts`, below each other or as the module `arranger` lays them out.
 
-    `link` are traits kept equal between all parts that have them; `theme` overrides the reader's preference;
-    without `heading` the page has no title line and no margins, as in a frame.
+    `theme` overrides the reader's preference; without `heading` the page has no title line and no margins, as in a
+    frame.  `place` and `places` are where a panel stands and what it shows at other places, by key (see
+    `visualizers/esm/host.js`, `fill`).
     """
     described = [
-        {"module": part.module, "state": _plain({**part.state, "offline": True}), "link": list(link)} for part in parts
+        {
+            "module": part.module,
+            "state": _plain({**part.state, "offline": True}),
+            **({"name": part.name, "title": part.title} if part.name else {}),
+            **({"placed": list(part.placed), "given": list(part.given)} if part.placed else {}),
+        }
+        for part in parts
     ]
-    modules = {part.module: module(part.module) for part in parts}
-    script = module("page").replace('"PACKED"', f'"{_packed({"parts": described, "modules": modules})}"', 1)
-    styles = tuple(dict.fromkeys(("theme", "base", "page", *(name for part in parts for name in part.styles))))
+    packed = {
+        "parts": described,
+        "modules": sources(*(part.module for part in parts), *((arranger,) if arranger else ())),
+        "arranger": arranger,
+        "arrangement": _plain(arrangement or {}),
+        "place": _plain(place or {}),
+        "places": _plain(places or {}),
+    }
+    host = module("host").replace(_EXPORT, "return { render };", 1)
+    script = module("page").replace('"PACKED"', f'"{_packed(packed)}"', 1)
+    sheets = ("theme", "base", "host", "page", *styles, *(name for part in parts for name in part.styles))
     mode = f' data-theme="{theme}"' if theme else ""
-    framed = "" if heading else " ms-framed"
+    framed = ("" if heading else " ms-framed") + (" ms-wide" if arranger else "")
     return "".join(
         (
             f'<!doctype html>\n<html lang="en" class="ms-page{framed}"{mode}>\n<head>\n<meta charset="utf-8">\n',
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n',
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
-            f"<title>{html_escape(title)}</title>\n<style>{stylesheet(*styles)}</style>\n</head>\n<body>\n",
+            f"<title>{html_escape(title)}</title>\n<style>{stylesheet(*dict.fromkeys(sheets))}</style>\n</head>\n",
+            "<body>\n",
             f"<h1>{html_escape(title)}</h1>\n" if heading else "",
-            "".join(f'<div class="part" id="part{index}"></div>\n' for index in range(len(parts))),
-            f'<script type="module">\n{script}</script>\n</body>\n</html>\n',
+            '<div id="host"></div>\n',
+            f'<script type="module">\nconst hostScript = (() => {{\n{host}}})();\n{script}</script>\n',
+            "</body>\n</html>\n",
         )
     )
 

@@ -1,183 +1,325 @@
-"""The explorer's two hand-written controls: the grammar editor and the stepper.
+"""The desk: all panels of one session on one host, kept at the same place.
 
-Each is an anywidget with one ES module (`workbench/esm/`) and one `state` trait of plain data; what the person does
-comes back as a message, a dict with a `kind`.  The functions here that build those states from a `Session` are pure,
-so that they can be tested without a browser.
+A person's commands arrive here from whatever panel they were given in, move the session, and every panel in sight is
+brought up to date; what changed goes to the browser as one message.  A panel that is not in sight is left alone until
+it comes into sight.
 
-Read on: `workbench/explorer.py`, which wires them to a session.
+Read on: `workbench/panels/base.py` (panels), `visualizers/host.py` (the widget), `workbench/explorer.py` (what a person
+opens).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
-import anywidget
-import traitlets
+from visualizers.host import Host
+from visualizers.live_base import LiveView
+from workbench.history import Unit
+from workbench.languages import Draft
+from workbench.panels import panel_types
+from workbench.panels.base import DOCKS, Panel
+from workbench.panels.text import box_bytes, box_text
+from workbench.places import Places
+from workbench.reading import Reading
+from workbench.session import Change, Session
 
-from visualizers.assets import stylesheet
-from visualizers.glyphs import SPACE, clip, glyph, parse
-from workbench.history import Place, Step
-from workbench.reading import Candidate, Reading, describe_bytes
-from workbench.session import Session
+__all__ = ["SELECTION", "Desk", "arrangement_of", "in_sight"]
 
-__all__ = ["GrammarEditor", "Stepper", "box_bytes", "box_text", "editor_state", "lit_lines", "stepper_state"]
+REFRESH_SECONDS = 1 / 15
+"""While a generation runs the panels are drawn at most this often; the session itself follows every token."""
 
-ESM = Path(__file__).parent / "esm"
-STYLE = stylesheet("theme", "base") + (ESM / "desk.css").read_text(encoding="utf-8")
-STEPS_BEFORE, STEPS_AFTER = 60, 30
-CANDIDATES, SINGLE, SCANNED = 40, 14, 1000
-State = dict[str, Any]
+SELECTION: Final[dict[str, Any]] = {"token": None, "state": None, "rule": None, "pointer": None, "item": None}
+SELECTED: Final = ("shared__selection", "shared__selected_token")
+"""The host's traits for what is chosen, and for the chosen token alone."""
+
 Command = Callable[[dict[str, Any]], None]
 
 
-class _Control(anywidget.AnyWidget):
-    """A widget with a `state` trait and messages back."""
-
-    state = traitlets.Dict({}).tag(sync=True)
-
-    def on_command(self, handle: Command) -> None:
-        """Call `handle(message)` for every well-formed message of the browser."""
-
-        def received(_widget: Any, content: Any, _buffers: Any) -> None:
-            if isinstance(content, dict) and isinstance(content.get("kind"), str):
-                handle(content)
-
-        self.on_msg(received)
+def arrangement_of(panels: Iterable[type[Panel] | Panel]) -> dict[str, Any]:
+    """Where the panels lie at first: the tabs of each dock, the one in front, and how the room is divided."""
+    docks: dict[str, dict[str, Any]] = {dock: {"tabs": [], "active": None} for dock in DOCKS}
+    for panel in panels:
+        docks[panel.dock]["tabs"].append(panel.name)
+    for dock in docks.values():
+        dock["active"] = dock["tabs"][0] if dock["tabs"] else None
+    return {"version": 1, "docks": docks, "columns": 0.42, "left": 0.56, "right": 0.5, "maximised": None, "full": False}
 
 
-class GrammarEditor(_Control):
-    """EBNF with a gutter: lit lines are the rules at work, a red one holds the error."""
+def in_sight(arrangement: Mapping[str, Any], names: Iterable[str]) -> set[str]:
+    """The panels that can be seen: the whole strip, and the front tab of each dock (of one dock, if maximised).
 
-    _esm = ESM / "editor.js"
-    _css = STYLE
-
-
-class Stepper(_Control):
-    """The text read so far, its tokens, the buttons that step, and the tokens allowed next."""
-
-    _esm = ESM / "stepper.js"
-    _css = STYLE
-
-
-def box_text(data: bytes) -> str:
-    """`data` as text for a text box: newlines, tabs and spaces as they are, bytes that are no text as `⟨0xHH⟩`."""
-    shown = glyph(data).replace(SPACE, " ")
-    return shown.replace("⟨0x0A⟩", "\n").replace("⟨0x09⟩", "\t")
-
-
-def box_bytes(text: str) -> bytes:
-    """What a text box means: the inverse of `box_text`; token glyphs may be pasted in.
-
-    Raises `ValueError` for an escape that is no code point.
+    What the browser says is not trusted: unknown names are dropped, and a panel that lies nowhere is never in sight.
     """
-    return parse(text)
+    known, seen = set(names), set()
+    docks = arrangement.get("docks")
+    maximised = arrangement.get("maximised")
+    for name, dock in docks.items() if isinstance(docks, Mapping) else ():
+        if not isinstance(dock, Mapping):
+            continue
+        if name == "strip":
+            tabs = dock.get("tabs")
+            seen.update(tab for tab in tabs if isinstance(tab, str)) if isinstance(tabs, list) else None
+        elif maximised in (None, name) and isinstance(dock.get("active"), str):
+            seen.add(dock["active"])
+    return seen & known
 
 
-def lit_lines(source: str, spans: list[tuple[int, int]]) -> list[int]:
-    """The 1-based lines of `source` touched by the character ranges `spans`, ascending."""
-    lines: set[int] = set()
-    for start, end in spans:
-        start, end = max(0, start), min(end, len(source))
-        while end > start and source[end - 1].isspace():
-            end -= 1
-        if start < end:
-            first = source.count("\n", 0, start) + 1
-            lines.update(range(first, first + source.count("\n", start, end) + 1))
-    return sorted(lines)
+class Desk:
+    """The panels of `session`; see `workbench.panels.base.Desk` for what a panel may ask of it.
 
-
-def editor_state(session: Session) -> State:
-    """The grammar editor's state: the text it holds, the mistake in it (if any), the rules at work."""
-    automaton, draft = session.automaton(), session.draft
-    state: State = {
-        "text": session.source if draft is None else draft.source.text,
-        "ok": draft is None,
-        "message": "",
-        "line": None,
-        "summary": f"{len(automaton.rules)} rules, {automaton.state_count()} states · {session.tokenizer.name}",
-        "lit": [],
-        "select": None,
-    }
-    if draft is not None:
-        state["message"] = f"{draft.source.title}, {draft}"
-        state["line"] = draft.mistakes[0].line
-    else:
-        spans = {item.span for item in session.frontier().items if item.span is not None}
-        state["lit"] = lit_lines(session.source, sorted(spans))
-    return state
-
-
-def stepper_state(
-    session: Session,
-    *,
-    typed: str | None = None,
-    reading: Reading | None = None,
-    trouble: str = "",
-    running: bool = False,
-) -> State:
-    """The stepper's state at the session's place.
-
-    `typed` is the text in the box where that is not simply the text read, and `reading` its fate; `trouble` is an
-    error to show.
+    `panels` are classes of panels (default: all there are).  `close()` lets go of the session.
     """
-    position, steps, index = session.position, session.steps, session.index
-    allowed = len(session.allowed_ids())
-    candidates = _candidates(session)
-    first = max(0, index - STEPS_BEFORE)
-    last = min(len(steps), index + STEPS_AFTER)
-    rest = "" if reading is None or reading.ok else clip(glyph(reading.text[reading.read :]), 60)
-    return {
-        "box": box_text(session.text) if typed is None else typed,
-        "rest": rest,
-        "ribbon": [_ribbon_step(number + 1, steps[number], position, index) for number in range(first, last)],
-        "before": first,
-        "after": len(steps) - last,
-        "status": _status(session, reading, trouble),
-        "place": f"byte {position:,} · step {index:,} of {len(steps):,} · {allowed:,} tokens allowed",
-        "next": describe_bytes(session.next_bytes()),
-        "candidates": [{"id": c.token_id, "text": clip(str(c), 24), "stop": c.stop} for c in candidates],
-        "more": f"{allowed - len(candidates):,}" if allowed > len(candidates) else "",
-        "selected": None,
-        "can_back": session.place > Place(),
-        "can_forward": index < len(steps),
-        "running": running,
-    }
 
+    def __init__(self, session: Session, panels: Iterable[type[Panel]] | None = None) -> None:
+        self.session = session
+        self.last_error: Exception | None = None
+        # The text in the box and its fate, where the box holds more than the text read.
+        self._typed: str | None = None
+        self._reading: Reading | None = None
+        self._handling = False
+        self._drawn = 0.0
+        self._drawing = threading.RLock()
+        self._places = Places()
+        self._fresh: set[str] = set()
+        self._stale: set[str] = set()
+        self._commands: dict[str, Command] = {
+            "source": self._do_source,
+            "prefix": self._do_prefix,
+            "move": self._do_move,
+            "goto": lambda message: self._place(lambda: session.goto(int(message["index"]))),
+            "token": lambda message: self._place(lambda: session.step_token(int(message["id"]))),
+            "text": lambda message: self._place(lambda: session.step(message["text"])),
+            "stop": lambda message: session.stop(),
+            "select": self._do_select,
+        }
+        kinds = panel_types() if panels is None else tuple(panels)
+        self.panels: dict[str, Panel] = {}
+        self._selection = dict(SELECTION)
+        for kind in kinds:
+            self.panels[kind.name] = kind(self)
+        self.views: dict[str, LiveView[Any]] = {}
+        for panel in self.panels.values():
+            for name, view in panel.views.items():
+                if name in self.views:
+                    raise ValueError(f"two views are called {name!r}")
+                self.views[name] = view
+        self.host = Host(
+            self.views,
+            arranger="dock",
+            arrangement=arrangement_of(kinds),
+            styles=("desk", "dock"),
+            panels=[
+                {"name": panel.name, "title": panel.title, "dock": panel.dock, "views": list(panel.views)}
+                for panel in self.panels.values()
+            ],
+            selection=self._selection,
+        )
+        for panel in self.panels.values():
+            panel.listen()
+        self.host.observe(self._arranged, names="arrangement")
+        self.host.observe(self._selected, names=[name for name in SELECTED if self.host.has_trait(name)])
+        self._forget = session.on_change(self._on_change)
+        self.refresh()
 
-def _candidates(session: Session) -> list[Candidate]:
-    """Allowed tokens worth offering: readable ones before control bytes, and not single characters alone."""
-    found = session.allowed_tokens(SCANNED)
-    if len(found) <= CANDIDATES:
-        return found
-    single, longer, unreadable = [], [], []
-    for candidate in found:
-        if not candidate.stop and "⟨" in glyph(candidate.token):
-            unreadable.append(candidate)
-        elif candidate.stop or len(candidate.token) == 1:
-            single.append(candidate)
+    # -- what panels ask ---------------------------------------------------------------------------------------------
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        return dict(self._selection)
+
+    @property
+    def typed(self) -> str | None:
+        return self._typed
+
+    @property
+    def reading(self) -> Reading | None:
+        return self._reading
+
+    @property
+    def trouble(self) -> str:
+        return "" if self.last_error is None else str(self.last_error) or type(self.last_error).__name__
+
+    @property
+    def troubles(self) -> dict[str, str]:
+        """What went wrong in panels when they were last brought up to date, by panel; it is shown in their place."""
+        return dict(self.host.troubles)
+
+    def do(self, kind: str, **args: Any) -> None:
+        """Perform a person's command; whatever goes wrong is shown in the panel (and kept in `last_error`)."""
+        self._handling, self.last_error = True, None
+        try:
+            command = self._commands.get(kind)
+            if command is None:
+                raise ValueError(f"the desk knows no command {kind!r}")
+            command(args)
+        except Exception as error:
+            self.last_error = error
+        finally:
+            self._handling = False
+        self.refresh("place")
+
+    def show(self, name: str) -> None:
+        """Bring panel `name` to the front of its dock."""
+        if name not in self.panels:
+            raise ValueError(f"there is no panel {name!r}: {', '.join(self.panels)}")
+        arrangement = self.host.arrangement
+        docks = {
+            dock: {**entry, "active": name} if name in entry["tabs"] else entry
+            for dock, entry in arrangement["docks"].items()
+        }
+        home = next((dock for dock, entry in docks.items() if name in entry["tabs"]), None)
+        if home is None:
+            home = self.panels[name].dock
+            docks[home] = {"tabs": [*docks[home]["tabs"], name], "active": name}
+        maximised = arrangement.get("maximised")
+        self.host.arrangement = {**arrangement, "docks": docks, "maximised": home if maximised else None}
+
+    def select(self, **chosen: Any) -> None:
+        """Change some keys of the selection; the others stay."""
+        self._choose({**self._selection, **chosen})
+
+    def in_sight(self) -> set[str]:
+        """Names of the panels that can be seen now."""
+        return in_sight(self.host.arrangement, self.panels)
+
+    # -- bringing up to date -----------------------------------------------------------------------------------------
+
+    def refresh(self, change: Change | None = None) -> None:
+        """Bring every panel in sight up to date at the session's place."""
+        # Always in this order, so that a generation in another thread and a click cannot wait for each other.
+        with self.session.held(), self._drawing, self.host.hold_sync():
+            self._fresh.clear()
+            self._update(self.in_sight(), change)
+            self._drawn = time.monotonic()
+
+    def update_all(self) -> None:
+        """Bring the panels out of sight up to date too, for a picture of the whole."""
+        with self.session.held(), self._drawing, self.host.hold_sync():
+            self._update(set(self.panels), None)
+
+    def _update(self, names: set[str], change: Change | None) -> None:
+        troubles = {name: text for name, text in self.host.troubles.items() if name not in names}
+        for name, panel in self.panels.items():
+            if name not in names or name in self._fresh:
+                continue
+            stale = name in self._stale
+            self._stale.discard(name)
+            try:
+                panel.update(None if stale else change)
+            except Exception as error:  # one panel's trouble is not another's
+                troubles[name] = f"{type(error).__name__}: {error}"
+                self._stale.add(name)
+                continue
+            self._fresh.add(name)
+        self._stale |= set(self.panels) - self._fresh
+        self.host.troubles = troubles
+        self.host.place = self._where()
+
+    def _where(self) -> dict[str, Any]:
+        """The place for the browser: its number and those around it, and which views show it."""
+        session = self.session
+        # With a refused text in the box, a remark, an error or a run, what is seen is not the place's alone.
+        reading = self._reading
+        plain = reading is None or (reading.ok and not reading.note)
+        plain = plain and self._typed in (None, box_text(session.text))
+        plain = plain and self.last_error is None and not session.is_running
+        number = self._places.number(session.place, session.steps)
+        return {
+            "key": number if plain else None,
+            "number": number,
+            "around": self._places.around(session.place, session.steps),
+            "fresh": [view for name in self._fresh for view in self.panels[name].views],
+        }
+
+    def _arranged(self, _change: Any) -> None:
+        """Panels came into sight."""
+        with self.session.held(), self._drawing, self.host.hold_sync():
+            self._update(self.in_sight(), "place")
+
+    # -- the selection -----------------------------------------------------------------------------------------------
+
+    def _selected(self, change: Any) -> None:
+        """The browser or a cell chose something, in `selection` or in the older trait for tokens alone."""
+        if change["name"] == SELECTED[0]:
+            new = change["new"]
+            self._choose({**self._selection, **new} if isinstance(new, dict) else self._selection)
         else:
-            longer.append(candidate)
-    first = max(SINGLE, CANDIDATES - len(longer))
-    return (single[:first] + longer + single[first:] + unreadable)[:CANDIDATES]
+            self._choose({**self._selection, "token": change["new"]})
 
+    def _choose(self, selection: dict[str, Any]) -> None:
+        if selection == self._selection:
+            return
+        self._selection = selection
+        with self.session.held(), self._drawing, self.host.hold_sync():
+            for name, value in zip(SELECTED, (selection, selection.get("token")), strict=True):
+                if self.host.has_trait(name):
+                    setattr(self.host, name, value)
+            for name in sorted(self.in_sight() & self._fresh):
+                self.panels[name].chosen()
 
-def _ribbon_step(number: int, step: Step, position: int, index: int) -> State:
-    part = "read" if number <= index else "half" if step.start < position else "undone"
-    text = "end of text" if step.stop else clip(glyph(step.data), 24)
-    return {"index": number, "text": text, "id": step.token_id, "part": part}
+    def _do_select(self, message: dict[str, Any]) -> None:
+        self.select(**message)
 
+    # -- commands ----------------------------------------------------------------------------------------------------
 
-def _status(session: Session, reading: Reading | None, trouble: str) -> State:
-    if trouble:
-        return {"kind": "dead", "text": trouble}
-    if reading is not None and not reading.ok:
-        return {"kind": "dead", "text": str(reading)}
-    if session.is_terminated:
-        return {"kind": "stopped", "text": "complete: the stop token was taken"}
-    if session.is_completed:
-        return {"kind": "end", "text": "the text may end here"}
-    if not session.allowed_ids():
-        return {"kind": "dead", "text": "dead end: no token of the vocabulary can go on, and the text may not end here"}
-    return {"kind": "ok", "text": reading.note if reading is not None else ""}
+    def _do_source(self, message: dict[str, Any]) -> None:
+        session, draft = self.session, self.session.draft
+        wanted = box_text(session.text) if self._typed is None else self._typed
+        text, language = str(message["text"]), message.get("language")
+        document = session.document if draft is None else draft.source
+        same = language is None or language == document.language
+        reading = session.edit(document.with_text(text)) if same else session.edit(text, language=language)
+        if isinstance(reading, Draft):
+            return
+        self._renew()
+        if self._typed is not None:  # what died before may live now
+            reading = self.session.set_prefix(box_bytes(wanted))
+        self._typed, self._reading = wanted, reading
+
+    def _do_prefix(self, message: dict[str, Any]) -> None:
+        self._typed, self._reading = str(message["text"]), None
+        self._reading = self.session.set_prefix(box_bytes(self._typed))
+
+    def _do_move(self, message: dict[str, Any]) -> None:
+        by: Unit = "byte" if message.get("by") == "byte" else "token"
+        moves: dict[str, Callable[[], Any]] = {
+            "back": lambda: self.session.back(by),
+            "forward": lambda: self.session.forward(by),
+            "first": lambda: self.session.goto(0),
+            "last": lambda: self.session.goto(len(self.session.steps)),
+        }
+        self._place(moves[message["to"]])
+
+    def _place(self, move: Callable[[], Any]) -> None:
+        """Move within the history or step on: what was typed and died is gone from the box."""
+        move()
+        self._typed = self._reading = None
+
+    def _renew(self) -> None:
+        """Another grammar or tokenizer: nothing of the old one is up to date."""
+        self._places.renew()
+        self._stale = set(self.panels)
+
+    # -- what the session tells --------------------------------------------------------------------------------------
+
+    def _on_change(self, change: Change) -> None:
+        if self._handling and change != "run":
+            return  # drawn once, when the command is done
+        if change in ("grammar", "tokenizer"):
+            self._selection = {**self._selection, "token": None}
+            self._renew()
+        if change != "run":
+            self._typed = self._reading = None
+        if change == "place" and self.session.is_running and time.monotonic() - self._drawn < REFRESH_SECONDS:
+            return  # beginning and end of a run are always drawn
+        self.refresh(change)
+
+    def close(self) -> None:
+        """Let go of the session, the panels and the widget; the session lives on."""
+        self._forget()
+        for panel in self.panels.values():
+            panel.close()
+        self.host.close()

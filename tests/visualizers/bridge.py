@@ -1,4 +1,4 @@
-"""A live view in a browser without Jupyter: the widget stays in Python, its ES module runs in a page.
+"""A live view, or a host of many, in a browser without Jupyter: it stays in Python, its ES module runs in a page.
 
 The page's model passes what the view does (`save_changes`, `send`) to the widget and takes back what that changed,
 through one function that Playwright exposes.  So a test sees the whole round trip in a second.
@@ -12,6 +12,7 @@ from typing import Any
 from playwright.sync_api import Page
 
 from visualizers.assets import module, stylesheet
+from visualizers.host import Host
 from visualizers.live import LiveView
 from visualizers.standalone import _plain
 
@@ -47,14 +48,14 @@ MODEL = """async ([state, source]) => {
   };
   const view = (await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })))).default;
   window.bridge = { model, take, handlers, show: (id) => view.render({ model, el: document.getElementById(id) }) };
-  window.clean = window.bridge.show("one");
+  window.clean = await window.bridge.show("one");
 }"""
 
 
 class Bridge:
     """One widget and the page that shows it."""
 
-    def __init__(self, page: Page, widget: LiveView[Any]) -> None:
+    def __init__(self, page: Page, widget: LiveView[Any] | Host) -> None:
         self.page = page
         self.widget = widget
         self.requests: list[dict[str, Any]] = []
@@ -62,9 +63,10 @@ class Bridge:
         self._replies: list[Any] = []
         self._known: dict[str, str] = {}
         widget.send = self._replies.append
-        page.set_content(PAGE % stylesheet("theme", "base", "page", *widget._styles))
+        name, styles = ("host", ()) if isinstance(widget, Host) else (widget._module, widget._styles)
+        page.set_content(PAGE % stylesheet("theme", "base", "page", *styles))
         page.expose_function("python", self._called)
-        page.evaluate(MODEL, [self._changes(), module(widget._module)])
+        page.evaluate(MODEL, [self._changes(), module(name)])
 
     def push(self) -> None:
         """Give the page what has changed in Python since the last exchange, as `show` does through the kernel."""
@@ -100,5 +102,5 @@ class Bridge:
         return changed
 
     def _traits(self) -> dict[str, Any]:
-        names = [name for name in self.widget.keys if not name.startswith("_") and name not in ("layout", "tabbable")]
+        names = [name for name in self.widget.keys if not name.startswith("_") and name not in ("layout", "tabbable", "tooltip")]
         return {name: getattr(self.widget, name) for name in names}

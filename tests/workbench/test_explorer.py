@@ -16,8 +16,11 @@ from hypothesis import strategies as st
 
 from tests.workbench.vocabulary import EOS, GRAMMAR
 from visualizers.mode import set_mode
-from workbench.desk import box_bytes, box_text, lit_lines
+from workbench.desk import arrangement_of, in_sight
 from workbench.explorer import EXAMPLE_GRAMMAR, Explorer, explore
+from workbench.panels import panel_types
+from workbench.panels.source import lit_lines
+from workbench.panels.text import box_bytes, box_text
 from workbench.run import RunError
 from workbench.session import Session
 from workbench.tokenizers import Tokenizer
@@ -31,27 +34,86 @@ def explorer(session: Session) -> Iterator[Explorer]:
 
 def send(explorer: Explorer, **message: Any) -> dict[str, Any]:
     """What the browser would send; the stepper's state afterwards."""
-    explorer._handle(message)
-    return dict(explorer.stepper.state)
+    view = "source" if message["kind"] == "source" else "text"
+    explorer.widget._handle_custom_msg({"to": view, "content": message, "client": "me", "seq": 1}, [])
+    return stepper(explorer)
+
+
+def stepper(explorer: Explorer) -> dict[str, Any]:
+    return dict(explorer.views["text"].state)
 
 
 def type_prefix(explorer: Explorer, text: str, seq: int = 1) -> dict[str, Any]:
     return send(explorer, kind="prefix", text=text, client="me", seq=seq)
 
 
-def test_typing_moves_every_view(explorer: Explorer) -> None:
-    before = (explorer.automaton.active, explorer.frontier.items, explorer.tokens.counts, explorer.mask.mask)
+def test_typing_moves_every_panel_in_sight(explorer: Explorer) -> None:
+    seen = {"automaton": "active", "tokens": "counts", "frontier": "items", "mask": "mask"}
+
+    def now() -> dict[str, Any]:
+        return {name: getattr(explorer.views[name], trait) for name, trait in seen.items()}
+
+    before = now()
     state = type_prefix(explorer, '{"name"', seq=7)
-    after = (explorer.automaton.active, explorer.frontier.items, explorer.tokens.counts, explorer.mask.mask)
-    assert all(one != other for one, other in zip(before, after, strict=True))
+    after = now()
+    assert {name for name in seen if before[name] != after[name]} == {"automaton", "tokens"}
+    explorer.bring("chart", "mask")
+    assert {name for name in seen if before[name] != now()[name]} == set(seen)
     assert state["box"] == '{"name"'
-    assert (state["client"], state["seq"]) == ("me", 7)
+    assert explorer.views["text"].answer == {"client": "me", "seq": 7}
     assert "".join(step["text"] for step in state["ribbon"]) == '{"name"'
-    assert set(explorer.automaton.active) == set(explorer.session.frontier().active_states())
+    assert set(explorer.views["automaton"].active) == set(explorer.session.frontier().active_states())
     assert {c["id"] for c in state["candidates"]} <= set(explorer.session.allowed_ids())
-    assert explorer.counters.stats["sets"] > 1
-    assert explorer.operations.about == {"begin": 6, "position": 7, "total": len(explorer.operations.rows)}
-    assert {row["kind"] for row in explorer.operations.rows} >= {"scan", "complete"}
+    explorer.bring("caches")
+    assert explorer.views["caches"].stats["sets"] > 1
+    assert explorer.views["operations"].about["position"] == 7
+    assert {row["kind"] for row in explorer.views["operations"].rows} >= {"scan", "complete"}
+    assert explorer.desk.troubles == {}
+
+
+def test_a_panel_in_trouble_says_so_and_the_others_go_on(
+    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(change: object) -> None:
+        raise RuntimeError("out of paint")
+
+    monkeypatch.setattr(explorer.panels["automaton"], "update", broken)
+    assert type_prefix(explorer, '{"name"')["box"] == '{"name"'
+    assert explorer.desk.troubles == {"automaton": "RuntimeError: out of paint"}
+    assert explorer.views["tokens"].counts["accepted"] > 0
+    monkeypatch.undo()
+    type_prefix(explorer, '{"name":')
+    assert explorer.desk.troubles == {}
+    assert set(explorer.views["automaton"].active) == set(explorer.session.frontier().active_states())
+
+
+@given(st.recursive(st.none() | st.text(max_size=8) | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(
+    st.sampled_from(["docks", "maximised", "strip", "left_top", "active", "tabs", "mask"]), inner)))
+def test_whatever_the_browser_says_of_the_arrangement_only_panels_are_in_sight(said: Any) -> None:
+    arrangement = said if isinstance(said, dict) else {"docks": said}
+    assert in_sight(arrangement, {"mask", "text"}) <= {"mask", "text"}
+
+
+def test_what_is_in_sight() -> None:
+    arrangement = arrangement_of(panel_types())
+    names = [kind.name for kind in panel_types()]
+    seen = in_sight(arrangement, names)
+    assert {"text", "source", "automaton"} <= seen
+    assert len(seen) < len(names)
+    assert in_sight({**arrangement, "maximised": "right_top"}, names) == {"text", "automaton"}
+
+
+def test_what_is_chosen_is_shared_and_can_be_read_in_the_next_cell(explorer: Explorer) -> None:
+    explorer.widget.shared__selected_token = ord("t")
+    assert explorer.selection == {"token": ord("t"), "state": None, "rule": None, "pointer": None, "item": None}
+    explorer.desk.select(rule="string")
+    assert explorer.selection["token"] == ord("t")
+    assert explorer.widget.shared__selection["rule"] == "string"
+    explorer.widget.shared__selection = {"token": None}
+    assert explorer.selection["rule"] == "string"
+    assert explorer.views["tokens"].selected_token is None
+    with pytest.raises(ValueError, match="no panel 'nothing'"):
+        explorer.bring("nothing")
 
 
 def test_a_text_that_dies_stays_in_the_box_with_the_reason(explorer: Explorer) -> None:
@@ -67,7 +129,7 @@ def test_a_text_that_dies_stays_in_the_box_with_the_reason(explorer: Explorer) -
 def test_moves_clicks_and_candidates(explorer: Explorer) -> None:
     type_prefix(explorer, "[true,12]")
     assert send(explorer, kind="move", to="first")["can_back"] is False
-    assert [step["part"] for step in explorer.stepper.state["ribbon"]][:2] == ["undone", "undone"]
+    assert [step["part"] for step in stepper(explorer)["ribbon"]][:2] == ["undone", "undone"]
     assert send(explorer, kind="move", to="forward", by="byte")["place"].startswith("byte 1 ")
     state = send(explorer, kind="goto", index=2)
     assert [step["part"] for step in state["ribbon"]][:3] == ["read", "read", "undone"]
@@ -80,33 +142,33 @@ def test_moves_clicks_and_candidates(explorer: Explorer) -> None:
 
 def test_a_bad_grammar_is_shown_in_place_and_the_last_good_one_stays(explorer: Explorer) -> None:
     type_prefix(explorer, '{"a":1}')
-    automaton, svg = explorer.session.automaton(), explorer.automaton.svg
-    send(explorer, kind="grammar", text='root ::= "a"\nb ::= ??', client="me", seq=3)
-    editor = explorer.editor.state
+    automaton, svg = explorer.session.automaton(), explorer.views["automaton"].svg
+    send(explorer, kind="source", text='root ::= "a"\nb ::= ??', client="me", seq=3)
+    editor = explorer.views["source"].state
     assert editor["ok"] is False
     assert editor["line"] == 2
     assert "line 2, column 7" in editor["message"]
     assert editor["text"] == 'root ::= "a"\nb ::= ??'
-    assert (explorer.session.automaton(), explorer.automaton.svg) == (automaton, svg)
+    assert (explorer.session.automaton(), explorer.views["automaton"].svg) == (automaton, svg)
     assert explorer.session.source == GRAMMAR
-    send(explorer, kind="grammar", text='root ::= "{" .*', client="me", seq=4)
-    if not explorer.editor.state["ok"]:  # the dialect may not have a dot
-        send(explorer, kind="grammar", text='root ::= "{" [^}]* "}"', client="me", seq=5)
-    assert explorer.editor.state["ok"] is True
-    assert explorer.automaton.svg != svg
+    send(explorer, kind="source", text='root ::= "{" .*', client="me", seq=4)
+    if not explorer.views["source"].state["ok"]:  # the dialect may not have a dot
+        send(explorer, kind="source", text='root ::= "{" [^}]* "}"', client="me", seq=5)
+    assert explorer.views["source"].state["ok"] is True
+    assert explorer.views["automaton"].svg != svg
     assert explorer.session.text == b'{"a":1}'
 
 
 def test_mending_the_grammar_revives_the_text(explorer: Explorer) -> None:
     assert type_prefix(explorer, "maybe")["status"]["kind"] == "dead"
-    send(explorer, kind="grammar", text=GRAMMAR.replace('"null"', '"maybe"'), client="me", seq=1)
-    assert explorer.stepper.state["status"]["kind"] == "end"
+    send(explorer, kind="source", text=GRAMMAR.replace('"null"', '"maybe"'), client="me", seq=1)
+    assert stepper(explorer)["status"]["kind"] == "end"
     assert explorer.session.text == b"maybe"
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.sampled_from(["grammar", "prefix", "move", "goto", "token", "stop", "dance", ""]),
+    st.sampled_from(["source", "prefix", "move", "goto", "token", "stop", "dance", ""]),
     st.text(max_size=30) | st.none() | st.integers(-(10**12), 10**12) | st.floats() | st.lists(st.text(max_size=3)),
 )
 def test_nonsense_never_raises_nor_logs(explorer: Explorer, kind: str, value: object) -> None:
@@ -116,41 +178,41 @@ def test_nonsense_never_raises_nor_logs(explorer: Explorer, kind: str, value: ob
     logging.getLogger().addHandler(handler)
     try:
         send(explorer, kind=kind, text=value, to=value, by=value, index=value, id=value, client=value, seq=value)
-        explorer.tokens.selected_token = value if isinstance(value, int) else None
+        explorer.views["tokens"].selected_token = value if isinstance(value, int) else None
     finally:
         logging.getLogger().removeHandler(handler)
     assert records == []
     assert explorer.session.frontier().position == explorer.session.position
-    assert explorer.stepper.state["place"].startswith(f"byte {explorer.session.position:,} ")
+    assert stepper(explorer)["place"].startswith(f"byte {explorer.session.position:,} ")
 
 
 def test_the_token_chosen_in_the_table_is_explained(explorer: Explorer) -> None:
-    explorer.tokens.selected_token = ord("t")
-    chosen = explorer.stepper.state["selected"]
+    explorer.views["tokens"].selected_token = ord("t")
+    chosen = explorer.views["text"].chosen
     assert (chosen["id"], chosen["text"], chosen["ok"]) == (ord("t"), "t", True)
-    explorer.tokens.selected_token = ord("q")
-    assert explorer.stepper.state["selected"]["ok"] is False
-    assert "cannot come at byte 0" in explorer.stepper.state["selected"]["why"]
-    explorer.tokens.selected_token = EOS
-    assert explorer.stepper.state["selected"]["ok"] is False
+    explorer.views["tokens"].selected_token = ord("q")
+    assert explorer.views["text"].chosen["ok"] is False
+    assert "cannot come at byte 0" in explorer.views["text"].chosen["why"]
+    explorer.views["tokens"].selected_token = EOS
+    assert explorer.views["text"].chosen["ok"] is False
     send(explorer, kind="prefix", text="true", client="me", seq=1)
-    assert explorer.stepper.state["selected"]["ok"] is True
+    assert explorer.views["text"].chosen["ok"] is True
 
 
 def test_what_a_cell_does_reaches_the_views(explorer: Explorer, tokenizer: Tokenizer) -> None:
     explorer.session.step('{"a')
-    assert explorer.stepper.state["box"] == '{"a'
+    assert stepper(explorer)["box"] == '{"a'
     explorer.session.set_grammar('root ::= "{" [a-z"]*')
-    assert explorer.editor.state["text"] == 'root ::= "{" [a-z"]*'
-    assert explorer.stepper.state["box"] == '{"a'
+    assert explorer.views["source"].state["text"] == 'root ::= "{" [a-z"]*'
+    assert stepper(explorer)["box"] == '{"a'
     explorer.session.set_tokenizer([bytes((value,)) for value in range(256)])
-    assert "256" in str(explorer.tokens.counts["all"])
+    assert "256" in str(explorer.views["tokens"].counts["all"])
 
 
 def test_only_what_changed_is_sent(explorer: Explorer) -> None:
     type_prefix(explorer, '{"name":')
     sent: list[str] = []
-    for view in (explorer.automaton, explorer.frontier, explorer.mask, explorer.editor):
+    for view in (explorer.views["automaton"], explorer.views["frontier"], explorer.views["mask"], explorer.views["source"]):
         view.observe(lambda change: sent.append(change["name"]), names=["svg", "active", "mask", "items", "state"])
     explorer.refresh()
     assert sent == []
@@ -162,9 +224,9 @@ def test_only_what_changed_is_sent(explorer: Explorer) -> None:
 def test_closing_lets_go_of_the_session(session: Session) -> None:
     opened = explore(session)
     opened.close()
-    state = opened.stepper.state
+    state = stepper(opened)
     session.step("[")
-    assert opened.stepper.state == state
+    assert stepper(opened) == state
 
 
 def test_the_static_twin_survives_a_sanitiser(explorer: Explorer) -> None:
@@ -230,8 +292,8 @@ def test_generation_moves_the_views(explorer: Explorer, model: Any) -> None:
     assert trace.text.encode() == session.text
     assert session.tokenizer.info.fingerprint == model.tokenizer.info.fingerprint
     assert not session.is_running
-    assert explorer.stepper.state["running"] is False
-    assert explorer.stepper.state["box"] == box_text(session.text)
+    assert explorer.views["text"].running is False
+    assert stepper(explorer)["box"] == box_text(session.text)
     assert len(set(positions)) > 2
     assert len(trace.frontiers) == trace.followed + 1
     assert len(trace.to_frame()) == len(trace)
@@ -243,7 +305,7 @@ def test_a_generation_is_stopped_by_the_button_and_everything_goes_on(explorer: 
     async def stopped() -> Any:
         task = asyncio.ensure_future(explorer.generate(model, "buy bread", seed=1, max_tokens=200, pace=0.01))
         await steps_taken(session, 3)
-        assert explorer.stepper.state["running"] is True
+        assert explorer.views["text"].running is True
         with pytest.raises(RunError, match="already running"):
             session.run(model, "another")
         send(explorer, kind="stop")
@@ -252,9 +314,9 @@ def test_a_generation_is_stopped_by_the_button_and_everything_goes_on(explorer: 
     trace = asyncio.run(stopped())
     assert trace.generation.finish_reason == "interrupted"
     assert 3 <= len(trace) < 200
-    assert explorer.stepper.state["running"] is False
+    assert explorer.views["text"].running is False
     session.back()
-    assert explorer.stepper.state["can_forward"] is True
+    assert stepper(explorer)["can_forward"] is True
 
 
 def test_an_interrupted_generation_leaves_its_trace_and_a_usable_session(session: Session, model: Any) -> None:
@@ -316,11 +378,11 @@ def test_a_generation_in_the_background_shares_the_views(explorer: Explorer, mod
     future = explorer.session.generate_in_background(model, "timer for 5 minutes", seed=2, max_tokens=30)
     while not future.done():
         explorer.refresh()
-        explorer.tokens.selected_token = 40 + explorer.session.index
+        explorer.views["tokens"].selected_token = 40 + explorer.session.index
         time.sleep(0.01)  # a busy loop would keep the interpreter from the model
     assert len(future.result()) <= 30
-    assert explorer.stepper.state["running"] is False
-    assert explorer.stepper.state["box"] == box_text(explorer.session.text)
+    assert explorer.views["text"].running is False
+    assert stepper(explorer)["box"] == box_text(explorer.session.text)
 
 
 async def steps_taken(session: Session, count: int) -> None:

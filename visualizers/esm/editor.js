@@ -1,7 +1,7 @@
 // The grammar editor: a text area with a gutter that lights the rules at work and marks the line of an error.
 //
 // Trait `state` (Python to browser): {text, client, seq, ok, message, summary, line, lit: [line, ...], select}.
-// Messages (browser to Python): {kind: "grammar", text, client, seq}.
+// Messages (browser to Python): {kind: "source", text, client, seq}.
 // The text area is only ever overwritten when the state answers this view's latest edit, or comes from elsewhere.
 
 const WAIT_MS = 350;
@@ -67,7 +67,7 @@ function render({ model, el }) {
 
   function send() {
     timer = null;
-    model.send({ kind: "grammar", text: area.value, client, seq });
+    model.send({ kind: "source", text: area.value, client, seq });
   }
 
   function edited() {

@@ -1,0 +1,301 @@
+// The desk: a strip that is always in sight, and four docks with tabs below it, of a height that never changes.
+//
+// The widget's trait `arrangement` says what lies where: { docks: { name: { tabs, active } }, columns, left, right,
+// maximised }; sizes are fractions.  It is kept in the browser's storage too, so that the next desk begins as this one.
+// Keys are those of the whole desk: see KEYS.
+// Read on: workbench/desk.py (the panels), host.js (their views), text.js (the strip).
+import { h } from "./common.js";
+
+const DOCKS = ["left_top", "left_bottom", "right_top", "right_bottom"];
+const STORE = "maskscope.arrangement";
+const KEYS = [
+  ["← →", "one token back, on"], ["shift ← →", "one byte back, on"], ["Home End", "to the beginning, the end"],
+  ["t", "into the text box"], ["e", "into the grammar"], ["/", "search the tokens"], ["alt 1 … 9", "the first, … ninth tab"],
+  ["[ ]", "the tab before, after, in this dock"], ["m", "maximise this dock, and back"], ["w", "the whole window, and back"],
+  ["alt ← →", "step while typing in the text box"], ["Esc", "leave a field; close this"], ["?", "this list"],
+];
+const FIELD = "input:not([type=range]):not([type=checkbox]):not([type=button]), textarea, select, [contenteditable=true]";
+
+const between = (low, value, high) => Math.min(high, Math.max(low, value));
+
+// What was kept by an earlier desk, as far as it fits these panels.
+function remembered(panels) {
+  try {
+    const kept = JSON.parse(localStorage.getItem(STORE) || "null");
+    const names = kept && DOCKS.flatMap((dock) => kept.docks[dock].tabs).sort().join();
+    const wanted = panels.filter((panel) => panel.dock !== "strip").map((panel) => panel.name).sort().join();
+    return kept && kept.version === 1 && names === wanted ? kept : null;
+  } catch {
+    return null; // no storage here, or nothing of ours in it
+  }
+}
+
+function remember(arrangement) {
+  try {
+    localStorage.setItem(STORE, JSON.stringify(arrangement));
+  } catch {
+    // no storage here: the notebook's own state still knows
+  }
+}
+
+async function render({ model, host, root, parts, draw }) {
+  const panels = model.get("panels") || [];
+  const undo = [];
+  const part = Object.fromEntries(parts.map((one) => [one.name, one]));
+  const title = Object.fromEntries(panels.map((panel) => [panel.name, panel.title]));
+  const slots = {}, drawn = new Set();
+  let full = false;
+
+  const button = (text, label, testid, action) =>
+    h("button", { type: "button", title: label, "aria-label": label, "data-testid": testid, onclick: action }, text);
+  const strip = h("div", { class: "ms-strip" });
+  const gone = h("div", { class: "ms-gone", role: "alert", "data-testid": "kernel-gone" });
+  const busy = h("span", { class: "ms-busy", role: "status", "data-testid": "kernel-busy" });
+  const tools = h("div", { class: "ms-tools" }, busy,
+    button("?", "keys (?)", "keys-button", () => showKeys()), button("▣", "the whole window (w)", "full", () => fill(!full)));
+  const keys = h("div", { class: "ms-keys", role: "dialog", "aria-label": "keys", "data-testid": "keys", hidden: true },
+    h("dl", {}, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])));
+  const desk = h("div", { class: "ms-desk", tabindex: "0", role: "group", "aria-label": "Maskscope explorer", "data-testid": "explorer" },
+    gone, h("div", { class: "ms-top" }, strip, tools), keys);
+  desk.dataset.lmSuppressShortcuts = "true"; // JupyterLab leaves its own keys alone in here
+  root.classList.add("ms-desk-host");
+  root.append(desk);
+
+  // -- docks ------------------------------------------------------------------------------------------------------
+  const docks = {}, splitters = {};
+  for (const name of DOCKS) {
+    const tabs = h("div", { class: "ms-tablist", role: "tablist" });
+    const body = h("div", { class: "ms-dock-body" });
+    const move = button("⇄", "move this panel to the next dock", `move-${name}`, () => moveOn(name));
+    const max = button("⤢", "maximise (m)", `maximise-${name}`, () => maximise(name));
+    const dock = h("section", { class: "ms-dock", "data-dock": name, "data-testid": `dock-${name}` },
+      h("div", { class: "ms-dock-head" }, tabs, h("span", { class: "ms-dock-tools" }, move, max)), body);
+    dock.addEventListener("dragover", (event) => { if (dragged) { event.preventDefault(); dock.classList.add("ms-over"); } });
+    dock.addEventListener("dragleave", () => dock.classList.remove("ms-over"));
+    dock.addEventListener("drop", (event) => {
+      dock.classList.remove("ms-over");
+      if (!dragged) return;
+      event.preventDefault();
+      put(dragged, name);
+    });
+    docks[name] = { dock, tabs, body };
+  }
+  const splitter = (name, vertical) => {
+    const bar = h("div", { class: `ms-splitter ${vertical ? "ms-vertical" : "ms-horizontal"}`, role: "separator", tabindex: "0",
+      "aria-orientation": vertical ? "vertical" : "horizontal", "aria-label": "resize", "data-testid": `splitter-${name}` });
+    const place = (fraction, last) => sized(name, between(0.12, fraction, 0.88), last);
+    bar.addEventListener("pointerdown", (event) => {
+      bar.setPointerCapture(event.pointerId);
+      const box = bar.parentElement.getBoundingClientRect();
+      const follow = (move) => place(vertical ? (move.clientX - box.left) / box.width : (move.clientY - box.top) / box.height, false);
+      const end = () => { bar.removeEventListener("pointermove", follow); place(arrangement()[name], true); };
+      bar.addEventListener("pointermove", follow);
+      bar.addEventListener("pointerup", end, { once: true });
+      bar.addEventListener("pointercancel", end, { once: true });
+      event.preventDefault();
+    });
+    bar.addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: vertical && -0.03, ArrowRight: vertical && 0.03, ArrowUp: !vertical && -0.03, ArrowDown: !vertical && 0.03 }[event.key];
+      if (!by) return;
+      place(arrangement()[name] + by, true);
+      event.preventDefault();
+    });
+    splitters[name] = bar;
+    return bar;
+  };
+  const left = h("div", { class: "ms-column", "data-column": "left" }, docks.left_top.dock, splitter("left", false), docks.left_bottom.dock);
+  const right = h("div", { class: "ms-column", "data-column": "right" }, docks.right_top.dock, splitter("right", false), docks.right_bottom.dock);
+  const area = h("div", { class: "ms-docks" }, left, splitter("columns", true), right);
+  desk.append(area);
+
+  for (const panel of panels) {
+    const slot = h("div", { class: `ms-slot${panel.views.length > 1 ? " ms-many" : ""}`, "data-panel": panel.name, "data-testid": `panel-${panel.name}` },
+      h("div", { class: "ms-trouble", role: "alert" }));
+    if (panel.dock !== "strip") slot.setAttribute("role", "tabpanel");
+    for (const view of panel.views) slot.append(h("div", { class: "ms-part", "data-view": view }));
+    slots[panel.name] = slot;
+  }
+
+  // -- the arrangement --------------------------------------------------------------------------------------------
+  const arrangement = () => model.get("arrangement") || {};
+  function commit(next, keep = true) {
+    model.set("arrangement", { ...next, touched: true });
+    if (!keep) return;
+    remember({ ...next, maximised: null });
+    host.save();
+  }
+  const sized = (name, fraction, keep) => commit({ ...arrangement(), [name]: fraction }, keep);
+  const homeOf = (name) => DOCKS.find((dock) => arrangement().docks[dock].tabs.includes(name));
+
+  function bring(name) {
+    const home = homeOf(name), now = arrangement();
+    if (!home) return;
+    const maximised = now.maximised ? home : null;
+    commit({ ...now, maximised, docks: { ...now.docks, [home]: { ...now.docks[home], active: name } } });
+  }
+
+  function put(name, dock) {
+    const now = arrangement(), next = { ...now.docks }, home = homeOf(name);
+    if (home === dock) return;
+    const tabs = next[home].tabs.filter((tab) => tab !== name);
+    next[home] = { tabs, active: next[home].active === name ? tabs[0] ?? null : next[home].active };
+    next[dock] = { tabs: [...next[dock].tabs, name], active: name };
+    commit({ ...now, docks: next, maximised: now.maximised && dock });
+  }
+
+  function moveOn(dock) {
+    const name = arrangement().docks[dock].active;
+    if (name) put(name, DOCKS[(DOCKS.indexOf(dock) + 1) % DOCKS.length]);
+  }
+
+  function maximise(dock) {
+    const now = arrangement();
+    commit({ ...now, maximised: now.maximised === dock ? null : dock });
+  }
+
+  let dragged = null;
+  function tab(name, dock, active) {
+    const made = h("button", { type: "button", role: "tab", draggable: "true", "aria-selected": String(active), "data-tab": name,
+      "data-testid": `dock-tab-${name}`, title: `${title[name]} (alt ${order().indexOf(name) + 1}); drag it to another dock`, onclick: () => bring(name) }, title[name]);
+    made.addEventListener("dblclick", () => maximise(dock));
+    made.addEventListener("dragstart", (event) => { dragged = name; event.dataTransfer.setData("text/plain", title[name]); desk.classList.add("ms-dragging"); });
+    made.addEventListener("dragend", () => { dragged = null; desk.classList.remove("ms-dragging"); });
+    return made;
+  }
+  const order = () => DOCKS.flatMap((dock) => arrangement().docks[dock].tabs);
+
+  let tabbed = "";
+  function apply() {
+    const now = arrangement();
+    if (!now.docks) return;
+    const shape = JSON.stringify(now.docks);
+    for (const name of DOCKS) {
+      const { dock, tabs, body } = docks[name];
+      const entry = now.docks[name];
+      if (shape !== tabbed) {
+        tabs.replaceChildren(...entry.tabs.map((one) => tab(one, name, one === entry.active)));
+        for (const one of entry.tabs) {
+          if (slots[one].parentElement !== body) body.append(slots[one]);
+          slots[one].hidden = one !== entry.active;
+        }
+      }
+      dock.classList.toggle("ms-empty-dock", !entry.tabs.length);
+      dock.classList.toggle("ms-maximised", now.maximised === name);
+    }
+    tabbed = shape;
+    for (const name of now.docks.strip ? now.docks.strip.tabs : []) if (slots[name].parentElement !== strip) strip.append(slots[name]);
+    for (const [column, names] of [[left, ["left_top", "left_bottom"]], [right, ["right_top", "right_bottom"]]]) {
+      const filled = names.filter((name) => now.docks[name].tabs.length);
+      column.classList.toggle("ms-no-tabs", !filled.length);
+      column.classList.toggle("ms-one-dock", filled.length === 1);
+      column.classList.toggle("ms-has-maximised", names.includes(now.maximised));
+    }
+    area.classList.toggle("ms-one-column", left.classList.contains("ms-no-tabs") || right.classList.contains("ms-no-tabs"));
+    area.classList.toggle("ms-is-maximised", Boolean(now.maximised));
+    area.style.setProperty("--columns", `${100 * now.columns}%`);
+    left.style.setProperty("--rows", `${100 * now.left}%`);
+    right.style.setProperty("--rows", `${100 * now.right}%`);
+    for (const [name, bar] of Object.entries(splitters)) bar.setAttribute("aria-valuenow", String(Math.round(100 * now[name])));
+    for (const panel of panels) {
+      const slot = slots[panel.name];
+      if (drawn.has(panel.name) || slot.hidden || !slot.isConnected) continue;
+      drawn.add(panel.name);
+      for (const view of panel.views) waiting.push(draw(part[view], slot.querySelector(`[data-view="${view}"]`)));
+    }
+  }
+  const waiting = [];
+
+  // -- what goes wrong ----------------------------------------------------------------------------------------------
+  function tell() {
+    const troubles = model.get("troubles") || {};
+    for (const [name, slot] of Object.entries(slots)) {
+      const said = troubles[name] || "";
+      slot.firstChild.textContent = said && `This panel could not be brought up to date. ${said}`;
+    }
+  }
+  function tellKernel() {
+    gone.textContent = host.gone ? "The kernel is gone: run the cell again. What is shown stays, and places already seen can be revisited." : "";
+    desk.classList.toggle("ms-kernel-gone", host.gone);
+    busy.textContent = "";
+  }
+
+  // -- the whole window, and the keys -------------------------------------------------------------------------------
+  function fill(value) {
+    full = value;
+    desk.classList.toggle("ms-full", full);
+    // The top layer is the only place that JupyterLab's own boxes cannot clip.
+    if (full) { desk.popover = "manual"; desk.showPopover(); } else if (desk.popover) { desk.hidePopover(); desk.removeAttribute("popover"); }
+    desk.focus({ preventScroll: true });
+  }
+  const showKeys = (value = keys.hidden) => { keys.hidden = !value; };
+
+  const go = (content) => host.go("text", content);
+  function pressed(event) {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.isComposing) return;
+    const field = event.target.closest(FIELD);
+    const done = () => { event.preventDefault(); event.stopPropagation(); };
+    if (event.key === "Escape") {
+      if (!keys.hidden) showKeys(false);
+      else if (field) { field.blur(); desk.focus({ preventScroll: true }); }
+      else if (full) fill(false);
+      else if (arrangement().maximised) maximise(arrangement().maximised);
+      else return;
+      return done();
+    }
+    if (event.altKey && /^Digit[1-9]$/.test(event.code)) {
+      const name = order()[Number(event.code[5]) - 1];
+      if (!name) return;
+      bring(name);
+      if (field) desk.focus({ preventScroll: true });
+      return done();
+    }
+    const inBox = field && field.dataset.testid === "prefix";
+    if (field && !(inBox && event.altKey)) return;
+    if (!field && event.altKey) return;
+    const by = event.shiftKey ? "byte" : "token";
+    const step = { ArrowLeft: { to: "back", by }, ArrowRight: { to: "forward", by }, Home: { to: "first" }, End: { to: "last" } }[event.key];
+    if (step) {
+      done();
+      if (!(host.model(part.text).get("running"))) go({ kind: "move", ...step });
+      return;
+    }
+    if (field) return;
+    const dock = event.target.closest(".ms-dock")?.dataset.dock;
+    const front = dock && arrangement().docks[dock];
+    const beside = (by_) => { if (front && front.tabs.length) bring(front.tabs[(front.tabs.indexOf(front.active) + by_ + front.tabs.length) % front.tabs.length]); };
+    const actions = {
+      "?": () => showKeys(), "/": search, t: () => focus("text", "textarea"), e: () => focus("source", "textarea, .cm-content, [contenteditable=true]"),
+      "[": () => beside(-1), "]": () => beside(1), m: () => maximise(dock || arrangement().maximised || "right_top"), w: () => fill(!full),
+    };
+    const action = actions[event.key];
+    if (!action) return;
+    done();
+    action();
+  }
+  function focus(panel, selector) {
+    if (homeOf(panel)) bring(panel);
+    // The panel may have to be drawn first.
+    Promise.all(waiting).then(() => slots[panel]?.querySelector(selector)?.focus());
+  }
+  const search = () => focus("tokens", "input[type=search]");
+
+  const onArrangement = () => apply();
+  model.on("change:arrangement", onArrangement);
+  model.on("change:troubles", tell);
+  host.on("gone", tellKernel);
+  host.on("waiting", () => { busy.textContent = "waiting for the kernel …"; });
+  host.on("answered", () => { busy.textContent = ""; });
+  host.on("refused", () => { busy.textContent = host.gone ? "the kernel is gone" : "not in this page"; });
+  host.on("placed", () => { if (!host.pending) busy.textContent = ""; });
+  desk.addEventListener("keydown", pressed);
+  undo.push(() => { model.off("change:arrangement", onArrangement); model.off("change:troubles", tell); desk.removeEventListener("keydown", pressed); });
+  const kept = arrangement().touched ? null : remembered(panels);
+  if (kept) commit({ ...arrangement(), ...kept, docks: { ...arrangement().docks, ...kept.docks }, maximised: null });
+  apply();
+  tell();
+  tellKernel();
+  await Promise.all(waiting);
+  return () => { while (undo.length) undo.pop()(); desk.remove(); };
+}
+
+export default { render };

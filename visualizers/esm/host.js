@@ -1,0 +1,247 @@
+// The one widget of a panel: gives each view's module a model of its own over one widget model, and an element.
+//
+// A trait `active` of the view `automaton` is the widget's trait `automaton__active`; what all views share is
+// `shared__selection`.  Values of places already visited are kept here (`travel`), so that going back to one paints at
+// once; the kernel follows and its answer counts.
+// Read on: visualizers/host.py (the traits), visualizers/esm/page.js (the same without Python), dock.js (the desk).
+import { h } from "./common.js";
+
+const KEPT_PLACES = 240;
+const SHARED = "shared";
+const LINKED = ["index", "selected_token", "selection"];
+const BUSY_MS = 2500;
+
+// Modules are loaded once a page, by their source; what they import from each other is found by name.
+const urls = (globalThis.__maskscopeModules ??= new Map());
+function address(name, sources) {
+  const text = sources[name].replace(/from "\.\/(\w+)\.js"/g, (_, other) => `from "${address(other, sources)}"`);
+  if (!urls.has(text)) urls.set(text, URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+  return urls.get(text);
+}
+const load = async (name, sources) => (await import(address(name, sources))).default;
+
+// Whether two values say the same.
+function same(one, two) {
+  if (Object.is(one, two)) return true;
+  if (typeof one !== "object" || typeof two !== "object" || !one || !two) return false;
+  if (ArrayBuffer.isView(one) && ArrayBuffer.isView(two)) {
+    if (one.byteLength !== two.byteLength) return false;
+    const [a, b] = [one, two].map((view) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+    return a.every((value, at) => value === b[at]);
+  }
+  if (Array.isArray(one) !== Array.isArray(two)) return false;
+  const keys = Object.keys(one);
+  return keys.length === Object.keys(two).length && keys.every((key) => key in two && same(one[key], two[key]));
+}
+
+// What stands between the widget's model and the views: names, the overlay of a place already visited, messages.
+function hub(model, parts) {
+  const client = Math.random().toString(36).slice(2);
+  const handlers = new Map(); // event -> functions
+  const wired = new Map(); // wire -> the listener on the widget's model
+  const overlay = new Map(); // wire -> value shown before the kernel has answered
+  const bundles = new Map(); // place's key -> { wire: value }
+  const known = Object.fromEntries(parts.map((part) => [part.name, new Set(part.traits)]));
+  let sent = 0, answered = 0, gone = false, latest = 0;
+
+  const wire = (name, trait) => `${LINKED.includes(trait) ? SHARED : name}__${trait}`;
+  const emit = (event, ...rest) => { for (const handler of [...(handlers.get(event) || [])]) handler(...rest); };
+  const get = (full) => (overlay.has(full) ? overlay.get(full) : model.get(full));
+  function listen(full) {
+    if (wired.has(full)) return;
+    const forward = () => { if (!overlay.has(full)) emit(`change:${full}`); };
+    wired.set(full, forward);
+    model.on(`change:${full}`, forward);
+  }
+
+  const place = () => get("place") || {};
+  const wires = (part) => part.placed.map((trait) => wire(part.name, trait));
+  const settled = () => answered >= sent;
+
+  // Keep what is shown here; `place.fresh` names the views that Python has brought up to date.
+  function keep() {
+    const { key, fresh } = place();
+    if (key == null || !settled()) return;
+    const kept = bundles.get(key) || {};
+    bundles.delete(key);
+    for (const part of parts) {
+      if (!part.placed.length || !(fresh || []).includes(part.name)) continue;
+      kept[part.name] = { given: part.given.map((trait) => get(wire(part.name, trait))),
+        values: wires(part).map((full) => [full, get(full)]) };
+    }
+    kept.place = place();
+    bundles.set(key, kept);
+    if (bundles.size > KEPT_PLACES) bundles.delete(bundles.keys().next().value);
+  }
+
+  // Show a place already visited.  False where it was never seen.
+  function show(key) {
+    const kept = key == null ? undefined : bundles.get(key);
+    if (!kept) return false;
+    const changes = [["place", kept.place]];
+    for (const part of parts) {
+      const held = kept[part.name];
+      if (held && same(held.given, part.given.map((trait) => get(wire(part.name, trait))))) changes.push(...held.values);
+    }
+    const before = changes.map(([full]) => get(full));
+    for (const [full, value] of changes) overlay.set(full, value);
+    changes.forEach(([full, value], at) => { if (before[at] !== value) emit(`change:${full}`); });
+    return true;
+  }
+
+  // Where a command leads, when that can be told without the kernel: the key of a place.
+  function target(content) {
+    const around = place().around || {};
+    if (content.kind === "move") return around[content.to === "back" || content.to === "forward" ? `${content.to} ${content.by}` : content.to];
+    if (content.kind === "goto") return (around.steps || [])[content.index];
+    return undefined;
+  }
+
+  function uncover() {
+    const covered = [...overlay];
+    overlay.clear();
+    for (const [full, value] of covered) if (!same(value, model.get(full))) emit(`change:${full}`);
+  }
+
+  let queued = false;
+  function changed() {
+    if (queued) return;
+    queued = true;
+    queueMicrotask(() => { queued = false; keep(); emit("placed"); });
+  }
+
+  const onAck = () => {
+    const [who, seq] = model.get("ack") || [];
+    if (who !== client) return;
+    answered = Math.max(answered, seq);
+    emit("answered");
+    if (settled()) { uncover(); changed(); }
+  };
+  const onPlace = () => { if (!overlay.has("place")) { emit("change:place"); changed(); } };
+  const onMessage = (message, buffers) => { if (message && message.to) emit(`msg:${message.to}`, message.content, buffers); };
+  model.on("change:ack", onAck);
+  model.on("change:place", onPlace);
+  model.on("msg:custom", onMessage);
+  // Values of a place may come later than the place, when a panel becomes visible.
+  for (const part of parts) for (const full of wires(part)) { listen(full); handlers.set(`change:${full}`, [changed]); }
+  changed();
+
+  const on = (event, handler) => {
+    if (event.startsWith("change:")) { const full = event.slice(7); if (full !== "place") listen(full); }
+    handlers.set(event, [...(handlers.get(event) || []), handler]);
+  };
+  const off = (event, handler) => handlers.set(event, (handlers.get(event) || []).filter((kept) => kept !== handler));
+  const translated = (name, event) => event.startsWith("change:") ? `change:${wire(name, event.slice(7))}` : event === "msg:custom" ? `msg:${name}` : event;
+
+  const self = {
+    get, on, off, same,
+    place, bundles,
+    get gone() { return gone; },
+    get pending() { return sent - answered; },
+    set(full, value) { overlay.delete(full); model.set(full, value); },
+    save() { if (!gone) model.save_changes(); },
+    // The kernel is gone, or there again: views that ask for `offline` are told.
+    lost(value) {
+      if (gone === value) return;
+      gone = value;
+      if (gone) answered = sent;
+      emit("gone");
+      for (const part of parts) emit(`change:${wire(part.name, "offline")}`);
+    },
+    alone: () => gone || Boolean(parts.length && model.get(wire(parts[0].name, "offline"))),
+    go(name, content) {
+      const shown = content && content.kind ? show(target(content)) : false;
+      if (shown) emit("placed");
+      if (self.alone()) { if (!shown) emit("refused"); return; }
+      sent += 1;
+      latest = Date.now();
+      model.send({ to: name, content, client, seq: sent });
+      emit("sent");
+      const mine = sent;
+      setTimeout(() => { if (answered < mine && Date.now() - latest >= BUSY_MS - 50) emit("waiting"); }, BUSY_MS);
+    },
+    model(part) {
+      const name = part.name;
+      return {
+        get: (trait) => (trait === "offline" && gone) || get(wire(name, trait)),
+        set: (trait, value) => { if (known[name].has(trait)) self.set(wire(name, trait), value); },
+        save_changes: self.save,
+        send: (content) => self.go(name, content),
+        on: (event, handler) => on(translated(name, event), handler),
+        off: (event, handler) => off(translated(name, event), handler),
+        panel: name,
+      };
+    },
+    // Puts places into the store, as a saved page does.
+    fill(places) { for (const [key, kept] of Object.entries(places)) bundles.set(isNaN(key) ? key : Number(key), kept); },
+    close() {
+      model.off("change:ack", onAck);
+      model.off("change:place", onPlace);
+      model.off("msg:custom", onMessage);
+      for (const [full, forward] of wired) model.off(`change:${full}`, forward);
+      handlers.clear();
+    },
+  };
+  return self;
+}
+
+// JupyterLab marks the element of a widget whose kernel is gone.
+function watchKernel(el, host) {
+  const look = () => host.lost(el.classList.contains("jupyter-widgets-disconnected"));
+  const observer = new MutationObserver(look);
+  observer.observe(el, { attributes: true, attributeFilter: ["class"] });
+  look();
+  return () => observer.disconnect();
+}
+
+// JupyterLab cancels Enter and undo in text fields inside a cell, by a listener on the field itself.  Here they are
+// meant for the field, so the listener never hears of them; the browser then does what it always does.
+function keepTyping(root) {
+  const hide = (event) => {
+    if (event.target.matches("textarea, input") && ["insertLineBreak", "historyUndo", "historyRedo"].includes(event.inputType)) event.stopPropagation();
+  };
+  root.addEventListener("beforeinput", hide, true);
+}
+
+async function render({ model, el, places }) {
+  const parts = model.get("parts") || [];
+  const sources = model.get("modules") || {};
+  const arranger = model.get("arranger");
+  const undo = [];
+  const host = hub(model, parts);
+  if (places) host.fill(places);
+  const root = h("div", { class: "ms-host", "data-mark": model.get("mark") || "", "data-testid": "host" });
+  root.dataset.lmSuppressShortcuts = "true";
+  const style = h("style", {}, model.get("styles") || "");
+  undo.push(() => host.close(), watchKernel(el, host));
+  keepTyping(root);
+  el.replaceChildren(style, root);
+  undo.push(() => { style.remove(); root.remove(); });
+  const painted = () => requestAnimationFrame(() => { root.dataset.place = String(host.place().key ?? ""); });
+  host.on("placed", painted);
+  painted();
+  const views = {};
+  await Promise.all([...new Set(parts.map((part) => part.module))].map(async (name) => { views[name] = await load(name, sources); }));
+  const draw = async (part, slot) => {
+    const clean = await views[part.module].render({ model: host.model(part), el: slot, host });
+    undo.push(() => typeof clean === "function" && clean());
+  };
+  if (arranger) {
+    const arrange = await load(arranger, sources);
+    undo.push(await arrange.render({ model, host, root, parts, draw }));
+  } else {
+    const gone = h("div", { class: "ms-gone", role: "status", "data-testid": "kernel-gone" });
+    host.on("gone", () => { gone.textContent = host.gone ? "The kernel is gone: run the cell again." : ""; });
+    gone.textContent = host.gone ? "The kernel is gone: run the cell again." : "";
+    root.append(gone);
+    for (const part of parts) {
+      const slot = h("div", { class: "part", "data-view": part.name });
+      root.append(slot);
+      await draw(part, slot);
+    }
+  }
+  root.dataset.ready = "true";
+  return () => { while (undo.length) undo.pop()(); };
+}
+
+export default { render };

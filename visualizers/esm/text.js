@@ -1,0 +1,165 @@
+// The strip: the text read so far, its tokens on a ribbon, buttons to step, one line that says how it stands, and the
+// tokens allowed next.  Its height does not change while one steps.
+//
+// Traits: `state`, what is to be seen at one place:
+//   box                   the text for the box
+//   ribbon                [{index, text, id, part, mode}], part "read", "half" or "undone"; before / after: steps not shown
+//   rest                  what the grammar refused of the text typed, or ""
+//   status                {kind: "ok" | "dead" | "end" | "stopped", text}
+//   place                 one line: byte, step, how many tokens are allowed
+//   next                  the bytes possible next, in words
+//   candidates            [{id, text, stop}]; more: how many are not listed
+//   can_back, can_forward whether there is anything to go to
+// `answer` {client, seq}: whose edit of the box was read last; `running`: whether a generation steps the text;
+// `chosen` {id, text, ok, why} or null: the token chosen elsewhere.
+// Messages: {kind: "prefix", text, client, seq}, {kind: "move", to, by}, {kind: "goto", index}, {kind: "token", id},
+// {kind: "stop"}.  Keys belong to the whole desk: dock.js.
+import { h, mount, number } from "./common.js";
+
+const WAIT_MS = 120;
+const BOX_LIMIT = 132;
+const MODES = 6;
+
+function render({ model, el }) {
+  const client = Math.random().toString(36).slice(2);
+  let seq = 0, timer = null, tallest = 0;
+  const view = mount({ model, el }, "text", "text-view");
+  const send = (message) => model.send(message);
+  const step = (label, title, testid, message) => h("button", { type: "button", title, "aria-label": title, "data-testid": testid,
+    onclick: () => send(message) }, label);
+
+  const place = h("span", { class: "ms-muted", "data-testid": "place" });
+  const controls = {
+    first: step("⇤", "to the beginning (Home)", "first", { kind: "move", to: "first" }),
+    backToken: step("◀ token", "back one token (←)", "back-token", { kind: "move", to: "back", by: "token" }),
+    backByte: step("◁ byte", "back one byte (shift ←)", "back-byte", { kind: "move", to: "back", by: "byte" }),
+    nextByte: step("byte ▷", "on one byte (shift →)", "forward-byte", { kind: "move", to: "forward", by: "byte" }),
+    nextToken: step("token ▶", "on one token (→)", "forward-token", { kind: "move", to: "forward", by: "token" }),
+    last: step("⇥", "to the end (End)", "last", { kind: "move", to: "last" }),
+  };
+  const stop = h("button", { type: "button", class: "mx-stop", title: "stop the generation", "data-testid": "stop", onclick: () => send({ kind: "stop" }) }, "■ stop");
+  const box = h("textarea", { class: "mx-text mx-prefix", spellcheck: "false", rows: 2, autocapitalize: "off", autocomplete: "off",
+    placeholder: "type a text, or click a token below", "aria-label": "text read so far", "data-testid": "prefix" });
+  const ribbon = h("div", { class: "mx-ribbon", role: "list", "aria-label": "tokens read", "data-testid": "ribbon" });
+  const status = h("div", { class: "mx-status", role: "status", "data-testid": "prefix-status" });
+  const chosen = h("div", { class: "mx-chosen", "data-testid": "chosen" });
+  const next = h("span", { class: "mx-next", "data-testid": "next-bytes" });
+  const chips = h("div", { class: "mx-chips", "aria-label": "allowed tokens", "data-testid": "candidates" });
+  view.root.append(
+    h("div", { class: "ms-bar" }, h("span", { class: "ms-group" }, ...Object.values(controls)), stop, place),
+    h("div", { class: "mx-lines" }, box, ribbon),
+    h("div", { class: "mx-line" }, status, chosen),
+    h("div", { class: "mx-line mx-offer" }, next, chips));
+
+  // The box grows with what is typed, up to a limit, and never shrinks: stepping back must not move the page.
+  function fit() {
+    if (!box.value.includes("\n") && box.value.length < 60) return;
+    box.style.height = "auto";
+    tallest = Math.max(tallest, Math.min(box.scrollHeight + 2, BOX_LIMIT));
+    box.style.height = `${tallest}px`;
+  }
+
+  function flush() {
+    timer = null;
+    send({ kind: "prefix", text: box.value, client, seq });
+  }
+  view.listen(box, "input", () => {
+    seq += 1;
+    fit();
+    clearTimeout(timer);
+    timer = setTimeout(flush, WAIT_MS);
+  });
+
+  const pieces = []; // the ribbon's buttons, kept from step to step
+  function drawRibbon(state) {
+    const before = state.before ? [h("span", { class: "ms-muted" }, `… ${number(state.before)} before`)] : [];
+    const after = state.after ? [h("span", { class: "ms-muted" }, `${number(state.after)} more …`)] : [];
+    const names = [...new Set(state.ribbon.map((one) => one.mode).filter(Boolean))];
+    while (pieces.length < state.ribbon.length) {
+      const piece = h("button", { type: "button", role: "listitem" });
+      piece.addEventListener("click", () => send({ kind: "goto", index: Number(piece.dataset.index) }));
+      pieces.push(piece);
+    }
+    state.ribbon.forEach((one, at) => {
+      const piece = pieces[at];
+      const look = `mx-step mx-${one.part}${one.mode ? ` mx-mode mx-mode-${names.indexOf(one.mode) % MODES}` : ""}`;
+      if (piece.className !== look) piece.className = look;
+      if (piece.textContent !== one.text) piece.textContent = one.text;
+      piece.dataset.index = one.index;
+      const title = `step ${one.index}: ${one.id === null ? "bytes" : `token ${one.id}`}${one.mode ? ` · ${one.mode}` : ""}`;
+      if (piece.title !== title) piece.title = title;
+    });
+    const rest = state.rest ? [h("span", { class: "mx-step mx-refused", title: "refused by the grammar" }, state.rest)] : [];
+    const wanted = [...before, ...pieces.slice(0, state.ribbon.length), ...after, ...rest];
+    if (wanted.length !== ribbon.childNodes.length || wanted.some((node, at) => ribbon.childNodes[at] !== node)) ribbon.replaceChildren(...wanted);
+    const here = state.ribbon.findLastIndex((one) => one.part !== "undone");
+    const mark = rest[0] || pieces[here];
+    if (mark) ribbon.scrollTop = Math.max(0, mark.offsetTop + mark.offsetHeight - ribbon.clientHeight + 4);
+  }
+
+  function drawCandidates(state) {
+    const made = state.candidates.map((candidate) => h("button", { type: "button", class: candidate.stop ? "mx-chip mx-end" : "mx-chip",
+      title: `token ${candidate.id}`, "data-token": candidate.id, onclick: () => send({ kind: "token", id: candidate.id }) }, candidate.text));
+    if (state.more) made.push(h("span", { class: "ms-muted" }, `and ${state.more} more in the table`));
+    chips.replaceChildren(...made);
+  }
+
+  function drawChosen() {
+    const token = model.get("chosen");
+    chosen.replaceChildren();
+    if (!token) return;
+    chosen.append(h("span", { class: "ms-muted" }, `token ${token.id}`), h("code", { class: "ms-mono" }, token.text));
+    if (token.ok) chosen.append(h("button", { type: "button", "data-testid": "take", onclick: () => send({ kind: "token", id: token.id }) }, "take it"));
+    chosen.append(h("span", { class: token.ok ? "ms-muted mx-reason" : "mx-why mx-reason", title: token.why }, token.why));
+  }
+
+  function buttons() {
+    const state = model.get("state"), running = Boolean(model.get("running"));
+    for (const name of ["first", "backToken", "backByte"]) controls[name].disabled = !state.can_back || running;
+    for (const name of ["nextByte", "nextToken", "last"]) controls[name].disabled = !state.can_forward || running;
+    stop.hidden = !running;
+    view.root.classList.toggle("mx-running", running);
+    box.readOnly = running || Boolean(model.get("offline"));
+  }
+
+  function draw() {
+    const state = model.get("state"), answer = model.get("answer") || {};
+    if (!state || !state.status) return;
+    if (answer.client === client && answer.seq < seq) return; // an answer to an older edit
+    if (timer === null && box.value !== state.box) {
+      box.value = state.box;
+      fit();
+      box.scrollTop = box.scrollHeight;
+    }
+    place.textContent = state.place;
+    status.textContent = state.status.text.split("\n")[0] || " ";
+    status.title = state.status.text;
+    status.dataset.kind = state.status.kind;
+    const silent = state.status.kind === "dead" || state.status.kind === "stopped"; // the message says it already
+    next.textContent = silent ? "" : `next ${state.next}`;
+    next.title = next.textContent;
+    drawRibbon(state);
+    drawCandidates(state);
+    buttons();
+  }
+
+  // `state` and `answer` change together: draw once for both.
+  let queued = false;
+  const soon = () => {
+    if (queued) return;
+    queued = true;
+    queueMicrotask(() => { queued = false; draw(); });
+  };
+  view.on("change:state", soon);
+  view.on("change:answer", soon);
+  view.on("change:running", buttons);
+  view.on("change:offline", buttons);
+  view.on("change:chosen", drawChosen);
+  view.defer(() => { if (timer !== null) { clearTimeout(timer); flush(); } }); // the last keystrokes are not lost
+  draw();
+  drawChosen();
+  requestAnimationFrame(fit);
+  return () => view.clean();
+}
+
+export default { render };

@@ -1,0 +1,176 @@
+"""The one widget of a panel: an anywidget that carries any number of views over a single comm.
+
+Every synced trait of a view named `automaton` is mirrored by a trait of the host, `automaton__active`, so that a step
+of the whole panel is one message with what changed and nothing else.  Traits in `LINKED` are shared by all views that
+have them and travel once, as `shared__selection`.  In the browser `esm/host.js` gives each view's module a model that
+looks as if it were alone.
+
+Messages: `{to: view, content, client, seq}` from the browser, `{to: view, content}` to it.  When a message has been
+dealt with, `ack` is set to `[client, seq]`, in the same message as all that it changed.
+
+Read on: `visualizers/live_base.py` (the views), `visualizers/esm/host.js`, `workbench/desk.py` (a panel of many).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import anywidget
+import traitlets as t
+
+from visualizers.assets import module, sources, stylesheet
+from visualizers.live_base import LINKED, LiveView, Traits, synced
+
+__all__ = ["LINKED", "Host"]
+
+SHARED: Final = "shared"
+
+
+class Host(anywidget.AnyWidget):  # type: ignore[misc]
+    """One widget for all of `views` (name -> view); names must be identifiers and not "shared".
+
+    `arranger` names the ES module that lays them out (default: one below the other); `panels` and `arrangement` are
+    what it needs for that, and both the browser and Python may change the arrangement.  `place` says where in a text
+    the views stand, `troubles` what went wrong with whom.
+    """
+
+    _esm = module("host")
+
+    parts = synced(t.List())
+    modules = synced(t.Dict())
+    styles = synced(t.Unicode())
+    arranger = synced(t.Unicode())
+    arrangement = synced(t.Dict())
+    place = synced(t.Dict())
+    panels = synced(t.List())
+    troubles = synced(t.Dict())
+    ack = synced(t.List())
+    # Told apart from other hosts of the same document, also after a kernel's end (see `workbench/explorer.py`).
+    mark = synced(t.Unicode())
+
+    def __init__(
+        self,
+        views: Mapping[str, LiveView[Any]],
+        *,
+        arranger: str = "",
+        arrangement: Traits | None = None,
+        panels: Sequence[Traits] = (),
+        styles: Sequence[str] = (),
+        selection: Traits | None = None,
+        mark: str = "",
+    ) -> None:
+        self._views: dict[str, LiveView[Any]] = {}
+        self._names: dict[int, str] = {}
+        self._leave: list[Callable[[], None]] = []
+        self._wires: dict[str, tuple[str, str]] = {}
+        self._closed = False
+        for name, view in views.items():
+            if not name.isidentifier() or "__" in name or name == SHARED:
+                raise ValueError(f"a view cannot be called {name!r}: use an identifier without '__'")
+            self._views[name] = view
+            self._names[id(view)] = name
+        used = dict.fromkeys(("theme", "base", "host", *styles))
+        for view in self._views.values():
+            used |= dict.fromkeys(view._styles)
+        self.add_traits(**self._mirrors({} if selection is None else dict(selection)))
+        super().__init__(
+            parts=[
+                {
+                    "name": name,
+                    "module": view._module,
+                    "traits": view.keys,
+                    "placed": list(view._placed),
+                    "given": list(view._given),
+                }
+                for name, view in self._views.items()
+            ],
+            modules=sources(*(view._module for view in self._views.values()), *((arranger,) if arranger else ())),
+            styles=stylesheet(*used),
+            panels=list(panels),
+            arranger=arranger,
+            arrangement=arrangement or {},
+            mark=mark,
+        )
+        for view in self._views.values():
+            view.observe(self._from_view, names=view.keys)
+            self._leave.append(view.carried(self))
+        self.observe(self._from_browser, names=list(self._wires))
+        self.on_msg(self._received)
+
+    @property
+    def views(self) -> Mapping[str, LiveView[Any]]:
+        """The views by name."""
+        return self._views
+
+    def _mirrors(self, selection: Traits) -> dict[str, Any]:
+        """A trait for each trait of each view; what is linked has one for all, equal to the first view's."""
+        chosen = f"{SHARED}__selection"
+        mirrors: dict[str, Any] = {chosen: synced(t.Any(default_value=selection))}
+        self._wires[chosen] = (SHARED, "selection")
+        for name, view in self._views.items():
+            for trait in view.keys:
+                wire = f"{SHARED if trait in LINKED else name}__{trait}"
+                if wire in mirrors:
+                    setattr(view, trait, mirrors[wire].default_value)
+                    continue
+                self._wires[wire] = (SHARED if trait in LINKED else name, trait)
+                mirrors[wire] = synced(t.Any(default_value=getattr(view, trait)))
+        return mirrors
+
+    def _wire(self, name: str, trait: str) -> str:
+        return f"{SHARED if trait in LINKED else name}__{trait}"
+
+    def _from_view(self, change: Traits) -> None:
+        setattr(self, self._wire(self._names[id(change["owner"])], change["name"]), change["new"])
+
+    def _from_browser(self, change: Traits) -> None:
+        """A trait changed here: all views that have it follow; what a view refuses is undone in the browser."""
+        name, trait = self._wires[change["name"]]
+        for owner, view in self._views.items():
+            if (name in (SHARED, owner)) and view.has_trait(trait):
+                try:
+                    setattr(view, trait, change["new"])
+                except t.TraitError:
+                    setattr(self, change["name"], change["old"])
+                    return
+
+    # -- messages ----------------------------------------------------------------------------------------------------
+
+    def deliver(self, view: LiveView[Any], content: Any, buffers: Any = None) -> None:
+        """Send `content` to `view` in the browser."""
+        if not self._closed:
+            self.send({"to": self._names[id(view)], "content": content}, buffers)
+
+    def _received(self, _widget: object, message: Any, buffers: Any) -> None:
+        if not isinstance(message, dict) or message.get("to") not in self._views:
+            return
+        with self.hold_sync():
+            try:
+                self._views[message["to"]]._handle_custom_msg(message.get("content"), buffers)
+            finally:
+                self.ack = [message.get("client"), message.get("seq")]
+
+    @contextmanager
+    def hold_sync(self) -> Any:
+        """As ipywidgets', but silent after `close`."""
+        if self._closed:
+            yield
+            return
+        with super().hold_sync():
+            yield
+
+    def close(self) -> None:
+        """Let go of the views and of the browser; the views live on."""
+        if self._closed:
+            return
+        self._closed = True
+        for view in self._views.values():
+            view.unobserve(self._from_view, names=view.keys)
+        while self._leave:
+            self._leave.pop()()
+        super().close()
+
+    def __repr__(self) -> str:
+        return f"<Host of {', '.join(self._views)}>"

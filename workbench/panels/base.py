@@ -1,0 +1,121 @@
+"""What a panel is: a view, tied to a session by a few lines.
+
+A panel belongs to a desk, which tells it when to bring its view up to date, and passes on what a person does in it.
+A new panel is a module in this folder with one subclass of `Panel`; nothing else has to know of it.
+
+Read on: `workbench/desk.py` (the desk), `workbench/panels/chart.py` (an example), `visualizers/live_base.py` (views).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+from visualizers.live_base import LiveView
+
+if TYPE_CHECKING:
+    from workbench.reading import Reading
+    from workbench.session import Change, Session
+
+__all__ = ["DOCKS", "Desk", "Dock", "Panel"]
+
+Dock = Literal["strip", "left_top", "left_bottom", "right_top", "right_bottom"]
+DOCKS: tuple[Dock, ...] = ("strip", "left_top", "left_bottom", "right_top", "right_bottom")
+"""Where a panel is at first: the strip on top is always in sight, the others show one of their tabs."""
+
+
+class Desk(Protocol):
+    """What a panel may ask of the desk it lies on."""
+
+    @property
+    def session(self) -> Session:
+        """The session that is shown."""
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """What is chosen: token (id), state (automaton state id), rule, pointer, item (frontier row), or None each."""
+
+    @property
+    def typed(self) -> str | None:
+        """The text in the text box where that is not simply the text read."""
+
+    @property
+    def reading(self) -> Reading | None:
+        """What became of the text typed last."""
+
+    @property
+    def trouble(self) -> str:
+        """What went wrong with the last command, or ""."""
+
+    def do(self, kind: str, **args: Any) -> None:
+        """Perform a person's command and bring everything up to date; what goes wrong is shown, not raised.
+
+        "prefix" text · "move" to="back"|"forward"|"first"|"last", by="token"|"byte" · "goto" index · "token" id ·
+        "text" text (str or bytes) to read on with · "source" text, language (None: as it is) · "stop" · "select" any keys of `selection`.
+        """
+
+    def show(self, name: str) -> None:
+        """Bring a panel to the front of its dock."""
+
+    def select(self, **chosen: Any) -> None:
+        """Change some keys of `selection`; the others stay."""
+
+
+class Panel:
+    """A view and the session's part in it.
+
+    Class attributes: `name` (also the key of its place in the arrangement), `title` (on its tab), `dock` and `rank` (its
+    place among the tabs there, lowest first).  `view` is what it shows; `views` overrides it where there is more than
+    one.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    dock: ClassVar[Dock] = "right_bottom"
+    rank: ClassVar[int] = 50
+    view: LiveView[Any]
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+
+    @property
+    def session(self) -> Session:
+        return self.desk.session
+
+    @property
+    def views(self) -> Mapping[str, LiveView[Any]]:
+        """The views of this panel by the names they have on the host; each name once on a desk."""
+        return {self.name: self.view}
+
+    def update(self, change: Change | None) -> None:
+        """Bring the views up to date at the session's place.
+
+        Called with the session held, only while the panel is in sight or when it comes into sight.  `change` is what
+        changed since the last call, and None when that may be anything (also the grammar).  Keep it under 5 ms: cache
+        what belongs to a parser state.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say how it is brought up to date")
+
+    def chosen(self) -> None:
+        """The selection changed while the panel is in sight.  Views that have the trait `selection` have it already."""
+
+    def received(self, content: Any) -> None:
+        """A message of one of the views.  A dict with a `kind` is a command for the desk."""
+        if isinstance(content, dict) and isinstance(content.get("kind"), str):
+            self.desk.do(content["kind"], **{str(name): value for name, value in content.items() if name != "kind"})
+
+    def static_html(self) -> str:
+        """The panel at the session's place as sanitiser-proof HTML; "" where it has nothing to say without a browser."""
+        return "".join(view.static_html() for view in self.views.values())
+
+    def listen(self) -> None:
+        """Pass the messages of the views to `received`.  The desk calls it once."""
+        for view in self.views.values():
+            view.on_msg(_heard(self.received))
+
+    def close(self) -> None:
+        """Let go of what the panel holds besides its views."""
+
+
+def _heard(received: Callable[[Any], None]) -> Callable[[Any, Any, Any], None]:
+    return lambda _view, content, _buffers: received(content)

@@ -1,0 +1,31 @@
+"""The whole mask as a picture, one pixel a token.
+
+Read on: `visualizers/live_tokens.py` (`MaskMap`), `workbench/panels/base.py`.
+"""
+
+from __future__ import annotations
+
+from visualizers.live import MaskMap
+from workbench.panels.base import Desk, Panel
+from workbench.session import Change
+
+__all__ = ["MaskPanel"]
+
+
+class MaskPanel(Panel):
+    """The mask of this place."""
+
+    name = "mask"
+    title = "Mask"
+    dock = "right_bottom"
+    rank = 20
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.view: MaskMap = MaskMap()
+
+    def update(self, change: Change | None) -> None:
+        self.view.show(self.session.token_sets())
+
+    def static_html(self) -> str:
+        return ""  # the token sets, shown by the panel of tokens, say the same in words

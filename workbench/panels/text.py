@@ -1,0 +1,172 @@
+"""The strip on top: the text read so far, its tokens, the buttons that step, and the tokens allowed next.
+
+The functions that build what the view shows from a `Session` are pure, so that they can be tested without a browser.
+
+Read on: `visualizers/esm/text.js` (what the browser does with it), `workbench/desk.py` (the commands).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from visualizers.glyphs import SPACE, clip, glyph, parse
+from visualizers.text import TextView
+from workbench.history import Place, Step
+from workbench.panels.base import Desk, Panel
+from workbench.reading import Candidate, Reading, describe_bytes
+from workbench.session import Change, Session
+from workbench.strip import ribbon_html
+
+__all__ = ["TextPanel", "box_bytes", "box_text", "stepper_state"]
+
+STEPS_BEFORE, STEPS_AFTER = 60, 30
+CANDIDATES, SINGLE, SCANNED = 40, 14, 1000
+State = dict[str, Any]
+
+
+class TextPanel(Panel):
+    """The text box, the ribbon, the buttons, the status."""
+
+    name = "text"
+    title = "Text"
+    dock = "strip"
+    rank = 10
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.view: TextView = TextView()
+        self._modes: tuple[str, ...] = ()
+
+    def set_modes(self, modes: Sequence[str]) -> None:
+        """Name the mode in which each step of the history was read ("" for none); the ribbon colours them.
+
+        Takes effect with the next update; call it from the `update` of a panel of lower rank in the strip, or before
+        `desk.do`.
+        """
+        self._modes = tuple(modes)
+
+    def update(self, change: Change | None) -> None:
+        desk, view = self.desk, self.view
+        state = stepper_state(
+            self.session, typed=desk.typed, reading=desk.reading, trouble=desk.trouble, modes=self._modes
+        )
+        view.state = state
+        view.running = self.session.is_running
+        view.chosen = self._chosen()
+
+    def chosen(self) -> None:
+        self.view.chosen = self._chosen()
+
+    def received(self, content: Any) -> None:
+        if isinstance(content, dict) and content.get("kind") == "prefix":
+            self.view.answer = {"client": content.pop("client", None), "seq": content.pop("seq", None)}
+        super().received(content)
+
+    def _chosen(self) -> State | None:
+        """The selected token and whether it can come here."""
+        token = self.desk.selection.get("token")
+        info = self.session.tokenizer.info
+        if not isinstance(token, int) or not 0 <= token < info.vocab_size:
+            return None
+        reading = self.session.explain(token)
+        text = glyph(bytes(info.decoded_vocab[token])) or "(no bytes)"
+        why = (reading.note or "allowed here") if reading.ok else reading.note or reading.message
+        return {"id": token, "text": text, "ok": reading.ok, "why": why}
+
+    def static_html(self) -> str:
+        return ribbon_html(self.session, self.desk.reading)
+
+
+def box_text(data: bytes) -> str:
+    """`data` as text for a text box: newlines, tabs and spaces as they are, bytes that are no text as `⟨0xHH⟩`."""
+    shown = glyph(data).replace(SPACE, " ")
+    return shown.replace("⟨0x0A⟩", "\n").replace("⟨0x09⟩", "\t")
+
+
+def box_bytes(text: str) -> bytes:
+    """What a text box means: the inverse of `box_text`; token glyphs may be pasted in.
+
+    Raises `ValueError` for an escape that is no code point.
+    """
+    return parse(text)
+
+
+def stepper_state(
+    session: Session,
+    *,
+    typed: str | None = None,
+    reading: Reading | None = None,
+    trouble: str = "",
+    modes: Sequence[str] = (),
+) -> State:
+    """The stepper's state at the session's place.
+
+    `typed` is the text in the box where that is not simply the text read, and `reading` its fate; `trouble` is an
+    error to show.  `modes[i]` names the mode in which step `i` was read ("" for none), for its colour.
+    """
+    position, steps, index = session.position, session.steps, session.index
+    allowed = len(session.allowed_ids())
+    candidates = _candidates(session)
+    first = max(0, index - STEPS_BEFORE)
+    last = min(len(steps), index + STEPS_AFTER)
+    rest = "" if reading is None or reading.ok else clip(glyph(reading.text[reading.read :]), 60)
+    return {
+        "box": box_text(session.text) if typed is None else typed,
+        "rest": rest,
+        "ribbon": [_ribbon_step(number + 1, steps[number], position, index, modes) for number in range(first, last)],
+        "before": first,
+        "after": len(steps) - last,
+        "status": _status(session, reading, trouble),
+        "place": f"byte {position:,} · step {index:,} of {len(steps):,} · {_allowed(allowed)}",
+        "next": describe_bytes(session.next_bytes()),
+        "candidates": [{"id": c.token_id, "text": clip(str(c), 24), "stop": c.stop} for c in candidates],
+        "more": f"{allowed - len(candidates):,}" if allowed > len(candidates) else "",
+        "can_back": session.place > Place(),
+        "can_forward": index < len(steps),
+    }
+
+
+def _candidates(session: Session) -> list[Candidate]:
+    """Allowed tokens worth offering: readable ones before control bytes, and not single characters alone."""
+    found = session.allowed_tokens(SCANNED)
+    if len(found) <= CANDIDATES:
+        return found
+    single, longer, unreadable = [], [], []
+    for candidate in found:
+        if not candidate.stop and "⟨" in glyph(candidate.token):
+            unreadable.append(candidate)
+        elif candidate.stop or len(candidate.token) == 1:
+            single.append(candidate)
+        else:
+            longer.append(candidate)
+    first = max(SINGLE, CANDIDATES - len(longer))
+    return (single[:first] + longer + single[first:] + unreadable)[:CANDIDATES]
+
+
+def _allowed(count: int) -> str:
+    return f"{count:,} token{'' if count == 1 else 's'} allowed"
+
+
+def _ribbon_step(number: int, step: Step, position: int, index: int, modes: Sequence[str]) -> State:
+    part = "read" if number <= index else "half" if step.start < position else "undone"
+    text = "end of text" if step.stop else clip(glyph(step.data), 24)
+    return {"index": number, "text": text, "id": step.token_id, "part": part, "mode": _mode(modes, number)}
+
+
+def _mode(modes: Sequence[str], number: int) -> str:
+    return modes[number - 1] if number <= len(modes) else ""
+
+
+def _status(session: Session, reading: Reading | None, trouble: str) -> State:
+    if trouble:
+        return {"kind": "dead", "text": trouble}
+    if reading is not None and not reading.ok:
+        return {"kind": "dead", "text": str(reading)}
+    if session.is_terminated:
+        return {"kind": "stopped", "text": "complete: the stop token was taken"}
+    if session.is_completed:
+        return {"kind": "end", "text": "the text may end here"}
+    if not session.allowed_ids():
+        return {"kind": "dead", "text": "dead end: no token of the vocabulary can go on, and the text may not end here"}
+    return {"kind": "ok", "text": reading.note if reading is not None else ""}
