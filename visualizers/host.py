@@ -161,6 +161,13 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
         with super().hold_sync():
             yield
 
+    def bundle(self, **kwargs: Any) -> tuple[Traits, Traits]:
+        """What displays this widget: data by MIME type, and metadata."""
+        found = self._repr_mimebundle_(**kwargs)
+        if found is None:
+            raise RuntimeError("this widget was told not to display itself")
+        return found
+
     def close(self) -> None:
         """Let go of the views and of the browser; the views live on."""
         if self._closed:

@@ -167,7 +167,7 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
         static = self.static_html()
         if get_mode() == "static":
             return {"text/plain": repr(self), "text/html": static}, {}
-        data, metadata = self.widget._repr_mimebundle_(**kwargs)
+        data, metadata = self.widget.bundle(**kwargs)
         # For exports without widgets: the live page in a frame, and where frames are dropped still the tables.
         frame = iframe(to_page([self], title=type(self).__name__, heading=False), height=self._height)
         twin = f"{frame}<details><summary>as a table</summary>{static}</details>"

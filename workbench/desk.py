@@ -53,7 +53,8 @@ def in_sight(arrangement: Mapping[str, Any], names: Iterable[str]) -> set[str]:
 
     What the browser says is not trusted: unknown names are dropped, and a panel that lies nowhere is never in sight.
     """
-    known, seen = set(names), set()
+    known = set(names)
+    seen: set[str] = set()
     docks = arrangement.get("docks")
     maximised = arrangement.get("maximised")
     for name, dock in docks.items() if isinstance(docks, Mapping) else ():

@@ -1,7 +1,7 @@
 """The explorer: every panel of a session on one desk, kept at the same place.
 
-`explore()` opens it.  `Session` holds the state, `Desk` keeps the panels at its place, one `Host` carries all of them to
-the browser.
+`explore()` opens it.  `Session` holds the state, `Desk` keeps the panels at its place, one `Host` carries all of them
+to the browser.
 
 Keys: left / right step by token, with shift by byte; Home, End; `/` searches the tokens; `?` shows all keys.
 
@@ -32,6 +32,7 @@ value  ::= number | string | call
 number ::= "-"? [0-9]+ ("." [0-9]+)?
 string ::= "\"" [a-zA-Z0-9 ]* "\""
 """
+
 
 def explore(grammar: Any = None, tokenizer: Any = "tekken", **options: Any) -> Explorer:
     """Open the explorer on a source and a tokenizer, or on a session you already have.
@@ -132,5 +133,5 @@ class Explorer:
         twin = {"text/plain": repr(self), "text/html": self.static_html()}
         if get_mode() == "static":
             return twin
-        data, _ = self.widget._repr_mimebundle_(**kwargs)
+        data, _ = self.widget.bundle(**kwargs)
         return {**data, **twin}

@@ -21,7 +21,7 @@ MAX_NUMBERS: Final = 1_000_000
 
 
 class Places:
-    """Numbers places.  `renew` after a change of grammar or tokenizer: all numbers given so far are then of the past."""
+    """Numbers places.  `renew` after a change of grammar or tokenizer: all numbers so far are then of the past."""
 
     def __init__(self) -> None:
         self._next = 0

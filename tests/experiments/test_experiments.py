@@ -93,7 +93,13 @@ def test_masks_experiment(masks_frame: pd.DataFrame) -> None:
     tables = masks.tables(masks_frame)
     verdicts = tables["Verdicts"].set_index("engine").loc["ours"]
     assert verdicts["compiled"] == 4
-    assert verdicts["wrong inputs"] == verdicts["mask too wide"] == verdicts["mask too narrow"] == verdicts["engine errors"] == 0
+    assert (
+        verdicts["wrong inputs"]
+        == verdicts["mask too wide"]
+        == verdicts["mask too narrow"]
+        == verdicts["engine errors"]
+        == 0
+    )
     assert verdicts["tokens"] > 50
     times = next(iter(tables.values())).set_index(["metric", "engine"])
     assert times.loc[("mask, seen before", "ours"), "p50"] < times.loc[("mask, first visits", "ours"), "p50"]

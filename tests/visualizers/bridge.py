@@ -102,5 +102,9 @@ class Bridge:
         return changed
 
     def _traits(self) -> dict[str, Any]:
-        names = [name for name in self.widget.keys if not name.startswith("_") and name not in ("layout", "tabbable", "tooltip")]
+        names = [
+            name
+            for name in self.widget.keys
+            if not name.startswith("_") and name not in ("layout", "tabbable", "tooltip")
+        ]
         return {name: getattr(self.widget, name) for name in names}

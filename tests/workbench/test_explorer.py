@@ -71,9 +71,7 @@ def test_typing_moves_every_panel_in_sight(explorer: Explorer) -> None:
     assert explorer.desk.troubles == {}
 
 
-def test_a_panel_in_trouble_says_so_and_the_others_go_on(
-    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_panel_in_trouble_says_so_and_the_others_go_on(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(change: object) -> None:
         raise RuntimeError("out of paint")
 
@@ -87,8 +85,17 @@ def test_a_panel_in_trouble_says_so_and_the_others_go_on(
     assert set(explorer.views["automaton"].active) == set(explorer.session.frontier().active_states())
 
 
-@given(st.recursive(st.none() | st.text(max_size=8) | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(
-    st.sampled_from(["docks", "maximised", "strip", "left_top", "active", "tabs", "mask"]), inner)))
+@given(
+    st.recursive(
+        st.none() | st.text(max_size=8) | st.integers(),
+        lambda inner: (
+            st.lists(inner)
+            | st.dictionaries(
+                st.sampled_from(["docks", "maximised", "strip", "left_top", "active", "tabs", "mask"]), inner
+            )
+        ),
+    )
+)
 def test_whatever_the_browser_says_of_the_arrangement_only_panels_are_in_sight(said: Any) -> None:
     arrangement = said if isinstance(said, dict) else {"docks": said}
     assert in_sight(arrangement, {"mask", "text"}) <= {"mask", "text"}
@@ -212,7 +219,12 @@ def test_what_a_cell_does_reaches_the_views(explorer: Explorer, tokenizer: Token
 def test_only_what_changed_is_sent(explorer: Explorer) -> None:
     type_prefix(explorer, '{"name":')
     sent: list[str] = []
-    for view in (explorer.views["automaton"], explorer.views["frontier"], explorer.views["mask"], explorer.views["source"]):
+    for view in (
+        explorer.views["automaton"],
+        explorer.views["frontier"],
+        explorer.views["mask"],
+        explorer.views["source"],
+    ):
         view.observe(lambda change: sent.append(change["name"]), names=["svg", "active", "mask", "items", "state"])
     explorer.refresh()
     assert sent == []

@@ -51,7 +51,8 @@ class Desk(Protocol):
         """Perform a person's command and bring everything up to date; what goes wrong is shown, not raised.
 
         "prefix" text · "move" to="back"|"forward"|"first"|"last", by="token"|"byte" · "goto" index · "token" id ·
-        "text" text (str or bytes) to read on with · "source" text, language (None: as it is) · "stop" · "select" any keys of `selection`.
+        "text" text (str or bytes) to read on with · "source" text, language (None: as it is) · "stop" · "select" any
+        keys of `selection`.
         """
 
     def show(self, name: str) -> None:
@@ -64,9 +65,9 @@ class Desk(Protocol):
 class Panel:
     """A view and the session's part in it.
 
-    Class attributes: `name` (also the key of its place in the arrangement), `title` (on its tab), `dock` and `rank` (its
-    place among the tabs there, lowest first).  `view` is what it shows; `views` overrides it where there is more than
-    one.
+    Class attributes: `name` (also the key of its place in the arrangement), `title` (on its tab), `dock` and `rank`
+    (its place among the tabs there, lowest first).  `view` is what it shows; `views` overrides it where there is more
+    than one.
     """
 
     name: ClassVar[str]
@@ -105,7 +106,7 @@ class Panel:
             self.desk.do(content["kind"], **{str(name): value for name, value in content.items() if name != "kind"})
 
     def static_html(self) -> str:
-        """The panel at the session's place as sanitiser-proof HTML; "" where it has nothing to say without a browser."""
+        """The panel at the session's place as sanitiser-proof HTML; "" where there is nothing to say."""
         return "".join(view.static_html() for view in self.views.values())
 
     def listen(self) -> None:
