@@ -116,11 +116,11 @@ def test_what_is_no_source_is_refused(wrong: Any) -> None:
         (SCHEMA, {"any_order": True}, Grammar.from_json_schema(SCHEMA, any_order=True)),
         (City, {}, Grammar.from_json_schema(City)),
         (TAG, {}, Grammar.from_structural_tag(TAG)),
-        (TOOLS, {}, Grammar.from_structural_tag(get_model_structural_tag("qwen_3", TOOLS))),
+        (TOOLS, {}, Grammar.from_structural_tag(get_model_structural_tag("qwen_3", TOOLS, reasoning="disabled"))),
         (
             {"tools": TOOLS, "model": "llama", "tool_choice": "required"},
             {},
-            Grammar.from_structural_tag(get_model_structural_tag("llama", TOOLS, "required")),
+            Grammar.from_structural_tag(get_model_structural_tag("llama", TOOLS, "required", "disabled")),
         ),
     ],
 )

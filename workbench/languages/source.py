@@ -30,7 +30,7 @@ from workbench.languages.guess import LANGUAGES, TITLES, Guess, Language, guess_
 from workbench.languages.layout import lay_out
 from workbench.languages.mistakes import Mistake, locate
 from workbench.languages.positions import JsonText, read_json
-from workbench.languages.tools import DEFAULT_MODEL, REQUEST_KEYS, ToolTag, tag_of_tools
+from workbench.languages.tools import DEFAULT_MODEL, DEFAULT_REASONING, REQUEST_KEYS, ToolTag, tag_of_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +69,13 @@ OPTIONS: Final[dict[Language, tuple[Option, ...]]] = {
     "tools": (
         Option("model", "choice", DEFAULT_MODEL, "the model family whose call format is used", model_templates()),
         Option("tool_choice", "choice", "auto", "whether a tool must be called", ("auto", "none", "required")),
-        Option("reasoning", "choice", "enabled", "the reasoning block", ("enabled", "auto", "disabled")),
+        Option(
+            "reasoning",
+            "choice",
+            DEFAULT_REASONING,
+            "a reasoning block: none, perhaps one, or the text begins inside one",
+            ("disabled", "auto", "enabled"),
+        ),
         Option("parallel_tool_calls", "flag", True, "more than one call"),
     ),
 }

@@ -20,9 +20,12 @@ from kernels_core.errors import GrammarError
 from kernels_core.grammar.templates import get_model_structural_tag
 from workbench.languages.positions import child
 
-__all__ = ["DEFAULT_MODEL", "REQUEST_KEYS", "ToolTag", "ToolsError", "tag_of_tools"]
+__all__ = ["DEFAULT_MODEL", "DEFAULT_REASONING", "REQUEST_KEYS", "ToolTag", "ToolsError", "tag_of_tools"]
 
 DEFAULT_MODEL: Final = "qwen_3"
+# A text that one types begins with the answer: not inside a reasoning block that the prompt has opened, as the
+# templates have it by default.
+DEFAULT_REASONING: Final = "disabled"
 REQUEST_KEYS: Final = ("model", "tool_choice", "reasoning", "parallel_tool_calls", "any_order", "max_whitespace_cnt")
 
 
@@ -53,7 +56,7 @@ class ToolTag:
 
 def tag_of_tools(value: Any, options: Mapping[str, Any]) -> ToolTag:
     """The tag of `value`, a loaded source; raises `ToolsError`."""
-    request = dict(options)
+    request = {"reasoning": DEFAULT_REASONING, **options}
     base = "#"
     if isinstance(value, Mapping) and "tools" in value:
         unknown = [key for key in value if key not in ("tools", *REQUEST_KEYS)]

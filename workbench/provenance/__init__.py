@@ -1,0 +1,90 @@
+"""Provenance: where the parser is in the source's own words, and which words forbid what cannot come.
+
+    provenance(session)               # the places that are being read, those that may come, those around
+    forbidding(session, b'"nmae')     # the places that are the reason why a text dies
+
+For JSON schemas the text so far is followed through the schema; for structural tags and tools through the format, and
+inside a tag through its schema; for EBNF, Lark and patterns the engine's states know the nodes they stand for.
+
+In reading order: `places` (the answer), `prefix` (JSON texts), `schema` (schemas), `formats` (structural tags), `rules`
+(grammars), `branches` (small grammars to ask), `reader` (all of it for one source), `reasons` (why not).
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import TYPE_CHECKING
+
+from workbench.provenance.places import Place, Role
+from workbench.provenance.reader import Reader, read_text
+from workbench.provenance.rules import spans_of_rules
+
+if TYPE_CHECKING:
+    from kernels_core import GrammarMatcher
+    from kernels_core.earley.machine import CancelToken
+    from workbench.session import Session
+
+__all__ = ["Place", "Role", "forbidding", "place_at", "provenance", "reader_of"]
+
+_READERS: weakref.WeakKeyDictionary[Session, Reader] = weakref.WeakKeyDictionary()
+_LOCK = threading.Lock()
+
+
+def reader_of(session: Session) -> Reader:
+    """The reader of the session's source, kept as long as that is in use."""
+    with _LOCK:
+        reader = _READERS.get(session)
+    if reader is None or reader.source is not session.document or reader.info is not session.tokenizer.info:
+        reader = Reader(session.document, session.tokenizer.info)
+        with _LOCK:
+            _READERS[session] = reader
+    return reader
+
+
+def provenance(session: Session) -> tuple[Place, ...]:
+    """Where the parser is in the session's source, what is read now first; nothing changes.
+
+    Empty at a place that no part of the source speaks about (a value that a schema does not mention lies `here` in the
+    object around it).
+    """
+    with session.held():
+        reader = reader_of(session)
+        twin = _twin(session)
+
+        def can_come(text: bytes) -> bool:
+            return bool(twin.fork().accept_string(text))
+
+        return reader.places(session, read_text(session), can_come)
+
+
+def forbidding(
+    session: Session, text: str | bytes, *, budget_ms: float = 200.0, cancel: CancelToken | None = None
+) -> tuple[Place, ...]:
+    """The places in the source that are the reason why `text` cannot be read here, best reason first.
+
+    Each is found by trying: without it the byte at which the text dies could come.  Empty where the text can be read,
+    where no single keyword is to blame, or where `budget_ms` was spent before one was found; `cancel` ends the search.
+    """
+    from workbench.provenance.reasons import Search
+
+    data = text.encode() if isinstance(text, str) else bytes(text)
+    with session.held():
+        return Search(session, reader_of(session), _twin(session), budget_ms, cancel).reasons(data)
+
+
+def place_at(session: Session, offset: int) -> Place | None:
+    """What stands at a character of the source: the rule, or the JSON value, that a click there means."""
+    source = session.document
+    if source.is_json:
+        pointer = source.json.pointer_at(offset)
+        return Place("here", pointer, source.json.entries[pointer].span, pointer)
+    for name, (start, end) in spans_of_rules(session).items():
+        if start <= offset < end:
+            return Place("here", name, (start, end), None, name)
+    return None
+
+
+def _twin(session: Session) -> GrammarMatcher:
+    twin = getattr(session, "twin", None)
+    return twin() if callable(twin) else session.matcher

@@ -1,0 +1,88 @@
+"""Small grammars that answer "would this text still be possible?": for a branch of a schema, a pattern, a variant.
+
+Each is compiled over single bytes, once, and kept; none of them is the grammar that a session runs, so asking disturbs
+nothing.  Compiling one takes about a millisecond, reading a text with it microseconds.
+
+Read on: `workbench/provenance/schema.py` (branches that are alive), `workbench/provenance/reasons.py` (variants).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+
+from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
+from kernels_core.errors import BudgetExceededError, MaskscopeError
+
+__all__ = ["Oracle", "Oracles"]
+
+_KEPT = 2_000
+_MAX_STATES = 20_000
+
+
+class Oracle:
+    """One small grammar, or the fact that there is none: `empty` where it has no text at all, `unknown` where it would
+    be too large or cannot be compiled."""
+
+    def __init__(self, compiled: CompiledGrammar | None, unknown: bool = False) -> None:
+        self._compiled = compiled
+        self.unknown = unknown
+
+    @property
+    def empty(self) -> bool:
+        return self._compiled is None and not self.unknown
+
+    def matcher(self) -> GrammarMatcher | None:
+        """A fresh matcher, None where there is no grammar."""
+        return None if self._compiled is None else GrammarMatcher(self._compiled)
+
+    def begins(self, text: bytes) -> bool:
+        """Whether some text of the grammar begins with `text`; True where that is unknown."""
+        if self._compiled is None:
+            return self.unknown
+        return bool(GrammarMatcher(self._compiled).accept_string(text))
+
+    def holds(self, text: bytes) -> bool:
+        """Whether `text` is a text of the grammar; True where that is unknown."""
+        if self._compiled is None:
+            return self.unknown
+        matcher = GrammarMatcher(self._compiled)
+        return bool(matcher.accept_string(text)) and bool(matcher.is_completed())
+
+
+class Oracles:
+    """Oracles by key, the least recently used forgotten; safe to share between threads."""
+
+    def __init__(self) -> None:
+        vocabulary: list[str | bytes] = [bytes((value,)) for value in range(256)]
+        info = TokenizerInfo([*vocabulary, b""], stop_token_ids=[256])
+        self._compiler = GrammarCompiler(info, options=Options())
+        self._kept: OrderedDict[Hashable, Oracle] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], Grammar]) -> Oracle:
+        """The oracle of `key`; `make` makes its grammar, or raises where there is none."""
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+                return found
+        made = self._made(make)
+        with self._lock:
+            self._kept[key] = made
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return made
+
+    def knows(self, key: Hashable) -> bool:
+        """Whether the oracle of `key` is there already: asking it costs nothing."""
+        return key in self._kept
+
+    def _made(self, make: Callable[[], Grammar]) -> Oracle:
+        try:
+            return Oracle(self._compiler.compile_grammar(make()))
+        except BudgetExceededError:
+            return Oracle(None, unknown=True)
+        except MaskscopeError:
+            return Oracle(None)

@@ -1,0 +1,353 @@
+"""Where a text stands in a structural tag: in free text, in a trigger, in which tag's beginning, content or end.
+
+The format is read as the tree it is, byte by byte and by every reading that is possible: a reading is a thread that
+waits in a fixed text, in free text, or in a leaf (a schema, a pattern, a grammar), which is asked of a small grammar
+of its own.  So each content's start is known, and what stands there can be looked up in the tag's own schema.
+
+Control tokens count as the text of their names, which is how formats write them.  Limits in tokens and characters are
+not followed: a text that the grammar has accepted keeps them.
+
+Read on: `workbench/provenance/__init__.py` (asks), `kernels_core/grammar/structural_tag/build.py` (the engine's way).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from kernels_core import Grammar, GrammarMatcher, TokenizerInfo
+from kernels_core.grammar.json_schema.exact_text import exact_text
+from workbench.languages.positions import child
+from workbench.provenance.branches import Oracles
+
+__all__ = ["FormatWalk", "Standing", "Where"]
+
+Where = Literal["free", "trigger", "begin", "content", "end", "text", "separator"]
+MAX_THREADS = 400
+_SNAPSHOTS = 200
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One reading of the text.  `pointer` is the format, tag or string that is being read, `start` the offset (in
+    bytes) at which that began, `done` how many bytes of a fixed text were read, `wanted` that whole text."""
+
+    where: Where
+    pointer: str
+    start: int
+    kind: str = ""
+    done: int = 0
+    wanted: bytes = b""
+
+
+class _Todo(NamedTuple):
+    """What comes next, and after that."""
+
+    item: Any
+    rest: _Todo | None
+
+
+class _Format(NamedTuple):
+    value: Mapping[str, Any]
+    pointer: str
+    stops: tuple[bytes, ...]
+
+
+class _Text(NamedTuple):
+    data: bytes
+    pointer: str
+    where: Where
+
+
+class _Again(NamedTuple):
+    """A repetition that has been read `laps` times, the last time from offset `at`."""
+
+    format: _Format
+    low: int
+    high: int | None
+    laps: int
+    at: int
+    separator: _Text | None = None
+    choices: tuple[_Todo, ...] = ()
+
+
+class _Free(NamedTuple):
+    pointer: str
+    switches: tuple[tuple[bytes, tuple[_Todo, ...]], ...]
+    loop: bool
+    deadly: tuple[bytes, ...]  # what is excluded, and the end of the tag around it
+
+
+class _Thread:
+    """A reading that waits for a byte; `matcher` for leaves, `tail` for free text, `done` for fixed texts."""
+
+    __slots__ = ("done", "item", "matcher", "rest", "start", "tail")
+
+    def __init__(self, item: Any, rest: _Todo | None, start: int, matcher: GrammarMatcher | None = None) -> None:
+        self.item, self.rest, self.start, self.matcher = item, rest, start, matcher
+        self.done, self.tail = 0, b""
+
+    def copy(self) -> _Thread:
+        made = _Thread(self.item, self.rest, self.start, None if self.matcher is None else self.matcher.fork())
+        made.done, made.tail = self.done, self.tail
+        return made
+
+
+class FormatWalk:
+    """Reads texts of the format `value`, which stands at `pointer`.  `info` gives the names of tokens."""
+
+    def __init__(self, value: Mapping[str, Any], pointer: str, info: TokenizerInfo, oracles: Oracles) -> None:
+        self._info = info
+        self._oracles = oracles
+        self._text = b""
+        first = list(self._start(_Todo(_Format(value, pointer, ()), None), 0))
+        self._snapshots: dict[int, list[_Thread]] = {0: first}
+
+    def read(self, text: bytes) -> tuple[Standing, ...]:
+        """All readings of `text`, which must be the beginning of a text of the format; empty if there is none."""
+        shared = _shared(self._text, text)
+        for place in [place for place in self._snapshots if place > shared]:
+            del self._snapshots[place]
+        at = max(self._snapshots)
+        threads = [thread.copy() for thread in self._snapshots[at]]
+        while at < len(text) and threads:
+            threads = self._step(threads, text[at], at + 1)
+            at += 1
+        self._text = text[:at]
+        if len(self._snapshots) >= _SNAPSHOTS:
+            del self._snapshots[sorted(self._snapshots)[1]]
+        self._snapshots[at] = [thread.copy() for thread in threads]
+        return tuple(_standing(thread) for thread in threads) if at == len(text) else ()
+
+    # -- one byte --------------------------------------------------------------------------------------------------
+
+    def _step(self, threads: list[_Thread], byte: int, at: int) -> list[_Thread]:
+        """The threads after `byte`; `at` is the offset behind it."""
+        found: list[_Thread] = []
+        for thread in threads:
+            item = thread.item
+            if isinstance(item, _Text):
+                if item.data[thread.done] != byte:
+                    continue
+                thread.done += 1
+                if thread.done == len(item.data):
+                    found += self._start(thread.rest, at)
+                else:
+                    found.append(thread)
+            elif isinstance(item, _Free):
+                found += self._free(thread, item, byte, at)
+            elif thread.matcher is None or thread.matcher.accept_string(bytes((byte,))):
+                found.append(thread)
+                if thread.matcher is None or thread.matcher.is_completed():
+                    found += self._start(thread.rest, at)
+        return found[:MAX_THREADS]
+
+    def _free(self, thread: _Thread, item: _Free, byte: int, at: int) -> Iterator[_Thread]:
+        longest = max((len(text) for text in (*item.deadly, *(text for text, _ in item.switches))), default=1)
+        thread.tail = (thread.tail + bytes((byte,)))[-longest:]
+        if any(thread.tail.endswith(text) for text in item.deadly):
+            return
+        for trigger, tags in item.switches:
+            if thread.tail.endswith(trigger):
+                following = _Todo(item, thread.rest) if item.loop else thread.rest
+                for tag in tags:
+                    yield from self._start(_joined(tag, following), at)
+                return
+        yield thread
+        yield from self._start(thread.rest, at)
+
+    # -- what can begin --------------------------------------------------------------------------------------------
+
+    def _start(self, todo: _Todo | None, at: int) -> Iterator[_Thread]:
+        """The threads that wait at the beginning of `todo`, at offset `at`."""
+        waiting = [todo]
+        steps = 0
+        while waiting:
+            steps += 1
+            if steps > 20 * MAX_THREADS:
+                return
+            todo = waiting.pop()
+            if todo is None:
+                continue
+            item, rest = todo
+            if isinstance(item, _Text):
+                if item.data:
+                    yield _Thread(item, rest, at)
+                else:
+                    waiting.append(rest)
+            elif isinstance(item, _Free):
+                yield _Thread(item, rest, at)
+                waiting.append(rest)
+            elif isinstance(item, _Again):
+                waiting += self._again(item, rest, at)
+            elif item.value.get("type", "tag") in ("json_schema", "regex", "grammar"):
+                matcher = self._leaf(item.value)
+                yield _Thread(item, rest, at, matcher)
+                if matcher is not None and matcher.is_completed():
+                    waiting.append(rest)
+            else:
+                waiting += reversed(self._opened(item, rest, at))
+
+    def _leaf(self, value: Mapping[str, Any]) -> GrammarMatcher | None:
+        """A matcher for a schema, a pattern or a grammar; None where there is none, and any text goes."""
+        key = exact_text(value)
+        tag = {"type": "structural_tag", "format": value}
+        return self._oracles.get(("leaf", key), lambda: Grammar.from_structural_tag(tag)).matcher()
+
+    def _again(self, item: _Again, rest: _Todo | None, at: int) -> list[_Todo | None]:
+        found: list[_Todo | None] = []
+        if item.laps >= item.low:
+            found.append(rest)
+        if (item.high is None or item.laps < item.high) and (item.at != at or item.laps < max(item.low, 1)):
+            following = _Todo(item._replace(laps=item.laps + 1, at=at), rest)
+            between = item.separator if item.laps and item.separator is not None else None
+            for choice in item.choices or (_Todo(item.format, None),):
+                one = _joined(choice, following)
+                found.append(one if between is None else _Todo(between, one))
+        return found
+
+    def _opened(self, item: _Format, rest: _Todo | None, at: int) -> list[_Todo | None]:
+        """What a format that is no leaf consists of, one entry for each way to read it."""
+        value, pointer, stops = item
+        kind = value.get("type", "tag")
+        match kind:
+            case "const_string":
+                return [_Todo(_Text(value["value"].encode(), pointer, "text"), rest)]
+            case "any_text":
+                return [_Todo(_Free(pointer, (), True, (*stops, *_texts(value, "excludes"))), rest)]
+            case "sequence":
+                for index in range(len(value["elements"]) - 1, -1, -1):
+                    last = index == len(value["elements"]) - 1
+                    inner = _Format(value["elements"][index], child(pointer, "elements", index), stops if last else ())
+                    rest = _Todo(inner, rest)
+                return [rest]
+            case "or":
+                return [
+                    _Todo(_Format(one, child(pointer, "elements", index), stops), rest)
+                    for index, one in enumerate(value["elements"])
+                ]
+            case "optional" | "star" | "plus" | "repeat":
+                low = 1 if kind == "plus" else value["min"] if kind == "repeat" else 0
+                high = 1 if kind == "optional" else value["max"] if kind == "repeat" else None
+                inner = _Format(value["content"], child(pointer, "content"), stops if kind == "optional" else ())
+                return [_Todo(_Again(inner, low, None if high == -1 else high, 0, -1), rest)]
+            case "tag":
+                return [_joined(tag, rest) for tag in self._tag(value, pointer, 0)]
+            case "triggered_tags" | "token_triggered_tags":
+                return [self._triggered(value, pointer, stops, rest)]
+            case "tags_with_separator":
+                separator = _Text(value["separator"].encode(), child(pointer, "separator"), "separator")
+                tags = [
+                    tag
+                    for index, one in enumerate(value["tags"])
+                    for tag in self._tag(one, child(pointer, "tags", index), 0)
+                ]
+                high = 1 if value.get("stop_after_first") else None
+                low = 1 if value.get("at_least_one") else 0
+                return [_Todo(_Again(item, low, high, 0, -1, separator, tuple(tags)), rest)]
+            case "dispatch" | "token_dispatch":
+                switches = []
+                for index, (key, content) in enumerate(value["rules"]):
+                    text = key.encode() if kind == "dispatch" and isinstance(key, str) else self._name(key)
+                    followed = _Todo(_Format(content, child(pointer, "rules", index, 1), ()), None)
+                    switches.append((text, (followed,)))
+                deadly = (*stops, *_texts(value, "excludes"))
+                return [_Todo(_Free(pointer, tuple(switches), bool(value.get("loop", True)), deadly), rest)]
+            case "token":
+                return [_Todo(_Text(self._name(value["token"]), pointer, "text"), rest)]
+        return [_Todo(_Free(pointer, (), True, stops), rest)]  # any_tokens, exclude_token
+
+    def _triggered(
+        self, value: Mapping[str, Any], pointer: str, stops: tuple[bytes, ...], rest: _Todo | None
+    ) -> _Todo | None:
+        """Free text with tags, after a first tag where one must come."""
+        tokens = value.get("type") == "token_triggered_tags"
+        triggers = [
+            self._name(one) if tokens else one.encode()
+            for one in value.get("triggers", value.get("trigger_tokens", ()))
+        ]
+        begins = [(self._string(tag["begin"]), index, tag) for index, tag in enumerate(value["tags"])]
+        switches = tuple(
+            (
+                trigger,
+                tuple(
+                    one
+                    for begin, index, tag in begins
+                    if begin.startswith(trigger)
+                    for one in self._tag(tag, child(pointer, "tags", index), len(trigger))
+                ),
+            )
+            for trigger in triggers
+        )
+        once = bool(value.get("stop_after_first"))
+        free = _Todo(_Free(pointer, switches, not once, (*stops, *_texts(value, "excludes"))), rest)
+        if not value.get("at_least_one"):
+            return free
+        whole = tuple(one for _, index, tag in begins for one in self._tag(tag, child(pointer, "tags", index), 0))
+        first = _Again(_Format(value, pointer, ()), 1, 1, 0, -1, None, whole)
+        return _Todo(first, rest if once else free)
+
+    def _tag(self, tag: Mapping[str, Any], pointer: str, skip: int) -> list[_Todo]:
+        """A tag, one entry for each of its ends, without the first `skip` bytes of its beginning."""
+        ends = tag["end"] if isinstance(tag["end"], list | tuple) else [tag["end"]]
+        texts = [self._string(end) for end in ends]
+        content = _Format(tag["content"], child(pointer, "content"), tuple(text for text in texts if text))
+        begin = _Text(self._string(tag["begin"])[skip:], child(pointer, "begin"), "begin")
+        return [
+            _Todo(begin, _Todo(content, _Todo(_Text(text, child(pointer, "end"), "end"), None)))
+            for text in dict.fromkeys(texts)
+        ]
+
+    def _string(self, text: Any) -> bytes:
+        return text.encode() if isinstance(text, str) else self._name(text["token"])
+
+    def _name(self, token: Any) -> bytes:
+        """The text of a token that is given by its id or its text."""
+        if isinstance(token, str):
+            return token.encode()
+        return bytes(self._info.decoded_vocab[token]) if 0 <= token < self._info.vocab_size else b""
+
+
+def _standing(thread: _Thread) -> Standing:
+    item = thread.item
+    if isinstance(item, _Text):
+        return Standing(item.where, item.pointer, thread.start, "", thread.done, item.data)
+    if isinstance(item, _Free):
+        begun = max((_begun(thread.tail, trigger) for trigger, _ in item.switches), default=0)
+        return Standing("trigger" if begun else "free", item.pointer, thread.start, "", begun)
+    return Standing("content", item.pointer, thread.start, str(item.value.get("type")))
+
+
+def _begun(tail: bytes, trigger: bytes) -> int:
+    """How many bytes of `trigger` the text behind `tail` has begun with."""
+    return next((size for size in range(len(trigger) - 1, 0, -1) if tail.endswith(trigger[:size])), 0)
+
+
+def _joined(first: _Todo, rest: _Todo | None) -> _Todo:
+    """`first`, and behind its end `rest`."""
+    items = []
+    todo: _Todo | None = first
+    while todo is not None:
+        items.append(todo.item)
+        todo = todo.rest
+    for item in reversed(items):
+        rest = _Todo(item, rest)
+    assert rest is not None
+    return rest
+
+
+def _texts(value: Mapping[str, Any], key: str) -> tuple[bytes, ...]:
+    found: Sequence[Any] = value.get(key) or ()
+    return tuple(text.encode() for text in found)
+
+
+def _shared(old: bytes, new: bytes) -> int:
+    """How many bytes two texts begin with together."""
+    if new.startswith(old):
+        return len(old)
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if old[:middle] == new[:middle] else (low, middle - 1)
+    return low

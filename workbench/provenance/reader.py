@@ -1,0 +1,285 @@
+"""Reads a session's text along its source: one `Reader` for each source, which remembers what it worked out.
+
+Read on: `schema.py`, `formats.py`, `rules.py` (the three kinds of sources), `__init__.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from kernels_core.grammar.structural_tag import load_structural_tag
+from workbench.languages import Source
+from workbench.languages.positions import child, parts_of
+from workbench.provenance.branches import Oracles
+from workbench.provenance.formats import FormatWalk, Standing
+from workbench.provenance.places import Place, json_place, one_of_each
+from workbench.provenance.prefix import JsonPrefix, read_prefix
+from workbench.provenance.rules import rule_places
+from workbench.provenance.schema import SchemaWalk, Site
+
+if TYPE_CHECKING:
+    from kernels_core import TokenizerInfo
+    from workbench.session import Session
+
+__all__ = ["Content", "Reader", "read_text"]
+
+ORACLES: Final = Oracles()
+MAX_NEXT = 200
+Probe = Callable[[bytes], bool]
+"""Whether a text can come next."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """A JSON schema at work: its walk, the pointer of its root in the source, and the text since its value began."""
+
+    walk: SchemaWalk
+    base: str
+    text: bytes
+    options: dict[str, Any]
+
+    @property
+    def prefix(self) -> JsonPrefix:
+        return read_prefix(self.text.decode(errors="ignore"))
+
+    def pointer(self, pointer: str) -> str:
+        """The pointer in the source of one in the schema; other documents keep theirs."""
+        return self.base + pointer[1:] if pointer.startswith("#") else pointer
+
+
+class Reader:
+    """Where texts stand in one source."""
+
+    def __init__(self, source: Source, info: TokenizerInfo) -> None:
+        self.source, self.info = source, info
+        self._walks: dict[str, SchemaWalk] = {}
+        self._formats: FormatWalk | None = None
+        self._tag: Any = None
+        self._moved: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        if source.language == "structural_tag":
+            triggers = source.options.get("triggers")
+            self._tag = load_structural_tag(source.value, triggers)
+            self._moved = _older_places(source.value)
+        elif source.language == "tools":
+            self._tag = source.tool_tag.tag
+            self._moved, self._names = source.tool_tag.moved, source.tool_tag.names
+        if self._tag is not None:
+            self._formats = FormatWalk(self._tag["format"], "#/format", info, ORACLES)
+
+    def places(self, session: Session, text: bytes, can_come: Probe) -> tuple[Place, ...]:
+        """The places of `text`, the session's own."""
+        source = self.source
+        if not source.is_json:
+            return one_of_each(rule_places(source, session.compiled, session.frontier().items))
+        found: list[Place] = []
+        for standing in self.standings(text):
+            found += self._standing_places(standing)
+        for content in self.contents(text):
+            found += self._schema_places(content, can_come)
+        return one_of_each(found)
+
+    def standings(self, text: bytes) -> tuple[Standing, ...]:
+        """For tags and tools: the readings of `text`."""
+        return () if self._formats is None else self._formats.read(text)
+
+    def contents(self, text: bytes) -> Iterator[Content]:
+        """The JSON schemas that the end of `text` is inside of."""
+        if self.source.language == "json_schema":
+            options = dict(self.source.options)
+            yield Content(self._walk("#", self.source.value, options), "#", text, options)
+            return
+        for standing in self.standings(text):
+            if standing.where != "content" or standing.kind != "json_schema":
+                continue
+            leaf = _at(self._tag, standing.pointer)
+            if leaf.get("style", "json") != "json":
+                continue
+            names = ("any_order", "strict_mode", "plain_integers", "max_whitespace_cnt")
+            options = {name: leaf[name] for name in names if leaf.get(name) is not None}
+            pointer = child(standing.pointer, "json_schema")
+            yield Content(
+                self._walk(pointer, leaf["json_schema"], options), self.moved(pointer), text[standing.start :], options
+            )
+
+    def moved(self, pointer: str) -> str:
+        """The pointer in the source of one in the structural tag that was made of it."""
+        if not self._moved:
+            return pointer
+        at, rest = pointer, ""
+        while at not in self._moved:
+            if "/" not in at:
+                return "#"
+            at, _, last = at.rpartition("/")
+            rest = f"/{last}{rest}"
+        found = self._moved[at]
+        if at in self._names or at.rsplit("/", 1)[0].endswith("/tags"):
+            return found  # of a tag: what is inside it was made by the template
+        return found + rest
+
+    def tool(self, pointer: str) -> str:
+        """The name of the tool whose tag holds `pointer`, or ""."""
+        while pointer not in self._names and "/" in pointer:
+            pointer = pointer.rpartition("/")[0]
+        return self._names.get(pointer, "")
+
+    def _walk(self, pointer: str, schema: Any, options: dict[str, Any]) -> SchemaWalk:
+        if pointer not in self._walks:
+            self._walks[pointer] = SchemaWalk(schema, options, ORACLES)
+        return self._walks[pointer]
+
+    # -- tags ------------------------------------------------------------------------------------------------------
+
+    def _standing_places(self, standing: Standing) -> Iterator[Place]:
+        pointer, tag = self.moved(standing.pointer), self._tag_around(standing.pointer)
+        name = self.tool(standing.pointer) or (self._begin_of(tag) if tag else "")
+        inside = f"tag {name}" if name else "the format"
+        role: Any = "here" if standing.done or standing.where in ("free", "trigger", "content") else "next"
+        match standing.where:
+            case "free":
+                label = "free text" if not tag else f"free text in {inside}"
+            case "trigger":
+                label = f"free text, {standing.done} byte{'s' * (standing.done != 1)} of a trigger read"
+                for index, trigger in enumerate(_at(self._tag, standing.pointer).get("triggers", ())):
+                    if isinstance(trigger, str):
+                        place = child(standing.pointer, "triggers", index)
+                        if self.moved(place) != "#":
+                            yield json_place(self.source, self.moved(place), "next", f"trigger {trigger!r}")
+            case "begin" | "end":
+                label = f"the {'beginning' if standing.where == 'begin' else 'end'} of {inside}"
+                if standing.done:
+                    label += f", {standing.done} of {len(standing.wanted)} bytes read"
+            case "content":
+                label = f"in {inside}" if name else f"content ({standing.kind})"
+            case "separator":
+                label = "between two tags"
+            case _:
+                label = "a fixed text"
+        yield json_place(self.source, pointer, role, label)
+        if tag:
+            yield json_place(self.source, self.moved(tag), "around", inside)
+
+    def _tag_around(self, pointer: str) -> str:
+        """The innermost tag that holds `pointer`, or ""."""
+        while "/" in pointer:
+            value = _at(self._tag, pointer)
+            if isinstance(value, dict) and "begin" in value and "content" in value:
+                return pointer
+            pointer = pointer.rpartition("/")[0]
+        return ""
+
+    def _begin_of(self, tag: str) -> str:
+        begin = _at(self._tag, tag)["begin"]
+        return repr(begin) if isinstance(begin, str) else str(begin.get("token"))
+
+    # -- schemas ---------------------------------------------------------------------------------------------------
+
+    def _schema_places(self, content: Content, can_come: Probe) -> Iterator[Place]:
+        prefix = content.prefix
+        if prefix.part == "end":
+            yield json_place(self.source, content.base, "here", "behind the value")
+            return
+        levels = content.walk.levels(prefix)
+        for depth, sites in enumerate(levels[:-1]):
+            for site in sites[:1]:
+                pointer = content.pointer(site.pointer)
+                yield json_place(self.source, pointer, "around", said(prefix.path[:depth]), site.keyword)
+        label = _said_here(prefix)
+        for site in levels[-1]:
+            yield json_place(self.source, content.pointer(site.pointer), "here", label, site.keyword)
+        yield from self._next(content, prefix, levels[-1], can_come)
+
+    def _next(self, content: Content, prefix: JsonPrefix, sites: tuple[Site, ...], can_come: Probe) -> Iterator[Place]:
+        """Names and values that a schema lists and that may come (or go on) here."""
+        asked = 0
+        for site in sites:
+            if prefix.part in ("name", "after") and (not prefix.levels or prefix.levels[-1].is_object):
+                present = set(prefix.levels[-1].names) if prefix.levels else set()
+                comma = (b",", b", ") if prefix.part == "after" else (b"",)
+                for name in site.get("properties") or ():
+                    asked += 1
+                    rest = _rest(name, prefix.partial)
+                    if name in present or rest is None or asked > MAX_NEXT:
+                        continue
+                    if any(can_come(before + rest) for before in comma):
+                        pointer = content.pointer(child(site.pointer, "properties", name))
+                        yield json_place(self.source, pointer, "next", f"the name {name!r} may come", "properties")
+            elif prefix.part == "value":
+                values = site.get("enum")
+                for index, value in enumerate(values if isinstance(values, list) else ()):
+                    asked += 1
+                    rest = _rest(value, prefix.partial)
+                    if rest is not None and asked <= MAX_NEXT and can_come(rest):
+                        pointer = content.pointer(child(site.pointer, "enum", index))
+                        yield json_place(self.source, pointer, "next", "one of the values that may come", "enum")
+
+
+def read_text(session: Session) -> bytes:
+    """The session's text, with the names of control tokens where they were taken by their ids."""
+    steps, place, text = session.steps, session.place, session.text
+    if not any(step.whole and not step.data for step in steps[: place.index]):
+        return text
+    vocabulary = session.tokenizer.info.decoded_vocab
+    pieces, taken = [], 0
+    for step in steps[: place.index]:
+        taken += len(step.data)
+        named = step.token_id is not None and not step.data and not step.stop
+        pieces.append(bytes(vocabulary[step.token_id]) if named and step.token_id is not None else step.data)
+    return b"".join(pieces) + text[taken:]
+
+
+def said(path: tuple[str | int, ...]) -> str:
+    """A path for a person: `days[2].city`; "the value" for the whole."""
+    text = ""
+    for key in path:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else str(key)
+    return text or "the value"
+
+
+def _said_here(prefix: JsonPrefix) -> str:
+    where = said(prefix.path)
+    match prefix.part:
+        case "name":
+            return f"a name in {where}" if prefix.path else "a name in the object"
+        case "after":
+            return f"in {where}, behind a member" if prefix.levels[-1].is_object else f"in {where}, behind an item"
+        case "colon":
+            return f"behind the name {where}"
+    return where
+
+
+def _rest(value: Any, partial: str) -> bytes | None:
+    """What is missing of a name or scalar of which `partial` is written, or None where that is not its beginning."""
+    if isinstance(value, list | dict):
+        return None
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except ValueError:
+        return None
+    return text[len(partial) :].encode(errors="replace") if text.startswith(partial) else None
+
+
+def _at(value: Any, pointer: str) -> Any:
+    for part in parts_of(pointer):
+        value = value[int(part)] if isinstance(value, list | tuple) else value[part]
+    return value
+
+
+def _older_places(value: Any) -> dict[str, str]:
+    """For the older form of structural tags: places in the present form to places in the text."""
+    base, items = ("#", value) if isinstance(value, list) else ("#/structures", None)
+    if items is None:
+        items = value.get("structures") if isinstance(value, dict) else None
+    if not isinstance(items, list):
+        return {}
+    moved = {"#/format": "#"}
+    for index in range(len(items)):
+        tag = child("#/format", "tags", index)
+        moved[tag] = child(base, index)
+        moved[child(tag, "content", "json_schema")] = child(base, index, "schema")
+        for key in ("begin", "end"):
+            moved[child(tag, key)] = child(base, index, key)
+    return moved

@@ -1,0 +1,267 @@
+"""Why a byte cannot come, in the words of the source: found by trying what would allow it.
+
+A keyword of a schema is a reason if the same schema without it would allow the byte.  Where no keyword alone is, the
+keywords of the place are left out together, and taken back one by one while the byte stays possible: what is left over
+is the reason, all of it.  Options (the order of members is fixed, spellings are) are tried in the same way.
+
+Each trial compiles a variant of the schema over single bytes, about a millisecond, and is remembered.
+
+Read on: `branches.py` (keeps the variants), `__init__.py`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kernels_core import Grammar, GrammarMatcher
+from visualizers.glyphs import glyph
+from workbench.languages.layout import lay_out
+from workbench.languages.positions import child, parts_of
+from workbench.provenance.formats import Standing
+from workbench.provenance.places import Place, json_place, one_of_each
+from workbench.provenance.reader import ORACLES, Content, Reader, read_text
+from workbench.provenance.rules import rule_places
+from workbench.provenance.schema import Site
+
+if TYPE_CHECKING:
+    from kernels_core.earley.machine import CancelToken
+    from workbench.session import Session
+
+__all__ = ["Search"]
+
+# Keywords that apply other schemas: to blame only where nothing more exact is.
+_APPLICATORS: Final = frozenset(
+    (
+        "$ref",
+        "$dynamicRef",
+        "$recursiveRef",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "if",
+        "then",
+        "else",
+        "properties",
+        "patternProperties",
+        "items",
+        "prefixItems",
+        "additionalItems",
+        "dependentSchemas",
+        "dependencies",
+        "contains",
+    )
+)
+_OPTIONS: Final = (
+    ("any_order", True, "members come in the order of the schema; with any_order=True it could come"),
+    ("strict_mode", False, "strict_mode forbids what the schema does not mention"),
+    ("plain_integers", False, "plain_integers writes integers as digits alone"),
+    ("canonical_numbers", False, "canonical_numbers allows only the shortest spelling of a number"),
+    ("any_spelling", True, "this escape is needless; with any_spelling=True it could come"),
+    ("any_whitespace", True, "the layout is fixed; with any_whitespace=True it could come"),
+)
+_MAX_SHOWN = 60
+
+
+class _Cut(NamedTuple):
+    """Something that may be left out: a keyword of a site, or (keyword "") a site that is `false`."""
+
+    site: Site
+    keyword: str
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return parts_of(child(self.site.pointer, self.keyword) if self.keyword else self.site.pointer)
+
+
+class Search:
+    """One search for the reasons of one text."""
+
+    def __init__(
+        self, session: Session, reader: Reader, matcher: GrammarMatcher, budget_ms: float, cancel: CancelToken | None
+    ) -> None:
+        self._session = session
+        self._reader = reader
+        self._matcher = matcher
+        self._budget = budget_ms / 1000
+        self._until: float | None = None  # the clock starts with the first variant: what comes before is needed anyway
+        self._cancel = cancel
+
+    def reasons(self, data: bytes) -> tuple[Place, ...]:
+        """The reasons why `data` cannot be read, empty where it can."""
+        probe = self._matcher.fork()
+        read = next((count for count in range(len(data)) if not probe.accept_string(data[count : count + 1])), None)
+        if read is None:
+            return ()
+        source, fatal = self._reader.source, data[read : read + 1]
+        if not source.is_json:
+            found = rule_places(source, probe.compiled, probe.frontier().items)
+            return one_of_each([_expects(place) for place in found if place.role == "here"])
+        before = read_text(self._session) + data[:read]
+        places: list[Place] = []
+        for content in self._reader.contents(before):
+            places += self._in_schema(content, fatal)
+        for standing in self._reader.standings(before):
+            places += self._in_format(standing, before)
+        return one_of_each(places)
+
+    def _spent(self) -> bool:
+        if self._until is None:
+            self._until = time.monotonic() + self._budget
+        return time.monotonic() > self._until or (self._cancel is not None and bool(self._cancel.cancelled))
+
+    # -- schemas ---------------------------------------------------------------------------------------------------
+
+    def _in_schema(self, content: Content, fatal: bytes) -> Iterator[Place]:
+        text = content.text + fatal
+        prefix = content.prefix
+        if prefix.part == "end":
+            if self._reader.source.language == "json_schema":  # else the end of the tag says what follows
+                label = "the value is complete: nothing can follow"
+                yield json_place(self._reader.source, content.base, "forbids", label)
+            return
+        if not self._variant(content, (), {}, anything=True, text=text):
+            label = f"no JSON goes on with {glyph(fatal)} here"
+            levels = content.walk.levels(prefix)
+            pointer = levels[-1][0].pointer if levels[-1] else "#"
+            yield json_place(self._reader.source, content.pointer(pointer), "forbids", label)
+            return
+        levels = content.walk.levels(prefix)
+        for sites in reversed(levels):
+            found = list(self._at_level(content, sites, text))
+            yield from found
+            if found:
+                break
+        for name, value, label in _OPTIONS:
+            if self._spent():
+                return
+            default = name == "any_whitespace"
+            if content.options.get(name, default) != value and self._variant(content, (), {name: value}, text=text):
+                pointer = next((site.pointer for site in levels[-1]), "#")
+                yield json_place(self._reader.source, content.pointer(pointer), "forbids", label, name)
+
+    def _at_level(self, content: Content, sites: tuple[Site, ...], text: bytes) -> Iterator[Place]:
+        cuts = [cut for site in sites for cut in _cuts(site)]
+        for plain in (True, False):
+            tried = [cut for cut in cuts if (cut.keyword not in _APPLICATORS) == plain]
+            found = []
+            for cut in tried:
+                if self._spent():
+                    break
+                if self._variant(content, (cut,), {}, text=text):
+                    found.append(cut)
+            if not found and len(tried) > 1 and not self._spent():
+                found = self._together(content, tried, text)
+                yield from (self._place(content, cut, found) for cut in found)
+            else:
+                yield from (self._place(content, cut, []) for cut in found)
+            if found:
+                return
+
+    def _together(self, content: Content, cuts: list[_Cut], text: bytes) -> list[_Cut]:
+        """The fewest of `cuts`, greedily, that allow the byte together; empty where all of them do not."""
+        if not self._variant(content, tuple(cuts), {}, text=text):
+            return []
+        kept = list(cuts)
+        for cut in cuts:
+            fewer = [other for other in kept if other is not cut]
+            if not self._spent() and fewer and self._variant(content, tuple(fewer), {}, text=text):
+                kept = fewer
+        return kept
+
+    def _place(self, content: Content, cut: _Cut, others: list[_Cut]) -> Place:
+        pointer = content.pointer(cut.site.pointer)
+        if not cut.keyword:
+            return json_place(self._reader.source, pointer, "forbids", "`false` allows no value")
+        value = _shown(cut.site.schema[cut.keyword])
+        label = f"`{cut.keyword}`: {value}"
+        if len(others) > 1:
+            rest = ", ".join(f"`{other.keyword}`" for other in others if other is not cut)
+            label += f" (together with {rest})"
+        return json_place(self._reader.source, pointer, "forbids", label, cut.keyword)
+
+    def _variant(
+        self,
+        content: Content,
+        cuts: tuple[_Cut, ...],
+        options: Mapping[str, Any],
+        *,
+        text: bytes,
+        anything: bool = False,
+    ) -> bool:
+        """Whether `text` would be possible without `cuts` and with other `options`."""
+        walk = content.walk
+        paths = tuple(sorted({cut.parts for cut in cuts if cut.site.pointer.startswith("#")}))
+        if len(paths) < len({cut.parts for cut in cuts}):
+            return False  # in another document
+        chosen = {**content.options, **options, "lenient": True}
+        resources = chosen.pop("resources", None)
+        key = ("variant", walk.text, paths, anything, repr(sorted(chosen.items())))
+
+        def make() -> Grammar:
+            root = True if anything else _without(walk.root, paths)
+            return Grammar.from_json_schema(root, resources=resources, **chosen)
+
+        oracle = ORACLES.get(key, make)
+        return not oracle.unknown and oracle.begins(text)
+
+    # -- structural tags -------------------------------------------------------------------------------------------
+
+    def _in_format(self, standing: Standing, before: bytes) -> Iterator[Place]:
+        source, pointer = self._reader.source, self._reader.moved(standing.pointer)
+        if standing.where in ("begin", "end", "text", "separator"):
+            rest = glyph(standing.wanted[standing.done :])
+            name = self._reader.tool(standing.pointer)
+            what = {"begin": "the tag", "end": "the end of the tag", "separator": "the separator"}.get(
+                standing.where, "the text"
+            )
+            label = f"{what}{f' {name}' if name else ''} goes on with {rest}"
+            yield json_place(source, pointer, "forbids", label)
+        elif standing.where in ("free", "trigger"):
+            label = "free text: what is excluded, or the end of a tag, cannot be part of it"
+            yield json_place(source, pointer, "forbids", label)
+        elif standing.kind != "json_schema":
+            yield json_place(source, pointer, "forbids", f"the {standing.kind} does not go on like this")
+
+
+def _expects(place: Place) -> Place:
+    return Place("forbids", f"expects {place.label}", place.span, None, place.rule)
+
+
+def _cuts(site: Site) -> Iterator[_Cut]:
+    if site.schema is False:
+        yield _Cut(site, "")
+    if isinstance(site.schema, Mapping):
+        yield from (_Cut(site, keyword) for keyword in site.schema if site.get(keyword) is not None)
+
+
+def _without(root: Any, paths: tuple[tuple[str, ...], ...]) -> Any:
+    """`root` without the members at `paths`."""
+    for path in paths:
+        root = _cut_out(root, path)
+    return root
+
+
+def _cut_out(value: Any, path: tuple[str, ...]) -> Any:
+    if not path:
+        return True
+    first, rest = path[0], path[1:]
+    if isinstance(value, list):
+        index = int(first)
+        return [*value[:index], _cut_out(value[index], rest), *value[index + 1 :]]
+    if not isinstance(value, Mapping) or first not in value:
+        return value  # gone with one that was cut out before
+    if not rest:
+        # Also where it is a sub-schema that is `false`: without a schema anything goes.
+        return {key: item for key, item in value.items() if key != first}
+    return {key: _cut_out(item, rest) if key == first else item for key, item in value.items()}
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = " ".join(lay_out(value).split())
+    except TypeError:
+        text = repr(value)
+    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + "…"

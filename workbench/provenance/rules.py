@@ -1,0 +1,71 @@
+"""Places in grammars that are written as rules or as a pattern: the very nodes that may be read next.
+
+The engine's automata remember which dotted positions each state stands for, and nodes remember where they were
+written; so a state of the frontier leads to `[0-9]+` in the text, not only to its rule.
+
+Read on: `workbench/provenance/__init__.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernels_core.automata.lower import AFTER
+from kernels_core.grammar.ir import DeferredRule, GrammarIR, children
+from workbench.provenance.places import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kernels_core import CompiledGrammar
+    from kernels_core.inspect.snapshots import EarleyItem
+    from workbench.languages import Source
+    from workbench.session import Session
+
+__all__ = ["rule_places", "spans_of_rules"]
+
+MAX_ITEMS = 200
+
+
+def rule_places(source: Source, compiled: CompiledGrammar, waiting: Iterable[EarleyItem]) -> list[Place]:
+    """The nodes that the items of a frontier of `compiled` wait for, and the rules they stand in."""
+    tables = compiled.machine.tables
+    ir: GrammarIR = tables.lowering.ir
+    if ir.source != source.text:  # a grammar that was built by hand has no text
+        return []
+    found: list[Place] = []
+    items = [item for item in waiting if item.scannable][:MAX_ITEMS]
+    for item in items:
+        known = False
+        for position in tables.positions(item.state):
+            rule = ir.rules[position.rule]
+            if isinstance(rule, DeferredRule) or position.offset == AFTER:
+                continue
+            node = rule.body
+            for step in position.path:
+                node = children(node)[step]
+            span = node.span or rule.span
+            if span is None:
+                continue
+            known = True
+            text = source.text[span.start : span.end]
+            label = _clip(text) if source.language == "regex" else f"{position.rule}: {_clip(text)}"
+            found.append(Place("here", label, (span.start, span.end), None, position.rule))
+            if rule.span is not None and source.language != "regex":
+                found.append(Place("around", position.rule, (rule.span.start, rule.span.end), None, position.rule))
+        if not known and item.span is not None:
+            found.append(Place("here", item.rule, item.span, None, item.rule))
+    return found
+
+
+def spans_of_rules(session: Session) -> dict[str, tuple[int, int]]:
+    """Where each rule of the source is written, for sources that have rules."""
+    if session.document.language not in ("ebnf", "lark"):
+        return {}
+    rules = session.grammar.lazy_ir.rules
+    return {name: (rule.span.start, rule.span.end) for name, rule in list(rules.items()) if rule.span is not None}
+
+
+def _clip(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else line[:57] + "..."

@@ -1,0 +1,235 @@
+"""Which parts of a JSON schema speak about the place that a JSON text has reached.
+
+The path of keys and indices is walked through the schema, level by level: through `$ref` and its kin, `allOf`, the
+branches of `anyOf`, `oneOf` and `if` that the text so far is still a beginning of, `properties`, `patternProperties`,
+`additionalProperties`, `items` and theirs.  What comes out are sites: sub-schemas with their JSON pointers.
+
+A branch is alive while the text so far is a beginning of some text of that branch by itself, which is asked of a small
+grammar of its own (`branches.py`).  Two branches that only together exclude a text are both called alive.
+
+Nothing here knows how the engine compiles schemas; references are resolved by its `resolve.Documents`, which stands on
+the `referencing` library.
+
+Read on: `prefix.py` (where a text stands), `__init__.py` (sites to places).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from kernels_core import Grammar
+from kernels_core.grammar.json_schema.exact_text import exact_text
+from kernels_core.grammar.json_schema.resolve import REFERENCES, Context, Documents, Unresolved
+from workbench.languages.positions import child
+from workbench.provenance.branches import Oracles
+from workbench.provenance.prefix import JsonPrefix
+
+__all__ = ["SchemaWalk", "Site"]
+
+_ROOT = "urn:maskscope:schema"
+MAX_SITES = 500
+
+
+@dataclass(frozen=True)
+class Site:
+    """A sub-schema that applies.  `pointer` is its place in its document (`#/properties/city`), `keyword` the one that
+    led here, `parent` the site that held it."""
+
+    schema: Any
+    context: Context
+    pointer: str
+    keyword: str = ""
+    parent: Site | None = None
+
+    def get(self, keyword: str) -> Any:
+        """The value of a keyword that counts in this schema, or None."""
+        if not isinstance(self.schema, Mapping) or keyword not in self.schema:
+            return None
+        if self.context.dialect.ref_alone and "$ref" in self.schema and keyword != "$ref":
+            return None
+        known = keyword in self.context.dialect.keywords or keyword in ("then", "else", "additionalItems")
+        return self.schema[keyword] if known else None
+
+    def below(self, schema: Any, *keys: str | int) -> Site:
+        return Site(schema, self.context, child(self.pointer, *keys), str(keys[0]), self)
+
+
+class SchemaWalk:
+    """Walks one root schema.  `options` are those the schema is compiled with (for the layout of its texts)."""
+
+    def __init__(self, root: Any, options: Mapping[str, Any], oracles: Oracles) -> None:
+        self.root = root
+        self._options = {name: value for name, value in options.items() if name not in ("lenient", "resources")}
+        self._resources = dict(options.get("resources") or {})
+        self._oracles = oracles
+        self.text = exact_text(root)
+        self._documents = Documents(root, self.text, self._resources)
+        self._refers = any(word in self.text for word in REFERENCES)
+        self.top = Site(root, self._documents.root_context, "#")
+
+    # -- the walk --------------------------------------------------------------------------------------------------
+
+    def levels(self, prefix: JsonPrefix) -> list[tuple[Site, ...]]:
+        """The sites at each beginning of the path, the whole value first; the last are those of the place itself."""
+        found = [tuple(self.expand([self.top], prefix, 0))]
+        for depth, key in enumerate(prefix.path):
+            below = [inner for site in found[-1] for inner in self.descend(site, key)]
+            found.append(tuple(self.expand(below, prefix, depth + 1)))
+        return found
+
+    def expand(self, sites: Iterable[Site], prefix: JsonPrefix, depth: int) -> Iterator[Site]:
+        """`sites` and all that applies to the same value with them."""
+        starts = prefix.starts
+        text = prefix.text[starts[depth] :] if depth < len(starts) else ""
+        names = prefix.levels[depth].names if depth < len(prefix.levels) else []
+        waiting = list(reversed(list(sites)))
+        seen: set[tuple[str, Context]] = set()
+        while waiting:
+            site = waiting.pop()
+            key = (site.pointer, site.context)
+            if key in seen or len(seen) >= MAX_SITES:
+                continue
+            seen.add(key)
+            yield site
+            waiting += reversed(list(self._in_place(site, text, names)))
+
+    def _in_place(self, site: Site, text: str, names: list[str]) -> Iterator[Site]:
+        """What a schema applies to the value that it applies to itself."""
+        if not isinstance(site.schema, Mapping):
+            return
+        inside = self._documents.inside(site.schema, site.context)
+        site = Site(site.schema, inside, site.pointer, site.keyword, site.parent)
+        for keyword, resolve in (
+            ("$ref", self._documents.resolve),
+            ("$dynamicRef", self._documents.resolve_dynamic),
+            ("$recursiveRef", self._documents.resolve_recursive),
+        ):
+            reference = site.get(keyword)
+            if isinstance(reference, str):
+                try:
+                    target = resolve(reference, inside)
+                except Unresolved:
+                    continue
+                yield Site(target.schema, target.context, target.pointer, keyword, site)
+        for index, branch in enumerate(_list(site.get("allOf"))):
+            yield site.below(branch, "allOf", index)
+        for keyword in ("anyOf", "oneOf"):
+            for index, branch in enumerate(_list(site.get(keyword))):
+                below = site.below(branch, keyword, index)
+                if self.alive(below, text):
+                    yield below
+        if site.get("if") is not None:
+            condition = site.below(site.schema["if"], "if")
+            for keyword, negated in (("then", False), ("else", True)):
+                branch = site.get(keyword)
+                if branch is not None and self.alive(condition, text, negated=negated):
+                    below = site.below(branch, keyword)
+                    if self.alive(below, text):
+                        yield below
+        for keyword in ("dependentSchemas", "dependencies"):
+            for name, branch in _object(site.get(keyword)).items():
+                if name in names and isinstance(branch, Mapping):
+                    yield site.below(branch, keyword, name)
+
+    def descend(self, site: Site, key: str | int) -> Iterator[Site]:
+        """What a schema says about one member or item."""
+        if not isinstance(site.schema, Mapping):
+            return
+        site = Site(
+            site.schema, self._documents.inside(site.schema, site.context), site.pointer, site.keyword, site.parent
+        )
+        yield from self._member(site, key) if isinstance(key, str) else self._item(site, key)
+
+    def _member(self, site: Site, name: str) -> Iterator[Site]:
+        matched = False
+        properties = _object(site.get("properties"))
+        if name in properties:
+            matched = True
+            yield site.below(properties[name], "properties", name)
+        for pattern, schema in _object(site.get("patternProperties")).items():
+            if self.matches(pattern, name):
+                matched = True
+                yield site.below(schema, "patternProperties", pattern)
+        for keyword in ("additionalProperties", "unevaluatedProperties"):
+            rest = site.get(keyword)
+            if not matched and rest is not None:
+                yield site.below(rest, keyword)
+                return
+
+    def _item(self, site: Site, index: int) -> Iterator[Site]:
+        items = site.get("items")
+        listed = _list(site.get("prefixItems"))
+        keyword, rest_word = "prefixItems", "items"
+        if isinstance(items, list) and not listed:
+            listed, keyword, rest_word = items, "items", "additionalItems"
+        if index < len(listed):
+            yield site.below(listed[index], keyword, index)
+        else:
+            rest = site.get(rest_word)
+            if rest is not None and not isinstance(rest, list):
+                yield site.below(rest, rest_word)
+            elif site.get("unevaluatedItems") is not None:
+                yield site.below(site.schema["unevaluatedItems"], "unevaluatedItems")
+        if site.get("contains") is not None:
+            yield site.below(site.schema["contains"], "contains")
+
+    # -- questions -------------------------------------------------------------------------------------------------
+
+    def alive(self, site: Site, text: str, *, negated: bool = False) -> bool:
+        """Whether `text` is the beginning of some text of this sub-schema by itself; `negated`, of its opposite."""
+        if not text:
+            return True
+        if isinstance(site.schema, bool):
+            return site.schema != negated
+        key = ("branch", self.text, self._layout, site.pointer, negated)
+        oracle = self._oracles.get(key, lambda: self._grammar(site, negated))
+        return oracle.begins(text.encode())
+
+    def matches(self, pattern: str, name: str) -> bool:
+        """Whether a pattern of `patternProperties` matches a name."""
+        oracle = self._oracles.get(("pattern", pattern), lambda: Grammar.from_regex(pattern, match="search"))
+        return oracle.holds(name.encode(errors="replace"))
+
+    @property
+    def _layout(self) -> str:
+        return repr(sorted(self._options.items()))
+
+    def _grammar(self, site: Site, negated: bool) -> Grammar:
+        """The grammar of a sub-schema by itself: members in any order, since they may stand among others'."""
+        options = {**self._options, "any_order": True, "lenient": True}
+        if not self._refers and site.pointer.startswith("#"):
+            schema = {"not": site.schema} if negated else dict(site.schema)
+            if "$schema" in self.root:
+                schema.setdefault("$schema", self.root["$schema"])
+            return Grammar.from_json_schema(schema, resources=self._resources, **options)
+        schema = self.pointing(site.pointer)
+        if negated:
+            schema = {"not": {"$ref": schema.pop("$ref")}, **schema}
+        return Grammar.from_json_schema(schema, resources=self.documents, **options)
+
+    def pointing(self, pointer: str) -> dict[str, Any]:
+        """A schema that says what the sub-schema at `pointer` says; `documents` are its resources."""
+        uri = pointer if not pointer.startswith("#") else self._base + quote(pointer, safe="#/~:@!$&'()*+,;=?-._")
+        schema: dict[str, Any] = {"$ref": uri}
+        if isinstance(self.root, Mapping) and "$schema" in self.root:
+            schema["$schema"] = self.root["$schema"]
+        return schema
+
+    @property
+    def documents(self) -> dict[str, Any]:
+        return {**self._resources, self._base: self.root}
+
+    @property
+    def _base(self) -> str:
+        return self.top.context.base or _ROOT
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
