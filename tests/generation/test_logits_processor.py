@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -63,21 +65,79 @@ def test_greedy_agrees_with_our_loop(tiny: LanguageModel) -> None:
     assert set(row[len(ours.tokens) :]) <= {*tiny.tokenizer.info.stop_token_ids}
 
 
-def test_a_processor_serves_one_generation_until_reset(tiny: LanguageModel) -> None:
+def test_a_new_prompt_begins_a_new_generation(tiny: LanguageModel) -> None:
     compiled = tiny.compiler.compile_grammar(WORDS)
     processor = GrammarLogitsProcessor(compiled)
     first = run(tiny, processor, 1, do_sample=False)
     assert run(tiny, processor, 1, do_sample=False) == first
     longer, shorter = torch.tensor([[5] * 40]), torch.tensor([[7]])
     scores = torch.zeros(1, tiny.vocab_size)
-    with pytest.raises(ValueError, match="reset"):
-        processor(longer, scores)
-    processor.reset()
     start = processor(longer, scores)
     assert torch.isfinite(start).sum() == len(GrammarMatcher(compiled).allowed_token_ids())
     assert torch.equal(processor(shorter, scores), start)
     after = processor(torch.cat([shorter, start.argmax().reshape(1, 1)], dim=1), scores)
     assert not torch.equal(after, start)
+    with pytest.raises(ValueError, match="2 rows|1 rows in the last call, 2"):
+        processor(torch.tensor([[7, 60], [7, 60]]), torch.zeros(2, tiny.vocab_size))
+    assert torch.equal(processor(shorter, scores), start)
+
+
+def scored(processor: GrammarLogitsProcessor, rows: list[list[int]], width: int) -> list[list[int]]:
+    """The ids that each row's scores allow."""
+    masked = processor(torch.tensor(rows), torch.zeros(len(rows), width))
+    return [row.isfinite().nonzero().flatten().tolist() for row in masked]
+
+
+def test_rows_may_grow_by_several_tokens_go_back_and_change_places(tiny: LanguageModel) -> None:
+    """What assisted generation and beams do, in any order: each call equals a matcher that reads the row afresh."""
+    random = Random(5)
+    compiled = [tiny.compiler.compile_grammar(text) for text in (LISTS, WORDS)]
+    stops = set(tiny.tokenizer.info.stop_token_ids)
+    for _ in range(30):
+        processor = GrammarLogitsProcessor(compiled)
+        prompt = [3, 4, 5]
+        rows: list[list[int]] = [[] for _ in range(4)]  # two of each grammar
+        for _ in range(12):
+            expected = []
+            for number, row in enumerate(rows):
+                matcher = GrammarMatcher(compiled[number // 2])
+                for token in row:
+                    assert matcher.is_terminated() or matcher.accept_token(token)
+                ended = matcher.is_terminated()
+                expected.append(sorted(stops) if ended else matcher.allowed_token_ids())
+            assert scored(processor, [prompt + row for row in rows], tiny.vocab_size) == expected
+            keep = random.randint(max(0, len(rows[0]) - 2), len(rows[0]))
+            length = max(keep + random.randint(0, 3), 1)
+            chosen = [random.choice((2 * (number // 2), 2 * (number // 2) + 1)) for number in range(4)]
+            rows = [rows[parent][:keep] for parent in chosen]
+            for number, row in enumerate(rows):
+                matcher = GrammarMatcher(compiled[number // 2])
+                for token in row:
+                    _ = matcher.is_terminated() or matcher.accept_token(token)
+                while len(row) < length:
+                    token = 0 if matcher.is_terminated() else random.choice(matcher.allowed_token_ids())
+                    _ = matcher.is_terminated() or matcher.accept_token(token)
+                    row.append(token)
+
+
+def test_a_refused_token_changes_nothing(tiny: LanguageModel) -> None:
+    compiled = tiny.compiler.compile_grammar(WORDS)
+    processor = GrammarLogitsProcessor(compiled)
+    (start,) = scored(processor, [[3]], tiny.vocab_size)
+    wrong = next(token for token in range(tiny.vocab_size) if token not in start)
+    with pytest.raises(ValueError, match="forbids"):
+        scored(processor, [[3, wrong]], tiny.vocab_size)
+    (after,) = scored(processor, [[3, start[0]]], tiny.vocab_size)
+    matcher = GrammarMatcher(compiled)
+    assert matcher.accept_token(start[0])
+    assert after == matcher.allowed_token_ids()
+
+
+def test_prompt_lookup_writes_what_greedy_search_writes(tiny: LanguageModel) -> None:
+    compiled = tiny.compiler.compile_grammar(LISTS)
+    plain = run(tiny, GrammarLogitsProcessor(compiled), 1, do_sample=False)
+    looked = run(tiny, GrammarLogitsProcessor(compiled), 1, do_sample=False, prompt_lookup_num_tokens=3)
+    assert check(tiny, compiled, looked[0]) == check(tiny, compiled, plain[0])
 
 
 def test_wider_scores_are_masked_and_narrower_refused(tiny: LanguageModel) -> None:
