@@ -77,7 +77,7 @@ def test_a_new_prompt_begins_a_new_generation(tiny: LanguageModel) -> None:
     assert torch.equal(processor(shorter, scores), start)
     after = processor(torch.cat([shorter, start.argmax().reshape(1, 1)], dim=1), scores)
     assert not torch.equal(after, start)
-    with pytest.raises(ValueError, match="2 rows|1 rows in the last call, 2"):
+    with pytest.raises(ValueError, match="1 rows in the last call, 2"):
         processor(torch.tensor([[7, 60], [7, 60]]), torch.zeros(2, tiny.vocab_size))
     assert torch.equal(processor(shorter, scores), start)
 

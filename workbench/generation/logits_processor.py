@@ -146,7 +146,7 @@ class GrammarLogitsProcessor:
         return shared[best], first + best
 
     def _advanced(self, parent: _Row, common: int, tokens: list[int]) -> _Row:
-        """`parent` taken back to its first `common` tokens and on by `tokens`; always a fork, so errors change nothing."""
+        """A fork of `parent`, taken back to its first `common` tokens and on by `tokens`; errors change nothing."""
         matcher = parent.matcher.fork()
         read = parent.read
         if common < read:
