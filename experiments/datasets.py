@@ -22,8 +22,8 @@ from typing import Any, Final
 
 from experiments import synthetic_schemas
 from experiments.demo_model import WEIGHTS_FOLDER
-from experiments.toolsets import Tool
 from workbench.cli.doctor import data_folder
+from workbench.peers.toolsets import Tool
 from workbench.tokenizers import Tokenizer, load_tokenizer
 
 __all__ = [

@@ -6,8 +6,9 @@
     python -m experiments.judge_schemas --walks 5 --sample 70    # write 5 texts for each, and have them validated
 
 A schema is *right* when every instance is judged right (`json_judge.py`: some order of the keys, end of text checked),
-and when every text that a walk brings to an end is valid (`json_walks.py`, `json_referee.py`).  A schema that is
-refused for having no instance is right, too, if the data has no valid instance either.
+and when every text that a walk brings to an end is valid (`json_walks.py`, judged by
+`workbench/compare/referee.py`).  A schema that is refused for having no instance is right, too, if the data has no
+valid instance either.
 
 Read on: `json_judge.py`, `json_suite.py` (the official test suite), `tests/json_schema/test_maskbench.py`.
 """
@@ -33,10 +34,10 @@ import pandas as pd
 from rich.console import Console
 
 from kernels_core import BudgetExceededError, CompiledGrammar, Grammar, Options, UnsupportedSchemaError
+from workbench.compare.referee import Referee, Unjudged
 
 from .datasets import Case, CaseName, DataError, default_schemas, find_cases, load_case
 from .json_judge import Judge, byte_vocabulary
-from .json_referee import Referee, Unjudged
 from .json_walks import mentioned, piece_vocabulary, write_text
 from .report import print_tables
 from .workers import TrialTimeoutError, WorkerDiedError, WorkerExecutor

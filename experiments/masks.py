@@ -23,8 +23,8 @@ import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.datasets import CaseName, find_cases, load_case
+from experiments.engines import open_engine
 from experiments.measurement import FLOOR, measure, measure_floor, mistakes, rotate, samples, verdicts
-from experiments.peers import open_engine
 from experiments.tails import compare
 from experiments.trial import Params
 

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from experiments import datasets
-from experiments.peers import Constraint, Engine, RefusedError
 from experiments.walk import clock_floor, copy_floor, quiet, walk
+from workbench.peers.base import Constraint, Engine, RefusedError
 
 __all__ = ["FLOOR", "METRICS", "measure", "measure_floor", "mistakes", "rotate", "samples", "verdicts"]
 

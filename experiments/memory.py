@@ -26,10 +26,10 @@ import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.datasets import CaseName, load_case
-from experiments.peers.ours import Ours
 from experiments.trial import Params
 from experiments.walk import walk
 from kernels_core import Options
+from workbench.peers.ours import Ours
 
 __all__ = ["grid", "plot", "resident_bytes", "tables", "trial"]
 

@@ -22,14 +22,14 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from experiments import datasets
-from experiments.peers.ours import Ours, schema_grammar, tag_grammar
-from experiments.toolsets import Tool, ToolSet
 from experiments.trial import Params
 from experiments.walk import quiet, walk
 from kernels_core import Grammar, Options
 from kernels_core.automata.identity import WholeIdentities
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.tables import FIRST_STATE, WholeTables
+from workbench.peers.ours import Ours, schema_grammar, tag_grammar
+from workbench.peers.toolsets import Tool, ToolSet
 
 __all__ = ["grid", "plot", "requests_of", "structures", "tables", "trial"]
 

@@ -20,11 +20,12 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from experiments import datasets
+from experiments.engines import open_engine
 from experiments.measurement import FLOOR, measure, measure_floor, mistakes, rotate, samples, verdicts
-from experiments.peers import Constraint, open_engine
 from experiments.tails import compare
-from experiments.toolsets import ToolSet
 from experiments.trial import Params
+from workbench.peers.base import Constraint
+from workbench.peers.toolsets import ToolSet
 
 __all__ = ["FORMS", "QUICK_SIZES", "SETS", "SIZES", "draw_tools", "grid", "grid_of", "plot", "tables", "trial"]
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 from experiments.machine import Machine, commit_name, describe_machine, system_load
+from workbench.peers.errors import NotRunError
 
 __all__ = ["NotRunError", "Params", "Status", "Trial", "TrialFunction", "attempt", "lost_trial"]
 
@@ -22,10 +23,6 @@ TrialFunction = Callable[[Params], Mapping[str, Any]]
 Status = Literal["ok", "error", "not run"]
 
 TRACE_CHARACTERS = 4000
-
-
-class NotRunError(RuntimeError):
-    """A trial cannot be run here, and that is no failure: something is not installed, or not built yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ import pandas as pd
 
 from experiments.datasets import CaseName, load_case, open_tokenizer
 from experiments.measurement import measure, rotate
-from experiments.peers.ours import Ours
 from experiments.trial import NotRunError, Params
 from kernels_core import Options
+from workbench.peers.ours import Ours
 
 __all__ = ["by_variant", "grid_of", "measure_variant", "options_with"]
 

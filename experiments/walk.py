@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.peers.base import Constraint
+from workbench.peers.base import Constraint
 
 __all__ = ["Walk", "clock_floor", "copy_floor", "quiet", "walk"]
 

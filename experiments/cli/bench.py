@@ -138,7 +138,7 @@ def _most_memory() -> float:
 
 
 def _engines(text: str) -> list[str]:
-    from experiments.peers import ENGINES
+    from workbench.peers.catalogue import ENGINES
 
     names = [name.strip() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in ENGINES]

@@ -10,7 +10,7 @@ import pytest
 
 from experiments import datasets
 from experiments.datasets import Case, CaseName, DataError, Instance, find_cases, load_case
-from experiments.toolsets import Tool, ToolSet
+from workbench.peers.toolsets import Tool, ToolSet
 
 LINES = [
     {"id": f"case{i}", "schema": {"const": i}, "tests": [{"valid": True, "data": i}, {"valid": False, "data": "é"}]}

@@ -13,14 +13,15 @@ from typer.testing import CliRunner
 
 from experiments import ablation, datasets, masks, memory, parsers, reuse, tools, variants
 from experiments.demo_model import WEIGHTS_FOLDER
+from experiments.engines import open_engine
 from experiments.ledger import Ledger, params_hash
 from experiments.measurement import FLOOR, rotate
-from experiments.peers import ENGINES, open_engine
 from experiments.registry import CATALOGUE, PRESETS, Experiment, find_experiment, list_experiments
 from experiments.sweep import run_sweep
 from experiments.trial import NotRunError
 from kernels_core import Grammar, Options
 from workbench.cli import app
+from workbench.peers.catalogue import ENGINES
 
 SMALL = str(WEIGHTS_FOLDER)  # a few thousand tokens
 
@@ -73,7 +74,7 @@ def test_engines_take_turns() -> None:
 
 def test_engines_that_are_not_there_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "llguidance", None)
-    monkeypatch.delitem(sys.modules, "experiments.peers.llguidance_engine", raising=False)
+    monkeypatch.delitem(sys.modules, "workbench.peers.llguidance_engine", raising=False)
     open_engine.cache_clear()
     with pytest.raises(NotRunError, match="pip install"):
         open_engine("llguidance", SMALL)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from experiments.measurement import measure
-from experiments.peers.base import Constraint, RefusedError
-from experiments.peers.ours import Ours
 from experiments.walk import clock_floor, copy_floor, quiet, walk
+from workbench.peers.base import Constraint, RefusedError
+from workbench.peers.ours import Ours
 from workbench.tokenizers import Tokenizer
 
 STOP = 9
@@ -37,9 +37,12 @@ class Scripted(Constraint):
         self.bitmask[0] = sum(1 << token for token in self._mask(self.taken))
 
     def _accept(self, token: int) -> bool:
-        good = token == self.taken + 1 and token <= self._length
+        good = self.takes(token)
         self.taken += good
         return good
+
+    def takes(self, token: int) -> bool:
+        return token == self.taken + 1 and token <= self._length
 
     def state(self) -> int | None:
         return self.taken % 2

@@ -13,12 +13,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from experiments.json_judge import Judge, byte_vocabulary
-from experiments.json_referee import Referee, Unjudged, python_pattern
 from experiments.json_walks import mentioned, piece_vocabulary, write_text
 from experiments.synthetic_schemas import make_case
 from kernels_core import CompiledGrammar, Grammar, GrammarMatcher, Options, TokenizerInfo, UnsupportedSchemaError
 from kernels_core.grammar.json_schema import SchemaArguments
 from tests.json_schema.strategies import NAMES, documents, instances
+from workbench.compare.referee import Referee, Unjudged, python_pattern
 
 
 def _compiled(schema: Any, vocabulary: TokenizerInfo, **arguments: Unpack[SchemaArguments]) -> CompiledGrammar | None:

@@ -13,9 +13,9 @@ from typing import Any
 
 import outlines_core
 
-from experiments.peers.base import Constraint, Engine, RefusedError
-from experiments.toolsets import ToolSet
-from experiments.trial import NotRunError
+from workbench.peers.base import Constraint, Engine, RefusedError
+from workbench.peers.errors import NotRunError
+from workbench.peers.toolsets import ToolSet
 from workbench.tokenizers import Tokenizer
 
 __all__ = ["OutlinesCore"]
@@ -43,11 +43,15 @@ class OutlinesConstraint(Constraint):
     def reset(self) -> None:
         self._guide.reset()
 
+    def takes(self, token: int) -> bool:
+        return bool(self._guide.accepts_tokens([token]))
+
 
 class OutlinesCore(Engine):
     """One `Vocabulary`; nothing is shared between schemas."""
 
     name = "outlines"
+    settings = "its own regular expression for a schema: recursion unrolled, white space limited"
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__(tokenizer)
@@ -68,6 +72,12 @@ class OutlinesCore(Engine):
     def compile_schema(self, schema: str) -> Constraint:
         try:
             pattern = outlines_core.json_schema.build_regex_from_schema(schema)
+        except (ValueError, TypeError) as error:
+            raise RefusedError(str(error)) from error
+        return self.compile_regex(pattern)
+
+    def compile_regex(self, pattern: str) -> Constraint:
+        try:
             return OutlinesConstraint(self, outlines_core.Index(pattern, self.vocabulary))
         except (ValueError, TypeError) as error:
             raise RefusedError(str(error)) from error

@@ -2,7 +2,7 @@
 
 Masks are written by `unsafe_compute_mask_ptr`, which its own numpy helper calls; going there directly spares it that
 helper's checks.  Where the grammar leaves one canonical token its mask holds that token alone: the walk therefore asks
-`accept` too (see `experiments.walk`).
+`accept` too (see `takes`, and `experiments.walk`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 import llguidance
 
-from experiments.peers.base import Constraint, Engine, RefusedError
-from experiments.toolsets import ToolSet
+from workbench.peers.base import Constraint, Engine, RefusedError
+from workbench.peers.toolsets import ToolSet
 from workbench.tokenizers import Tokenizer
 
 __all__ = ["LLGuidance"]
@@ -40,6 +40,9 @@ class LLGuidanceConstraint(Constraint):
         self.fill = partial(self.matcher.unsafe_compute_mask_ptr, *self._target)
         self.accept = self.matcher.consume_token
 
+    def takes(self, token: int) -> bool:
+        return bool(self.matcher.deep_copy().consume_token(token))
+
     def failure(self) -> str | None:
         # A refused token is an error to this matcher too, but no failure.
         error = str(self.matcher.get_error()).splitlines()[0] if self.matcher.is_error() else None
@@ -64,6 +67,7 @@ class LLGuidance(Engine):
     """One `LLTokenizer`; nothing is shared between grammars, because llguidance shares nothing."""
 
     name = "llguidance"
+    settings = "its defaults; of forced text its mask holds the canonical token alone, other cuts are asked of `accept`"
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__(tokenizer)
@@ -87,6 +91,12 @@ class LLGuidance(Engine):
         except Exception as error:  # its converter raises whatever its parser does
             raise RefusedError(str(error)) from error
         return self._compile(lark)
+
+    def compile_lark(self, grammar: str) -> Constraint:
+        return self._compile(llguidance.grammar_from("lark", grammar))
+
+    def compile_regex(self, pattern: str) -> Constraint:
+        return self._compile(llguidance.grammar_from("regex", pattern))
 
     def tools_request(self, tools: ToolSet) -> list[Any]:
         return [

@@ -1,16 +1,17 @@
-"""Our own engine, measured through the same public calls as anybody would use."""
+"""Our own engine, through the same public calls as anybody would use."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import kernels_core
-from experiments.peers.base import Constraint, Engine, RefusedError
-from experiments.toolsets import ToolSet
 from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options
 from kernels_core.errors import BudgetExceededError, GrammarError, UnsupportedSchemaError
+from workbench.peers.base import Constraint, Engine, RefusedError
+from workbench.peers.toolsets import ToolSet
 from workbench.tokenizers import Tokenizer
 
 __all__ = ["OurConstraint", "Ours", "schema_grammar", "tag_grammar"]
@@ -48,6 +49,9 @@ class OurConstraint(Constraint):
     def reset(self) -> None:
         self.matcher.reset()
 
+    def takes(self, token: int) -> bool:
+        return bool(self.matcher.fork().accept_token(token))
+
     def state(self) -> int | None:
         return int(self.matcher.set_number)
 
@@ -77,8 +81,20 @@ class Ours(Engine):
         return self.compile(schema_grammar(schema))
 
     def compile_ebnf(self, grammar: str) -> OurConstraint:
+        return self._read(Grammar.from_ebnf, grammar)
+
+    def compile_lark(self, grammar: str) -> OurConstraint:
+        return self._read(partial(Grammar.from_lark, tokenizer_info=self.tokenizer.info), grammar)
+
+    def compile_regex(self, pattern: str) -> OurConstraint:
+        return self._read(Grammar.from_regex, pattern)
+
+    def compile_tag(self, tag: str) -> OurConstraint:
+        return self._read(partial(Grammar.from_structural_tag, tokenizer_info=self.tokenizer.info), tag)
+
+    def _read(self, read: Callable[[str], Grammar], text: str) -> OurConstraint:
         try:
-            return self.compile(Grammar.from_ebnf(grammar))
+            return self.compile(read(text))
         except REFUSALS as error:
             raise RefusedError(str(error)) from error
 

@@ -1,4 +1,4 @@
-"""What an engine must be able to do to be measured: `Engine` compiles for one vocabulary, `Constraint` follows texts.
+"""What an engine must be able to do: `Engine` compiles for one vocabulary, `Constraint` follows texts.
 
 The two calls that are timed, `fill` and `accept`, are attributes that hold the engine's own bound method, so that no
 wrapper of ours is part of the time.  Everything else may take what it takes.
@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from experiments.toolsets import ToolSet
-from experiments.trial import NotRunError
 from kernels_core import allocate_token_bitmask
+from workbench.peers.errors import NotRunError, RefusedError
+from workbench.peers.toolsets import ToolSet
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["Constraint", "Engine", "RefusedError"]
+__all__ = ["Constraint", "Engine", "Language", "NotRunError", "RefusedError"]
 
-
-class RefusedError(RuntimeError):
-    """The engine does not take this schema or grammar: a result, not a failure of the experiment."""
+Language = Literal["ebnf", "lark", "regex", "json_schema", "structural_tag"]
+"""What a grammar's text may be written in."""
 
 
 class Constraint(ABC):
@@ -48,6 +47,10 @@ class Constraint(ABC):
     def reset(self) -> None:
         """Back to the empty text; what was learnt about the grammar may be kept."""
 
+    @abstractmethod
+    def takes(self, token: int) -> bool:
+        """Whether `accept` would take `token` here, whatever the mask says; nothing changes.  Not meant to be quick."""
+
     def state(self) -> int | None:
         """Equal numbers mean the same parser state; None where the engine knows no such thing."""
         return None
@@ -60,13 +63,14 @@ class Constraint(ABC):
 class Engine(ABC):
     """One engine with one vocabulary, on one thread.
 
-    name: in tables.  `version`: of the installed package.
+    name: in tables.  `version`: of the installed package.  `settings`: what was chosen where the engine has a choice.
     The `compile_...` methods are what is timed as compiling: from text to something whose first mask can be asked for.
     Tools are in a request that a server has parsed: `tools_request`, not timed, puts them as the engine takes them.
     `RefusedError` when the engine does not take the input.
     """
 
     name: str
+    settings: ClassVar[str] = ""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
@@ -87,6 +91,31 @@ class Engine(ABC):
     def compile_ebnf(self, grammar: str) -> Constraint:
         """EBNF text with the start rule `root`."""
         raise NotRunError(f"{self.name}: EBNF is not supported")
+
+    def compile_lark(self, grammar: str) -> Constraint:
+        """Lark text with the start rule `start`."""
+        raise NotRunError(f"{self.name}: Lark is not supported")
+
+    def compile_regex(self, pattern: str) -> Constraint:
+        """A regular expression that the whole text must match."""
+        raise NotRunError(f"{self.name}: regular expressions are not supported")
+
+    def compile_tag(self, tag: str) -> Constraint:
+        """A structural tag as JSON text."""
+        raise NotRunError(f"{self.name}: structural tags in JSON are not supported")
+
+    def compile_source(self, language: Language, text: str) -> Constraint:
+        """The method for `language`.  `NotRunError` where the engine has no such language."""
+        methods = {
+            "ebnf": self.compile_ebnf,
+            "lark": self.compile_lark,
+            "regex": self.compile_regex,
+            "json_schema": self.compile_schema,
+            "structural_tag": self.compile_tag,
+        }
+        if language not in methods:
+            raise ValueError(f"unknown language {language!r}: one of {', '.join(get_args(Language))}")
+        return methods[language](text)
 
     def tools_request(self, tools: ToolSet) -> Any:
         """Free text with calls of the tools in it, in whatever form the engine takes such a thing quickest."""

@@ -7,12 +7,13 @@ with a limit, because without one it grows by gigabytes over thousands of schema
 from __future__ import annotations
 
 from functools import partial
+from importlib import metadata
 from typing import Any
 
 import xgrammar
 
-from experiments.peers.base import Constraint, Engine, RefusedError
-from experiments.toolsets import ToolSet
+from workbench.peers.base import Constraint, Engine, RefusedError
+from workbench.peers.toolsets import ToolSet
 from workbench.tokenizers import Tokenizer
 
 __all__ = ["XGrammar"]
@@ -33,11 +34,18 @@ class XGrammarConstraint(Constraint):
     def reset(self) -> None:
         self.matcher.reset()
 
+    def takes(self, token: int) -> bool:
+        taken = bool(self.matcher.accept_token(token))
+        if taken:
+            self.matcher.rollback(1)
+        return taken
+
 
 class XGrammar(Engine):
     """One compiler for all inputs, with XGrammar's own rule-level cache across them."""
 
     name = "xgrammar"
+    settings = "JSON Schema with strict_mode=False and any white space"
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__(tokenizer)
@@ -54,13 +62,22 @@ class XGrammar(Engine):
 
     @property
     def version(self) -> str:
-        return str(getattr(xgrammar, "__version__", "unknown"))
+        return metadata.version("xgrammar")
 
     def compile_schema(self, schema: str) -> Constraint:
         return self._compile(self.compiler.compile_json_schema, schema, any_whitespace=True, strict_mode=False)
 
     def compile_ebnf(self, grammar: str) -> Constraint:
         return self._compile(self.compiler.compile_grammar, grammar)
+
+    def compile_regex(self, pattern: str) -> Constraint:
+        return self._compile(self.compiler.compile_regex, pattern)
+
+    def compile_lark(self, grammar: str) -> Constraint:
+        return self._compile(self.compiler.compile_lark, grammar)
+
+    def compile_tag(self, tag: str) -> Constraint:
+        return self._compile(self.compiler.compile_structural_tag, tag)
 
     def tools_request(self, tools: ToolSet) -> str:
         # Text goes straight to its parser; a dict would be checked in Python and written as text first.

@@ -1,0 +1,32 @@
+"""The engines of `workbench.peers`, opened once in a process and warmed up, for measuring."""
+
+from __future__ import annotations
+
+import gc
+from functools import cache
+from typing import Final
+
+from experiments.datasets import open_tokenizer
+from workbench.peers.base import Engine
+from workbench.peers.catalogue import ENGINES, make_engine
+
+__all__ = ["open_engine"]
+
+WARM_UP: Final = '{"type": "object", "properties": {"warm": {"const": "up"}}, "additionalProperties": false}'
+
+
+@cache
+def open_engine(name: str, vocabulary: str) -> Engine:
+    """The engine, with the vocabulary, made and warmed up once in a process.
+
+    Warm-up: one tiny schema is compiled and its first mask computed, so that lazy imports and one-time tables are not
+    charged to the first trial.  `NotRunError` where the engine is not installed; `KeyError` for an unknown name.
+    """
+    if name not in ENGINES:
+        raise KeyError(f"no engine {name!r}; known: {', '.join(ENGINES)}")
+    engine = make_engine(name, open_tokenizer(vocabulary))
+    warm = engine.compile_schema(WARM_UP)
+    warm.fill()
+    gc.collect()
+    gc.freeze()  # vocabularies are large and stay: the collections before each walk need not look at them
+    return engine

@@ -1,0 +1,45 @@
+"""Which engines there are, and how one is made for a tokenizer."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Final
+
+from workbench.peers.base import Engine
+from workbench.peers.errors import NotRunError
+from workbench.tokenizers import Tokenizer
+
+__all__ = ["ENGINES", "installed", "make_engine"]
+
+ENGINES: Final[Mapping[str, tuple[str, str, str]]] = {
+    "ours": ("workbench.peers.ours", "Ours", "kernels_core"),
+    "xgrammar": ("workbench.peers.xgrammar_engine", "XGrammar", "xgrammar"),
+    "llguidance": ("workbench.peers.llguidance_engine", "LLGuidance", "llguidance"),
+    "outlines": ("workbench.peers.outlines_engine", "OutlinesCore", "outlines_core"),
+}
+"""Name -> module and class of its adapter, and the package that it adapts."""
+
+
+def installed() -> list[str]:
+    """The names of the engines whose package is here, ours first.  None of them is imported."""
+    return [name for name, (_, _, package) in ENGINES.items() if find_spec(package) is not None]
+
+
+def make_engine(name: str, tokenizer: Tokenizer) -> Engine:
+    """The engine `name` for one vocabulary.
+
+    `NotRunError` where it is not installed, or cannot take the vocabulary; `KeyError` for an unknown name.
+    """
+    if name not in ENGINES:
+        raise KeyError(f"no engine {name!r}; known: {', '.join(ENGINES)}")
+    module, kind, _ = ENGINES[name]
+    try:
+        adapter = getattr(importlib.import_module(module), kind)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] in ("workbench", "kernels_core", "experiments"):
+            raise
+        raise NotRunError(f"{name} is not installed ({error.name} is missing). Run: pip install '.[peers]'") from None
+    engine: Engine = adapter(tokenizer)
+    return engine
