@@ -4,7 +4,7 @@ Every text that comes to an end must be valid, whatever way it went.  A walk dra
 those that get somewhere; after a while it prefers tokens that close what is open.  Tokens are single bytes and common
 pieces of JSON, so that masks of longer tokens are put to the test as well.
 
-Read on: `workbench/compare/referee.py` (who judges the texts), `judge_schemas.py` (the command).
+Read on: `workbench/comparing/referee.py` (who judges the texts), `judge_schemas.py` (the command).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 
 A schema is *right* when every instance is judged right (`json_judge.py`: some order of the keys, end of text checked),
 and when every text that a walk brings to an end is valid (`json_walks.py`, judged by
-`workbench/compare/referee.py`).  A schema that is refused for having no instance is right, too, if the data has no
+`workbench/comparing/referee.py`).  A schema that is refused for having no instance is right, too, if the data has no
 valid instance either.
 
 Read on: `json_judge.py`, `json_suite.py` (the official test suite), `tests/json_schema/test_maskbench.py`.
@@ -34,7 +34,7 @@ import pandas as pd
 from rich.console import Console
 
 from kernels_core import BudgetExceededError, CompiledGrammar, Grammar, Options, UnsupportedSchemaError
-from workbench.compare.referee import Referee, Unjudged
+from workbench.comparing.referee import Referee, Unjudged
 
 from .datasets import Case, CaseName, DataError, default_schemas, find_cases, load_case
 from .json_judge import Judge, byte_vocabulary

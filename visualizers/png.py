@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
+from collections.abc import Sequence
 from math import isqrt
 from typing import Final
 
-__all__ = ["data_uri", "mask_png", "mask_width"]
+__all__ = ["data_uri", "mask_png", "mask_width", "pair_png"]
 
 RGBA = tuple[int, int, int, int]
 # Half-transparent grey and green read on white and on black.
@@ -35,12 +36,41 @@ def mask_png(bits: bytes, size: int, *, width: int | None = None, palette: tuple
     # PNG packs pixels most significant bit first, masks are least significant bit first.
     packed = bytes(bits[: -(-size // 8)]).translate(_REVERSED).ljust(height * width // 8, b"\x00")
     colours = list(palette)
-    depth, stride = 1, width // 8
+    depth = 1
     if size < height * width:
         # The tail needs a third colour, so a pixel takes two bits.
         colours.append((0, 0, 0, 0))
         packed = _with_tail(packed, size, height * width)
-        depth, stride = 2, width // 4
+        depth = 2
+    return _palette_png(packed, width, height, depth, colours)
+
+
+def data_uri(data: bytes, kind: str = "image/png") -> str:
+    """`data` as a `data:` URI that an `<img>` can show."""
+    return f"data:{kind};base64,{base64.b64encode(data).decode()}"
+
+
+def pair_png(kinds: bytes, palette: tuple[RGBA, RGBA, RGBA, RGBA], *, width: int | None = None) -> bytes:
+    """A palette PNG of one pixel for each byte of `kinds`, 0 to 3, in rows of `width`, a positive multiple of 8.
+
+    What is left of the last row has colour 0.  Raises `ValueError` for other bytes and widths.
+    """
+    if kinds and max(kinds) > 3:
+        raise ValueError(f"a pixel is 0, 1, 2 or 3, not {max(kinds)}")
+    width = mask_width(len(kinds)) if width is None else width
+    if width < 8 or width % 8:
+        raise ValueError(f"width is {width}: expected a positive multiple of 8")
+    height = max(1, -(-len(kinds) // width))
+    padded = kinds.ljust(width * height, b"\x00")
+    packed = bytes(
+        padded[i] << 6 | padded[i + 1] << 4 | padded[i + 2] << 2 | padded[i + 3] for i in range(0, len(padded), 4)
+    )
+    return _palette_png(packed, width, height, 2, palette)
+
+
+def _palette_png(packed: bytes, width: int, height: int, depth: int, colours: Sequence[RGBA]) -> bytes:
+    """`packed` rows of `depth` bits a pixel as a PNG."""
+    stride = width * depth // 8
     rows = b"".join(b"\x00" + packed[start : start + stride] for start in range(0, len(packed), stride))
     chunks = (
         (b"IHDR", struct.pack(">IIBBBBB", width, height, depth, 3, 0, 0, 0)),
@@ -50,11 +80,6 @@ def mask_png(bits: bytes, size: int, *, width: int | None = None, palette: tuple
         (b"IEND", b""),
     )
     return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, data) for name, data in chunks)
-
-
-def data_uri(data: bytes, kind: str = "image/png") -> str:
-    """`data` as a `data:` URI that an `<img>` can show."""
-    return f"data:{kind};base64,{base64.b64encode(data).decode()}"
 
 
 def _chunk(name: bytes, data: bytes) -> bytes:

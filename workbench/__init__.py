@@ -11,7 +11,7 @@ import also makes the engine's snapshots display themselves.
 
 Code map, in reading order: `languages` (any input language, in its own words), `history` (the tape), `reading` (what
 became of a text), `session`, `trace` (a recorded run), `desk` and `explorer` (the panel), `tokenizers`, `generation`,
-`compat` (as other libraries speak), `cli`.
+`comparing` and `peers` (other engines beside ours), `compat` (as other libraries speak), `cli`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
+    from workbench.comparing import Comparison, Finding, Hunt, compare, hunt
     from workbench.explorer import Explorer, explore
     from workbench.generation import Generation, LanguageModel, generate, load_model
     from workbench.languages import Source
@@ -32,12 +33,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Candidate",
+    "Comparison",
     "CompiledGrammar",
     "Explorer",
+    "Finding",
     "Generation",
     "Grammar",
     "GrammarCompiler",
     "GrammarMatcher",
+    "Hunt",
     "LanguageModel",
     "Options",
     "Reading",
@@ -47,20 +51,25 @@ __all__ = [
     "Tokenizer",
     "TokenizerInfo",
     "Trace",
+    "compare",
     "explore",
     "generate",
+    "hunt",
     "load_model",
     "load_tokenizer",
 ]
 
 _HOMES = {
     "Candidate": "workbench.reading",
+    "Comparison": "workbench.comparing",
     "CompiledGrammar": "kernels_core",
     "Explorer": "workbench.explorer",
+    "Finding": "workbench.comparing",
     "Generation": "workbench.generation",
     "Grammar": "kernels_core",
     "GrammarCompiler": "kernels_core",
     "GrammarMatcher": "kernels_core",
+    "Hunt": "workbench.comparing",
     "LanguageModel": "workbench.generation",
     "Options": "kernels_core",
     "Reading": "workbench.reading",
@@ -70,8 +79,10 @@ _HOMES = {
     "Tokenizer": "workbench.tokenizers",
     "TokenizerInfo": "kernels_core",
     "Trace": "workbench.trace",
+    "compare": "workbench.comparing",
     "explore": "workbench.explorer",
     "generate": "workbench.generation",
+    "hunt": "workbench.comparing",
     "load_model": "workbench.generation",
     "load_tokenizer": "workbench.tokenizers",
 }

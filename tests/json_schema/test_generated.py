@@ -18,7 +18,7 @@ from experiments.synthetic_schemas import make_case
 from kernels_core import CompiledGrammar, Grammar, GrammarMatcher, Options, TokenizerInfo, UnsupportedSchemaError
 from kernels_core.grammar.json_schema import SchemaArguments
 from tests.json_schema.strategies import NAMES, documents, instances
-from workbench.compare.referee import Referee, Unjudged, python_pattern
+from workbench.comparing.referee import Referee, Unjudged, python_pattern
 
 
 def _compiled(schema: Any, vocabulary: TokenizerInfo, **arguments: Unpack[SchemaArguments]) -> CompiledGrammar | None:

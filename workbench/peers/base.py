@@ -64,6 +64,7 @@ class Engine(ABC):
     """One engine with one vocabulary, on one thread.
 
     name: in tables.  `version`: of the installed package.  `settings`: what was chosen where the engine has a choice.
+    canonical_masks: of forced text the mask holds one token alone, on purpose, though `accept` takes other cuts.
     The `compile_...` methods are what is timed as compiling: from text to something whose first mask can be asked for.
     Tools are in a request that a server has parsed: `tools_request`, not timed, puts them as the engine takes them.
     `RefusedError` when the engine does not take the input.
@@ -71,6 +72,7 @@ class Engine(ABC):
 
     name: str
     settings: ClassVar[str] = ""
+    canonical_masks: ClassVar[bool] = False
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer

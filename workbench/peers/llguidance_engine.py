@@ -67,6 +67,7 @@ class LLGuidance(Engine):
     """One `LLTokenizer`; nothing is shared between grammars, because llguidance shares nothing."""
 
     name = "llguidance"
+    canonical_masks = True
     settings = "its defaults; of forced text its mask holds the canonical token alone, other cuts are asked of `accept`"
 
     def __init__(self, tokenizer: Tokenizer) -> None:

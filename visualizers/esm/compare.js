@@ -1,0 +1,115 @@
+// The mask here beside that of another engine, other options or another grammar: chosen and asked for by the person.
+// What comes back is in traits, so a page without Python shows the last comparison.
+// Read on: visualizers/compare.py (CompareView), workbench/panels/compare.py (who answers).
+import { h, many, mount, number } from "./common.js";
+
+const KINDS = { refused: "", "mask only": "its mask alone", "false hope": "false hope", end: "" };
+
+function render({ model, el }) {
+  const view = mount({ model, el }, "compare", "compare-view");
+  const engine = h("select", { "aria-label": "compare with", "data-testid": "compare-engine" });
+  const ask = h("button", { "data-testid": "compare-ask" }, "Compare here");
+  const status = h("span", { class: "ms-muted", role: "status", "data-testid": "compare-status" });
+  const other = h("textarea", { rows: 4, spellcheck: "false", placeholder: "another grammar, in any language (empty: the same one)",
+    "aria-label": "another grammar", "data-testid": "compare-grammar" });
+  const more = h("details", { class: "other" }, h("summary", {}, "another grammar"), other);
+  const body = h("div", { class: "ms-scroll body", tabindex: "0", "data-testid": "compare-result" });
+  view.root.append(
+    h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Compare"), h("label", { class: "ms-group" }, "with ", engine), ask, status),
+    more, body);
+
+  function request() {
+    if (model.get("offline")) return;
+    model.set("chosen", engine.value);
+    model.set("other_text", other.value);
+    model.save_changes();
+    model.send({ type: "compare", engine: engine.value, grammar: other.value });
+  }
+
+  view.listen(ask, "click", request);
+  view.listen(other, "keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) request();
+    event.stopPropagation();
+  });
+
+  view.watch(["choices", "chosen"], () => {
+    const choices = model.get("choices") || [];
+    engine.replaceChildren(...choices.map((choice) => h("option", { value: choice.id }, choice.label)));
+    if (model.get("chosen")) engine.value = model.get("chosen");
+  });
+
+  view.watch(["status", "note", "offline"], () => {
+    const state = model.get("status");
+    const words = { idle: "computed when asked for", busy: "comparing ...", done: "", stale: "of another place: compare again", error: "" };
+    status.textContent = model.get("offline") ? "" : words[state] ?? "";
+    ask.disabled = state === "busy" || model.get("offline");
+    engine.disabled = other.disabled = Boolean(model.get("offline"));
+    body.classList.toggle("stale", state === "stale");
+    draw();
+  });
+
+  view.watch(["other_text"], () => {
+    if (other.value !== model.get("other_text")) other.value = model.get("other_text") || "";
+    if (other.value) more.open = true;
+  });
+
+  function head(...names) {
+    return h("thead", {}, h("tr", {}, ...names.map((name) => h("th", { class: /^#/.test(name) ? "ms-num" : "" }, name.replace("#", "")))));
+  }
+
+  const time = (value, unit) => value == null ? "" : `${Number(value.toPrecision(3)).toLocaleString("en-US")} ${unit}`;
+
+  function sides(result) {
+    const rows = result.sides.map((side) => side.refusal
+      ? h("tr", {}, h("td", {}, side.side), h("td", { colspan: 5, class: "refusal" }, `refuses the ${side.stage}: ${side.refusal}`))
+      : h("tr", {}, h("td", { title: side.settings }, side.side), h("td", { class: "ms-num" }, number(side.allowed)), h("td", {}, side.may_end ? "yes" : "no"),
+          h("td", { class: "ms-num" }, time(side.compile_ms, "ms")), h("td", { class: "ms-num" }, time(side.first_mask_us, "µs")),
+          h("td", { class: "ms-num" }, time(side.mask_again_us, "µs"))));
+    return h("table", { class: "ms-table", "data-testid": "compare-sides" }, head("side", "#may follow", "may end", "#compile", "#first mask", "#again"), h("tbody", {}, ...rows));
+  }
+
+  function chip(example) {
+    return h("button", { class: "chip", title: `token ${example.id}`, "data-token": example.id,
+      onclick: () => view.commit("selection", { ...(model.get("selection") || {}), token: example.id }) }, example.token);
+  }
+
+  function groups(pair) {
+    const rows = pair.differences.map((group) => h("tr", { "data-testid": "compare-group" },
+      h("td", { class: "ms-num" }, group.kind === "end" ? "the end" : number(group.count)),
+      h("td", {}, group.allowed_by, KINDS[group.kind] ? h("div", { class: "ms-muted" }, KINDS[group.kind]) : null),
+      h("td", { class: "ms-mono" }, group.after ? `${group.parts_at} after ${group.after}` : group.parts_at),
+      h("td", { class: "chips" }, ...group.examples.map(chip)),
+      h("td", {}, group.why)));
+    return h("table", { class: "ms-table groups" }, head("#tokens", "allowed by", "part at", "for example", "why, by our engine"), h("tbody", {}, ...rows));
+  }
+
+  function counts(pair) {
+    const entry = (name, text, count) => h("span", { class: `key ${name}` }, h("i"), `${text} ${number(count)}`);
+    return h("div", { class: "counts", "data-testid": "compare-counts" },
+      h("b", { class: pair.agree ? "agree" : "differ" }, pair.agree ? "they agree" : many(pair.differences.length, "difference")),
+      entry("both", "both", pair.both), entry("base", `${pair.base} alone`, pair.only_base),
+      entry("other", `${pair.other} alone`, pair.only_other), entry("neither", "neither", pair.neither));
+  }
+
+  function draw() {
+    const result = model.get("result") || {}, note = model.get("note");
+    const parts = [];
+    if (note) parts.push(h("div", { class: "ms-note warn", "data-testid": "compare-note" }, note));
+    if (result.sides) {
+      parts.push(sides(result));
+      for (const pair of result.pairs) {
+        parts.push(counts(pair));
+        if (pair.differences.length) parts.push(groups(pair));
+      }
+      const picture = model.get("picture");
+      if (picture) parts.push(h("details", { class: "picture" }, h("summary", {}, "both masks, one pixel a token by id"), h("img", { src: picture, alt: "both masks" })));
+      for (const line of result.notes) parts.push(h("div", { class: "ms-note" }, line));
+    } else if (!note) parts.push(h("div", { class: "ms-empty" }, "Which tokens may come here for another engine, other options or another grammar? Choose, then compare."));
+    body.replaceChildren(...parts);
+  }
+
+  view.watch(["result", "picture"], draw);
+  return () => view.clean();
+}
+
+export default { render };

@@ -1,0 +1,19 @@
+"""Masks of several engines, grammars or places side by side, and a search for texts on which engines disagree.
+
+    wb.compare(schema, engines=["ours", "xgrammar"], text='{"name": "')   # the masks at one place
+    wb.compare(old_grammar, new_grammar, text="call ")                    # two grammars
+    wb.compare(grammar, texts=["", "call "])                              # two places
+    wb.hunt(schema, engines=["ours", "xgrammar"], seconds=10)             # a minimal text they disagree on
+
+Code map, in reading order: `grammars` (what is compared), `sides` (an engine asked at a place),
+`differences` (tokens grouped by where they part, with our explanation), `comparison` (`compare` and its result);
+`texts` (texts worth trying), `hunting` (`hunt`), `shrink`, `finding` (what was found), `referee` (who is right).
+"""
+
+from __future__ import annotations
+
+from workbench.comparing.comparison import Comparison, compare
+from workbench.comparing.finding import Finding, Hunt
+from workbench.comparing.hunting import hunt
+
+__all__ = ["Comparison", "Finding", "Hunt", "compare", "hunt"]

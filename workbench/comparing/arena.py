@@ -1,0 +1,168 @@
+"""Several engines at one place of one text, asked for their masks and for what they take.
+
+Read on: `workbench/comparing/hunting.py`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+import numpy as np
+
+from kernels_core import GrammarMatcher
+from workbench.comparing.finding import FindingKind
+from workbench.comparing.sides import Bits, Common, guarded, unpacked
+from workbench.peers.base import Constraint
+from workbench.peers.ours import OurConstraint
+from workbench.tokenizers import Tokenizer
+
+__all__ = ["Arena", "Contestant", "shortest_end"]
+
+MAX_STATES: Final = 4000
+"""Parser states that the search for a shortest end visits."""
+
+
+@dataclass
+class Contestant:
+    """An engine that takes the grammar.  `may_end`: whether its mask last filled allows a stop token."""
+
+    label: str
+    constraint: Constraint
+    canonical_masks: bool = False
+    may_end: bool = False
+
+    def takes(self, token: int) -> bool:
+        return bool(guarded(self.constraint.takes, token))
+
+
+class Arena:
+    """All contestants stand after the same tokens.  What an engine raises comes out as `EngineFailure`."""
+
+    def __init__(self, contestants: Sequence[Contestant], common: Common, tokenizer: Tokenizer) -> None:
+        self.contestants = list(contestants)
+        self.common = common
+        self.tokenizer = tokenizer
+
+    def start(self) -> None:
+        for one in self.contestants:
+            guarded(one.constraint.reset)
+
+    def accept(self, token: int) -> bool:
+        """Move all; False where one does not take it."""
+        return all(guarded(one.constraint.accept, token) for one in self.contestants)
+
+    def read(self, tokens: Sequence[int]) -> bool:
+        """From the beginning."""
+        self.start()
+        return all(self.accept(token) for token in tokens)
+
+    def masks(self) -> list[Bits]:
+        """One mask for each contestant; `may_end` is set by the way."""
+        return [self.mask(one) for one in self.contestants]
+
+    def mask(self, one: Contestant) -> Bits:
+        guarded(one.constraint.fill)
+        bits = unpacked(one.constraint, self.common)
+        one.may_end = bool(bits[list(self.common.stops)].any())
+        return bits
+
+    def reads(self, one: Contestant, tokens: Sequence[int]) -> bool:
+        """Move one of them alone, from the beginning."""
+        guarded(one.constraint.reset)
+        return all(guarded(one.constraint.accept, token) for token in tokens)
+
+    def parts(
+        self, kind: FindingKind, tokens: Sequence[int], token: int | None, goes_on: Contestant, refuses: Contestant
+    ) -> bool:
+        """Whether the two part in this way after `tokens`, which both must take."""
+        if not (self.reads(goes_on, tokens) and self.reads(refuses, tokens)):
+            return False
+        if kind == "end":
+            self.mask(goes_on)
+            self.mask(refuses)
+            return goes_on.may_end and not refuses.may_end
+        assert token is not None
+        if kind == "refused":
+            return goes_on.takes(token) and not refuses.takes(token)
+        allowed = bool(self.mask(goes_on)[token])
+        if kind == "false hope":
+            return allowed and not goes_on.takes(token)
+        return allowed and goes_on.takes(token) and not self.mask(refuses)[token] and refuses.takes(token)
+
+    def accepts(self, one: Contestant, tokens: Sequence[int]) -> bool:
+        """Whether one takes the tokens and may end then."""
+        if not self.reads(one, tokens):
+            return False
+        self.mask(one)
+        return one.may_end
+
+    def ended(
+        self,
+        one: Contestant,
+        begun: Sequence[int],
+        random: Random,
+        limit: int,
+        ids: Mapping[bytes, int],
+        closing: Sequence[bytes],
+    ) -> list[int] | None:
+        """`begun` continued by the mask of one of them to where it may end, at most `limit` tokens further.
+
+        Our own engine takes a shortest way; of the others tokens that close something are preferred, then plain ones.
+        """
+        if not self.reads(one, begun):
+            return None
+        if isinstance(one.constraint, OurConstraint):
+            way = shortest_end(one.constraint.matcher)
+            return None if way is None else [*begun, *self.tokenizer.encode(way)]
+        vocabulary = self.tokenizer.info.decoded_vocab
+        tokens = list(begun)
+        chance = random.choice((1.0, 0.9, 0.6))
+        preferred = [ids[data] for data in closing if data in ids]
+        for _ in range(limit):
+            allowed = self.mask(one)
+            if one.may_end:
+                return tokens
+            likely = [token for token in preferred if allowed[token]]
+            if likely and random.random() < chance:
+                token = likely[0]
+            else:
+                found = np.flatnonzero(allowed & self.common.ids)
+                if not len(found):
+                    return None
+                some = [int(found[random.randrange(len(found))]) for _ in range(8)]
+                token = min(some, key=lambda one: (not vocabulary[one].strip(), len(vocabulary[one])))
+            if not guarded(one.constraint.accept, token):
+                return None
+            tokens.append(token)
+        return None
+
+
+def shortest_end(matcher: GrammarMatcher) -> bytes | None:
+    """The fewest bytes after which the text may end, breadth first over parser states; printable ones are preferred.
+
+    b"" where it may end here.  None where no end is found within 4,000 states.
+    """
+    if matcher.is_completed():
+        return b""
+    start = matcher.fork()
+    seen = {int(start.set_number)}
+    queue: deque[tuple[GrammarMatcher, bytes]] = deque([(start, b"")])
+    while queue:
+        at, way = queue.popleft()
+        possible = [value for low, high in at.possible_bytes() for value in range(low, high + 1)]
+        for value in sorted(possible, key=lambda value: not 0x20 < value < 0x7F):
+            step = bytes((value,))
+            after = at.fork()
+            if not after.accept_string(step) or int(after.set_number) in seen:
+                continue
+            if after.is_completed():
+                return way + step
+            seen.add(int(after.set_number))
+            if len(seen) > MAX_STATES:
+                return None
+            queue.append((after, way + step))
+    return None

@@ -1,0 +1,312 @@
+"""`compare`: the masks of several engines, grammars or places side by side, every difference explained.
+
+Read on: `workbench/comparing/sides.py`, `workbench/comparing/differences.py`, `workbench/comparing/tables.py` (how it
+looks in a terminal), `visualizers/compare.py` (in a notebook).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from visualizers.compare import comparison_html
+from visualizers.glyphs import glyph
+from workbench.comparing.differences import Difference, Judge, find_differences
+from workbench.comparing.grammars import as_source, peer_note
+from workbench.comparing.sides import Answer, Common, EngineSpec, Missing, Side, ask, common_ids, open_engines
+from workbench.languages import Source
+from workbench.reader import bytes_of
+from workbench.tokenizers import Tokenizer, load_tokenizer
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+__all__ = ["Comparison", "Pair", "compare"]
+
+MAX_SIDES: Final = 24
+SHOWN_IDS: Final = 1000
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The first side beside another: how many common tokens both, one or none allow, and the differences."""
+
+    base: Answer
+    other: Answer
+    both: int
+    only_base: int
+    only_other: int
+    neither: int
+    special: int
+    differences: tuple[Difference, ...]
+
+    @property
+    def agree(self) -> bool:
+        """Whether the two say the same of every token and of the end; what only the mask leaves out is agreement."""
+        return all(difference.kind == "mask only" for difference in self.differences)
+
+
+class Comparison:
+    """What `compare` found.  Displays itself; `differences` are grouped, `to_frame()` has a row for each token.
+
+    answers: one a side, the first is what the others are held against.  missing: engines that could not be opened.
+    pairs: the first side that has a mask with each other one that has.  common: which ids were compared.
+    """
+
+    def __init__(
+        self, answers: Sequence[Answer], missing: Sequence[Missing], common: Common, tokenizer: Tokenizer
+    ) -> None:
+        self.answers = tuple(answers)
+        self.missing = tuple(missing)
+        self.common = common
+        self.tokenizer = tokenizer
+        self._judges: dict[tuple[Any, ...], Judge] = {}
+        usable = [answer for answer in self.answers if answer.ok]
+        self.pairs = tuple(self._pair(usable[0], other) for other in usable[1:])
+
+    @property
+    def agree(self) -> bool:
+        """Whether all sides answered, and alike."""
+        return bool(self.pairs) and all(answer.ok for answer in self.answers) and all(p.agree for p in self.pairs)
+
+    @property
+    def refusals(self) -> tuple[Answer, ...]:
+        """The sides that have no mask: the grammar or the text was refused, with the engine's message."""
+        return tuple(answer for answer in self.answers if not answer.ok)
+
+    @property
+    def differences(self) -> tuple[Difference, ...]:
+        """All groups of differing tokens, pair by pair, most tokens first."""
+        return tuple(difference for pair in self.pairs for difference in pair.differences)
+
+    def _pair(self, base: Answer, other: Answer) -> Pair:
+        assert base.allowed is not None
+        assert other.allowed is not None
+        ids, left, right = self.common.ids, base.allowed, other.allowed
+        found = find_differences(base, other, ids, self._judge(other))
+        found += find_differences(other, base, ids, self._judge(base))
+        special = ~ids
+        special[list(self.common.stops)] = False
+        return Pair(
+            base,
+            other,
+            both=int((left & right & ids).sum()),
+            only_base=int((left & ~right & ids).sum()),
+            only_other=int((~left & right & ids).sum()),
+            neither=int((~left & ~right & ids).sum()),
+            special=int(((left ^ right) & special).sum()),
+            differences=tuple(found),
+        )
+
+    def _judge(self, answer: Answer) -> Judge:
+        key = (*answer.side.grammar.key, answer.side.text)
+        if key not in self._judges:
+            self._judges[key] = Judge(answer.side.grammar, self.tokenizer, answer.side.text)
+        return self._judges[key]
+
+    # -- as data ------------------------------------------------------------------------------------------------------
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each differing token (and one for a differing end), with our explanation."""
+        import pandas as pd
+
+        rows: list[dict[str, Any]] = []
+        vocabulary = self.tokenizer.info.decoded_vocab
+        for number, difference in enumerate(self.differences):
+            for token in difference.token_ids or (None,):
+                rows.append(
+                    {
+                        "token_id": token,
+                        "token": b"" if token is None else bytes(vocabulary[token]),
+                        "allowed_by": difference.allowed_by,
+                        "refused_by": difference.refused_by,
+                        "kind": difference.kind,
+                        "group": number,
+                        "why": difference.why,
+                        "rules": ", ".join(difference.rules),
+                    }
+                )
+        columns = ["token_id", "token", "allowed_by", "refused_by", "kind", "group", "why", "rules"]
+        frame = pd.DataFrame(rows, columns=columns)
+        frame["token_id"] = frame["token_id"].astype("Int64")
+        return frame
+
+    def summary(self) -> pd.DataFrame:
+        """One row for each side: what it allows, what it took, or why it has no mask."""
+        import pandas as pd
+
+        return pd.DataFrame([self._side_row(answer) for answer in self.answers])
+
+    def _side_row(self, answer: Answer) -> dict[str, Any]:
+        def scaled(seconds: float | None, factor: float) -> float | None:
+            return None if seconds is None else round(seconds * factor, 2)
+
+        return {
+            "side": answer.side.label,
+            "engine": answer.side.engine.name,
+            "version": answer.side.engine.version,
+            "settings": answer.side.engine.settings,
+            "language": answer.side.grammar.language,
+            "text": glyph(answer.side.text),
+            "allowed": None if answer.allowed is None else int((answer.allowed & self.common.ids).sum()),
+            "may_end": answer.may_end if answer.ok else None,
+            "compile_ms": scaled(answer.compile_s, 1e3),
+            "read_us": scaled(answer.read_s, 1e6),
+            "first_mask_us": scaled(answer.first_s, 1e6),
+            "mask_again_us": scaled(answer.again_s, 1e6),
+            "stage": answer.stage,
+            "refusal": answer.refusal,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data: sides, pairs, groups; bytes as glyphs, at most 1,000 ids a group."""
+        return {
+            "tokenizer": self.tokenizer.name,
+            "vocabulary": self.common.vocab_size,
+            "compared": self.common.count,
+            "left_out": self.common.left_out,
+            "agree": self.agree,
+            "notes": self.notes,
+            "sides": [self._side_row(answer) for answer in self.answers],
+            "missing": [{"engine": missing.name, "reason": missing.reason} for missing in self.missing],
+            "pairs": [
+                {
+                    "base": pair.base.side.label,
+                    "other": pair.other.side.label,
+                    "agree": pair.agree,
+                    "both": pair.both,
+                    "only_base": pair.only_base,
+                    "only_other": pair.only_other,
+                    "neither": pair.neither,
+                    "special": pair.special,
+                    "differences": [difference.to_dict(SHOWN_IDS) for difference in pair.differences],
+                }
+                for pair in self.pairs
+            ],
+        }
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What a reader must know: which ids were compared, what an engine could not be told, who is missing."""
+        common = self.common
+        notes = [
+            f"{common.count:,} of {common.vocab_size:,} ids are compared; {common.left_out:,} control ids, stop tokens "
+            "and padding are left out, because every engine has its own idea of them. The end is compared as one bit."
+        ]
+        special = max((pair.special for pair in self.pairs), default=0)
+        if special:
+            notes.append(
+                f"Of the ids left out, {special:,} differ: tokens that a grammar names by their id, or an"
+                " engine's own view of control tokens."
+            )
+        notes += [f"{missing.name} was not asked: {missing.reason}" for missing in self.missing]
+        others = [answer.side for answer in self.answers if answer.side.engine.name != "ours"]
+        notes += [note for note in dict.fromkeys(peer_note(side.grammar) for side in others) if note]
+        if not self.pairs and len(self.answers) > 1:
+            notes.append("Fewer than two sides have a mask, so there is nothing to compare.")
+        return notes
+
+    # -- to look at ---------------------------------------------------------------------------------------------------
+
+    def masks(self, pair: Pair) -> bytes:
+        """Two bits a token for a picture: 0 neither side allows it, 1 the base alone, 2 the other alone, 3 both."""
+        assert pair.base.allowed is not None
+        assert pair.other.allowed is not None
+        kinds = pair.base.allowed.astype(np.uint8) | (pair.other.allowed.astype(np.uint8) << 1)
+        kinds[~self.common.ids] = 0
+        return kinds.tobytes()
+
+    def _repr_html_(self) -> str:
+        return comparison_html(self.to_dict(), [self.masks(pair) for pair in self.pairs])
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from workbench.comparing.tables import comparison_tables
+
+        yield from comparison_tables(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        from workbench.comparing.tables import as_text
+
+        printer.text(as_text(self))
+
+    def __repr__(self) -> str:
+        sides = ", ".join(answer.side.label for answer in self.answers)
+        refused = f", {len(self.refusals)} refused" if self.refusals else ""
+        verdict = "no differences" if self.agree else f"{len(self.differences)} groups of differences"
+        return f"<Comparison of {sides}: {verdict}{refused}>"
+
+
+def compare(
+    *grammars: Any,
+    engines: Sequence[EngineSpec] | EngineSpec | None = None,
+    text: str | bytes = b"",
+    texts: Sequence[str | bytes] | None = None,
+    tokenizer: Any = None,
+    language: str | None = None,
+) -> Comparison:
+    """The masks of engines, grammars or places beside each other; the first side is what the others are held against.
+
+    grammars: one or more, whatever `workbench.languages.Source.of` takes (text, a dict, a file, a pydantic model, a
+    `Grammar`), or a `Session`, whose text and tokenizer are then taken, too, unless given.  engines: names ("ours",
+    "xgrammar", "llguidance", "outlines"), `Options` of ours, or `Engine` objects; by default ours alone where several
+    grammars or texts are compared, else ours and xgrammar and llguidance where they are installed.  text: what was
+    read before the mask; `texts`: several such places instead.  language: of grammars that are text, guessed if None.
+
+    A grammar that an engine refuses is no error: the answer says so.  Raises `ValueError` for unknown engines and
+    languages, and where there is nothing to compare.
+    """
+    if not grammars:
+        raise ValueError("compare needs a grammar: compare(grammar, engines=[...]), or compare(one, another)")
+    first = grammars[0]
+    if tokenizer is None:
+        tokenizer = first.tokenizer if hasattr(first, "tokenizer") else "tekken"
+    if not text and texts is None and hasattr(first, "tokenizer") and isinstance(getattr(first, "text", None), bytes):
+        text = first.text
+    loaded = load_tokenizer(tokenizer)
+    places = [bytes_of(one) for one in (texts if texts is not None else [text])]
+    if not places:
+        raise ValueError("texts is empty: there is no place to compare at")
+    sources = [as_source(one, language) for one in grammars]
+    if engines is None and len(sources) * len(places) > 1:
+        engines = ["ours"]
+    specs = [engines] if isinstance(engines, EngineSpec) else engines
+    opened = open_engines(specs, loaded)
+    present = [(label, engine) for label, engine in opened if not isinstance(engine, Missing)]
+    missing = [engine for _, engine in opened if isinstance(engine, Missing)]
+    sides = [
+        Side(_label(label, source, number, place, sources, places, present), engine, source, place)
+        for number, source in enumerate(sources)
+        for label, engine in present
+        for place in places
+    ]
+    if len(sides) > MAX_SIDES:
+        raise ValueError(f"{len(sides)} sides are too many to look at: at most {MAX_SIDES}")
+    if len(sides) + len(missing) < 2:
+        raise ValueError("one side alone cannot be compared: name a second grammar, engine or text")
+    common = common_ids(loaded)
+    return Comparison([ask(side, common) for side in sides], missing, common, loaded)
+
+
+def _label(
+    engine: str,
+    source: Source,
+    number: int,
+    place: bytes,
+    sources: Sequence[Source],
+    places: Sequence[bytes],
+    engines: Sequence[Any],
+) -> str:
+    """What tells this side from the others, and no more."""
+    parts = []
+    if len(engines) > 1 or (len(sources) == 1 and len(places) == 1):
+        parts.append(engine)
+    if len(sources) > 1:
+        parts.append(source.name or f"grammar {number + 1}")
+    if len(places) > 1:
+        parts.append(f"after {glyph(place[-24:])}" if place else "at the beginning")
+    return ", ".join(parts)

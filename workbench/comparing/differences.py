@@ -1,0 +1,326 @@
+"""Where two masks differ: the tokens grouped by the byte at which they part, with our explanation of each group.
+
+Two masks of 131,072 tokens may differ in thousands of them for one reason.  So every differing token is followed byte
+by byte to the place where it parts from what the refusing side allows, and tokens that part in the same parser state
+are one `Difference`.  The explanation is our engine's, on the grammar of the side that refuses:
+
+- where ours refuses too, the byte is the one at which the token dies for us, and the rules are those that waited;
+- where ours allows it, the byte is the first one that the other side's mask shows nowhere in that parser state of
+  ours (near the truth: the other side has no parser that can be asked), and the rules are those of ours that read it.
+
+Read on: `workbench/comparing/comparison.py`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from kernels_core import GrammarMatcher
+from visualizers.glyphs import byte_class, clip, glyph, split_rules
+from workbench.comparing.sides import Answer, Bits, our_constraint
+from workbench.languages import Source
+from workbench.peers.base import Constraint, RefusedError
+from workbench.reader import possible_bytes
+from workbench.reading import byte_ranges, describe_bytes
+from workbench.tokenizers import Tokenizer
+
+__all__ = ["Difference", "Judge", "Kind", "find_differences"]
+
+Kind = Literal["refused", "mask only", "false hope", "end"]
+"""refused: one side takes the token, the other does not.  mask only: the mask leaves it out, but the engine takes it.
+false hope: the mask allows it, but the engine does not take it.  end: whether the text may end."""
+
+ASKED: Final = 2000
+"""Tokens of one direction for which `accept` is asked one by one; of more, this many, evenly spread."""
+EXAMPLES: Final = 6
+MAX_EXPLAINED: Final = 400
+RULES: Final = 3
+FOLLOWED: Final = 20_000
+"""Tokens of the refusing side, the shortest ones, that are followed to learn which bytes it allows where."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Tokens that one side allows and another does not, for one reason.
+
+    allowed_by, refused_by: labels of sides.  after: the bytes that they have read of such a token when they part (of
+    the first example); `parting`: the bytes at which they part, ascending; both empty for "end" and where unknown.
+    token_ids: all of them, ascending.  examples: (id, bytes), shortest first.
+    ours: whether our engine, on the refusing side's grammar, reads the tokens; None where it has no say.
+    why: one sentence by our engine.  rules: the rules of ours that waited (or, where ours reads on, that read it);
+    dots: the same as dotted rules.
+    """
+
+    kind: Kind
+    allowed_by: str
+    refused_by: str
+    after: bytes
+    parting: bytes
+    token_ids: tuple[int, ...]
+    examples: tuple[tuple[int, bytes], ...]
+    ours: bool | None
+    why: str
+    rules: tuple[str, ...] = ()
+    dots: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        return len(self.token_ids)
+
+    @property
+    def parts_at(self) -> str:
+        """The bytes at which the sides part, for a person."""
+        return byte_class(byte_ranges(self.parting)) if self.parting else ""
+
+    def __str__(self) -> str:
+        if self.kind == "end":
+            return f"the text may end here: {self.allowed_by} says yes, {self.refused_by} no. {self.why}"
+        what = ", ".join(glyph(data) for _, data in self.examples)
+        return f"{self.count:,} tokens ({what}): {self.allowed_by} allows, {self.refused_by} refuses. {self.why}"
+
+    def to_dict(self, tokens: int | None = None) -> dict[str, Any]:
+        """Plain JSON data, bytes as glyphs; at most `tokens` ids."""
+        return {
+            "kind": self.kind,
+            "allowed_by": self.allowed_by,
+            "refused_by": self.refused_by,
+            "count": self.count,
+            "after": glyph(self.after),
+            "parts_at": self.parts_at,
+            "token_ids": list(self.token_ids[:tokens]),
+            "examples": [{"id": token, "token": glyph(data)} for token, data in self.examples],
+            "ours": self.ours,
+            "why": self.why,
+            "rules": list(self.rules),
+            "dots": list(self.dots),
+        }
+
+
+class Judge:
+    """Our engine on one grammar at one place: who explains.  `matcher` is None where it has no say; `reason` why."""
+
+    def __init__(self, grammar: Source, tokenizer: Tokenizer, text: bytes) -> None:
+        self.matcher: GrammarMatcher | None = None
+        self.reason = ""
+        try:
+            matcher = our_constraint(grammar, tokenizer).matcher
+        except RefusedError as error:
+            self.reason = f"our engine refuses the grammar: {str(error).splitlines()[0]}"
+            return
+        if matcher.accept_string(text):
+            self.matcher = matcher.fork()
+        else:
+            self.reason = "our engine refuses the text before this place"
+
+    def may_end(self) -> bool | None:
+        return None if self.matcher is None else bool(self.matcher.is_completed())
+
+    def paths(self, tokens: Sequence[bytes]) -> list[list[int]]:
+        """The parser states that each token, of a sorted list, goes through from here: one more than bytes read."""
+        assert self.matcher is not None
+        probe, found = self.matcher.fork(), []
+        before = b""
+        path = [int(probe.set_number)]
+        dead = False
+        for data in tokens:
+            shared = _shared(before, data)
+            if len(path) - 1 > shared:
+                probe.rollback(len(path) - 1 - shared)
+                del path[shared + 1 :]
+                dead = False
+            elif len(path) - 1 < shared:
+                dead = True  # it dies within what the two have in common
+            else:
+                dead = False
+            while not dead and len(path) <= len(data):
+                at = len(path) - 1
+                dead = not probe.accept_string(data[at : at + 1])
+                if not dead:
+                    path.append(int(probe.set_number))
+            before = data
+            found.append(list(path))
+        return found
+
+    def at(self, data: bytes) -> GrammarMatcher | None:
+        """A matcher that has read `data` from here; None where that cannot be."""
+        if self.matcher is None:
+            return None
+        probe = self.matcher.fork()
+        return probe if probe.accept_string(data) else None
+
+
+def find_differences(
+    allowing: Answer, refusing: Answer, common: Bits, judge: Judge, *, label: str | None = None
+) -> list[Difference]:
+    """What `allowing` allows and `refusing` does not, grouped, most tokens first.  Both must have a mask."""
+    assert allowing.allowed is not None
+    assert refusing.allowed is not None
+    ids = np.flatnonzero(allowing.allowed & ~refusing.allowed & common)
+    vocabulary = allowing.side.engine.tokenizer.info.decoded_vocab
+    labels = allowing.side.label, refusing.side.label
+    hidden = _asked(refusing.constraint, ids, wanted=True)
+    hollow = _asked(allowing.constraint, ids, wanted=False) - hidden
+    found: list[Difference] = []
+    sure = [int(token) for token in ids if int(token) not in hidden and int(token) not in hollow]
+    found += _grouped("refused", sure, labels, refusing, vocabulary, common, judge)
+    if hidden:
+        why = f"{labels[1]} takes them all the same: its mask holds one way to cut the text, not all."
+        found.append(_plain("mask only", sorted(hidden), labels, vocabulary, why))
+    if hollow:
+        why = f"{labels[0]} does not take them either: its mask and its parser disagree."
+        found.append(_plain("false hope", sorted(hollow), labels, vocabulary, why))
+    if allowing.may_end and not refusing.may_end:
+        ours = judge.may_end()
+        says = judge.reason if ours is None else f"Our engine: it may{'' if ours else ' not'}."
+        found.append(Difference("end", *labels, b"", b"", (), (), ours, says))
+    return found
+
+
+def _asked(constraint: Constraint | None, ids: Any, *, wanted: bool) -> set[int]:
+    """The tokens among `ids` that the engine's `accept` takes (or not), whatever its mask says."""
+    if constraint is None:
+        return set()
+    chosen = ids if len(ids) <= ASKED else ids[np.linspace(0, len(ids) - 1, ASKED).astype(int)]
+    return {int(token) for token in chosen if constraint.takes(int(token)) is wanted}
+
+
+def _grouped(
+    kind: Kind,
+    ids: list[int],
+    labels: tuple[str, str],
+    refusing: Answer,
+    vocabulary: Sequence[bytes],
+    common: Bits,
+    judge: Judge,
+) -> list[Difference]:
+    """Follow each token to where it parts; tokens that part in one parser state of ours belong together."""
+    if not ids:
+        return []
+    assert refusing.allowed is not None
+    ids = sorted(ids, key=lambda token: vocabulary[token])
+    members = [_Member(token, bytes(vocabulary[token])) for token in ids]
+    theirs = sorted(bytes(vocabulary[int(token)]) for token in np.flatnonzero(refusing.allowed & common))
+    if judge.matcher is None:
+        for member in members:
+            member.place = min(_longest_shared(theirs, member.data), len(member.data) - 1)
+            member.state = member.data[member.place]
+    else:
+        _place(members, theirs, judge)
+    groups: dict[tuple[Any, ...], list[_Member]] = {}
+    for member in members:
+        groups.setdefault((member.ours, member.state), []).append(member)
+    merged: dict[_Reason, list[_Member]] = {}
+    for number, some in enumerate(sorted(groups.values(), key=len, reverse=True)):
+        reason = _reason(judge, min(some, key=_Member.size)) if number < MAX_EXPLAINED else _Reason(some[0].ours)
+        merged.setdefault(reason, []).extend(some)
+    made = []
+    for reason, some in merged.items():
+        some.sort(key=_Member.size)
+        parting = bytes(sorted({member.data[member.place] for member in some}))
+        made.append(
+            Difference(
+                kind,
+                *labels,
+                after=some[0].data[: some[0].place],
+                parting=parting,
+                token_ids=tuple(sorted(member.token for member in some)),
+                examples=tuple((member.token, member.data) for member in some[:EXAMPLES]),
+                ours=reason.ours,
+                why=reason.sentence(byte_class(byte_ranges(parting)), judge),
+                rules=reason.rules,
+                dots=reason.dots,
+            )
+        )
+    return sorted(made, key=lambda difference: -difference.count)
+
+
+@dataclass
+class _Member:
+    """A differing token; at `place` it parts, in parser state `state` of ours; `ours`: whether we read it."""
+
+    token: int
+    data: bytes
+    place: int = 0
+    state: int = -1
+    ours: bool | None = None
+
+    def size(self) -> tuple[int, bytes]:
+        return len(self.data), self.data
+
+
+def _place(members: list[_Member], theirs: list[bytes], judge: Judge) -> None:
+    """Where each token parts.  Of a token that ours reads, the first byte that the other side allows nowhere in that
+    parser state of ours, as far as its own mask shows."""
+    some = sorted(sorted(theirs, key=len)[:FOLLOWED])
+    seen: dict[int, set[int]] = {}
+    for data, path in zip(some, judge.paths(some), strict=True):
+        for state, byte in zip(path, data, strict=False):
+            seen.setdefault(state, set()).add(byte)
+    for member, path in zip(members, judge.paths([member.data for member in members]), strict=True):
+        member.ours = len(path) > len(member.data)
+        member.place = len(path) - 1
+        if member.ours:
+            strange = [at for at, byte in enumerate(member.data) if byte not in seen.get(path[at], ())]
+            member.place = strange[0] if strange else len(member.data) - 1
+        member.state = path[member.place]
+
+
+@dataclass(frozen=True)
+class _Reason:
+    """What our engine says of one place; places with equal reasons are one group."""
+
+    ours: bool | None
+    rules: tuple[str, ...] = ()
+    dots: tuple[str, ...] = ()
+    possible: str = ""
+
+    def sentence(self, shown: str, judge: Judge) -> str:
+        if self.ours is None:
+            return f"no explanation: {judge.reason}"
+        if not self.rules:
+            return "not explained: the sides part at too many places"
+        if self.ours:
+            return f"our engine reads {shown} in {', '.join(self.rules)}"
+        return f"{shown} cannot come in {', '.join(self.rules)}; {self.possible}"
+
+
+def _reason(judge: Judge, member: _Member) -> _Reason:
+    at = judge.at(member.data[: member.place + 1 if member.ours else member.place])
+    if at is None:
+        return _Reason(None)
+    items = at.frontier().items
+    chosen = [item for item in items if item.scannable] or list(items)
+    rules = tuple(dict.fromkeys(item.rule for item in chosen))[:RULES]
+    dots = tuple(dict.fromkeys(clip(dot, 200) for item in chosen for dot in split_rules(item.dot)))[:RULES]
+    if member.ours:
+        return _Reason(True, rules, dots)
+    choices = []
+    if possible := possible_bytes(at):
+        choices.append(f"possible: {clip(describe_bytes(possible), 80)}")
+    if at.is_completed():
+        choices.append("the text may end")
+    return _Reason(False, rules, dots, " or ".join(choices) or "nothing can")
+
+
+def _plain(kind: Kind, ids: list[int], labels: tuple[str, str], vocabulary: Sequence[bytes], why: str) -> Difference:
+    shortest = sorted(((token, bytes(vocabulary[token])) for token in ids), key=lambda pair: (len(pair[1]), pair[1]))
+    return Difference(kind, *labels, b"", b"", tuple(ids), tuple(shortest[:EXAMPLES]), None, why)
+
+
+def _shared(one: bytes, other: bytes) -> int:
+    """The length of what two byte strings have in common at their beginning."""
+    for number, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left != right:
+            return number
+    return min(len(one), len(other))
+
+
+def _longest_shared(ascending: list[bytes], data: bytes) -> int:
+    """How much of `data` some member of a sorted list begins with."""
+    at = bisect_left(ascending, data)
+    return max((_shared(ascending[i], data) for i in (at - 1, at) if 0 <= i < len(ascending)), default=0)

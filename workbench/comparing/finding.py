@@ -1,0 +1,204 @@
+"""What a hunt found: a `Finding` is a minimal text and the token on which two engines part; a `Hunt` holds them all.
+
+Read on: `workbench/comparing/hunting.py`, `workbench/comparing/tables.py` (how it looks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from visualizers.glyphs import glyph, html_escape
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+__all__ = ["Finding", "FindingKind", "Hunt", "Verdict"]
+
+FindingKind = Literal["refused", "end", "mask only", "false hope"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the `jsonschema` library says of the whole text.
+
+    valid: None where it cannot say, `reason` then says why; else `reason` is its complaint ("" for a valid text).
+    wrong: the label of the engine that refuses a valid text, or lets another pass; None where that is not decided.
+    """
+
+    valid: bool | None
+    reason: str
+    wrong: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """After `text`, engine `goes_on` takes `token` and engine `refuses` does not; shrunk as far as that stays so.
+
+    kind: "refused" (above); "end": the one lets the text end (`token` is then empty, `token_id` None); "mask only":
+    both take the token, but the mask of `refuses` leaves it out; "false hope": the mask of `goes_on` allows the token,
+    which its own parser refuses (`refuses` then names the same engine).
+    token_ids: how `text` is cut.  usual_cut: whether that is the tokenizer's own way; the engines agree on it if not.
+    whole: a whole text that begins so and that `goes_on` accepts, None where none was found.  verdict: who is right.
+    why: what our engine says.  original: the text and token before shrinking.  place: the number of the text tried.
+    """
+
+    kind: FindingKind
+    text: bytes
+    token: bytes
+    token_id: int | None
+    token_ids: tuple[int, ...]
+    usual_cut: bool
+    goes_on: str
+    refuses: str
+    whole: bytes | None
+    verdict: Verdict | None
+    why: str
+    original: bytes
+    place: int
+    remark: str = ""
+
+    @property
+    def headline(self) -> str:
+        """One sentence."""
+        before = f"after {glyph(self.text)}" if self.text else "at the beginning"
+        if self.kind == "end":
+            return f"{before}: {self.goes_on} lets the text end, {self.refuses} does not"
+        if self.kind == "mask only":
+            return f"{before}: the mask of {self.refuses} leaves out {glyph(self.token)}, which it takes"
+        if self.kind == "false hope":
+            return f"{before}: the mask of {self.goes_on} allows {glyph(self.token)}, which it does not take"
+        return f"{before}: {self.goes_on} takes {glyph(self.token)}, {self.refuses} refuses it"
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """What there is to say, as name and text."""
+        if self.kind != "end":
+            yield "token", f"{glyph(self.token)}  (id {self.token_id})"
+        if not self.usual_cut:
+            yield "cut", f"ids {list(self.token_ids)}: cut in the usual way, the engines agree"
+        if self.whole is not None:
+            yield "whole text", glyph(self.whole)
+        elif self.kind in ("refused", "end"):
+            yield "whole text", f"none found: {self.goes_on} was not brought to an end"
+        if self.verdict is not None:
+            yield "jsonschema", self._judged(self.verdict)
+        if self.why:
+            yield "our engine", self.why
+        if self.remark:
+            yield "remark", self.remark
+        yield (
+            "found",
+            f"in text {self.place:,}, shrunk from {len(self.original):,} to {len(self.text + self.token):,} bytes",
+        )
+
+    def _judged(self, verdict: Verdict) -> str:
+        if verdict.valid is None:
+            return f"cannot say: {verdict.reason}"
+        said = "valid" if verdict.valid else f"not valid ({verdict.reason})"
+        if verdict.wrong is None:
+            return said
+        return f"{said}: {verdict.wrong} {'refuses what is valid' if verdict.valid else 'lets it pass'}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data; bytes as glyphs, and as `..._hex` to read them back."""
+        verdict = self.verdict
+        return {
+            "kind": self.kind,
+            "text": glyph(self.text),
+            "text_hex": self.text.hex(),
+            "token": glyph(self.token),
+            "token_id": self.token_id,
+            "token_ids": list(self.token_ids),
+            "usual_cut": self.usual_cut,
+            "goes_on": self.goes_on,
+            "refuses": self.refuses,
+            "whole": None if self.whole is None else glyph(self.whole),
+            "whole_hex": None if self.whole is None else self.whole.hex(),
+            "valid": None if verdict is None else verdict.valid,
+            "wrong": None if verdict is None else verdict.wrong,
+            "referee": None if verdict is None else verdict.reason,
+            "why": self.why,
+            "remark": self.remark,
+            "headline": self.headline,
+        }
+
+
+@dataclass
+class Hunt:
+    """A finished (or interrupted) search.
+
+    findings: in the order found.  engines: labels, the first is the one the others are held against.  refusals: engines
+    left out, with the reason.  texts, places: how many texts were tried, and masks compared.  again: disagreements met
+    once more, not shrunk.  spellings: left out as matters of spelling, where that was asked.  seconds: how long.
+    """
+
+    engines: tuple[str, ...]
+    seed: int
+    findings: list[Finding] = field(default_factory=list)
+    refusals: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    texts: int = 0
+    places: int = 0
+    again: int = 0
+    spellings: int = 0
+    seconds: float = 0.0
+    interrupted: bool = False
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each finding."""
+        import pandas as pd
+
+        return pd.DataFrame([finding.to_dict() for finding in self.findings])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {
+            "engines": list(self.engines),
+            "seed": self.seed,
+            "texts": self.texts,
+            "places": self.places,
+            "again": self.again,
+            "spellings": self.spellings,
+            "seconds": round(self.seconds, 3),
+            "interrupted": self.interrupted,
+            "refusals": self.refusals,
+            "notes": self.notes,
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from workbench.comparing.tables import hunt_tables
+
+        yield from hunt_tables(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        from workbench.comparing.tables import as_text
+
+        printer.text(as_text(self))
+
+    def _repr_html_(self) -> str:
+        cell = "padding:2px 10px 2px 0;text-align:left;vertical-align:top"
+        parts = []
+        for number, finding in enumerate(self.findings, 1):
+            rows = "".join(
+                f'<tr><td style="{cell};opacity:0.7">{html_escape(name)}</td>'
+                f'<td style="{cell};font-family:monospace;word-break:break-all">{html_escape(value)}</td></tr>'
+                for name, value in finding.lines()
+            )
+            parts.append(f"<p><b>{number}. {html_escape(finding.headline)}</b></p><table>{rows}</table>")
+        left = "".join(
+            f"<div>{html_escape(name)} was left out: {html_escape(reason)}</div>"
+            for name, reason in self.refusals.items()
+        )
+        notes = "".join(f'<div style="opacity:0.7">{html_escape(note)}</div>' for note in self.notes)
+        return f"<div><p>{html_escape(repr(self))}</p>{left}{''.join(parts)}{notes}</div>"
+
+    def __repr__(self) -> str:
+        found = f"{len(self.findings)} disagreement{'' if len(self.findings) == 1 else 's'}"
+        stopped = ", interrupted" if self.interrupted else ""
+        return (
+            f"<Hunt over {', '.join(self.engines)}: {found} in {self.texts:,} texts, {self.places:,} places, "
+            f"{self.seconds:.1f} s, seed {self.seed}{stopped}>"
+        )

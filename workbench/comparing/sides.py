@@ -1,0 +1,226 @@
+"""One side of a comparison: an engine with a grammar at a place, asked for its mask.
+
+Engines are named (`"xgrammar"`), given as `Options` of ours, or are `Engine` objects of one's own.  An engine that
+does not take the grammar, or dies on the way, is an answer like any other: it says so, with its own message.
+
+Read on: `workbench/comparing/differences.py`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from kernels_core import Options
+from kernels_core.errors import TokenizerError
+from workbench.comparing.grammars import compile_for
+from workbench.languages import Source
+from workbench.peers.base import Constraint, Engine, NotRunError, RefusedError
+from workbench.peers.catalogue import ENGINES, installed, make_engine
+from workbench.peers.ours import OurConstraint, Ours
+from workbench.tokenizers import Tokenizer
+
+__all__ = ["Answer", "Bits", "Common", "EngineSpec", "Missing", "Side", "ask", "common_ids", "open_engines", "opened"]
+
+Bits = npt.NDArray[np.bool_]
+EngineSpec = str | Options | Engine
+AGAIN: Final = 5
+"""How often the mask is asked for again, for the time of a mask that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """An engine that cannot be opened here, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Who is asked what: `label` names it in tables, `text` is what was read before the mask."""
+
+    label: str
+    engine: Engine
+    grammar: Source
+    text: bytes
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a side says at its place.
+
+    allowed: the mask, one bool for each id of the vocabulary; None where there is none.  may_end: whether it allows a
+    stop token.  refusal: why there is no mask, in the engine's words; `stage` where: "grammar", "text" or "mask".
+    read: bytes of the text that were taken.  Times in seconds, each measured once (`again`: the least of five), None
+    where it did not come to that.
+    """
+
+    side: Side
+    allowed: Bits | None = None
+    may_end: bool = False
+    refusal: str = ""
+    stage: str = ""
+    read: int = 0
+    compile_s: float | None = None
+    read_s: float | None = None
+    first_s: float | None = None
+    again_s: float | None = None
+    constraint: Constraint | None = dataclasses.field(default=None, repr=False)
+
+    @property
+    def ok(self) -> bool:
+        return self.allowed is not None
+
+
+@dataclass(frozen=True)
+class Common:
+    """The ids on which engines can be compared: ordinary tokens with bytes.  Control ids and padding are left out."""
+
+    ids: Bits
+    vocab_size: int
+    stops: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        return int(self.ids.sum())
+
+    @property
+    def left_out(self) -> int:
+        return self.vocab_size - self.count
+
+
+def common_ids(tokenizer: Tokenizer) -> Common:
+    """Every engine has its own idea of control tokens, padding and stop tokens; the end is compared as one bit."""
+    info = tokenizer.info
+    ids = np.array([len(data) > 0 for data in info.decoded_vocab], dtype=np.bool_)
+    hidden = [*info.special_token_ids, *info.stop_token_ids]
+    ids[hidden] = False
+    return Common(ids, info.vocab_size, tuple(info.stop_token_ids))
+
+
+# -- engines ----------------------------------------------------------------------------------------------------------
+
+
+def open_engines(specs: Sequence[EngineSpec] | None, tokenizer: Tokenizer) -> list[tuple[str, Engine | Missing]]:
+    """Label and engine of each; None stands for ours and the servers' engines that are installed.
+
+    outlines-core is opened only by name: it compiles some schemas for minutes, and cannot be interrupted.
+    Raises `ValueError` for a name that is none.
+    """
+    if specs is None:
+        specs = [name for name in installed() if name != "outlines"]
+    made = [_open_one(spec, tokenizer) for spec in specs]
+    labels = [label for label, _ in made]
+    return [
+        (label if labels.count(label) == 1 else f"{label} #{labels[: number + 1].count(label)}", engine)
+        for number, (label, engine) in enumerate(made)
+    ]
+
+
+def _open_one(spec: EngineSpec, tokenizer: Tokenizer) -> tuple[str, Engine | Missing]:
+    if isinstance(spec, Options):
+        changed = [
+            f"{field.name}={getattr(spec, field.name)!r}"
+            for field in dataclasses.fields(spec)
+            if getattr(spec, field.name) != field.default
+        ]
+        return f"ours({', '.join(changed)})" if changed else "ours", opened("ours", tokenizer, spec)
+    if isinstance(spec, Engine):
+        if spec.vocab_size != tokenizer.vocab_size:
+            raise ValueError(f"{spec.name} has {spec.vocab_size:,} ids, {tokenizer.name} has {tokenizer.vocab_size:,}")
+        return spec.name, spec
+    if spec not in ENGINES:
+        raise ValueError(f"no engine {spec!r}: one of {', '.join(ENGINES)}, an Options, or an Engine")
+    try:
+        engine = opened(spec, tokenizer)
+    except NotRunError as error:
+        return spec, Missing(spec, str(error))
+    return spec if spec == "ours" else f"{spec} {engine.version}", engine
+
+
+@lru_cache(maxsize=8)
+def opened(name: str, tokenizer: Tokenizer, options: Options | None = None) -> Engine:
+    """The engine for a vocabulary, made once: its tables take a second for 131,072 tokens."""
+    return Ours(tokenizer, options) if name == "ours" else make_engine(name, tokenizer)
+
+
+# -- asking -----------------------------------------------------------------------------------------------------------
+
+
+def ask(side: Side, common: Common) -> Answer:
+    """Compile, read the text token by token, fill the mask; `Answer.refusal` where it came to an end on the way."""
+    clock = time.perf_counter
+    start = clock()
+    try:
+        constraint = guarded(compile_for, side.engine, side.grammar)
+    except (RefusedError, NotRunError, EngineFailure) as error:
+        return Answer(side, refusal=str(error), stage="grammar", compile_s=clock() - start)
+    compile_s = clock() - start
+    vocabulary = side.engine.tokenizer.info.decoded_vocab
+    read = 0
+    start = clock()
+    try:
+        for token in side.engine.tokenizer.encode(side.text):
+            if not guarded(constraint.accept, token):
+                piece = bytes(vocabulary[token])
+                reason = constraint.failure() or f"refuses token {token}, {piece!r}, after {read} bytes"
+                return Answer(side, refusal=reason, stage="text", read=read, compile_s=compile_s)
+            read += len(vocabulary[token])
+    except (TokenizerError, EngineFailure) as error:
+        return Answer(side, refusal=str(error), stage="text", read=read, compile_s=compile_s)
+    read_s = clock() - start
+    try:
+        start = clock()
+        guarded(constraint.fill)
+        first_s = clock() - start
+        again = []
+        for _ in range(AGAIN):
+            start = clock()
+            guarded(constraint.fill)
+            again.append(clock() - start)
+    except EngineFailure as error:
+        return Answer(side, refusal=str(error), stage="mask", read=read, compile_s=compile_s, read_s=read_s)
+    if failure := constraint.failure():
+        return Answer(side, refusal=failure, stage="mask", read=read, compile_s=compile_s, read_s=read_s)
+    allowed = unpacked(constraint, common)
+    may_end = bool(allowed[list(common.stops)].any())
+    return Answer(side, allowed, may_end, "", "", read, compile_s, read_s, first_s, min(again), constraint=constraint)
+
+
+def unpacked(constraint: Constraint, common: Common) -> Bits:
+    """The mask last filled, one bool for each id."""
+    bits = np.unpackbits(np.ascontiguousarray(constraint.bitmask).view(np.uint8), bitorder="little")
+    return bits[: common.vocab_size].astype(np.bool_)
+
+
+class EngineFailure(RuntimeError):
+    """An engine raised something of its own; the message says what."""
+
+
+def guarded(call: Callable[..., Any], *arguments: Any) -> Any:
+    """`call(*arguments)`, with whatever an engine raises as an `EngineFailure`: a panic of Rust is no `Exception`."""
+    try:
+        return call(*arguments)
+    except (RefusedError, NotRunError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        lines = str(error).strip().splitlines() or [""]
+        raise EngineFailure(f"{type(error).__name__}: {lines[0]}"[:300]) from error
+
+
+def our_constraint(grammar: Source, tokenizer: Tokenizer) -> OurConstraint:
+    """The grammar in our own engine, who explains: nothing is spelt out in its callers, so that rules keep their names.
+
+    `RefusedError` where it is refused.
+    """
+    found = compile_for(opened("ours", tokenizer, Options(inline_limit=0)), grammar)
+    assert isinstance(found, OurConstraint)
+    return found

@@ -1,0 +1,261 @@
+r"""Texts worth trying: what a schema's bounds make interesting, spelt in unusual ways, and mutations of texts.
+
+`schema_text` writes a JSON text beside the schema: most parts as it wants them, some at or just past a bound, some in
+another spelling (`1.0`, `1e0`, `"\u0061"`), members left out, added, repeated or in another order.  Nothing says that
+the text is valid; engines and the referee do.
+
+Read on: `workbench/comparing/hunting.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any, Final
+
+__all__ = ["mutate", "schema_text"]
+
+DEPTH: Final = 6
+LONGEST: Final = 200
+"""Characters of a string and items of an array: a bound beyond is not tried."""
+CHARACTERS: Final = ("a", "b", "Z", "0", " ", "é", "日", "😀", r"\n", r"\"", r"\\", r"\/", r"\u0061", "\x7f", "-", "'")
+NUMBERS: Final = ("0", "-0", "1", "-1", "0.0", "1.0", "1e2", "1E+2", "1e-2", "0.1", "2.5", "9007199254740993", "1e400")
+FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
+    "date": ("2024-02-29", "2023-02-29", "2024-02-31", "2024-13-01", "0000-01-01"),
+    "time": ("23:59:60Z", "12:00:00+01:00", "24:00:00Z", "12:00:00", "12:00:00.5z"),
+    "date-time": ("2024-02-29T12:00:00Z", "2024-02-31T12:00:00Z", "2024-01-01 12:00:00Z", "2024-01-01t12:00:00z"),
+    "duration": ("P1D", "PT1H", "P1W", "P", "P1Y2M3DT4H5M6S", "PT", "P1D2W"),
+    "email": ("a@b.co", "a@b", "a@b.c", '"a b"@c.de', "a@[1.2.3.4]", "a..b@c.de"),
+    "ipv4": ("1.2.3.4", "255.255.255.255", "256.1.1.1", "01.2.3.4", "1.2.3"),
+    "ipv6": ("::", "::1", "1:2:3:4:5:6:7:8", "::ffff:1.2.3.4", "1::2::3", "fe80::1%eth0"),
+    "uuid": ("123e4567-e89b-12d3-a456-426614174000", "123E4567-E89B-12D3-A456-426614174000", "123e4567"),
+    "uri": ("http://a.b", "a:b", "//a.b", "http://a b", "urn:x:y", "http://[::1]/"),
+    "hostname": ("a.b", "-a.b", "a", "a_b", "xn--a", "a."),
+    "json-pointer": ("", "/a~0", "/a~2", "a"),
+    "regex": ("a*", "(", "[a-z]", r"\\d"),
+}
+
+
+def schema_text(schema: Any, random: Random) -> str:
+    """A JSON text that `schema` makes interesting."""
+    return _Writer(schema, random).value(schema, 0)
+
+
+class _Writer:
+    def __init__(self, root: Any, random: Random) -> None:
+        self.root = root
+        self.random = random
+        # One way to leave blanks for a whole text, mostly.
+        self.comma, self.colon = random.choice(
+            ((",", ":"), (", ", ": "), (", ", ": "), (" , ", " : "), (",\n\t", ":\n"))
+        )
+
+    def odd(self, chance: float = 0.12) -> bool:
+        """Whether to do the unusual thing now."""
+        return self.random.random() < chance
+
+    def value(self, schema: Any, depth: int) -> str:
+        schema = self.settled(schema)
+        if not isinstance(schema, dict) or depth > DEPTH or self.odd(0.04):
+            return self.anything(depth)
+        if "const" in schema:
+            return self.constant([schema["const"]])
+        if isinstance(schema.get("enum"), list) and schema["enum"]:
+            return self.constant(schema["enum"])
+        kind = self.kind(schema)
+        if kind == "object":
+            return self.object(schema, depth)
+        if kind == "array":
+            return self.array(schema, depth)
+        if kind == "string":
+            return self.string(schema)
+        if kind in ("integer", "number"):
+            return self.number(schema, kind)
+        return {"boolean": self.random.choice(("true", "false")), "null": "null"}.get(kind) or self.anything(depth)
+
+    def settled(self, schema: Any) -> Any:
+        """References followed, one branch of each choice taken, all of `allOf` put together."""
+        for _ in range(20):
+            if not isinstance(schema, dict):
+                return schema
+            rest = dict(schema)
+            if isinstance(rest.get("$ref"), str):
+                schema = _merged([self.resolve(rest.pop("$ref")), rest])
+            elif branches := rest.pop("anyOf", None) or rest.pop("oneOf", None):
+                schema = _merged([rest, self.random.choice(list(branches))])
+            elif "allOf" in rest:
+                schema = _merged([*rest.pop("allOf"), rest])
+            elif "if" in rest:
+                chosen = self.random.choice(("then", "else"))
+                condition = rest.pop("if")
+                branch = {word: rest.pop(word, True) for word in ("then", "else")}[chosen]
+                schema = _merged([rest, branch, condition if chosen == "then" else True])
+            else:
+                return schema
+        return True
+
+    def resolve(self, reference: str) -> Any:
+        """A reference within the document; anything else is any value."""
+        if not reference.startswith("#"):
+            return True
+        at = self.root
+        for step in reference[1:].split("/")[1:]:
+            name = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(at, dict) and name in at:
+                at = at[name]
+            elif isinstance(at, list) and name.isdecimal() and int(name) < len(at):
+                at = at[int(name)]
+            else:
+                return True
+        return at
+
+    def kind(self, schema: dict[str, Any]) -> str:
+        kinds = schema.get("type")
+        if isinstance(kinds, list):
+            return str(self.random.choice(kinds)) if kinds else ""
+        if isinstance(kinds, str):
+            return kinds
+        words: dict[str, tuple[str, ...]] = {
+            "object": ("properties", "required", "additionalProperties", "patternProperties", "minProperties"),
+            "array": ("items", "prefixItems", "minItems", "maxItems", "contains", "uniqueItems"),
+            "string": ("pattern", "minLength", "maxLength", "format"),
+            "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+        }
+        fitting = [name for name, known in words.items() if any(word in schema for word in known)]
+        return self.random.choice(fitting) if fitting else ""
+
+    # -- kinds of values ----------------------------------------------------------------------------------------------
+
+    def anything(self, depth: int) -> str:
+        simple = ["null", "true", '""', '"a"', *NUMBERS[:6]]
+        return self.random.choice(simple if depth > DEPTH else [*simple, "{}", "[]", '{"a":1}', "[1,[2]]"])
+
+    def constant(self, values: Sequence[Any]) -> str:
+        value = self.random.choice(list(values))
+        if isinstance(value, str):
+            return self.quoted(value + ("x" if self.odd(0.05) else ""))
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return self.random.choice((json.dumps(value), f"{value}.0", f"{value}e0", json.dumps(value + 1)))
+        return json.dumps(value)
+
+    def quoted(self, text: str) -> str:
+        """A JSON string, now and then with a character escaped that needs it not."""
+        written = json.dumps(text, ensure_ascii=self.odd())
+        if text and self.odd():
+            at = self.random.randrange(len(text))
+            code = f"\\u{ord(text[at]):04x}" if ord(text[at]) < 0x10000 else text[at]
+            written = f"{json.dumps(text[:at])[:-1]}{code}{json.dumps(text[at + 1 :])[1:]}"
+        return written
+
+    def number(self, schema: dict[str, Any], kind: str) -> str:
+        found = list(NUMBERS)
+        for word in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"):
+            bound = schema.get(word)
+            if isinstance(bound, int | float) and not isinstance(bound, bool):
+                near = [bound, bound - 1, bound + 1]
+                if kind == "number":
+                    near += [bound + 0.5, bound - 0.001]
+                if word == "multipleOf":
+                    near += [bound * 2, bound * 3, bound * 7]
+                # The bounds themselves count more than what is always tried.
+                found += [json.dumps(value) for value in near] * 3
+                found += [f"{json.dumps(bound)}.0", f"{json.dumps(bound)}e0"]
+        return self.random.choice(found)
+
+    def string(self, schema: dict[str, Any]) -> str:
+        if (known := FORMATS.get(str(schema.get("format")))) and not self.odd():
+            return f'"{self.random.choice(known)}"'
+        lengths = [0, 1, 2, 5]
+        for word in ("minLength", "maxLength"):
+            bound = schema.get(word)
+            if isinstance(bound, int) and bound <= LONGEST:
+                lengths = [*lengths, *[max(0, bound + change) for change in (-1, 0, 1)] * 3]
+        plain = self.odd(0.5)
+        letters = CHARACTERS[:2] if plain else CHARACTERS
+        return f'"{"".join(self.random.choice(letters) for _ in range(self.random.choice(lengths)))}"'
+
+    def array(self, schema: dict[str, Any], depth: int) -> str:
+        first = schema.get("prefixItems") or (schema["items"] if isinstance(schema.get("items"), list) else [])
+        items = schema.get("items", True)
+        lengths = [len(first), 0, 1, 2]
+        for word in ("minItems", "maxItems"):
+            bound = schema.get(word)
+            if isinstance(bound, int) and bound <= LONGEST:
+                lengths += [max(0, bound + change) for change in (-1, 0, 0, 0, 1)]
+        made: list[str] = []
+        for number in range(self.random.choice(lengths)):
+            if made and self.odd(0.15):
+                made.append(made[-1])
+            else:
+                wanted = first[number] if number < len(first) else True if isinstance(items, list) else items
+                made.append(self.value(wanted, depth + 1))
+        return f"[{self.comma.join(made)}]"
+
+    def object(self, schema: dict[str, Any], depth: int) -> str:
+        properties = schema.get("properties")
+        properties = properties if isinstance(properties, dict) else {}
+        required = [name for name in schema.get("required", ()) if isinstance(name, str)]
+        names = [name for name in properties if (name in required and not self.odd(0.05)) or self.odd(0.4)]
+        names += [name for name in required if name not in properties and not self.odd(0.05)]
+        if self.odd(0.25):
+            others = [
+                re.sub(r"[\^$\\.*+?()\[\]{}|]", "", pattern) or "a" for pattern in schema.get("patternProperties", ())
+            ]
+            names.append(self.random.choice(["zz", "", "a", *others]))
+        if names and self.odd(0.08):
+            names.append(self.random.choice(names))
+        if self.odd(0.15):
+            self.random.shuffle(names)
+        rest = schema.get("additionalProperties", True)
+        members = [
+            f"{self.quoted(name)}{self.colon}{self.value(properties.get(name, rest), depth + 1)}" for name in names
+        ]
+        return f"{{{self.comma.join(members)}}}"
+
+
+def _merged(schemas: Sequence[Any]) -> Any:
+    """Schemas that hold together, as one, roughly: later keywords win, members are united."""
+    made: dict[str, Any] = {}
+    for schema in schemas:
+        if not isinstance(schema, dict):
+            continue
+        for word, value in schema.items():
+            if word in ("properties", "patternProperties") and isinstance(made.get(word), dict):
+                made[word] = {**made[word], **value}
+            elif word == "required" and isinstance(made.get(word), list):
+                made[word] = [*made[word], *value]
+            else:
+                made[word] = value
+    return made or True
+
+
+# -- mutations --------------------------------------------------------------------------------------------------------
+
+_PARTS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*|\w+|\s+|.', re.DOTALL)
+_SPLICES: Final = (
+    *(b'"', b"{", b"}", b"[", b"]", b",", b":", b" ", b"\n", b"0", b"-", b".", b"e5", b"\\", b"\\u0061", b"\\n"),
+    *(b"null", b"true", b"1.0", b'"a":1,', b"\xc3\xa9", b"\xff", b"\x00", b"\x7f", b"  "),
+)
+
+
+def mutate(text: bytes, random: Random) -> bytes:
+    """`text` with one to three parts left out, doubled, swapped, replaced or added."""
+    parts = _PARTS.findall(text)
+    for _ in range(random.randint(1, 3)):
+        at = random.randrange(len(parts) + 1)
+        what = random.randrange(5)
+        if what == 0 or not parts:
+            parts.insert(at, random.choice(_SPLICES))
+        elif what == 1:
+            del parts[at : at + random.randint(1, 3)]
+        elif what == 2:
+            parts[at:at] = parts[at : at + random.randint(1, 4)]
+        elif what == 3:
+            other = random.randrange(len(parts))
+            at = min(at, len(parts) - 1)
+            parts[at], parts[other] = parts[other], parts[at]
+        else:
+            parts[min(at, len(parts) - 1)] = random.choice(_SPLICES)
+    return b"".join(parts)
