@@ -78,11 +78,15 @@ class _Column:
 class Chart:
     """The chart of one text under one grammar.  `seek(steps)` makes it the chart of that text; `read` goes on.
 
-    `record`: a list for the operations before the first byte.
+    `record`: a list for the operations before the first byte.  More than `max_items` items in all (by default
+    `MAX_ITEMS`) raise `BudgetExceededError`.
     """
 
-    def __init__(self, table: StateTable, record: list[ParserEvent] | None = None) -> None:
+    def __init__(
+        self, table: StateTable, record: list[ParserEvent] | None = None, *, max_items: int | None = None
+    ) -> None:
         self._table = table
+        self._max_items = max_items
         self._record = record  # where operations are written while one is under way, else None
         self._steps: list[Step] = []
         self._ends = [0]  # number of the column after each step
@@ -149,6 +153,15 @@ class Chart:
             self._close(column, len(self._columns) - 1, kernel)
         self._steps.append(step)
         self._ends.append(len(self._columns) - 1)
+
+    @property
+    def ends(self) -> Sequence[int]:
+        """The number of the column after each step; 0, before the first, comes first."""
+        return self._ends
+
+    def column(self, position: int) -> Sequence[ChartItem]:
+        """All items of one column, in the order in which they were found."""
+        return tuple(self._columns[position].items)
 
     def items(self) -> list[EarleyItem]:
         """The items after the last byte, by origin (outermost rule first), then by state."""
@@ -231,8 +244,9 @@ class Chart:
                     for other in resumed:
                         self._note("complete", position, other, table.rule_name(item.state))
         self._size += len(column.items)
-        if self._size > MAX_ITEMS:
-            raise BudgetExceededError("Earley items", MAX_ITEMS, "chart for inspection")
+        limit = MAX_ITEMS if self._max_items is None else self._max_items
+        if self._size > limit:
+            raise BudgetExceededError("Earley items", limit, "chart for inspection")
 
     def _dispatches(self, state: int) -> bool:
         """Whether `state` is one of free text with tags: what it calls is what a tag leads to."""

@@ -5,8 +5,10 @@ State ids here are the machine's; its tables must be complete (`Machine.complete
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
+from kernels_core.automata.lower import Position
 from kernels_core.automata.tables import Tables
 from kernels_core.grammar.printer import print_node
 from kernels_core.inspect.dots import DOT, dotted_rule
@@ -67,6 +69,18 @@ class StateTable:
         """Character range of the rule's definition in the grammar's source."""
         found = self._lowering.ir.rules[self._lowering.rules[rule].source].span
         return None if found is None else (found.start, found.end)
+
+    def source_name(self, rule: int) -> str:
+        """The name of the rule in the grammar that automaton `rule` comes from; counted repetitions have none."""
+        name: str = self._lowering.rules[rule].source
+        return name
+
+    def positions(self, state: int) -> Sequence[Position]:
+        """The places in the grammar that `state` stands for; none where its rule stands in no body."""
+        if self._lowering.rules[self.rule_of[state]].part is not None:
+            return ()
+        found: Sequence[Position] = self._tables.positions(state)
+        return found
 
     def dots(self, state: int) -> tuple[str, ...]:
         """The dotted rules that `state` stands for."""

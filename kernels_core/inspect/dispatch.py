@@ -1,0 +1,576 @@
+"""Free text, triggers and tags: which part of a text was read as what (XGrammar-2's TagDispatch, for people).
+
+Free text switches to a grammar where one of its tags has been read, and back where that has ended.  `modes(matcher)`
+cuts the text read into `Segment`s by that, tells what is open at its end, and shows the automaton that watches for tags
+(Aho & Corasick 1975) with its progress.
+
+Everything follows one way through the parse forest of the grammar as it was written, so each byte costs one link;
+where a text is ambiguous it is the first stack's way (`stacks.py`).  Tags that begin with a control token are no
+patterns over bytes: such a part is told as what the grammar has there ("plain").
+
+Read on: `watch.py` (the automaton), `forest.py` (the way), `grammar.ir.TagDispatch` (what it means).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
+
+from kernels_core.grammar.ir import Choice, Node, RuleRef, Seq, TagDispatch, children, walk
+from kernels_core.grammar.ir import Literal as Text
+from kernels_core.inspect.classic import ChartItem
+from kernels_core.inspect.forest import Forest, Link, written
+from kernels_core.inspect.snapshots import Table
+from kernels_core.inspect.stacks import Level, find_stacks, kernel
+from kernels_core.inspect.watch import Pattern, PatternKind, TrieNode, TriggerAutomaton, Watch
+
+if TYPE_CHECKING:
+    from kernels_core.matcher import GrammarMatcher
+
+__all__ = [
+    "Mode",
+    "Modes",
+    "OpenTag",
+    "Pattern",
+    "PatternKind",
+    "Segment",
+    "TrieNode",
+    "TriggerAutomaton",
+    "modes",
+]
+
+Mode: TypeAlias = Literal["free", "trigger", "tag", "stop", "plain"]
+"""How a byte was read: free text; (the beginning of) a trigger; what follows a tag; a string that ends free text;
+what the grammar has outside all free text."""
+
+_MAX_LABEL: Final = 60  # characters of a tag's name
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Bytes `begin` to `end`, all read in one mode.
+
+    `tags`: the tags around them, outermost first; of a "tag" the last one is its own.  `label`: the trigger or stop
+    string as text, the tag's name, or "".  `number` numbers the different tags of the text from 0 on in the order in
+    which they came, -1 in no tag: a colour can go by it.
+    """
+
+    begin: int
+    end: int
+    mode: Mode
+    label: str
+    tags: tuple[str, ...]
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTag:
+    """A tag that has begun and not ended: its name, where its trigger begins and its content, and the rule it is in.
+
+    `returns`: free text goes on after it.
+    """
+
+    name: str
+    begin: int
+    content: int
+    rule: str
+    returns: bool
+
+
+@dataclass(frozen=True, repr=False)
+class Modes(Table):
+    """A text by modes.  `segments` cover it without gaps.
+
+    `mode`: how the next byte will be read, as far as is known ("trigger": one has begun, or has just been read to its
+    end).  `stack`: the tags that are open, outermost first.  `automaton`: what the innermost free text watches for, or
+    would if it went on; None where there is none.  `active`: free text is being read, so `automaton` moves with every
+    byte.  `has_dispatch`: the grammar has free text somewhere.
+    """
+
+    position: int
+    segments: tuple[Segment, ...]
+    mode: Mode
+    stack: tuple[OpenTag, ...]
+    automaton: TriggerAutomaton | None
+    active: bool
+    has_dispatch: bool
+
+    def at(self, position: int) -> Segment | None:
+        """The segment of the byte at `position`; None outside the text."""
+        low, high = 0, len(self.segments)
+        while low < high:
+            middle = (low + high) // 2
+            if self.segments[middle].end <= position:
+                low = middle + 1
+            else:
+                high = middle
+        found = low < len(self.segments) and self.segments[low].begin <= position
+        return self.segments[low] if found else None
+
+    def sentence(self) -> str:
+        """Where the text is, in a few words: `trigger "<call=": 5 of 6 bytes read`."""
+        inside = "".join(f"inside {tag.name}, " for tag in self.stack)
+        if not self.has_dispatch:
+            return "this grammar has no free text with tags"
+        if self.mode == "trigger" and self.automaton is not None:
+            begun = [pattern for pattern in self.automaton.patterns if pattern.read and pattern.kind == "tag"]
+            begun.sort(key=lambda pattern: -(pattern.read or 0))
+            if begun:
+                text = begun[0].text.decode(errors="replace")
+                if begun[0].fired:
+                    return f"{inside}trigger {text!r} is complete: {begun[0].content} follows"
+                return f"{inside}trigger {text!r}: {begun[0].read} of {len(begun[0].text)} bytes read"
+        if self.mode == "free":
+            return f"{inside}free text"
+        if self.mode == "tag":
+            return inside.removesuffix(", ")
+        return f"{inside}outside free text"
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [asdict(segment) for segment in self.segments]
+
+    def __len__(self) -> int:
+        return len(self.segments)
+
+    def __repr__(self) -> str:
+        return f"Modes(after {self.position} bytes, {len(self.segments)} segments: {self.sentence()})"
+
+
+def modes(matcher: GrammarMatcher) -> Modes:
+    """The text read by `matcher`, cut by modes, and what is open at its end.
+
+    `BudgetExceededError` where the text's chart is too large (`forest.MAX_ITEMS`).
+    """
+    forest = written(matcher.compiled)
+    with forest.lock:
+        forest.seek(matcher.steps())
+        reader = _READERS.get(forest)
+        if reader is None:
+            reader = _READERS[forest] = _Reader(forest)
+        return reader.modes(matcher.position)
+
+
+class _At(NamedTuple):
+    """How one rule got to an item: what the bytes from column `since` on are being read as, and what was before.
+
+    `place`: the free text that is being read or whose content is; `node` and `least`: its automaton's; `tag`: the
+    number of the content that is being read.  `done`: a linked list of what has ended.
+    """
+
+    mode: Mode
+    since: int
+    place: int
+    node: int
+    least: int
+    tag: int
+    done: _Done | None
+
+
+class _Done(NamedTuple):
+    """Columns `begin` to `end` in `mode`; `place` and `pattern` say which trigger or tag.  `child`: a rule in it that
+    has free text of its own, as the item that it ended with.
+    """
+
+    before: _Done | None
+    begin: int
+    end: int
+    mode: Mode
+    place: int
+    pattern: int
+    child: ChartItem | None
+
+
+class _Place(NamedTuple):
+    """Free text in the grammar: the rule, the path of its node, and its automaton."""
+
+    rule: str
+    path: tuple[int, ...]
+    watch: Watch
+
+
+class _Where(NamedTuple):
+    """What an automaton state is to free text: the places it may be reading free text of, and contents it is in."""
+
+    free: tuple[int, ...]
+    contents: tuple[tuple[int, int], ...]
+
+
+class _Reader:
+    """Reads the ways of one forest.  What it knows of an item is kept as long as the item stays."""
+
+    def __init__(self, forest: Forest) -> None:
+        self.forest = forest
+        self.places: list[_Place] = []
+        self._numbers: dict[tuple[str, tuple[int, ...]], int] = {}
+        self._states: dict[int, _Where] = {}
+        self._known: list[dict[ChartItem, _At]] = []
+        self._steps: list[Any] = []
+        self._has: dict[str, bool] = {}
+
+    def modes(self, position: int) -> Modes:
+        forest = self.forest
+        self._keep()
+        if not self._reaches(forest.ir.root):
+            segments = (Segment(0, position, "plain", "", (), -1),) if position else ()
+            return Modes(position, segments, "plain", (), None, False, False)
+        tips = kernel(forest) or [item for item in forest.items(forest.last) if forest.accepts(item)]
+        stacks = find_stacks(forest, tips, 1)
+        if not stacks.listed:
+            stacks = find_stacks(forest, forest.items(forest.last), 1)
+        return self._stack(stacks.listed[0], position)
+
+    def _keep(self) -> None:
+        """Forget columns that are not those of the forest any more."""
+        shared = 0
+        for old, new in zip(self._steps, self.forest.steps, strict=False):
+            if old is not new and old != new:
+                break
+            shared += 1
+        del self._known[self.forest.chart.ends[shared] + 1 :]
+        self._steps = list(self.forest.steps)
+        self._known.extend({} for _ in range(self.forest.last + 1 - len(self._known)))
+
+    # -- the grammar ------------------------------------------------------------------------------------------------
+
+    def _reaches(self, rule: str) -> bool:
+        """Whether free text is in the rule called `rule`, or in one that it calls, however deep."""
+        if rule not in self._has:
+            below: dict[str, list[str]] = {}
+            pending, found = [rule], set[str]()
+            while pending:
+                name = pending.pop()
+                if name in below:
+                    continue
+                below[name] = []
+                for node in walk(self.forest.ir.expand(name).body):
+                    if isinstance(node, TagDispatch):
+                        found.add(name)
+                    elif isinstance(node, RuleRef):
+                        below[name].append(node.name)
+                pending += below[name]
+            above: dict[str, list[str]] = {}
+            for name, called in below.items():
+                for other in called:
+                    above.setdefault(other, []).append(name)
+            pending = list(found)
+            while pending:
+                for name in above.get(pending.pop(), ()):
+                    if name not in found:
+                        found.add(name)
+                        pending.append(name)
+            self._has.update({name: name in found for name in below})
+        return self._has[rule]
+
+    def _place(self, rule: str, path: tuple[int, ...], node: TagDispatch) -> int:
+        if (rule, path) not in self._numbers:
+            self._numbers[rule, path] = len(self.places)
+            self.places.append(_Place(rule, path, Watch(node, rule)))
+        return self._numbers[rule, path]
+
+    def _where(self, state: int) -> _Where:
+        found = self._states.get(state)
+        if found is None:
+            free: dict[int, None] = {}
+            contents: dict[tuple[int, int], None] = {}
+            for position in self.forest.positions(state):
+                node = self.forest.ir.expand(position.rule).body
+                for depth, step in enumerate((*position.path, -1)):
+                    if isinstance(node, TagDispatch):
+                        place = self._place(position.rule, position.path[:depth], node)
+                        if step >= 0:
+                            contents[place, step] = None
+                        elif position.offset == 0:
+                            free[place] = None
+                    if step >= 0:
+                        node = children(node)[step]
+            found = self._states[state] = _Where(tuple(free), tuple(contents))
+        return found
+
+    # -- one rule ---------------------------------------------------------------------------------------------------
+
+    def at(self, item: ChartItem, column: int) -> _At:
+        """How the rule of `item` got there."""
+        way: list[tuple[Link, ChartItem, int]] = []
+        forest = self.forest
+        while (at := self._known[column].get(item)) is None:
+            links = forest.links(item, column)
+            if not links:
+                at = self._known[column][item] = _At("plain", column, -1, 0, 0, -1, None)
+                break
+            way.append((links[0], item, column))
+            item, column = links[0].before, links[0].column
+        for link, item, column in reversed(way):
+            at = self._known[column][item] = self._next(at, link, item, column)
+        return at
+
+    def _next(self, at: _At, link: Link, item: ChartItem, end: int) -> _At:
+        """How the rule got to `item` in column `end` by `link`, if it got to `link.before` like `at`."""
+        if link.kind == "lap":
+            return at
+        before, after = self._where(link.before.state), self._where(item.state)
+        if link.kind == "complete":
+            return self._called(at, link, item, end, before, after)
+        if at.mode == "free":
+            watch = self.places[at.place].watch
+            byte = self.forest.bytes_between(link.column, end)
+            moved = watch.step(at.node, at.least, byte[0]) if link.kind == "scan" else None
+            fired = self._ended(at)
+            begun = [k for k in fired if (at.place, k) in before.contents and (at.place, k) in after.contents]
+            if moved is not None and not begun:
+                on = at._replace(node=moved[0], least=moved[1])
+                # The state at the end of a pattern that no other goes on from is not one of free text.
+                if at.place in after.free or self._ended(on):
+                    return on
+            at = self._fire(at, (begun or fired)[0], link.column) if fired else self.cut(at, link.column)
+        if at.mode == "tag":
+            if (at.place, at.tag) in after.contents:
+                return at
+            if at.place in after.free:
+                if at.place in before.free and link.kind == "scan" and link.column > at.since:
+                    at = self.cut(at, link.column)  # the content had ended before this byte
+                    return self._free(at, at.place, link, end)
+                at = self.cut(at, end)
+                return at._replace(mode="free", node=0, least=0)
+            at = self.cut(at, link.column)
+        for place in after.free:
+            if place in before.free:
+                at = self.cut(at, link.column)
+                return self._free(at, place, link, end)
+        return at
+
+    def _ended(self, at: _At) -> list[int]:
+        """The tags and stops that end where `at` is in free text, the longest first."""
+        watch = self.places[at.place].watch
+        return [k for k in watch.ended(at.node, at.least) if watch.kind(k) != "exclude"]
+
+    def _free(self, at: _At, place: int, link: Link, end: int) -> _At:
+        """Free text begins at `link`, a byte."""
+        byte = self.forest.bytes_between(link.column, end)
+        moved = self.places[place].watch.step(0, 0, byte[0]) if byte else None
+        node, least = moved or (0, 0)
+        return at._replace(mode="free", place=place, node=node, least=least, tag=-1)
+
+    def _called(self, at: _At, link: Link, item: ChartItem, end: int, before: _Where, after: _Where) -> _At:
+        """A rule has ended: `link` leads over it."""
+        at = self._calling(at, link.rule, link.column, before)
+        if self._reaches(self.forest.name(link.rule)):
+            at = self.cut(at, link.column)
+            ended = self.forest.ends(link.rule, link.column, end)[0]
+            inside = at.mode == "tag"
+            done = _Done(at.done, link.column, end, at.mode, at.place if inside else -1, at.tag, ended)
+            at = at._replace(since=end, done=done)
+        if at.mode == "tag":
+            if (at.place, at.tag) in after.contents:
+                return at
+            at = self.cut(at, end)
+            return at._replace(mode="free", node=0, least=0) if at.place in after.free else at
+        return at
+
+    def _calling(self, at: _At, rule: int, column: int, before: _Where) -> _At:
+        """`at` when `rule` is called in this column: what was free text has come to a trigger, or is over."""
+        if at.mode == "plain" and before.free and at.since <= column:
+            # Free text that nothing was read of: a rule behind it, since a trigger would have been read.
+            return at
+        if at.mode != "free":
+            return at
+        watch, name = self.places[at.place].watch, self.forest.name(rule)
+        possible = [k for k in self._ended(at) if watch.kind(k) == "tag"]
+        chosen = [k for k in possible if _calls(watch.node.contents[k], name)]
+        if possible:
+            return self._fire(at, (chosen or possible)[0], column)
+        return self.cut(at, column)
+
+    def _fire(self, at: _At, pattern: int, column: int) -> _At:
+        """Pattern number `pattern` ended at `column`."""
+        watch = self.places[at.place].watch
+        begin = self.forest.column_of(self.forest.offset[column] - len(watch.texts[pattern]))
+        tag = watch.kind(pattern) == "tag"
+        done = at.done
+        if begin > at.since:
+            done = _Done(done, at.since, begin, "free", at.place, -1, None)
+        done = _Done(done, begin, column, "trigger" if tag else "stop", at.place, pattern, None)
+        return _At("tag" if tag else "plain", column, at.place if tag else -1, 0, 0, pattern if tag else -1, done)
+
+    def cut(self, at: _At, column: int) -> _At:
+        """End what is being read at `column`; what follows is plain text, or more of the same tag."""
+        done = at.done
+        if at.mode == "free":
+            stops = [k for k in self._ended(at) if self.places[at.place].watch.kind(k) == "stop"]
+            if stops:
+                return self._fire(at, stops[0], column)
+        if column > at.since:
+            done = _Done(done, at.since, column, at.mode, at.place, at.tag, None)
+        if at.mode == "tag":
+            return at._replace(since=column, done=done)
+        return at._replace(mode="plain", since=column, node=0, least=0, done=done)
+
+    # -- the stack --------------------------------------------------------------------------------------------------
+
+    def _stack(self, stack: tuple[Level, ...], position: int) -> Modes:
+        forest = self.forest
+        segments = _Segments(self)
+        open_tags: list[OpenTag] = []
+        seen: tuple[_At, int] | None = None
+        at = _At("plain", 0, -1, 0, 0, -1, None)
+        for depth, level in enumerate(stack):
+            at = self.at(level.item, level.column)
+            if depth + 1 < len(stack):
+                rule = forest.table.rule_of[stack[depth + 1].item.state]
+                at = self._calling(at, rule, level.column, self._where(level.item.state))
+            elif at.mode == "free" and any(self.places[at.place].watch.kind(k) == "stop" for k in self._ended(at)):
+                at = self.cut(at, level.column)
+            around = tuple(tag.name for tag in open_tags)
+            segments.add(at.done, around)
+            if at.mode == "tag":
+                watch = self.places[at.place].watch
+                begun = _content_of(at)
+                name, content = self.name(at.place, at.tag, begun), forest.offset[begun]
+                trigger = content - len(watch.texts[at.tag])
+                open_tags.append(OpenTag(name, trigger, content, watch.content(at.tag), watch.node.loop))
+                around = (*around, name)
+                segments.put(at.since, level.column, "tag", name, around)
+            elif at.mode == "free" and depth + 1 == len(stack):
+                self._progress(segments, at, level.column, around)
+            else:
+                segments.put(at.since, level.column, at.mode, "", around)
+            if at.place >= 0:
+                seen = (at, depth)
+        automaton, active, mode = None, at.mode == "free", at.mode
+        if mode == "plain" and open_tags:
+            mode = "tag"
+        if seen is not None:
+            last = seen[0]
+            watch = self.places[last.place].watch
+            automaton = watch.shown(last.node, last.least)
+            if active and any(pattern.read and pattern.kind == "tag" for pattern in automaton.patterns):
+                mode = "trigger"
+        return Modes(position, segments.found(), mode, tuple(open_tags), automaton, active, True)
+
+    def _progress(self, segments: _Segments, at: _At, column: int, around: tuple[str, ...]) -> None:
+        """Free text up to the end of the text; what may become a trigger is told apart."""
+        forest = self.forest
+        watch = self.places[at.place].watch
+        begun = [k for k in watch.candidates(at.node) if watch.kind(k) == "tag"]
+        node = at.node
+        while not begun and node:
+            node = watch.failure(node)
+            begun = [k for k in watch.candidates(node) if watch.kind(k) == "tag"]
+        begin = forest.column_of(forest.offset[column] - watch.depth[node]) if begun else column
+        begin = max(begin, at.since)
+        segments.put(at.since, begin, "free", "", around)
+        if begun:
+            segments.put(begin, column, "trigger", watch.texts[begun[0]].decode(errors="replace"), around)
+
+    def name(self, place: int, tag: int, column: int) -> str:
+        """The name of a tag whose content began at `column`: its trigger, and what tells it from others with that."""
+        node = self.places[place].watch.node
+        trigger = node.tags[tag]
+        begin = self.forest.offset[column]
+        text = trigger + _word(self.forest, node.contents[tag], self.forest.text[begin : begin + _MAX_LABEL])
+        shown = text.decode(errors="replace")
+        return shown if len(shown) <= _MAX_LABEL else shown[: _MAX_LABEL - 1] + "…"
+
+
+class _Segments:
+    """Segments as they are found, from left to right."""
+
+    def __init__(self, reader: _Reader) -> None:
+        self._reader = reader
+        self._found: list[Segment] = []
+        self._numbers: dict[tuple[str, ...], int] = {}
+
+    def put(self, begin: int, end: int, mode: Mode, label: str, tags: tuple[str, ...]) -> None:
+        """Columns `begin` to `end`, unless they hold no byte; neighbours that are alike become one."""
+        offset = self._reader.forest.offset
+        first, past = offset[begin], offset[end]
+        if mode == "plain" and tags:  # a rule that a content calls
+            mode, label = "tag", tags[-1]
+        if first >= past:
+            return
+        number = self._numbers.setdefault(tags, len(self._numbers)) if tags else -1
+        last = self._found[-1] if self._found else None
+        goes_on = last is not None and (last.mode, last.tags, last.end) == (mode, tags, first)
+        if last is not None and goes_on and mode in ("tag", "plain", "free"):
+            self._found[-1] = Segment(last.begin, past, mode, last.label, tags, number)
+            return
+        self._found.append(Segment(first, past, mode, label, tags, number))
+
+    def found(self) -> tuple[Segment, ...]:
+        return tuple(self._found)
+
+    def add(self, done: _Done | None, around: tuple[str, ...]) -> None:
+        """What one rule has read, with the rules in it."""
+        reader = self._reader
+        pending: list[tuple[_Done, tuple[str, ...]]] = [(one, around) for one in _listed(done)]
+        pending.reverse()
+        name = ""  # of the tag whose trigger came last, by the tags around it
+        names: dict[tuple[str, ...], str] = {}
+        while pending:
+            one, around = pending.pop()
+            if one.mode == "trigger":
+                text = reader.places[one.place].watch.texts[one.pattern].decode(errors="replace")
+                names[around] = reader.name(one.place, one.pattern, one.end)
+                self.put(one.begin, one.end, "trigger", text, around)
+                continue
+            inside = around
+            name = ""
+            if one.mode == "tag":
+                name = names[around]
+                inside = (*around, name)
+            if one.child is not None:
+                at = reader.at(one.child, one.end)
+                at = reader.cut(at, one.end)
+                below = [(part, inside) for part in _listed(at.done)]
+                pending += reversed(below)
+                continue
+            if one.mode == "stop":
+                name = reader.places[one.place].watch.texts[one.pattern].decode(errors="replace")
+            self.put(one.begin, one.end, one.mode, name, inside)
+
+
+def _content_of(at: _At) -> int:
+    """The column at which the content that `at` is in began: behind the last trigger."""
+    done = at.done
+    while done is not None and done.mode != "trigger":
+        done = done.before
+    return at.since if done is None else done.end
+
+
+def _listed(done: _Done | None) -> list[_Done]:
+    found = []
+    while done is not None:
+        found.append(done)
+        done = done.before
+    found.reverse()
+    return found
+
+
+def _calls(node: Node, name: str) -> bool:
+    """Whether `node` calls the rule called `name` itself."""
+    return any(isinstance(one, RuleRef) and one.name == name for one in walk(node))
+
+
+def _word(forest: Forest, content: Node, behind: bytes) -> bytes:
+    """The literal that `behind` begins with, where `content` is a choice of a literal and a rule each: `name>`.
+
+    So are the tags of one trigger written: what they have in common is the trigger, and the rest tells them apart.
+    """
+    if isinstance(content, RuleRef):
+        content = forest.ir.expand(content.name).body
+    ways = content.items if isinstance(content, Choice) else (content,)
+    words: list[bytes] = []
+    for way in ways:
+        if not (isinstance(way, Seq) and len(way.items) == 2 and isinstance(way.items[0], Text)):
+            return b""
+        if not isinstance(way.items[1], RuleRef):
+            return b""
+        words.append(way.items[0].value)
+    fitting = [word for word in words if behind.startswith(word)]
+    if fitting:
+        return max(fitting, key=len)
+    begun = [word for word in words if word.startswith(behind)]
+    return begun[0] if len(begun) == 1 else b""
+
+
+_READERS: WeakKeyDictionary[Forest, _Reader] = WeakKeyDictionary()

@@ -1,0 +1,355 @@
+"""The packed parse forest of a text: how each item of the textbook chart came about, found on demand.
+
+A chart says that `[i, j, A -> µ . ν]` holds, not how.  Read backwards, each of its items has links to those that it was
+made of: one for every scan, lap or completion that leads to it.  All derivations together are these links, so they are
+packed: Scott's shared packed parse forest (2008), with the items of the chart as its binarised nodes.  Links are looked
+up when a tree, a stack or a chain is drawn, so reading costs what the chart costs.
+
+`written` takes the grammar as it was written, every rule a call; the engine spells small rules out where they are
+called, which is faster to run and harder to recognise.  What matches nothing is in no chart: a call of a rule that may
+be empty is stepped over.
+
+Read on: `classic.py` (the chart), `derivation.py` (stacks, trees and chains), `dispatch.py` (free text with tags).
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from weakref import WeakKeyDictionary
+
+from kernels_core.automata.growing import GrowingTables
+from kernels_core.automata.lower import Lowering, Position
+from kernels_core.grammar.grammar import Grammar
+from kernels_core.grammar.ir import GrammarIR
+from kernels_core.inspect.classic import Chart, ChartItem, Step
+from kernels_core.inspect.layout import StateTable
+from kernels_core.options import Options
+
+if TYPE_CHECKING:
+    from kernels_core.compiler import CompiledGrammar
+
+__all__ = ["MAX_WAYS", "Forest", "Link", "LinkKind", "Part", "as_written", "engine", "written"]
+
+MAX_ITEMS: Final = 400_000  # of a chart that trees are drawn from; about 40 MB, under a second
+MAX_WAYS: Final = 1_000_000  # ways are counted up to here
+
+LinkKind: TypeAlias = Literal["scan", "token", "complete", "lap"]
+
+
+class Link(NamedTuple):
+    """One way to an item: from the item `before` after `column` columns, by a byte, a token, a lap, or a rule.
+
+    `rule` is the number of the rule that ended for "complete" (it began at `column`), else -1.
+    """
+
+    kind: LinkKind
+    before: ChartItem
+    column: int
+    rule: int = -1
+
+
+class Part(NamedTuple):
+    """What one rule is made of in one derivation: text, or a rule that ended.  Columns `begin` to `end`.
+
+    `rule` is -1 for text; `state` the automaton's state behind the part.
+    """
+
+    rule: int
+    begin: int
+    end: int
+    state: int
+
+
+class Forest:
+    """All derivations of a text over the automata of `table`; `seek` moves it to another text.
+
+    Hold `lock` from `seek` to the last question.  Columns are numbered like the chart's; `offset[column]` is the
+    number of bytes read there, which differs where a token has no text.
+    """
+
+    def __init__(self, table: StateTable, ir: GrammarIR, *, max_items: int = MAX_ITEMS) -> None:
+        self.table = table
+        self.ir = ir
+        self.lock = threading.RLock()
+        self._max_items = max_items
+        self.chart = Chart(table, max_items=max_items)
+        self.steps: list[Step] = []
+        self.text = b""
+        self.offset: list[int] = [0]
+        self._whole: dict[int, int] = {}  # column -> the step that ends there
+        # By column, found when they are asked for.
+        self._by_origin: list[dict[int, list[ChartItem]] | None] = [None]
+        self._callers: list[dict[tuple[int, ChartItem], list[ChartItem]] | None] = [None]
+        self._ended: list[list[tuple[int, int]] | None] = [None]
+        self._links: list[dict[ChartItem, tuple[Link, ...]]] = [{}]
+        self._ways: list[dict[ChartItem, int]] = [{}]
+
+    # -- the text ---------------------------------------------------------------------------------------------------
+
+    def seek(self, steps: Sequence[Step]) -> None:
+        """Make this the forest of `steps`; what it has in common with the last text stays.
+
+        `BudgetExceededError` when the chart is too large; ask again with any text then.
+        """
+        shared = 0
+        for old, new in zip(self.steps, steps, strict=False):
+            if old != new:
+                break
+            shared += 1
+        kept = self.chart.ends[shared] + 1 if shared < len(self.chart.ends) else 1
+        try:
+            self.chart.seek(steps)
+        except BaseException:
+            self._forget(1)
+            self.steps, self.text = [], b""
+            self.chart = Chart(self.table, max_items=self._max_items)
+            raise
+        self._forget(kept)
+        self.steps = list(steps)
+        for number in range(shared, len(steps)):
+            step = steps[number]
+            self._whole[self.chart.ends[number + 1]] = number
+            if step.text:
+                for _ in step.text:
+                    self.offset.append(self.offset[-1] + 1)
+            elif step.token is not None:
+                self.offset.append(self.offset[-1])
+        self.text = b"".join(step.text for step in steps)
+        count = len(self.offset)
+        for lists in (self._by_origin, self._callers, self._ended):
+            lists.extend([None] * (count - len(lists)))  # type: ignore[attr-defined]
+        self._links.extend({} for _ in range(count - len(self._links)))
+        self._ways.extend({} for _ in range(count - len(self._ways)))
+
+    def _forget(self, kept: int) -> None:
+        """Drop what is known of all columns from `kept` on."""
+        for lists in (self.offset, self._by_origin, self._callers, self._ended, self._links, self._ways):
+            del lists[kept:]  # type: ignore[attr-defined]
+        # Who waits in the last column that stays is known already: the column is as it was.
+        for column in [column for column in self._whole if column >= kept]:
+            del self._whole[column]
+
+    @property
+    def last(self) -> int:
+        """The number of the last column."""
+        return len(self.offset) - 1
+
+    def bytes_between(self, begin: int, end: int) -> bytes:
+        """The text between two columns."""
+        return self.text[self.offset[begin] : self.offset[end]]
+
+    def column_of(self, position: int) -> int:
+        """The last column after `position` bytes."""
+        return bisect_right(self.offset, position) - 1
+
+    # -- items ------------------------------------------------------------------------------------------------------
+
+    def items(self, column: int) -> Sequence[ChartItem]:
+        """The items of a column in the order in which they were found."""
+        return self.chart.column(column)
+
+    def is_start(self, item: ChartItem, column: int) -> bool:
+        """Whether `item` begins its rule in this column: a prediction, of which nothing is read."""
+        return item.origin == column
+
+    def accepts(self, item: ChartItem) -> bool:
+        """Whether the rule of `item` may end here, laps counted."""
+        if not self.table.accepting[item.state]:
+            return False
+        bounds = self.table.repeat[self.table.rule_of[item.state]]
+        return bounds is None or item.counter + 1 >= bounds[0]
+
+    def ends(self, rule: int, begin: int, end: int) -> list[ChartItem]:
+        """The items of `rule` that began at `begin` and may end at `end`."""
+        rule_of = self.table.rule_of
+        return [item for item in self._with_origin(end, begin) if rule_of[item.state] == rule and self.accepts(item)]
+
+    def callers(self, rule: int, column: int) -> list[tuple[ChartItem, ChartItem]]:
+        """Who called `rule` at `column`: (the item with its dot in front of the call, the item behind it)."""
+        return [
+            (before, after)
+            for (called, after), sources in self._calls(column).items()
+            if called == rule
+            for before in sources
+        ]
+
+    def _with_origin(self, column: int, origin: int) -> list[ChartItem]:
+        known = self._by_origin[column]
+        if known is None:
+            known = self._by_origin[column] = {}
+            for item in self.items(column):
+                known.setdefault(item.origin, []).append(item)
+        return known.get(origin, [])
+
+    def _calls(self, column: int) -> dict[tuple[int, ChartItem], list[ChartItem]]:
+        """(called rule, item behind the call) -> items in front of it."""
+        known = self._callers[column]
+        if known is None:
+            known = self._callers[column] = {}
+            calls = self.table.call_edges
+            for item in self.items(column):
+                for rule, target in calls[item.state]:
+                    known.setdefault((rule, ChartItem(target, item.origin, item.counter)), []).append(item)
+        return known
+
+    def _endings(self, column: int) -> list[tuple[int, int]]:
+        """The rules that ended at `column` as (rule, where it began), the last to begin first."""
+        known = self._ended[column]
+        if known is None:
+            rule_of = self.table.rule_of
+            found = {
+                (rule_of[item.state], item.origin)
+                for item in self.items(column)
+                if item.origin < column and self.accepts(item)
+            }
+            known = self._ended[column] = sorted(found, key=lambda pair: (-pair[1], pair[0]))
+        return known
+
+    # -- links ------------------------------------------------------------------------------------------------------
+
+    def links(self, item: ChartItem, column: int) -> tuple[Link, ...]:
+        """All ways to `item`, an item of `column`; none for one that begins its rule there."""
+        known = self._links[column].get(item)
+        if known is None:
+            known = self._links[column][item] = tuple(self._find(item, column))
+        return known
+
+    def _find(self, item: ChartItem, column: int) -> list[Link]:
+        if self.is_start(item, column):
+            return []
+        table, found = self.table, list[Link]()
+        rule = table.rule_of[item.state]
+        if self.offset[column] > self.offset[column - 1]:
+            byte = self.text[self.offset[column - 1]]
+            for before in self._with_origin(column - 1, item.origin):
+                for low, high, target in table.byte_edges[before.state]:
+                    if low <= byte <= high and target == item.state:
+                        if table.counted(target, before.counter) == item.counter:
+                            found.append(Link("scan", before, column - 1))
+                        break
+        number = self._whole.get(column)
+        if number is not None and self.steps[number].token is not None:
+            step, begin = self.steps[number], self.chart.ends[number]
+            assert step.token is not None
+            for before in self._with_origin(begin, item.origin):
+                for chosen, target in table.token_edges[before.state]:
+                    there = target == item.state and before.counter == item.counter
+                    if there and table.takes(chosen, step.token, step.has_text):
+                        found.append(Link("token", before, begin))
+        for ended, begin in self._endings(column):
+            if begin < item.origin:
+                break
+            for before in self._calls(begin).get((ended, item), ()):
+                found.append(Link("complete", before, begin, ended))
+        bounds = table.repeat[rule]
+        if bounds is not None and item.state == table.start[rule]:
+            for before in self._with_origin(column, item.origin):
+                if table.rule_of[before.state] == rule and table.accepting[before.state] and before != item:
+                    laps = before.counter + 1
+                    if item.counter == (min(laps, bounds[0]) if bounds[1] is None else laps):
+                        found.append(Link("lap", before, column))
+        return found
+
+    def ways(self, item: ChartItem, column: int) -> int:
+        """In how many ways the rule of `item` got there, its own parts counted and not what is in them."""
+        done = self._ways[column].get(item)
+        if done is not None:
+            return done
+        stack = [(item, column)]
+        while stack:
+            item, column = stack[-1]
+            if item in self._ways[column]:
+                stack.pop()
+                continue
+            links = self.links(item, column)
+            missing = [(link.before, link.column) for link in links if link.before not in self._ways[link.column]]
+            if missing:
+                stack += missing
+                continue
+            total = sum(self._ways[link.column][link.before] for link in links) if links else 1
+            self._ways[column][item] = min(total, MAX_WAYS)
+            stack.pop()
+        return self._ways[column][item]
+
+    def path(self, item: ChartItem, column: int, way: int = 0) -> list[tuple[Link, ChartItem, int]]:
+        """The way number `way` to `item`, from the beginning of its rule: (link, item it leads to, its column)."""
+        steps: list[tuple[Link, ChartItem, int]] = []
+        while True:
+            links = self.links(item, column)
+            if not links:
+                break
+            chosen = links[0]
+            if len(links) > 1 or way:
+                for chosen in links:
+                    count = self.ways(chosen.before, chosen.column)
+                    if way < count:
+                        break
+                    way -= count
+            steps.append((chosen, item, column))
+            item, column = chosen.before, chosen.column
+        steps.reverse()
+        return steps
+
+    def parts(self, item: ChartItem, column: int, way: int = 0) -> list[Part]:
+        """What the rule of `item` is made of up to there, in one way; laps of counted rules follow each other."""
+        parts: list[Part] = []
+        for link, after, end in self.path(item, column, way):
+            if link.kind == "lap":
+                continue
+            if link.kind == "complete":
+                parts.append(Part(link.rule, link.column, end, after.state))
+            elif parts and parts[-1].rule < 0:
+                parts[-1] = Part(-1, parts[-1].begin, end, after.state)
+            else:
+                parts.append(Part(-1, link.column, end, after.state))
+        return parts
+
+    # -- names ------------------------------------------------------------------------------------------------------
+
+    def name(self, rule: int) -> str:
+        """A rule's name as it is written; a counted repetition has that of the rule that it stands in."""
+        return self.table.source_name(rule)
+
+    def positions(self, state: int) -> Sequence[Position]:
+        """The places in the grammar's rules that an automaton state stands for."""
+        return self.table.positions(state)
+
+
+# -- the forests of a compiled grammar ------------------------------------------------------------------------------
+
+_WRITTEN: WeakKeyDictionary[CompiledGrammar, Forest] = WeakKeyDictionary()
+_ENGINE: WeakKeyDictionary[CompiledGrammar, Forest] = WeakKeyDictionary()
+_LOCK = threading.Lock()
+_AS_WRITTEN: Final = Options(inline_limit=0)
+
+
+def written(compiled: CompiledGrammar) -> Forest:
+    """The forest over the grammar as it was written: no rule is spelt out in another.  Kept with `compiled`."""
+    with _LOCK:
+        forest = _WRITTEN.get(compiled)
+        if forest is None:
+            forest = _WRITTEN[compiled] = as_written(compiled.grammar)
+        return forest
+
+
+def engine(compiled: CompiledGrammar) -> Forest:
+    """The forest over the automata that the engine runs on.  Kept with `compiled`."""
+    with _LOCK:
+        forest = _ENGINE.get(compiled)
+        if forest is None:
+            forest = _ENGINE[compiled] = Forest(compiled.state_table, compiled.grammar.lazy_ir)
+        return forest
+
+
+def as_written(grammar: Grammar) -> Forest:
+    """A forest over automata of `grammar` in which every rule is called.  The engine's own are not touched."""
+    make, arguments = grammar.__reduce__()
+    ir = make(*arguments).ir
+    # Without what was deferred: a rule whose beginning is known is called like any other then.
+    ir = GrammarIR(dict(ir.rules), ir.root, ir.source)
+    tables = GrowingTables(Lowering(ir, _AS_WRITTEN))
+    tables.complete()
+    return Forest(StateTable(tables), ir)

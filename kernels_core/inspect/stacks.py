@@ -1,0 +1,150 @@
+"""The call stacks at the end of a text: from the root to every item that waits, as paths through who called whom.
+
+An item waits for its rule to end at the item that called it, and several may have called: together this is the
+graph-structured stack (Tomita 1987), whose nodes are (rule, where it began).  A stack is one way through it.
+A rule that calls itself before it reads (left recursion) is its own caller; such detours are left out.
+
+Read on: `forest.py` (who called), `derivation.py` (what is shown of it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from kernels_core.inspect.classic import ChartItem
+from kernels_core.inspect.forest import MAX_WAYS, Forest
+
+__all__ = ["Level", "Stacks", "find_stacks", "kernel", "reading"]
+
+_MAX_STEPS = 20_000  # looks at callers while stacks are listed
+
+
+class Level(NamedTuple):
+    """One level of a stack: `item`, an item of `column`, whose rule began at `item.origin`.
+
+    The dot is in front of the call of the next level's rule, or where the parser is in the last level.
+    """
+
+    item: ChartItem
+    column: int
+
+
+class Stacks(NamedTuple):
+    """`listed`: stacks from the root to an item.  `total`: how many there are, or at least that many if not `exact`."""
+
+    listed: tuple[tuple[Level, ...], ...]
+    total: int
+    exact: bool
+
+
+def kernel(forest: Forest) -> list[ChartItem]:
+    """The items of the last column that something was read for and that can go on; the innermost rule first."""
+    table, last = forest.table, forest.last
+    found = [
+        item
+        for item in forest.items(last)
+        if (item.origin < last or (last == 0 and table.rule_of[item.state] == 0))
+        and (table.byte_edges[item.state] or table.call_edges[item.state] or table.token_edges[item.state])
+        and not _lap_start(forest, item)
+    ]
+    return sorted(found, key=lambda item: -item.origin)
+
+
+def reading(forest: Forest) -> list[ChartItem]:
+    """The items of the last column that a byte or a token can move on; the innermost rule first."""
+    table = forest.table
+    return sorted(
+        (item for item in forest.items(forest.last) if table.scannable(item.state)), key=lambda item: -item.origin
+    )
+
+
+def _lap_start(forest: Forest, item: ChartItem) -> bool:
+    """Whether `item` only begins another lap of a counted repetition, which stands beside what ends there."""
+    rule = forest.table.rule_of[item.state]
+    return forest.table.repeat[rule] is not None and item.state == forest.table.start[rule]
+
+
+def find_stacks(forest: Forest, tips: Iterable[ChartItem], limit: int) -> Stacks:
+    """At most `limit` stacks that end in `tips`, items of the last column."""
+    listed: list[tuple[Level, ...]] = []
+    looks = _MAX_STEPS
+    tips = list(tips)
+    complete = True
+    for tip in tips:
+        for stack in _upwards(forest, tip):
+            if stack is not None and len(listed) < limit:
+                listed.append(stack)
+            elif stack is not None:
+                complete = False
+                break
+            looks -= 1
+            if looks <= 0:
+                complete = False
+                break
+        if not complete:
+            break
+    if complete:
+        return Stacks(tuple(listed), len(listed), True)
+    counts: dict[tuple[int, int], int] = {}
+    total = sum(_count(forest, (forest.table.rule_of[tip.state], tip.origin), counts) for tip in tips)
+    return Stacks(tuple(listed), max(total, len(listed) + 1), False)
+
+
+def _upwards(forest: Forest, tip: ChartItem) -> Iterator[tuple[Level, ...] | None]:
+    """Stacks that end in `tip`, the shortest ways first at every level; None now and then, for whoever counts."""
+    rule_of = forest.table.rule_of
+    path = [Level(tip, forest.last)]
+    on_path = {(rule_of[tip.state], tip.origin)}
+    waiting = [iter(_callers(forest, *_node(forest, tip)))]
+    if _is_root(forest, tip):
+        yield tuple(path)
+    while waiting:
+        caller = next(waiting[-1], None)
+        if caller is None:
+            waiting.pop()
+            on_path.discard(_node(forest, path.pop().item))
+            continue
+        yield None
+        node = _node(forest, caller.item)
+        if node in on_path:
+            continue
+        path.append(caller)
+        on_path.add(node)
+        if _is_root(forest, caller.item):
+            yield tuple(reversed(path))
+        waiting.append(iter(_callers(forest, *node)))
+
+
+def _node(forest: Forest, item: ChartItem) -> tuple[int, int]:
+    return forest.table.rule_of[item.state], item.origin
+
+
+def _is_root(forest: Forest, item: ChartItem) -> bool:
+    return item.origin == 0 and forest.table.rule_of[item.state] == 0
+
+
+def _callers(forest: Forest, rule: int, column: int) -> list[Level]:
+    """The items that called `rule` at `column`, each once."""
+    return [Level(item, column) for item in dict.fromkeys(before for before, _ in forest.callers(rule, column))]
+
+
+def _count(forest: Forest, node: tuple[int, int], counts: dict[tuple[int, int], int]) -> int:
+    """Ways from a node to the root, without those through a node that is being counted (left recursion)."""
+    stack = [node]
+    while stack:
+        at = stack[-1]
+        if counts.get(at, -1) >= 0:
+            stack.pop()
+            continue
+        callers = [_node(forest, level.item) for level in _callers(forest, *at)]
+        if at not in counts:
+            counts[at] = -1  # being counted
+            missing = [caller for caller in callers if caller not in counts]
+            if missing:
+                stack += missing
+                continue
+        total = int(at == (0, 0)) + sum(max(0, counts.get(caller, 0)) for caller in callers)
+        counts[at] = min(total, MAX_WAYS)
+        stack.pop()
+    return counts[node]
