@@ -323,7 +323,8 @@ class Forest:
 _WRITTEN: WeakKeyDictionary[CompiledGrammar, Forest] = WeakKeyDictionary()
 _ENGINE: WeakKeyDictionary[CompiledGrammar, Forest] = WeakKeyDictionary()
 _LOCK = threading.Lock()
-_AS_WRITTEN: Final = Options(inline_limit=0)
+# Not lazy: then laps are counted rather than copied, which a person would not want to read.
+_AS_WRITTEN: Final = Options(inline_limit=0, lazy_lowering=False, max_states=50_000)
 
 
 def written(compiled: CompiledGrammar) -> Forest:
