@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
     from kernels_core.inspect.trace import Operations
     from workbench.generation import LanguageModel
+    from workbench.next import Outlook, Refusals
     from workbench.trace import Trace
 
 __all__ = ["Change", "Session"]
@@ -160,6 +161,11 @@ class Session:
     @property
     def matcher(self) -> GrammarMatcher:
         """A fork of the matcher at the current place: play with it, the session will not notice."""
+        with self._lock:
+            return self._matcher.fork()
+
+    def twin(self) -> GrammarMatcher:
+        """TEMPORARY"""
         with self._lock:
             return self._matcher.fork()
 
@@ -598,6 +604,25 @@ class Session:
     def next_bytes(self) -> bytes:
         """Every byte that can be read here, ascending; empty when only the end is possible."""
         return self._once("next_bytes", lambda: possible_bytes(self._matcher))
+
+    def next(self, *, seconds: float = 1.0) -> Outlook:
+        """What may come next, by meaning: keys, values, words, closings, with counts of the tokens that write them.
+
+        `seconds` bounds the search; `complete` says whether it came to its end.
+        """
+        from workbench.next.outlook import outlook
+
+        with self._lock:
+            known: Outlook | None = self._seen.get("outlook")
+            if known is None or not (known.complete or known.seconds >= seconds):
+                known = self._seen["outlook"] = outlook(self, seconds=seconds)
+            return known
+
+    def refusals(self) -> Refusals:
+        """The tokens that may not come, by the byte at which they die and by what forbids it."""
+        from workbench.next.refusals import refusals
+
+        return self._once("refusals", lambda: refusals(self))
 
     def _once(self, what: str, make: Callable[[], T]) -> T:
         """The value of `make` at this place, computed at most once while the session stands there."""

@@ -1,0 +1,218 @@
+// What may come next, by meaning: groups of chips that type themselves, and the refused and uncertain tokens by reason.
+// The tokens behind a chip or a row are asked of Python.  Read on: visualizers/next.py, workbench/panels/next.py.
+import { h, number, many, mount, channel } from "./common.js";
+
+const TABS = [["next", "may come"], ["refused", "refused"], ["uncertain", "uncertain"]];
+const HINTS = {
+  keys: "names of members that may come now", values: "what a value may be", tags: "tags that may begin or end here",
+  words: "words of the grammar", text: "characters of a text", closings: "what closes something", signs: "separators and other signs",
+  "whole tokens": "tokens that the grammar names by id", "white space": "blanks, tabs, line ends", end: "the text may end here",
+};
+
+function render({ model, el }) {
+  const view = mount({ model, el }, "next", "next-view");
+  const python = channel(model, view);
+  const tabs = h("div", { class: "ms-tabs", role: "tablist", "aria-label": "what to list" });
+  const about = h("span", { class: "ms-muted", "data-testid": "next-about" });
+  const body = h("div", { class: "ms-scroll ms-next-body", "data-testid": "next-body" });
+  view.root.append(h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "What next"), tabs, h("span", { class: "ms-grow" }), about), body);
+  let open = null; // the chip or row whose tokens are shown: "group/number"
+  let at = "";     // the chip that has the keyboard
+  let drawn = "";
+  let asked = null;
+
+  const choose = (part) => {
+    model.set("selection", { ...model.get("selection"), ...part });
+    model.save_changes();
+  };
+
+  function head() {
+    const tab = model.get("tab");
+    const refused = model.get("refused") || {}, uncertain = model.get("uncertain") || {}, outlook = model.get("outlook") || {};
+    const counts = { next: outlook.allowed, refused: refused.total, uncertain: uncertain.total };
+    tabs.replaceChildren(...TABS.map(([name, title]) => h("button", {
+      type: "button", role: "tab", "aria-selected": String(name === tab), "data-testid": `next-tab-${name}`,
+      onclick: () => view.commit("tab", name) }, title,
+      counts[name] == null ? null : h("span", { class: "ms-num" }, number(counts[name])))));
+    about.textContent = outlook.size ? `of ${number(outlook.size)} tokens` : "";
+  }
+
+  function draw() {
+    head();
+    const tab = model.get("tab");
+    const state = tab === "next" ? model.get("outlook") : model.get(tab);
+    const scroll = drawn === tab ? body.scrollTop : 0;
+    drawn = tab;
+    const kept = body.contains(document.activeElement) ? at : "";
+    body.replaceChildren(...(tab === "next" ? groups(state || {}) : tab === "refused" ? refusals(state || {}) : callers(state || {})));
+    body.scrollTop = scroll;
+    const first = body.querySelector(".chip");
+    const again = kept && body.querySelector(`[data-at="${CSS.escape(kept)}"]`);
+    if (first && !again) first.tabIndex = 0;
+    if (again || kept) (again || first)?.focus({ preventScroll: true });
+  }
+
+  function groups(state) {
+    const rows = [];
+    if (state.note) rows.push(h("div", { class: "ms-empty" }, state.note));
+    if (state.forced) rows.push(h("div", { class: "line forced" }, h("span", { class: "name" }, "no choice"),
+      h("span", { class: "chips" }, chip("forced", 0, { label: state.forced, lead: "", then: "", types: true, tokens: 0, kind: "forced" }))));
+    for (const group of state.groups || []) {
+      const key = (k) => `${group.name}/${k}`;
+      const chips = h("span", { class: "chips" }, ...group.chips.map((one, k) => chip(group.name, k, one)));
+      if (group.more) chips.append(h("span", { class: "ms-muted" }, `and ${number(group.more)} more`));
+      const shown = group.chips.findIndex((_, k) => open === key(k));
+      rows.push(h("div", { class: "line", "data-testid": "next-group", "data-group": group.name, title: HINTS[group.name] || "" },
+        h("span", { class: "name" }, group.name), chips, h("span", { class: "ms-num", title: "allowed tokens that begin these, each counted once" }, number(group.tokens))));
+      if (shown >= 0) rows.push(tokens({ type: "tokens", group: group.name, chip: shown }, `tokens that may begin ${group.chips[shown].label}`));
+    }
+    const searching = !state.complete && state.groups && state.seconds < 1 && !model.get("offline");
+    if (searching) {
+      rows.push(h("div", { class: "ms-note", role: "status" }, "still searching …"));
+      if (asked !== state) python.ask({ type: "more" }, () => {});
+      asked = state;
+    } else if (!state.complete && state.groups) rows.push(h("div", { class: "ms-note warn" }, "the search ran out of time: there may be more than is listed"));
+    if (state.uncounted && !searching) rows.push(h("div", { class: "ms-note", "data-testid": "next-uncounted" }, `${many(state.uncounted, "allowed token")} begin something else`));
+    return rows;
+  }
+
+  function chip(group, k, one) {
+    const place = `${group}/${k}`;
+    const node = h("button", { type: "button", class: `chip ${one.kind}${one.types ? "" : " content"}`, tabindex: "-1", "data-at": place,
+      "data-testid": "next-chip", "aria-expanded": String(open === place) });
+    if (one.lead) node.append(h("span", { class: "lead" }, one.lead));
+    node.append(h("span", { class: "what" }, one.label));
+    if (one.then) node.append(h("span", { class: "then" }, one.then));
+    if (group !== "forced") node.title = `${one.types ? "type it" : "show its tokens"} · ${many(one.tokens, "token")} may begin it · press t for the tokens`;
+    node.addEventListener("click", (event) => (event.shiftKey || !one.types ? expand(place) : take(group, k)));
+    return node;
+  }
+
+  function take(group, k) {
+    if (model.get("offline")) return;
+    model.send({ kind: "take", group, chip: k, position: (model.get("outlook") || {}).position });
+  }
+
+  function expand(place) {
+    if (place.startsWith("forced/")) return;
+    open = open === place ? null : place;
+    at = place;
+    draw();
+  }
+
+  // The tokens behind something, asked of Python; each selects itself.
+  function tokens(question, title) {
+    const list = h("div", { class: "tokens", "data-testid": "next-tokens" }, h("span", { class: "ms-muted" }, `${title}: `));
+    if (model.get("offline")) {
+      list.append("they are listed where Python runs");
+      return list;
+    }
+    python.ask(question, (reply) => {
+      if (reply.error) { list.append(h("span", { class: "warn" }, reply.error)); return; }
+      for (const token of reply.tokens) list.append(h("button", { type: "button", class: "token", "data-token": token.id, title: `token ${token.id}`,
+        onclick: () => choose({ token: token.id }) }, token.glyph || "∅"));
+      if (reply.more) list.append(h("span", { class: "ms-muted" }, ` and ${number(reply.more)} more`));
+      if (!reply.tokens.length) list.append("none of the vocabulary");
+    });
+    return list;
+  }
+
+  function refusals(state) {
+    if (!state.rows) return [h("div", { class: "ms-empty" }, model.get("offline") ? "not recorded" : "looking …")];
+    const out = [table(["tokens", "after reading", "this may not come", "expected", "forbidden by"], state.rows, (row, k) => [
+      h("td", { class: "ms-num" }, bar(row.count / state.total), number(row.count)),
+      h("td", { class: "ms-mono" }, row.read || h("span", { class: "ms-muted" }, "nothing: here")),
+      h("td", { class: "ms-mono no" }, row.fatal), h("td", { class: "ms-mono yes" }, row.expected), reason(row)], "refusal")];
+    if (state.more) out.push(h("div", { class: "ms-note" }, `and ${many(state.more, "token")} in smaller groups`));
+    if (state.unsettled) out.push(h("div", { class: "ms-note warn" }, `${many(state.unsettled, "token")} not followed to the end: out of time`));
+    return out;
+  }
+
+  function reason(row) {
+    const cell = h("td", { class: "by" });
+    if (row.keyword) cell.append(h("b", {}, row.keyword), " ");
+    if (row.pointer) cell.append(h("button", { type: "button", class: "link ms-mono", "data-testid": "next-pointer", onclick: (event) => {
+      event.stopPropagation();
+      choose({ pointer: row.pointer });
+    } }, row.pointer), " ");
+    for (const rule of row.rules || []) cell.append(h("button", { type: "button", class: "link ms-mono", onclick: (event) => {
+      event.stopPropagation();
+      choose({ rule });
+    } }, rule), " ");
+    return cell;
+  }
+
+  function callers(state) {
+    if (!state.rows) return [h("div", { class: "ms-empty" }, model.get("offline") ? "not recorded" : "looking …")];
+    const out = [h("div", { class: "ms-empty" }, state.total
+      ? "These tokens run over the end of a rule, so the rule alone cannot tell: the rules that called it decide about the rest."
+      : "No token runs over the end of its rule here: every one is decided by the rule alone.")];
+    if (state.rows.length) out.push(table(["rule left", "the rest begins with", "taken", "refused", "callers that decide"], state.rows, (row) => [
+      h("td", { class: "ms-mono" }, row.rule), h("td", { class: "ms-mono" }, row.rest), h("td", { class: "ms-num yes" }, number(row.taken)),
+      h("td", { class: "ms-num no" }, number(row.refused)), h("td", { class: "ms-mono" }, row.callers)], "caller"));
+    return out;
+  }
+
+  const bar = (share) => h("i", { class: "bar", style: `width:${(100 * Math.sqrt(share)).toFixed(1)}%` });
+
+  function table(heads, rows, cells, name) {
+    const lines = [];
+    rows.forEach((row, k) => {
+      const place = `${name}/${k}`;
+      const line = h("tr", { tabindex: "0", "data-testid": `next-${name}`, "aria-expanded": String(open === place) }, ...cells(row, k));
+      line.addEventListener("click", () => expand(place));
+      line.addEventListener("keydown", (event) => { if (event.key === "Enter" && event.target === line) { expand(place); event.preventDefault(); event.stopPropagation(); } });
+      lines.push(line);
+      if (open === place) lines.push(h("tr", {}, h("td", { colspan: heads.length }, tokens({ type: name, row: k }, "tokens"))));
+    });
+    return h("table", { class: "ms-table" }, h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", {}, head)))), h("tbody", {}, ...lines));
+  }
+
+  // Arrows walk the chips (up and down by lines), Enter types one, t lists its tokens.
+  function walk(event) {
+    const chips = [...body.querySelectorAll(".chip")];
+    const here = chips.indexOf(event.target.closest(".chip"));
+    if (here < 0) return false;
+    let next = here;
+    if (event.key === "ArrowRight") next = here + 1;
+    else if (event.key === "ArrowLeft") next = here - 1;
+    else if (event.key === "Home") next = 0;
+    else if (event.key === "End") next = chips.length - 1;
+    else {
+      const box = chips[here].getBoundingClientRect(), down = event.key === "ArrowDown";
+      const off = (node) => node.getBoundingClientRect();
+      const lines = chips.map((node, k) => [k, off(node)]).filter(([, b]) => (down ? b.top > box.bottom - 2 : b.bottom < box.top + 2));
+      lines.sort(([, a], [, b]) => (down ? a.top - b.top : b.top - a.top) || Math.abs(a.left - box.left) - Math.abs(b.left - box.left));
+      next = lines.length ? lines[0][0] : here;
+    }
+    const node = chips[Math.min(chips.length - 1, Math.max(0, next))];
+    chips[here].tabIndex = -1;
+    node.tabIndex = 0;
+    node.focus();
+    return true;
+  }
+  view.listen(body, "focusin", (event) => { const node = event.target.closest(".chip"); if (node) at = node.dataset.at; });
+  view.listen(body, "keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const node = event.target.closest(".chip");
+    if (["ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Home", "End"].includes(event.key) && !event.shiftKey) {
+      if (!walk(event)) return;
+    } else if (event.key === "t" && node) expand(node.dataset.at);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  let queued = false;
+  const soon = () => {
+    if (queued) return;
+    queued = true;
+    queueMicrotask(() => { queued = false; draw(); });
+  };
+  view.on("change:outlook", () => { open = null; python.forget(); soon(); });
+  for (const trait of ["refused", "uncertain", "tab"]) view.on(`change:${trait}`, soon);
+  draw();
+  return () => view.clean();
+}
+
+export default { render };

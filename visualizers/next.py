@@ -1,0 +1,113 @@
+"""The view of what may come next by meaning: groups of chips, and the refused and uncertain tokens by their reasons.
+
+The state is plain data that `workbench/next` makes: `Outlook.state()`, and for the other two tabs lists of rows.  A
+chip that is taken comes back as the message `{kind: "take", group, chip, position}`; the panel knows what it types.
+
+Read on: `visualizers/esm/next.js`, `workbench/panels/next.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import traitlets as t
+
+from visualizers.asked import AskedView
+from visualizers.assets import module, stylesheet
+from visualizers.glyphs import clip, html_escape
+from visualizers.live_base import Traits, synced
+
+__all__ = ["NextView", "outlook_html"]
+
+SHOWN: Final = 60
+TABS: Final = ("next", "refused", "uncertain")
+
+
+class NextView(AskedView[Mapping[str, Any]]):
+    """`show(outlook.state())` shows the chips; `refused` and `uncertain` hold the rows of the other tabs, or nothing.
+
+    `tab` is the tab in front; `selection` is what all views share, of which this one sets `token`, `rule` and
+    `pointer`.
+    """
+
+    _module = "next"
+    _styles = ("next",)
+    _height = 360
+    _esm = module("next")
+    _css = stylesheet("theme", "base", "next")
+    _placed = ("outlook", "refused", "uncertain")
+    _given = ("tab",)
+
+    outlook = synced(t.Dict())
+    refused = synced(t.Dict())
+    uncertain = synced(t.Dict())
+    tab = synced(t.Enum(TABS, default_value="next"))
+    selection = synced(t.Dict())
+
+    def traits_of(self, snapshot: Mapping[str, Any]) -> Traits:
+        return {"outlook": dict(snapshot)}
+
+    def static_html(self) -> str:
+        html = outlook_html(self._shown) if self._shown else "<i>nothing shown yet</i>"
+        if self.refused.get("rows"):
+            html += refused_html(self.refused)
+        return html
+
+    def __repr__(self) -> str:
+        if not self._shown:
+            return "NextView(empty)"
+        groups = ", ".join(f"{len(group['chips'])} {group['name']}" for group in self._shown["groups"])
+        return f"NextView({groups or 'nothing'})"
+
+
+_CHIP: Final = (
+    "display:inline-block;margin:1px 4px 1px 0;padding:0 6px;border-radius:4px;font-family:monospace;"
+    "background:rgba(31,157,99,0.16)"
+)
+_DIM: Final = "opacity:0.6"
+_CELL: Final = "padding:3px 10px;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,136,146,0.35)"
+
+
+def outlook_html(state: Mapping[str, Any], *, limit: int = SHOWN) -> str:
+    """What may come next as a table that survives every sanitiser; at most `limit` chips a group."""
+    rows = []
+    for group in state["groups"]:
+        chips = "".join(
+            f'<span style="{_CHIP}"><span style="{_DIM}">{html_escape(chip["lead"])}</span>{html_escape(chip["label"])}'
+            f'<span style="{_DIM}">{html_escape(chip["then"])}</span></span>'
+            for chip in group["chips"][:limit]
+        )
+        more = len(group["chips"]) - limit + group["more"] if len(group["chips"]) > limit else group["more"]
+        chips += f"<i>and {more:,} more</i>" if more else ""
+        rows.append(
+            f'<tr><td style="{_CELL}"><b>{html_escape(group["name"])}</b></td><td style="{_CELL}">{chips}</td>'
+            f'<td style="{_CELL}">{group["tokens"]:,}</td></tr>'
+        )
+    head = f"{state['allowed']:,} of {state['size']:,} tokens allowed"
+    if not state["complete"]:
+        head += "; there may be more than is listed"
+    if state["note"]:
+        head += f"; {html_escape(state['note'])}"
+    heads = "".join(f'<th style="{_CELL}">{name}</th>' for name in ("meaning", "what may come next", "tokens"))
+    table = f'<table style="border-collapse:collapse"><tr>{heads}</tr>{"".join(rows)}</table>'
+    return f"<div><b>What next</b> after {state['position']:,} bytes: {head}</div>{table}"
+
+
+def refused_html(state: Mapping[str, Any], *, limit: int = SHOWN) -> str:
+    """The refused tokens by reason, as a table."""
+    heads = ("tokens", "after reading", "refused bytes", "expected", "forbidden by")
+    rows = "".join(
+        "<tr>"
+        + "".join(
+            f'<td style="{_CELL}">{html_escape(clip(str(cell), 120))}</td>'
+            for cell in (f"{row['count']:,}", row["read"] or "(here)", row["fatal"], row["expected"], row["by"])
+        )
+        + "</tr>"
+        for row in state["rows"][:limit]
+    )
+    head = "".join(f'<th style="{_CELL}">{name}</th>' for name in heads)
+    return (
+        f"<details><summary>{state['total']:,} tokens refused</summary>"
+        f'<table style="border-collapse:collapse"><tr>{head}</tr>{rows}</table></details>'
+    )

@@ -1,0 +1,165 @@
+"""A vocabulary sorted by its bytes, and its trie as arrays by depth: made once, asked at every place.
+
+Sorted, the tokens that begin with a text are one run, so that counting the allowed ones among them is a subtraction of
+two running sums.  The trie's nodes of one depth are arrays, so that a parser can be led through all tokens at once
+(`workbench/next/deaths.py`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from kernels_core import TokenizerInfo
+
+__all__ = ["Level", "Lexicon", "Runs", "lexicon"]
+
+Ids = npt.NDArray[np.int64]
+Run = tuple[int, int]
+"""A half-open range of places in the sorted vocabulary."""
+_ROWS = 8192
+
+
+@dataclass(frozen=True)
+class Level:
+    """The trie's nodes of one depth, in order: arrays of one length, one entry a node.
+
+    `byte` leads to the node, `parent` is its parent's index in the level above; the tokens below it (and at it) are the
+    places `first` to `last` (exclusive) of the sorted vocabulary.
+    """
+
+    byte: npt.NDArray[np.uint8]
+    parent: npt.NDArray[np.int32]
+    first: npt.NDArray[np.int32]
+    last: npt.NDArray[np.int32]
+
+
+class Lexicon:
+    """The tokens that spell text, sorted.  `ids[k]` is the id of the token at place k, `tokens[k]` its bytes.
+
+    Control tokens, stop tokens and ids without bytes are left out: they spell nothing.
+    """
+
+    def __init__(self, info: TokenizerInfo) -> None:
+        vocab = info.decoded_vocab
+        silent = {*info.special_token_ids, *info.stop_token_ids}
+        chosen = sorted((i for i in range(len(vocab)) if vocab[i] and i not in silent), key=vocab.__getitem__)
+        self.size = info.vocab_size
+        self.ids: Ids = np.array(chosen, dtype=np.int64)
+        self.tokens: list[bytes] = [vocab[i] for i in chosen]
+        self.lengths = np.fromiter(map(len, self.tokens), dtype=np.int32, count=len(chosen))
+        self._offsets = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
+        self._bytes = np.frombuffer(b"".join(self.tokens), dtype=np.uint8)
+
+    def beginning(self, prefix: bytes) -> Run:
+        """The tokens that begin with `prefix`."""
+        first = bisect_left(self.tokens, prefix)
+        after = _after(prefix)
+        return first, len(self.tokens) if after is None else bisect_left(self.tokens, after, first)
+
+    def spelling(self, token: bytes) -> Run:
+        """The tokens that spell exactly `token`; a vocabulary may have several."""
+        first = last = bisect_left(self.tokens, token)
+        while last < len(self.tokens) and self.tokens[last] == token:
+            last += 1
+        return first, last
+
+    def along(self, text: bytes) -> list[Run]:
+        """The tokens that begin `text` or go on from it: those a writer of `text` may take first."""
+        if not text:
+            return []
+        runs = [self.spelling(text[:length]) for length in range(1, len(text))]
+        return [run for run in [*runs, self.beginning(text)] if run[0] < run[1]]
+
+    @cached_property
+    def levels(self) -> tuple[Level, ...]:
+        """The trie, from depth 1 on."""
+        common = self._common()
+        levels: list[Level] = []
+        above = np.zeros(1, dtype=np.int64)
+        for depth in range(1, int(self.lengths.max(initial=0)) + 1):
+            cuts = np.flatnonzero(common < depth)  # where a token no longer shares `depth` bytes with the one before
+            ends = np.append(cuts[1:], len(self.tokens))
+            long = self.lengths[cuts] >= depth
+            first, last = cuts[long], ends[long]
+            levels.append(
+                Level(
+                    byte=self._bytes[self._offsets[first] + depth - 1],
+                    parent=(np.searchsorted(above, first, side="right") - 1).astype(np.int32),
+                    first=first.astype(np.int32),
+                    last=last.astype(np.int32),
+                )
+            )
+            above = first
+        return tuple(levels)
+
+    def _common(self) -> npt.NDArray[np.int32]:
+        """How many bytes each token shares with the one before it."""
+        common = np.zeros(len(self.tokens), dtype=np.int32)
+        for start in range(1, len(self.tokens), _ROWS):
+            end = min(len(self.tokens), start + _ROWS)
+            width = int(self.lengths[start - 1 : end].max())
+            table = np.zeros((end - start + 1, width), dtype=np.int16)
+            lengths = self.lengths[start - 1 : end]
+            inside = np.arange(width) < lengths[:, None]
+            table[inside] = self._bytes[self._offsets[start - 1] : self._offsets[end]]
+            table[~inside] = -1
+            # A token that ends before the other differs from it there; twins are alike to their end.
+            same = (table[1:] == table[:-1]) & inside[1:]
+            common[start:end] = np.where(same.all(axis=1), width, same.argmin(axis=1))
+        return np.minimum(common, self.lengths)
+
+    def runs(self, allowed: npt.NDArray[np.bool_]) -> Runs:
+        """A counter of allowed tokens; `allowed` is bool of shape (vocab_size,), by id."""
+        return Runs(self, allowed)
+
+
+class Runs:
+    """Counts and lists the allowed tokens in runs of the sorted vocabulary."""
+
+    def __init__(self, lexicon: Lexicon, allowed: npt.NDArray[np.bool_]) -> None:
+        self.lexicon = lexicon
+        self.allowed = allowed[lexicon.ids]
+        self._sums = np.concatenate([[0], np.cumsum(self.allowed, dtype=np.int64)])
+
+    def count(self, runs: Iterable[Run]) -> int:
+        """Allowed tokens in any of `runs`, each counted once."""
+        return sum(int(self._sums[last] - self._sums[first]) for first, last in merged(runs))
+
+    def ids(self, runs: Iterable[Run], limit: int | None = None) -> list[int]:
+        """Ids of the first `limit` allowed tokens in `runs`, in the order of their bytes."""
+        found: list[int] = []
+        for first, last in merged(runs):
+            places = first + np.flatnonzero(self.allowed[first:last])
+            found += self.lexicon.ids[places].tolist()
+            if limit is not None and len(found) >= limit:
+                return found[:limit]
+        return found
+
+
+def merged(runs: Iterable[Run]) -> list[Run]:
+    """Disjoint ascending runs that cover the same places."""
+    out: list[Run] = []
+    for first, last in sorted(runs):
+        if out and first <= out[-1][1]:
+            out[-1] = out[-1][0], max(out[-1][1], last)
+        elif first < last:
+            out.append((first, last))
+    return out
+
+
+def _after(prefix: bytes) -> bytes | None:
+    """The least bytes greater than all that begin with `prefix`; None where there are none."""
+    stem = prefix.rstrip(b"\xff")
+    return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
+
+
+@lru_cache(maxsize=4)
+def lexicon(info: TokenizerInfo) -> Lexicon:
+    """The `Lexicon` of a vocabulary; the last four are kept."""
+    return Lexicon(info)

@@ -1,0 +1,343 @@
+"""The outlook from one place of a session: what may come next, grouped by meaning, with the tokens that write it.
+
+`session.next()` returns one.  It prints as a table, displays itself in a notebook, and `to_frame()` gives its rows.
+
+Read on: `workbench/next/continuations.py` (the exploration), `workbench/panels/next.py` (the panel).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from kernels_core import GrammarMatcher
+from kernels_core.inspect.snapshots import Table
+from visualizers.glyphs import byte_class, clip, glyph
+from visualizers.next import outlook_html
+from workbench.next.continuations import Continuation, Exploration, explore
+from workbench.next.kinds import BLANKS, GROUPS, Kind
+from workbench.next.lexicon import Run, Runs, lexicon
+from workbench.next.places import open_end, state_key
+from workbench.reading import byte_ranges
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+    from workbench.session import Session
+
+__all__ = ["Chip", "Group", "Outlook", "outlook"]
+
+MAX_CHIPS: Final = 400
+PLACES: Final = 256
+PATIENCE: Final = 1.0
+LABEL: Final = 48
+THEN: Final = 32
+_PRINTABLE: Final = bytes(range(0x20, 0x7F))
+
+
+@dataclass(frozen=True)
+class Chip:
+    """One continuation with the number of allowed tokens that a writer of it may take first.
+
+    `label` is how it reads, `lead` what comes before it (white space, a separator), `then` what must follow.
+    `token` is the id of a whole token, which has no text to type; else None.
+    """
+
+    continuation: Continuation
+    label: str
+    tokens: int
+    runs: tuple[Run, ...] = field(repr=False, default=())
+    token: int | None = None
+
+    @property
+    def kind(self) -> Kind:
+        return self.continuation.kind
+
+    @property
+    def lead(self) -> str:
+        """What leads to it, as glyphs."""
+        return glyph(self.continuation.text[: self.continuation.lead])
+
+    @property
+    def text(self) -> bytes:
+        """What it types; of content nothing, or only its beginning."""
+        return self.continuation.text
+
+    @property
+    def then(self) -> str:
+        return clip(glyph(self.continuation.then), THEN)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Chips of one meaning.  `tokens` counts each allowed token once; `more` chips were left out."""
+
+    name: str
+    chips: tuple[Chip, ...]
+    tokens: int
+    more: int = 0
+
+
+@dataclass(frozen=True, repr=False)
+class Outlook(Table):
+    """What may come next after `position` bytes, by meaning.
+
+    `allowed` tokens are allowed by the mask; `uncounted` of them begin none of the chips (0 when `complete`).
+    `complete` is False where the exploration ran out of its `seconds`: there may be more than is listed.
+    """
+
+    position: int
+    groups: tuple[Group, ...]
+    allowed: int
+    vocab_size: int
+    uncounted: int
+    complete: bool
+    forced: bytes
+    note: str = ""
+    seconds: float = PATIENCE
+    _runs: Runs | None = field(default=None, repr=False, compare=False)
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self.groups)
+
+    def __len__(self) -> int:
+        return sum(len(group.chips) for group in self.groups)
+
+    def chip(self, group: str, number: int) -> Chip:
+        """One chip; KeyError or IndexError where there is none."""
+        for candidate in self.groups:
+            if candidate.name == group:
+                return candidate.chips[number]
+        raise KeyError(f"no group {group!r} here: {', '.join(group.name for group in self.groups) or 'nothing'}")
+
+    def tokens(self, chip: Chip, limit: int = 100) -> list[int]:
+        """Ids of allowed tokens with which a writer of `chip` may begin, by their bytes, at most `limit`."""
+        if chip.token is not None or self._runs is None:
+            return [] if chip.token is None else [chip.token]
+        return self._runs.ids(chip.runs, limit)
+
+    def _only_way(self) -> bool:
+        """Whether what must come says more than any chip."""
+        return len(self.forced) > max((len(chip.text) for group in self.groups for chip in group.chips), default=0)
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "group": group.name,
+                "kind": chip.kind,
+                "what": chip.label,
+                "after": chip.lead,
+                "text": chip.text,
+                "then": chip.then,
+                "open": chip.continuation.open,
+                "tokens": chip.tokens,
+            }
+            for group in self.groups
+            for chip in group.chips
+        ]
+
+    def state(self) -> dict[str, Any]:
+        """What the view shows: plain data."""
+        return {
+            "position": self.position,
+            "allowed": self.allowed,
+            "size": self.vocab_size,
+            "uncounted": self.uncounted,
+            "complete": self.complete,
+            "seconds": self.seconds,
+            "forced": clip(glyph(self.forced), 2 * LABEL) if self._only_way() else "",
+            "note": self.note,
+            "groups": [
+                {
+                    "name": group.name,
+                    "tokens": group.tokens,
+                    "more": group.more,
+                    "chips": [
+                        {
+                            "label": clip(chip.label, LABEL),
+                            "lead": chip.lead,
+                            "then": chip.then,
+                            "kind": chip.kind,
+                            "tokens": chip.tokens,
+                            "types": not chip.continuation.members or bool(chip.continuation.unit),
+                        }
+                        for chip in group.chips
+                    ],
+                }
+                for group in self.groups
+            ],
+        }
+
+    def table(self) -> RichTable:
+        """The same as a table for a terminal."""
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        table = RichTable(show_edge=False)
+        table.add_column("meaning")
+        table.add_column("what may come next")
+        table.add_column("tokens", justify="right")
+        for group in self.groups:
+            table.add_row(Text(group.name), Text(_listed(group)), f"{group.tokens:,}")
+        return table
+
+    def __rich__(self) -> RichTable:
+        return self.table()
+
+    def __str__(self) -> str:
+        from rich.console import Console
+        from rich.text import Text
+
+        console = Console(width=100, color_system=None, force_terminal=False)
+        with console.capture() as captured:
+            console.print(Text(repr(self)), self.table(), sep="\n")
+        return "\n".join(line.rstrip() for line in captured.get().rstrip().splitlines())
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"{len(group.chips) + group.more} {group.name}" for group in self.groups) or "nothing"
+        more = "" if self.complete else ", perhaps more"
+        return f"Outlook(after {self.position} bytes: {names}{more}; {self.allowed:,} tokens allowed)"
+
+    def _repr_html_(self) -> str:
+        return outlook_html(self.state())
+
+
+def outlook(session: Session, *, seconds: float = PATIENCE) -> Outlook:
+    """What may come next at the session's place; nothing of the session changes."""
+    with session.held():
+        matcher = session.twin()
+        info = session.tokenizer.info
+        allowed = np.zeros(info.vocab_size, dtype=np.bool_)
+        allowed[np.asarray(session.allowed_ids(), dtype=np.int64)] = True
+        explored = _explored(matcher, session.text, seconds)
+        words = lexicon(info)
+        runs = words.runs(allowed)
+        chips: dict[Kind, list[Chip]] = {}
+        for continuation in explored.found:
+            chip = _chip(continuation, runs)
+            chips.setdefault(chip.kind, []).append(chip)
+        silent = allowed.copy()
+        silent[words.ids] = False
+        for chip in _whole_tokens(np.flatnonzero(silent), session):
+            chips.setdefault(chip.kind, []).append(chip)
+        if session.is_completed and "end" not in chips and not session.is_terminated:
+            chips["end"] = [Chip(Continuation("end", b""), "end of the text (no stop token in this vocabulary)", 0)]
+        groups = tuple(
+            _group(name, [chip for kind in kinds for chip in chips.get(kind, [])], runs)
+            for name, kinds in GROUPS.items()
+            if any(kind in chips for kind in kinds)
+        )
+        counted = runs.count(run for group in groups for chip in group.chips for run in chip.runs)
+        total = int(allowed.sum())
+        note = "the text has ended" if session.is_terminated else ""
+        if not groups and not note:
+            note = "nothing can come here, and the text may not end"
+        return Outlook(
+            position=session.position,
+            groups=groups,
+            allowed=total,
+            vocab_size=info.vocab_size,
+            uncounted=total - counted - int(silent.sum()),
+            complete=explored.complete,
+            forced=b"" if session.is_terminated else matcher.find_jump_forward_string(1024).encode(),
+            note=note,
+            seconds=seconds,
+            _runs=runs,
+        )
+
+
+_places: WeakKeyDictionary[object, OrderedDict[tuple[object, ...], tuple[object, Exploration]]] = WeakKeyDictionary()
+
+
+def _explored(matcher: GrammarMatcher, text: bytes, seconds: float) -> Exploration:
+    """`explore`, remembered for the last places of the grammar: a parser state, and how the text before it is cut."""
+    kept = _places.setdefault(matcher.compiled, OrderedDict())
+    key = (*state_key(matcher), open_end(text), text[-1:], matcher.is_terminated())
+    known = kept.get(key)
+    if known is not None and known[1].complete:
+        kept.move_to_end(key)
+        return known[1]
+    found = explore(matcher, text, seconds=seconds)
+    kept[key] = matcher.masks, found  # the number of a parser state means something as long as its masks live
+    if len(kept) > PLACES:
+        kept.popitem(last=False)
+    return found
+
+
+def _chip(continuation: Continuation, runs: Runs) -> Chip:
+    words = runs.lexicon
+    if continuation.members:
+        stem = continuation.text
+        found = [run for length in range(1, len(stem) + 1) for run in [words.spelling(stem[:length])]]
+        found += [words.beginning(stem + bytes((value,))) for value in continuation.members]
+    else:
+        found = words.along(continuation.text)
+    kept = tuple(run for run in found if run[0] < run[1])
+    return Chip(continuation, _label(continuation), runs.count(kept), kept)
+
+
+def _label(continuation: Continuation) -> str:
+    unit, members = glyph(continuation.unit), continuation.members
+    if continuation.kind == "space":
+        return "white space"
+    if continuation.kind == "escape":
+        return "\\ an escape"
+    if not members:
+        return unit + ("…" if continuation.open else "")
+    if continuation.kind in ("key", "string") and unit == '"':
+        return 'any other key "…"' if continuation.kind == "key" else 'a string "…"'
+    return unit + content(members)
+
+
+def content(members: bytes) -> str:
+    r"""Bytes in words: `any character but " \`, `[0-9]`, `white space or " }`."""
+    blanks = [value for value in members if value in BLANKS]
+    if len(blanks) > 2 and len(members) <= 64:
+        rest = bytes(value for value in members if value not in BLANKS)
+        return "white space" + (f" or {content(rest)}" if rest else "")
+    if len(members) <= 6:
+        return " ".join(glyph(bytes((value,))) for value in members)
+    high = any(value >= 0x80 for value in members)
+    missing = [value for value in _PRINTABLE if value not in members]
+    if len(missing) <= 12:
+        but = " but " + " ".join(glyph(bytes((value,))) for value in missing) if missing else ""
+        return f"any {'character' if high else 'ASCII character'}{but}"
+    low = bytes(value for value in members if value < 0x80)
+    if not low:
+        return "a character outside ASCII" if members[-1] >= 0xC2 else "the rest of a character"
+    return byte_class(byte_ranges(low)) + (" or outside ASCII" if high else "")
+
+
+def _whole_tokens(ids: npt.NDArray[np.int64], session: Session) -> Iterator[Chip]:
+    """Allowed tokens that spell no text: stop tokens, and those that the grammar names by their ids."""
+    info = session.tokenizer.info
+    stops = set(info.stop_token_ids)
+    for token in ids.tolist():
+        name = glyph(bytes(info.decoded_vocab[token])) or "no bytes"
+        kind: Kind = "end" if token in stops else "token"
+        label = f"end of the text ({name})" if token in stops else f"{name} ({token})"
+        yield Chip(Continuation(kind, b""), label, 1, token=token)
+
+
+def _group(name: str, chips: list[Chip], runs: Runs) -> Group:
+    # Literals first, what is open after them.
+    chips.sort(key=lambda chip: bool(chip.continuation.members))
+    silent = sum(chip.token is not None for chip in chips)
+    tokens = runs.count(run for chip in chips for run in chip.runs) + silent
+    return Group(name, tuple(chips[:MAX_CHIPS]), tokens, max(0, len(chips) - MAX_CHIPS))
+
+
+def _listed(group: Group, width: int = 400) -> str:
+    shown: list[str] = []
+    for chip in group.chips:
+        shown.append((f"{chip.lead} " if chip.lead else "") + chip.label)
+        if sum(map(len, shown)) > width:
+            break
+    more = len(group.chips) + group.more - len(shown)
+    return "   ".join(shown) + (f"   and {more:,} more" if more else "")

@@ -1,0 +1,61 @@
+"""What is asked of a matcher at one place: the bytes it can read, the rules that wait, whether a quote is open.
+
+Read on: `workbench/next/continuations.py`, `workbench/next/deaths.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from kernels_core import GrammarMatcher
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["live_bytes", "open_end", "state_key", "waiting_rules"]
+
+MAX_RULES: Final = 6
+MAX_TAG: Final = 64
+_TAG_BEGUN: Final = re.compile(rb"<[A-Za-z/|!_][^<>\s\"]*\Z")
+
+
+def live_bytes(matcher: GrammarMatcher) -> bytes:
+    """The bytes that can be read, ascending."""
+    return bytes(value for low, high in matcher.possible_bytes() for value in range(low, high + 1))
+
+
+def state_key(matcher: GrammarMatcher) -> tuple[int, int]:
+    """Equal for matchers in the same parser state, as long as one of them lives."""
+    return id(matcher.masks), matcher.set_number
+
+
+def waiting_rules(matcher: GrammarMatcher) -> tuple[str, ...]:
+    """Names of the rules that wait for a byte or a token, at most six, in the order of the automata."""
+    return tuple(dict.fromkeys(_waiting(matcher)))[:MAX_RULES]
+
+
+def _waiting(matcher: GrammarMatcher) -> Iterator[str]:
+    table = matcher.compiled.state_table
+    for state, _, _ in sorted(matcher.masks.machine.set_items(matcher.set_number)):
+        if table.rule_of[state] >= 0 and table.scannable(state):
+            yield table.rule_name(state)
+
+
+def open_end(text: bytes) -> bytes:
+    r"""What would close the quoted text (`"`) or the tag (`>`) that is open at the end of `text`; b"" outside.
+
+    Double quotes are read as in JSON, with `\` before what is escaped.  A guess for other languages: it decides where
+    a continuation is cut, never what is possible.
+    """
+    if _TAG_BEGUN.search(text[-MAX_TAG:]):
+        return b">"
+    inside = False
+    at = 0
+    while at < len(text):
+        if inside and text[at] == 0x5C:
+            at += 1
+        elif text[at] == 0x22:
+            inside = not inside
+        at += 1
+    return b'"' if inside else b""

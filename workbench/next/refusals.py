@@ -1,0 +1,208 @@
+"""The tokens that may not come, by the byte at which they die and by what forbids it; and those that callers decide.
+
+`session.refusals()` returns the first, `callers(session.token_sets())` the second.
+
+Read on: `workbench/next/deaths.py` (the walk), `workbench/panels/next.py` (the panel).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from kernels_core.inspect.snapshots import Table, TokenSets
+from visualizers.glyphs import clip, glyph
+from visualizers.tokens import uncertain_columns
+from workbench.next.deaths import SECONDS, Deaths, Refusal, deaths
+from workbench.next.lexicon import lexicon
+from workbench.next.outlook import content
+from workbench.next.places import waiting_rules
+
+if TYPE_CHECKING:
+    from workbench.session import Session
+
+__all__ = ["Callers", "Reason", "Refusals", "callers", "refusals"]
+
+SHOWN: Final = 60
+WIDTH: Final = 60
+
+
+class Reason(NamedTuple):
+    """What forbids a byte in the words of the source: a keyword, and where it stands (JSON pointer, tag path)."""
+
+    keyword: str
+    pointer: str
+
+
+Forbidding = Callable[[bytes], Reason | None]
+"""Given what was read from the session's place on, and the fatal byte: what forbids it, if that is known."""
+
+
+@dataclass(frozen=True, repr=False)
+class Refusals(Table):
+    """The refused tokens in groups, many first.  `total` tokens die, `more` of them in groups not listed.
+
+    `unsettled` tokens were not followed to the end.  `reasons[i]` says what forbids group i in the source's words, or
+    is None where only the rules are known.
+    """
+
+    groups: tuple[Refusal, ...]
+    reasons: tuple[Reason | None, ...]
+    total: int
+    more: int
+    unsettled: int
+    walk: Deaths = field(repr=False)
+
+    def ids(self, number: int, limit: int | None = None) -> list[int]:
+        """Ids of the tokens in a group, by their bytes."""
+        words = self.walk.lexicon
+        found: list[int] = []
+        for first, last in self.groups[number].places:
+            found += words.ids[first:last].tolist()
+            if limit is not None and len(found) >= limit:
+                return found[:limit]
+        return found
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "count": group.count,
+                "read": glyph(group.read),
+                "fatal": content(group.fatal),
+                "expected": content(group.possible) or "the end of the text",
+                "rules": list(group.rules),
+                "keyword": reason.keyword if reason else "",
+                "pointer": reason.pointer if reason else "",
+                "by": f"{reason.keyword} {reason.pointer}".strip() if reason else ", ".join(group.rules),
+            }
+            for group, reason in zip(self.groups, self.reasons, strict=True)
+        ]
+
+    def state(self) -> dict[str, Any]:
+        """What the view shows: plain data."""
+        rows = self.rows()[:SHOWN]
+        for row in rows:
+            row |= {name: clip(row[name], WIDTH) for name in ("read", "fatal", "expected")}
+        hidden = sum(group.count for group in self.groups[SHOWN:])
+        return {"rows": rows, "total": self.total, "more": self.more + hidden, "unsettled": self.unsettled}
+
+    def __repr__(self) -> str:
+        return f"Refusals({self.total:,} tokens in {len(self.groups)} groups)"
+
+    def __str__(self) -> str:
+        from rich.console import Console
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        table = RichTable(show_edge=False)
+        for head in ("tokens", "after reading", "may not come", "expected", "forbidden by"):
+            table.add_column(head, justify="right" if head == "tokens" else "left")
+        for row in self.rows()[:SHOWN]:
+            cells = (row["read"] or "(here)", clip(row["fatal"], 24), clip(row["expected"], 30), row["by"])
+            table.add_row(f"{row['count']:,}", *map(Text, cells))
+        console = Console(width=100, color_system=None, force_terminal=False)
+        with console.capture() as captured:
+            console.print(Text(repr(self)), table, sep="\n")
+        return "\n".join(line.rstrip() for line in captured.get().rstrip().splitlines())
+
+
+def refusals(session: Session, *, forbidding: Forbidding | None = None, seconds: float = SECONDS) -> Refusals:
+    """Where every token that may not come dies; nothing of the session changes.
+
+    `forbidding` puts it in the words of the source.  Stop tokens and control tokens spell nothing and are not listed.
+    """
+    with session.held():
+        words = lexicon(session.tokenizer.info)
+        walk = deaths(session.twin(), words, seconds=seconds)
+        groups = walk.refusals(waiting_rules)
+        reasons = tuple(forbidding(group.read + group.fatal[:1]) if forbidding else None for group in groups)
+        listed = sum(group.count for group in groups)
+        return Refusals(tuple(groups), reasons, walk.refused, walk.refused - listed, walk.unsettled, walk)
+
+
+@dataclass(frozen=True)
+class Callers(Table):
+    """Tokens that run over the end of a rule, by the rule they leave and by how the rest begins.
+
+    `ids[i]` are the tokens of row i; `total` counts each token of a state once.
+    """
+
+    table: tuple[dict[str, Any], ...]
+    ids: tuple[list[int], ...] = field(repr=False)
+    total: int
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [dict(row) for row in self.table]
+
+    def state(self) -> dict[str, Any]:
+        """What the view shows: plain data."""
+        return {"rows": self.rows()[:SHOWN], "total": self.total}
+
+
+def callers(sets: TokenSets, who: Callable[[int], str] | None = None) -> Callers:
+    """The uncertain tokens of `sets` in groups; `who(state)` names the rules that wait for the state's rule to end."""
+    firsts = _first_bytes(sets.vocab)
+    found: list[tuple[dict[str, Any], list[int]]] = []
+    total = 0
+    for entry in sets.states:
+        ids, escapes, allowed = uncertain_columns(entry)
+        total += len(ids)
+        if not len(ids):
+            continue
+        rest = firsts.at(ids, escapes)
+        called = who(entry.state) if who else ""
+        values = np.unique(rest)
+        taken = np.array([int(allowed[rest == value].sum()) for value in values])
+        # Rests that nobody takes are one row.
+        for some in [*([value] for value in values[taken > 0].tolist()), values[taken == 0].tolist()]:
+            chosen = np.isin(rest, some)
+            if not chosen.any():
+                continue
+            yes = int(allowed[chosen].sum())
+            row = {
+                "rule": entry.rule,
+                "state": entry.state,
+                "rest": _rest(some),
+                "taken": yes,
+                "refused": int(chosen.sum()) - yes,
+                "callers": called,
+            }
+            found.append((row, ids[chosen].tolist()))
+    found.sort(key=lambda pair: (-pair[0]["taken"], -pair[0]["refused"]))
+    return Callers(tuple(row for row, _ in found), tuple(ids for _, ids in found), total)
+
+
+def _rest(values: list[int]) -> str:
+    """The first bytes of rests; -1 is a rest of nothing."""
+    parts = [content(bytes(value for value in values if value >= 0))] if max(values) >= 0 else []
+    return ", ".join(["nothing", *parts] if -1 in values else parts)
+
+
+def _first_bytes(vocab: tuple[bytes, ...]) -> _Firsts:
+    """The vocabulary as one array of bytes, kept for the last one asked."""
+    global _kept
+    if _kept is None or _kept.vocab is not vocab:
+        _kept = _Firsts(vocab)
+    return _kept
+
+
+class _Firsts:
+    """Looks up one byte of many tokens at once."""
+
+    def __init__(self, vocab: tuple[bytes, ...]) -> None:
+        self.vocab = vocab
+        lengths = np.fromiter(map(len, vocab), dtype=np.int64, count=len(vocab))
+        self._starts = np.cumsum(lengths) - lengths
+        self._lengths = lengths
+        self._bytes = np.frombuffer(b"".join(vocab) + b"\0", dtype=np.uint8)
+
+    def at(self, ids: Any, places: Any) -> Any:
+        """The byte at `places[i]` of token `ids[i]`, -1 past its end."""
+        inside = places < self._lengths[ids]
+        return np.where(inside, self._bytes[np.where(inside, self._starts[ids] + places, 0)], -1).astype(np.int64)
+
+
+_kept: _Firsts | None = None

@@ -1,0 +1,100 @@
+"""What may come next by meaning, what may not and why, and what callers decide.
+
+Read on: `workbench/next/outlook.py`, `workbench/next/refusals.py`, `visualizers/next.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from visualizers.glyphs import glyph
+from visualizers.live_base import Traits
+from visualizers.next import NextView
+from workbench.next import Callers, callers
+from workbench.panels.base import Desk, Panel
+from workbench.session import Change
+
+__all__ = ["NextPanel"]
+
+TOKENS: Final = 120
+QUICK: Final = 0.03
+"""Seconds of search at a step; a search that needs longer is finished when the browser asks for the rest."""
+
+
+class NextPanel(Panel):
+    """Chips that type themselves; the tabs of refused and uncertain tokens are filled when they are looked at."""
+
+    name = "next"
+    title = "What next"
+    dock = "left_bottom"
+    rank = 10
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.view: NextView = NextView()
+        self._callers: Callers | None = None
+        self.view.answers("tokens", self._tokens_of_chip)
+        self.view.answers("more", self._rest)
+        self.view.answers("refusal", self._tokens_of_refusal)
+        self.view.answers("caller", self._tokens_of_caller)
+        self.view.observe(self._fill, names="tab")
+
+    def update(self, change: Change | None) -> None:
+        with self.view.hold_sync():
+            self.view.show(self.session.next(seconds=QUICK).state())
+            self.view.refused, self.view.uncertain = {}, {}
+            self._fill()
+
+    def _fill(self, _change: object = None) -> None:
+        """The rows of the tab in front; the others wait until somebody looks."""
+        with self.session.held():
+            if self.view.tab == "refused" and not self.view.refused:
+                self.view.refused = self.session.refusals().state()
+            elif self.view.tab == "uncertain" and not self.view.uncertain:
+                self._callers = callers(self.session.token_sets())
+                self.view.uncertain = self._callers.state()
+
+    def received(self, content: Any) -> None:
+        if not isinstance(content, dict) or content.get("kind") != "take":
+            return
+        with self.session.held():
+            here = self.session.next(seconds=QUICK)
+            if content.get("position") != here.position:
+                return  # the session has moved on: the chip is gone
+            if content.get("group") == "forced":
+                text, token = here.forced, None
+            else:
+                chip = here.chip(str(content.get("group")), int(content.get("chip", 0)))
+                text, token = chip.text, chip.token
+        if token is not None:
+            self.desk.do("token", id=token)
+        elif text:
+            self.desk.do("text", text=text)
+
+    def _rest(self, _content: Traits) -> Traits:
+        with self.session.held():
+            self.view.show(self.session.next().state())
+        return {}
+
+    def _tokens_of_chip(self, content: Traits) -> Traits:
+        with self.session.held():
+            here = self.session.next(seconds=QUICK)
+            chip = here.chip(str(content["group"]), int(content["chip"]))
+            return self._listed(here.tokens(chip, TOKENS), chip.tokens)
+
+    def _tokens_of_refusal(self, content: Traits) -> Traits:
+        with self.session.held():
+            found = self.session.refusals()
+            number = int(content["row"])
+            return self._listed(found.ids(number, TOKENS), found.groups[number].count)
+
+    def _tokens_of_caller(self, content: Traits) -> Traits:
+        if self._callers is None:
+            raise ValueError("no uncertain tokens were listed")
+        ids = self._callers.ids[int(content["row"])]
+        return self._listed(ids[:TOKENS], len(ids))
+
+    def _listed(self, ids: list[int], total: int) -> Traits:
+        vocab = self.session.tokenizer.info.decoded_vocab
+        tokens = [{"id": token, "glyph": glyph(bytes(vocab[token]))} for token in ids]
+        return {"tokens": tokens, "more": max(0, total - len(ids))}
