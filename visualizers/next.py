@@ -14,7 +14,6 @@ from typing import Any, Final
 import traitlets as t
 
 from visualizers.asked import AskedView
-from visualizers.assets import module, stylesheet
 from visualizers.glyphs import clip, html_escape
 from visualizers.live_base import Traits, synced
 
@@ -34,8 +33,6 @@ class NextView(AskedView[Mapping[str, Any]]):
     _module = "next"
     _styles = ("next",)
     _height = 360
-    _esm = module("next")
-    _css = stylesheet("theme", "base", "next")
     _placed = ("outlook", "refused", "uncertain")
     _given = ("tab",)
 

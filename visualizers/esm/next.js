@@ -14,7 +14,7 @@ function render({ model, el }) {
   const python = channel(model, view);
   const tabs = h("div", { class: "ms-tabs", role: "tablist", "aria-label": "what to list" });
   const about = h("span", { class: "ms-muted", "data-testid": "next-about" });
-  const body = h("div", { class: "ms-scroll ms-next-body", "data-testid": "next-body" });
+  const body = h("div", { class: "ms-scroll", "data-testid": "next-body" });
   view.root.append(h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "What next"), tabs, h("span", { class: "ms-grow" }), about), body);
   let open = null; // the chip or row whose tokens are shown: "group/number"
   let at = "";     // the chip that has the keyboard
@@ -83,7 +83,7 @@ function render({ model, el }) {
     if (one.lead) node.append(h("span", { class: "lead" }, one.lead));
     node.append(h("span", { class: "what" }, one.label));
     if (one.then) node.append(h("span", { class: "then" }, one.then));
-    if (group !== "forced") node.title = `${one.types ? "type it" : "show its tokens"} · ${many(one.tokens, "token")} may begin it · press t for the tokens`;
+    if (group !== "forced") node.title = `${one.types ? "type it" : "show its tokens"} · ${many(one.tokens, "token")} may begin it · shift+Enter lists them`;
     node.addEventListener("click", (event) => (event.shiftKey || !one.types ? expand(place) : take(group, k)));
     return node;
   }
@@ -168,7 +168,7 @@ function render({ model, el }) {
     return h("table", { class: "ms-table" }, h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", {}, head)))), h("tbody", {}, ...lines));
   }
 
-  // Arrows walk the chips (up and down by lines), Enter types one, t lists its tokens.
+  // Arrows walk the chips (up and down by lines), Enter types one, with shift it lists its tokens.
   function walk(event) {
     const chips = [...body.querySelectorAll(".chip")];
     const here = chips.indexOf(event.target.closest(".chip"));
@@ -194,11 +194,9 @@ function render({ model, el }) {
   view.listen(body, "focusin", (event) => { const node = event.target.closest(".chip"); if (node) at = node.dataset.at; });
   view.listen(body, "keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const node = event.target.closest(".chip");
     if (["ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Home", "End"].includes(event.key) && !event.shiftKey) {
       if (!walk(event)) return;
-    } else if (event.key === "t" && node) expand(node.dataset.at);
-    else return;
+    } else return;
     event.preventDefault();
     event.stopPropagation();
   });

@@ -165,7 +165,7 @@ class _Explorer:
                 digits += chosen
             else:
                 queue += [_Path(after, one, behind, beside, len(chosen) > 1) for one in _apart(chosen)]
-                begun |= {*chosen}
+                begun |= {one[0] for one in _apart(chosen)}
                 if content and (_is_word(chosen[:1]) or len(largest) >= TEXT) and _still(after, largest):
                     folded += chosen
         try:
