@@ -164,11 +164,6 @@ class Session:
         with self._lock:
             return self._matcher.fork()
 
-    def twin(self) -> GrammarMatcher:
-        """TEMPORARY"""
-        with self._lock:
-            return self._matcher.fork()
-
     def __repr__(self) -> str:
         with self._lock:
             text, position, state = self.text, self.position, ""

@@ -19,7 +19,7 @@ from visualizers.tokens import uncertain_columns
 from workbench.next.deaths import SECONDS, Deaths, Refusal, deaths
 from workbench.next.lexicon import lexicon
 from workbench.next.outlook import content
-from workbench.next.places import waiting_rules
+from workbench.next.places import twin_of, waiting_rules
 
 if TYPE_CHECKING:
     from workbench.session import Session
@@ -116,7 +116,7 @@ def refusals(session: Session, *, forbidding: Forbidding | None = None, seconds:
     """
     with session.held():
         words = lexicon(session.tokenizer.info)
-        walk = deaths(session.twin(), words, seconds=seconds)
+        walk = deaths(twin_of(session), words, seconds=seconds)
         groups = walk.refusals(waiting_rules)
         reasons = tuple(forbidding(group.read + group.fatal[:1]) if forbidding else None for group in groups)
         listed = sum(group.count for group in groups)
