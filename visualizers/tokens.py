@@ -71,9 +71,9 @@ def vocabulary(tokens: tuple[bytes, ...]) -> Vocabulary:
 
 def uncertain_columns(entry: StateTokens) -> tuple[Ids, Ids, npt.NDArray[np.bool_]]:
     """The uncertain tokens of a state as arrays of one length: ids, bytes read when the rule ended, allowed."""
-    arrays = getattr(entry.uncertain, "ids", None)
-    if arrays is not None:
-        return arrays, entry.uncertain.escapes, entry.uncertain.allowed
+    found: Any = entry.uncertain
+    if hasattr(found, "ids"):
+        return found.ids, found.escapes, found.allowed
     count = len(entry.uncertain)
     ids = np.fromiter((verdict.token_id for verdict in entry.uncertain), np.int64, count)
     escapes = np.fromiter((verdict.escape for verdict in entry.uncertain), np.int64, count)

@@ -132,7 +132,9 @@ def test_every_token_lives_or_dies_as_the_parser_says(
             if read < len(token):
                 assert walk.byte[place] == token[read]
                 where = walk.of(place)
-                assert where is not None and where[0] == read and where[1].set_number == matcher.set_number
+                assert where is not None
+                assert where[0] == read
+                assert where[1].set_number == matcher.set_number
         stops = set(tokenizer.info.stop_token_ids)
         assert set(words.ids[walk.alive].tolist()) == set(session.allowed_ids()) - stops
         groups = walk.refusals(waiting_rules)
@@ -204,7 +206,8 @@ def assert_counted(session: Session, text: bytes, members: bytes, ids: list[int]
         if number not in stops
         and any(whole.startswith(vocab[number]) or vocab[number].startswith(whole) for whole in wholes)
     }
-    assert set(ids) == expected and len(ids) == len(expected)
+    assert set(ids) == expected
+    assert len(ids) == len(expected)
 
 
 class TestMeaning:
@@ -226,7 +229,8 @@ class TestMeaning:
     def test_keys_behind_a_separator_and_behind_white_space(self, tokenizer: Tokenizer) -> None:
         session = session_of(Grammar.from_json_schema(SCHEMA), tokenizer, '{"city": "a"')
         keys = {chip.label: chip for group in session.next() if group.name == "keys" for chip in group.chips}
-        assert keys['"days"'].text == b',"days"' and keys['"days"'].lead == ","
+        assert keys['"days"'].text == b',"days"'
+        assert keys['"days"'].lead == ","
         pretty = Grammar.from_json_schema(SCHEMA, any_whitespace=False, indent=2)
         keys = {chip.label: chip for group in session_of(pretty, tokenizer, "{").next() for chip in group.chips}
         assert keys['"city"'].text == b'\n  "city"'
@@ -263,9 +267,11 @@ class TestMeaning:
     def test_the_end_and_after_it(self, tokenizer: Tokenizer) -> None:
         session = session_of('root ::= "ab"', tokenizer, "ab")
         (group,) = session.next()
-        assert group.name == "end" and group.tokens == 1
+        assert group.name == "end"
+        assert group.tokens == 1
         session.step_token(tokenizer.info.stop_token_ids[0])
-        assert session.next().groups == () and session.next().note == "the text has ended"
+        assert session.next().groups == ()
+        assert session.next().note == "the text has ended"
 
     def test_budgets_are_told(self, tokenizer: Tokenizer) -> None:
         session = session_of(Grammar.from_json_schema(FREE), tokenizer, '{"')
@@ -277,7 +283,8 @@ class TestMeaning:
         session = session_of(Grammar.from_json_schema(SCHEMA), tokenizer, '{"city": "a", ')
         frame = session.next().to_frame()
         assert frame[frame.group == "keys"].what.tolist()[:2] == ['"days"', '"unit"']
-        assert '"days"' in str(session.next()) and max(map(len, str(session.next()).splitlines())) <= 100
+        assert '"days"' in str(session.next())
+        assert max(map(len, str(session.next()).splitlines())) <= 100
         assert "&quot;days&quot;" in session.next()._repr_html_()
         refused = session.refusals()
         assert refused.to_frame()["count"].sum() == refused.total

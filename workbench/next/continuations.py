@@ -2,9 +2,9 @@ r"""What may come next, by meaning: the keys, values, words, tags, digits and cl
 
 Nothing here knows the grammar.  The parser is explored byte by byte on forks of a matcher.  Bytes that lead to one
 parser state are one choice: a large one is *content* (any character of a string, any digit), a small one is
-followed to the end of what a person would call one thing, which is a quoted text, a word, a tag in angle brackets or one sign.
-So the names of a schema appear as themselves even where any other name may come too: their first letters lead elsewhere.
-White space and separators are looked through: after `{` or `,` the keys are what one wants to know.
+followed to the end of what a person would call one thing: a quoted text, a word, a tag in angle brackets, or one sign.
+So the names of a schema appear as themselves even where any other name may come too: their first letters lead
+elsewhere.  White space and separators are looked through: after `{` or `,` the keys are what one wants to know.
 
 Read on: `workbench/next/outlook.py` (which counts tokens), `workbench/next/kinds.py` (what a thing is called).
 """
