@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
+from itertools import count as counting
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 from weakref import WeakValueDictionary
@@ -290,6 +292,19 @@ class GrammarCompiler:
         reserve(_RESERVE)
         self.pool = _pool(tokenizer_info, self.options) if self.options.cross_grammar_cache else None
         self._cache = CompileCache(cache_bytes)
+        self._alive: WeakValueDictionary[int, CompiledGrammar] = WeakValueDictionary()
+        self._serials = counting()
+
+    def _compile(self, grammar: Grammar, cancel: CancelToken | None = None) -> CompiledGrammar:
+        made = CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool, cancel=cancel)
+        self._alive[next(self._serials)] = made
+        return made
+
+    @property
+    def grammars(self) -> tuple[CompiledGrammar, ...]:
+        """What was compiled here and is still held by somebody, in the order in which it was compiled."""
+        held = ((ref.key, ref()) for ref in self._alive.valuerefs())
+        return tuple(made for _, made in sorted(held, key=itemgetter(0)) if made is not None)
 
     def compile_grammar(
         self, grammar: Grammar | str, *, root_rule_name: str = "root", cancel: CancelToken | None = None
@@ -300,11 +315,9 @@ class GrammarCompiler:
         elif not isinstance(grammar, Grammar):
             raise TypeError(f"compile_grammar takes a Grammar or EBNF text, not {type(grammar).__name__}")
         if not self.cache_enabled:
-            return CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool, cancel=cancel)
+            return self._compile(grammar, cancel)
         read = grammar
-        return self._cache.get(
-            read.key, lambda: CompiledGrammar(read, self.tokenizer_info, self.options, self.pool, cancel=cancel)
-        )
+        return self._cache.get(read.key, lambda: self._compile(read, cancel))
 
     def compile_regex(
         self, regex: str, *, flags: str = "", match: Literal["full", "search"] = "full"
@@ -341,7 +354,7 @@ class GrammarCompiler:
         """What was compiled for `key` before, which says all about the grammar that `read` returns; or compile that."""
 
         def compiled() -> CompiledGrammar:
-            return CompiledGrammar(read(), self.tokenizer_info, self.options, self.pool)
+            return self._compile(read())
 
         return self._cache.get(key, compiled) if self.cache_enabled else compiled()
 

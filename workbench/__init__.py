@@ -22,9 +22,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
+    from workbench.caches import Caches, caches
     from workbench.comparing import Comparison, Finding, Hunt, compare, hunt
     from workbench.explorer import Explorer, explore
-    from workbench.generation import Generation, LanguageModel, generate, load_model
+    from workbench.generation import (
+        Generation,
+        LanguageModel,
+        SideBySide,
+        generate,
+        generate_side_by_side,
+        load_model,
+    )
     from workbench.languages import Source
     from workbench.reading import Candidate, Reading, StepError
     from workbench.session import Session
@@ -32,6 +40,7 @@ if TYPE_CHECKING:
     from workbench.trace import Trace
 
 __all__ = [
+    "Caches",
     "Candidate",
     "Comparison",
     "CompiledGrammar",
@@ -46,20 +55,24 @@ __all__ = [
     "Options",
     "Reading",
     "Session",
+    "SideBySide",
     "Source",
     "StepError",
     "Tokenizer",
     "TokenizerInfo",
     "Trace",
+    "caches",
     "compare",
     "explore",
     "generate",
+    "generate_side_by_side",
     "hunt",
     "load_model",
     "load_tokenizer",
 ]
 
 _HOMES = {
+    "Caches": "workbench.caches",
     "Candidate": "workbench.reading",
     "Comparison": "workbench.comparing",
     "CompiledGrammar": "kernels_core",
@@ -74,14 +87,17 @@ _HOMES = {
     "Options": "kernels_core",
     "Reading": "workbench.reading",
     "Session": "workbench.session",
+    "SideBySide": "workbench.generation",
     "Source": "workbench.languages",
     "StepError": "workbench.reading",
     "Tokenizer": "workbench.tokenizers",
     "TokenizerInfo": "kernels_core",
     "Trace": "workbench.trace",
+    "caches": "workbench.caches",
     "compare": "workbench.comparing",
     "explore": "workbench.explorer",
     "generate": "workbench.generation",
+    "generate_side_by_side": "workbench.generation",
     "hunt": "workbench.comparing",
     "load_model": "workbench.generation",
     "load_tokenizer": "workbench.tokenizers",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from visualizers.glyphs import glyph
 from visualizers.standalone import iframe
+from workbench.page import Page
 from workbench.reading import Reading
 from workbench.strip import save_html, trace_html
 
@@ -26,20 +27,6 @@ if TYPE_CHECKING:
     from workbench.generation import Generation, Step
 
 __all__ = ["Page", "Trace"]
-
-
-@dataclass(frozen=True)
-class Page:
-    """HTML that displays itself in a notebook; `text` is what a terminal shows."""
-
-    document: str = field(repr=False)
-    text: str
-
-    def _repr_html_(self) -> str:
-        return self.document
-
-    def __repr__(self) -> str:
-        return self.text
 
 
 @dataclass(frozen=True)

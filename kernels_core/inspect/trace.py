@@ -31,6 +31,7 @@ __all__ = [
     "ParserEvent",
     "StepEvent",
     "Tracing",
+    "fill_kind",
     "operations",
     "parser_events",
 ]
@@ -164,15 +165,7 @@ class Tracing:
 
     def fill(self, nanoseconds: int, nbytes: int, known: bool, made: int, pool: int, partial: int, hits: int) -> None:
         """A mask was found (`known`: by pointer), or `made` token sets, some in the pool, or some here (`hits`)."""
-        kind: FillKind = "token-set hit" if hits else "walk"
-        if known:
-            kind = "mask hit"
-        elif made:
-            kind = "miss"
-        elif partial:
-            kind = "partial hit"
-        elif pool:
-            kind = "pool hit"
+        kind = fill_kind(known, made, pool, partial, hits)
         at = self._matcher
         self.events.append(FillEvent(at.num_steps, at.position, kind, nanoseconds, nbytes, made, pool, partial))
 
@@ -199,6 +192,19 @@ class Tracing:
     def moved(self) -> None:
         """The matcher went back."""
         self._behind = True
+
+
+def fill_kind(known: bool, made: int, pool: int, partial: int, hits: int) -> FillKind:
+    """How a mask was found, by what cost most (`FillEvent`); the arguments are those of `Tracing.fill`."""
+    if known:
+        return "mask hit"
+    if made:
+        return "miss"
+    if partial:
+        return "partial hit"
+    if pool:
+        return "pool hit"
+    return "token-set hit" if hits else "walk"
 
 
 def operations(matcher: GrammarMatcher, chart: Chart) -> Operations:

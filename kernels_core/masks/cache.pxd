@@ -27,6 +27,12 @@ cdef struct Chosen:
     int32_t left         # ... and that it may; where `tokens` are counted
 
 
+cdef struct Made:
+    void* tokens         # a token set of this cache
+    int32_t state
+    int64_t nanoseconds  # that it took
+
+
 cdef class MaskCache:
     cdef readonly TokenTrie trie
     cdef readonly Machine machine
@@ -35,6 +41,7 @@ cdef class MaskCache:
     cdef readonly int32_t differential_from
     cdef readonly int64_t max_fill_ms      # 0: no limit
     cdef unordered_map[int32_t, int64_t] measured        # by state: nanoseconds its last token set took
+    cdef vector[Made] made                 # the token sets that were computed here, in order of time
     cdef readonly bint memoize             # False: a mask is computed at every fill
     cdef readonly Lookahead lookahead      # None: uncertain tokens are not filtered
     cdef readonly Sweeps sweeps            # None: every node is walked
@@ -66,6 +73,12 @@ cdef class MaskCache:
     cdef Tries tries                       # scratch
     cdef vector[void*] stack
     cdef int64_t mask_misses, mask_hits, walks, state_misses, state_hits, pool_hits, partial_hits, sets_with_mask
+
+    cdef inline void note(self, int32_t state, const shared_ptr[TokenSet]& tokens, int64_t nanoseconds) noexcept nogil:
+        """Count a token set that was just computed."""
+        self.measured[state] = nanoseconds
+        self.made.push_back(Made(<void*>tokens.get(), state, nanoseconds))
+        self.state_misses += 1
 
     cdef size_t held(self) noexcept nogil
     cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil

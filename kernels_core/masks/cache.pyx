@@ -38,8 +38,7 @@ from kernels_core.masks.loops import loops_of
 
 __all__ = ["MaskCache"]
 
-cdef int32_t BOTTOM_FRAME = 1
-cdef int32_t FEW_BYTES = 2           # that callers take; verdicts are computed for each such set of bytes anew
+cdef int32_t BOTTOM_FRAME = 1, FEW_BYTES = 2     # that callers take; verdicts are computed for each such set of bytes anew
 
 
 cdef class MaskCache:
@@ -105,6 +104,7 @@ cdef class MaskCache:
     cdef MaskRec* compute(self, SetRec* record) except NULL nogil:
         """Compute and remember, with the machine's lock held."""
         cdef int32_t i
+        cdef MaskRec* mask
         self.table.begin()
         self.dense.clear()
         self.owners.clear()
@@ -117,7 +117,9 @@ cdef class MaskCache:
             if self.machine.tables.flags[record.items[i].state] & TOKENS:
                 self._add_whole_tokens(record.items[i].state)
         self._add_token_sets(record)
-        return self.remember(record, self.table.finish())
+        mask = self.table.finish()
+        self.owners.clear()         # they would count as holders of what they own
+        return self.remember(record, mask)
 
     cdef bint _follow(self, SetRec* record) except -1 nogil:
         """Allow what the items with little to walk take; the others, and at first all, are marked in `self.wide`.
@@ -313,8 +315,7 @@ cdef class MaskCache:
         if self.narrowed:
             goes_on = self.goes_on
         compute_laps(self.trie, self.machine.tables, state, goes_on, result)
-        self.measured[state] = ms_clock() - started
-        self.state_misses += 1
+        self.note(state, result, ms_clock() - started)
         self.lap_sets[self.narrowed][state] = result
         if self.pool is not None:
             self._lap_key(state, self.narrowed, &key)
@@ -435,8 +436,7 @@ cdef class MaskCache:
             return 0
         started = ms_clock()
         self._compute_token_set(state, counter, result)
-        self.measured[state] = ms_clock() - started
-        self.state_misses += 1
+        self.note(state, result, ms_clock() - started)
         self.states[self.narrowed][local] = result
         if shared:
             self.pool.keep(key, result)

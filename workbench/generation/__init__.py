@@ -7,7 +7,8 @@
 
 Names are loaded on first use, because torch and transformers are heavy.
 Code map, in reading order: `trace` (the records), `sampling` (the draw), `model` (weights and cache), `loop` (one token
-after another), `logits_processor` (the same constraint inside `transformers`).
+after another), `branch` (going on from any step; side by side), `refusals` (why favourites were refused),
+`logits_processor` (the same constraint inside `transformers`).
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from workbench.generation.branch import SideBySide, generate_side_by_side
     from workbench.generation.logits_processor import GrammarLogitsProcessor
-    from workbench.generation.loop import Constraint, TokenStream, astream, generate, stream
+    from workbench.generation.loop import BeginningError, Constraint, TokenStream, astream, generate, stream
     from workbench.generation.model import LanguageModel, ModelError, ModelRun, load_model
     from workbench.generation.sampling import Sampling
-    from workbench.generation.trace import Alternative, FinishReason, Generation, Step
+    from workbench.generation.trace import Alternative, FinishReason, Generation, Source, Step
 
 __all__ = [
     "Alternative",
+    "BeginningError",
     "Constraint",
     "FinishReason",
     "Generation",
@@ -32,18 +35,22 @@ __all__ = [
     "ModelError",
     "ModelRun",
     "Sampling",
+    "SideBySide",
+    "Source",
     "Step",
     "TokenStream",
     "astream",
     "generate",
+    "generate_side_by_side",
     "load_model",
     "stream",
 ]
 
 _HOMES = {
-    **dict.fromkeys(("Alternative", "FinishReason", "Generation", "Step"), "trace"),
+    **dict.fromkeys(("Alternative", "FinishReason", "Generation", "Source", "Step"), "trace"),
     **dict.fromkeys(("LanguageModel", "ModelError", "ModelRun", "load_model"), "model"),
-    **dict.fromkeys(("Constraint", "TokenStream", "astream", "generate", "stream"), "loop"),
+    **dict.fromkeys(("BeginningError", "Constraint", "TokenStream", "astream", "generate", "stream"), "loop"),
+    **dict.fromkeys(("SideBySide", "generate_side_by_side"), "branch"),
     "GrammarLogitsProcessor": "logits_processor",
     "Sampling": "sampling",
 }

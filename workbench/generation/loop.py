@@ -4,15 +4,18 @@
 run between steps, so that buttons in a notebook work.  All three are one class, `TokenStream`; whatever happens to it
 (an interruption, an error), `stream.generation` is the text so far with its steps.
 The life of one step: start the model on the last token; fill the mask while it computes; set forbidden logits to -inf;
-draw; accept the token in the matcher.  Read on: `trace.py` (the records), `sampling.py` (the draw).
+draw; accept the token in the matcher; write down what happened.  Each has its own clock, and with `record=False` the
+last is left out.  Read on: `trace.py` (the records), `sampling.py` (the draw), `branch.py` (going on from any step).
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from operator import index
 from random import Random
 from typing import Any, TypeAlias
 
@@ -26,14 +29,20 @@ from kernels_core import (
     apply_token_bitmask_inplace,
     get_bitmask_shape,
 )
-from kernels_core.errors import DeadEndError, TokenizerError
+from kernels_core.errors import DeadEndError, MaskscopeError, TokenizerError
+from kernels_core.inspect.fills import CacheLog
+from kernels_core.inspect.trace import FillEvent
 from workbench.generation.model import LanguageModel, ModelError, Prompt
 from workbench.generation.sampling import Sampling, distribution, draw
-from workbench.generation.trace import Alternative, FinishReason, Generation, Step
+from workbench.generation.trace import Alternative, FinishReason, Generation, Source, Step
 
-__all__ = ["Constraint", "TokenStream", "astream", "generate", "stream"]
+__all__ = ["BeginningError", "Constraint", "TokenStream", "astream", "generate", "stream"]
 
 Constraint: TypeAlias = CompiledGrammar | GrammarMatcher | Grammar | str
+
+
+class BeginningError(MaskscopeError, ValueError):
+    """A text that a generation was to begin with cannot be taken; the message says which token, where and why."""
 
 
 class TokenStream:
@@ -56,6 +65,8 @@ class TokenStream:
         stop: str | Sequence[str] = (),
         alternatives: int = 5,
         chat: bool | None = None,
+        record: bool = True,
+        begin: Sequence[int | Step] = (),
     ) -> None:
         if max_tokens < 1:
             raise ValueError(f"max_tokens must be at least 1, not {max_tokens!r}")
@@ -73,16 +84,22 @@ class TokenStream:
         self._special = frozenset(self._info.special_token_ids)
         self._prompt = model.encode_prompt(prompt, chat=chat)
         self._max_tokens = max_tokens
-        self._alternatives = min(alternatives, model.vocab_size)
+        self._recording = record
+        self._alternatives = min(alternatives, model.vocab_size) if record else 0
+        self._given: list[Any] = list(begin)  # token ids and steps
         self._matcher = None if grammar is None else _matcher(model, grammar)
         self._origin = None if self._matcher is None else self._matcher.fork()
+        self._log = CacheLog()
+        if self._matcher is not None and record:
+            self._log.listen(self._matcher)
         stops = self._info.stop_token_ids if self._matcher is None else self._matcher.stop_token_ids
         self._stop_tokens = frozenset(stops)
         self._mask = _MaskBuffer(model.vocab_size, model.device)
         self._run = model.start()
-        self._unread: Sequence[int] = self._prompt
+        self._unread: list[int] = list(self._prompt)
         self._text = bytearray()
         self._steps: list[Step] = []
+        self._filled: tuple[int, FillEvent | None] | None = None  # the mask at this place, once it was asked for
         self._interrupted = False
         self.finish_reason: FinishReason | None = None
 
@@ -110,6 +127,8 @@ class TokenStream:
                 "max_tokens": self._max_tokens,
                 "stop": [text.decode() for text in self._stop],
             },
+            masks=self._log.record() if self._origin is not None and self._recording else None,
+            source=Source(self._model, self._origin, tuple(self._prompt)),
         )
 
     def __iter__(self) -> Iterator[Step]:
@@ -120,8 +139,9 @@ class TokenStream:
             self._finish_before_step()
         if self.finish_reason is not None:
             raise StopIteration
+        kept = self._given[0] if self._given else None
         try:
-            step = self._step()
+            step = self._keep(kept) if isinstance(kept, Step) else self._step()
         except StopIteration:
             raise
         except BaseException:
@@ -164,40 +184,53 @@ class TokenStream:
             self.finish_reason = "length"
 
     def _only_stop_allowed(self) -> bool:
-        assert self._matcher is not None
         try:
-            self._mask.fill(self._matcher)
+            self._fill()
         except DeadEndError:
             # The text is complete, nothing can follow, and the vocabulary has no token that says so.
             return True
         return self._mask.count == sum(map(self._mask.allows, self._stop_tokens))
 
+    def _keep(self, step: Step) -> Step:
+        """Take a step of another generation as it is recorded; the model reads its token with the next one's."""
+        del self._given[0]
+        if step.index != len(self._steps):
+            raise BeginningError(f"step {step.index} of another generation cannot come as number {len(self._steps)}")
+        self._take(step.token_id, given=True)
+        self._random.random()  # so that the draws that follow are those of the other generation
+        unread = self._unread
+        self._record(step)
+        self._unread = [*unread, step.token_id]
+        return step
+
     def _step(self) -> Step:
+        given = index(self._given.pop(0)) if self._given else None
         logits = self._run.advance(self._unread)
+        mask_ns, event = self._fill()
         began = time.perf_counter_ns()
         masked = self._constrain(logits)
-        mask_ns = time.perf_counter_ns() - began
+        apply_ns = time.perf_counter_ns() - began
         model_ns = self._run.wait()
 
         began = time.perf_counter_ns()
         total, feasible = torch.stack([logits.double().logsumexp(0), masked.double().logsumexp(0)]).tolist()
         if not np.isfinite(total):
             raise ModelError(f"{self._model.name} returned logits that are not numbers at token {self._run.length}")
-        if feasible == -np.inf:
+        if feasible == -np.inf and given is None:
             raise DeadEndError(self._where("the model gives probability 0 to every token that the grammar allows"))
+        uniform = self._random.random()
         probabilities = distribution(masked, self._sampling)
-        token = draw(probabilities, self._random.random())
-        own, drawn = torch.stack([logits[token].double() - total, probabilities[token].log()]).tolist()
-        ranked = self._ranked(logits, total)
+        token = draw(probabilities, uniform) if given is None else given
+        sample_ns = time.perf_counter_ns() - began
 
-        if self._matcher is not None and not self._matcher.accept_token(token):
-            raise RuntimeError(self._where(f"the matcher refused token {token}, which its own mask allows"))
-        spelling = self._info.decoded_vocab[token]
-        is_stop = token in self._stop_tokens
+        self._take(token, given=given is not None)
+        began = time.perf_counter_ns()
+        own, drawn = torch.stack([logits[token].double() - total, probabilities[token].log()]).tolist()
+        entropy, masked_entropy = self._entropies(logits, masked)
         step = Step(
             index=len(self._steps),
             token_id=token,
-            token=spelling,
+            token=self._info.decoded_vocab[token],
             offset=len(self._text),
             logprob=own,
             drawn_logprob=drawn,
@@ -205,28 +238,70 @@ class TokenStream:
             feasible_mass=min(1.0, float(np.exp(feasible - total))),
             forced=self._mask.count == 1,
             is_special=token in self._special,
-            is_stop=is_stop,
-            alternatives=ranked,
+            is_stop=token in self._stop_tokens,
+            alternatives=self._ranked(logits, total, self._alternatives),
             mask_ns=mask_ns,
             model_ns=model_ns,
-            sample_ns=time.perf_counter_ns() - began,
+            sample_ns=sample_ns,
+            choices=self._ranked(masked, total, min(self._alternatives, self._mask.count)),
+            entropy=entropy,
+            masked_entropy=masked_entropy,
+            given=given is not None,
+            mask_kind=None if event is None else event.kind,
+            apply_ns=apply_ns,
+            record_ns=time.perf_counter_ns() - began,
         )
         self._record(step)
         return step
+
+    def _take(self, token: int, *, given: bool) -> None:
+        """Take a token in the matcher; `BeginningError` for a given one that it refuses."""
+        if not 0 <= token < self._model.vocab_size:
+            raise BeginningError(f"{token} is not a token id of {self._model.name}")
+        self._filled = None
+        if self._matcher is None or self._matcher.accept_token(token):
+            return
+        if given:
+            shown = bytes(self._info.decoded_vocab[token]).decode(errors="replace")
+            raise BeginningError(self._where(f"the grammar refuses the given token {token} ({shown!r})"))
+        raise RuntimeError(self._where(f"the matcher refused token {token}, which its own mask allows"))
+
+    def _fill(self) -> tuple[int, FillEvent | None]:
+        """Fill the mask at this place, once; how many nanoseconds finding or making it took, and its event."""
+        if self._matcher is None:
+            return 0, None
+        if self._filled is None:
+            began = time.perf_counter_ns()
+            heard = len(self._log)
+            self._mask.fill(self._matcher)
+            event = self._log.last if len(self._log) > heard else None
+            spent = time.perf_counter_ns() - began if event is None else event.nanoseconds
+            self._filled = spent, event
+        return self._filled
 
     def _constrain(self, logits: torch.Tensor) -> torch.Tensor:
         """The logits with forbidden tokens at -inf; the given tensor is left alone."""
         if self._matcher is None:
             return logits
-        self._mask.fill(self._matcher)
         masked = logits.clone().unsqueeze(0)
         apply_token_bitmask_inplace(masked, self._mask.on_device())
         return masked.squeeze(0)
 
-    def _ranked(self, logits: torch.Tensor, total: float) -> tuple[Alternative, ...]:
-        if not self._alternatives:
+    def _entropies(self, logits: torch.Tensor, masked: torch.Tensor) -> tuple[float | None, float | None]:
+        """Entropy in nats of the model's distribution, and of what the mask leaves of it."""
+        if not self._recording:
+            return None, None
+        if self._matcher is None or self._mask.count == self._model.vocab_size:
+            found = float(torch.special.entr(logits.softmax(0)).sum())
+            return found, found
+        found, left = torch.special.entr(torch.stack([logits, masked]).softmax(1)).sum(1).tolist()
+        return found, left if math.isfinite(left) else None
+
+    def _ranked(self, logits: torch.Tensor, total: float, count: int) -> tuple[Alternative, ...]:
+        """The `count` likeliest tokens by `logits`; log probabilities are the model's own."""
+        if not count:
             return ()
-        top = logits.topk(self._alternatives)
+        top = logits.topk(count)
         vocabulary = self._info.decoded_vocab
         return tuple(
             Alternative(token, vocabulary[token], logit - total, self._mask.allows(token))
@@ -273,16 +348,22 @@ class _MaskBuffer:
             get_bitmask_shape(1, vocab_size), -1, dtype=torch.int32, pin_memory=device.type == "cuda"
         )
         self._words: Any = self._host.numpy()
-        self.count = vocab_size
+        self._count: int | None = vocab_size
 
     def fill(self, matcher: GrammarMatcher) -> None:
-        """Take the matcher's mask; `count` becomes the number of allowed tokens."""
-        if not matcher.fill_next_token_bitmask(self._words):
+        """Take the matcher's mask."""
+        full = not matcher.fill_next_token_bitmask(self._words)
+        self._count = self._vocab_size if full else None
+        if full:
             self._words.fill(-1)
-            self.count = self._vocab_size
-            return
-        bits = np.unpackbits(self._words[0].view(np.uint8), count=self._vocab_size, bitorder="little")
-        self.count = int(np.count_nonzero(bits))
+
+    @property
+    def count(self) -> int:
+        """How many tokens the mask allows; counted when first asked for."""
+        if self._count is None:
+            bits = np.unpackbits(self._words[0].view(np.uint8), count=self._vocab_size, bitorder="little")
+            self._count = int(np.count_nonzero(bits))
+        return self._count
 
     def allows(self, token: int) -> bool:
         return bool(int(self._words[0, token >> 5]) >> (token & 31) & 1)
@@ -331,6 +412,8 @@ def generate(
     stop: str | Sequence[str] = (),
     alternatives: int = 5,
     chat: bool | None = None,
+    record: bool = True,
+    begin: Sequence[int | Step] = (),
 ) -> Generation:
     """Generate from `prompt`, under `grammar` if there is one, and return the whole trace.
 
@@ -354,16 +437,21 @@ def generate(
     stop
         A string, or several, that ends the text and is left out of it.
     alternatives
-        How many of the likeliest tokens each step records.
+        How many of the likeliest tokens each step records, before and after the mask.
     chat
         True or False: whether a text is a user's turn of a chat; None: if the model has a chat template.
+    record
+        False leaves out what is written down for people: likeliest tokens, entropies, and how each mask was found.
+    begin
+        What the text begins with instead of being drawn: token ids, or steps of another generation, from its first on,
+        which keep their records.
 
     Raises
     ------
     DeadEndError
         No token can continue the text and the grammar does not allow it to end there.
-    GrammarError, TokenizerError, ModelError, ValueError
-        The grammar, its vocabulary, the prompt or a setting is not usable.
+    GrammarError, TokenizerError, ModelError, BeginningError, ValueError
+        The grammar, its vocabulary, the prompt, the beginning or a setting is not usable.
 
     The kernel's stop button (KeyboardInterrupt) ends the loop and returns what there is, as "interrupted".
     """
@@ -379,6 +467,8 @@ def generate(
         stop=stop,
         alternatives=alternatives,
         chat=chat,
+        record=record,
+        begin=begin,
     )
     try:
         for step in tokens:

@@ -2,19 +2,33 @@
 
 `Generation` is the whole run, `Step` one token of it, `Alternative` a token that could have been drawn instead.
 Probabilities are the model's own (before mask, temperature, top-k and top-p) unless a name says otherwise.
-Read on: `loop.py`, which makes them.
+A `Generation` shows itself as the model cockpit: what each token's probabilities were before and after the mask.
+What needs the model again (`branch`) or the grammar again (`refusals`) goes by its `source`, which stays behind when a
+generation is pickled.
+Read on: `loop.py`, which makes them, `branch.py`, `refusals.py`, `../cockpit.py` (the displays).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from kernels_core.inspect.fills import CacheRecord
+from kernels_core.inspect.trace import FillKind
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Alternative", "FinishReason", "Generation", "Step"]
+    from kernels_core import GrammarMatcher
+    from workbench.generation.branch import Edit
+    from workbench.generation.model import LanguageModel
+    from workbench.page import Page
+
+__all__ = ["Alternative", "FinishReason", "Generation", "Source", "Step"]
 
 FinishReason = Literal["stop", "length", "grammar_complete", "interrupted"]
 
@@ -42,8 +56,14 @@ class Step:
     together, from 0 to 1.  `allowed_count`: how many tokens the mask allowed (the whole vocabulary without a grammar);
     `forced` says it was one.  `alternatives`: the likeliest tokens, likeliest first, allowed or not.  `offset`: bytes
     of text before this token.  `is_special`: a control token, whose bytes are its name and add nothing to the text;
-    `is_stop`: it ended the generation.  `mask_ns`, `model_ns`, `sample_ns`: nanoseconds for filling and applying the
-    mask, for the model's pass, and for choosing and recording.
+    `is_stop`: it ended the generation.  `given`: it was not drawn but set beforehand (`begin`).
+
+    `choices`: the likeliest tokens that the mask allows, likeliest first.  `entropy`, `masked_entropy`: of the model's
+    distribution and of what the mask leaves of it (rescaled to 1), in nats, before temperature, top-k and top-p; None
+    when the generation was not recorded.  `mask_kind`: how the mask was found (`FillEvent.kind`).
+
+    Nanoseconds: `model_ns` the model's pass; `mask_ns` finding or making the mask, alone; `apply_ns` setting forbidden
+    logits to minus infinity; `sample_ns` drawing; `record_ns` writing all this down.
     """
 
     index: int
@@ -61,6 +81,29 @@ class Step:
     mask_ns: int
     model_ns: int
     sample_ns: int
+    choices: tuple[Alternative, ...] = ()
+    entropy: float | None = None
+    masked_entropy: float | None = None
+    given: bool = False
+    mask_kind: FillKind | None = None
+    apply_ns: int = 0
+    record_ns: int = 0
+
+    @property
+    def refused(self) -> tuple[Alternative, ...]:
+        """The tokens that the model liked better than any that is allowed, as far as they were recorded."""
+        found = []
+        for alternative in self.alternatives:
+            if alternative.allowed:
+                break
+            found.append(alternative)
+        return tuple(found)
+
+    def masked_probability(self, alternative: Alternative) -> float:
+        """What the mask makes of an alternative's probability: 0 if it is refused, else its share of the mass left."""
+        if not alternative.allowed or self.feasible_mass <= 0:
+            return 0.0
+        return min(1.0, alternative.probability / self.feasible_mass)
 
     @property
     def probability(self) -> float:
@@ -72,6 +115,18 @@ class Step:
         return bool(self.alternatives) and not self.alternatives[0].allowed
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a generation was made with: to go on from one of its steps, and to ask the grammar about it.
+
+    `origin` is the matcher where the text began, None without a grammar.
+    """
+
+    model: LanguageModel
+    origin: GrammarMatcher | None
+    prompt: tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class Generation:
     """A finished (or interrupted) generation.
@@ -80,7 +135,8 @@ class Generation:
     model's context ran out), "grammar_complete" (the grammar allows nothing more), "interrupted".
     `complete`: whether `text` is a whole sentence of the grammar; None without a grammar.  `constrained` says whether
     there was one.  `text_bytes` is what was written, up to a stop string if one ended it, `tokens` all token ids drawn,
-    a stop token included.
+    a stop token included.  `masks`: how every mask was found and what the caches held (None when not recorded, or
+    without a grammar).
     """
 
     model: str
@@ -92,6 +148,64 @@ class Generation:
     constrained: bool
     complete: bool | None
     settings: dict[str, Any] = field(default_factory=dict)
+    masks: CacheRecord | None = field(default=None, repr=False, compare=False)
+    source: Source | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A model and a matcher stay behind."""
+        kept = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return kept | {"source": None} | {name: self.__dict__[name] for name in ("refusals",) if name in self.__dict__}
+
+    @cached_property
+    def refusals(self) -> Mapping[tuple[int, int], str]:
+        """Why the grammar refused the model's favourites, by (step, token id); {} when the grammar is not at hand."""
+        from workbench.generation.refusals import refusals
+
+        return refusals(self)
+
+    def branch(self, step: int, edit: Edit = None, **options: Any) -> Generation:
+        """Go on from before token `step`, with `edit` in its place: a text, bytes, a token id or several, or nothing.
+
+        The steps before keep their records.  `options` are those of `generate`; the others are as they were, the seed
+        too, so that without an edit and with the same seed the same text comes again.  Raises `BeginningError` for an
+        edit that the grammar refuses, `ValueError` without a `source` (a pickled generation).
+        """
+        from workbench.generation.branch import branch
+
+        return branch(self, step, edit, **options)
+
+    def to_html(self, *, title: str = "Maskscope generation", heading: bool = True) -> str:
+        """The run as one HTML document: the model cockpit and the caches, stepped by the arrow keys, without Python."""
+        from workbench.cockpit import generation_page
+
+        return generation_page(self, title=title, heading=heading)
+
+    def save(self, path: str | Path, *, title: str = "Maskscope generation") -> Path:
+        """Write `to_html()` to `path`, which must end in `.html`; returns the path."""
+        from workbench.strip import save_html
+
+        return save_html(path, self.to_html(title=title))
+
+    def show(self, *, height: int = 640) -> Page:
+        """The same page in a frame, `height` pixels high, for the notebook: step with the arrow keys."""
+        from visualizers.standalone import iframe
+        from workbench.page import Page
+
+        return Page(iframe(self.to_html(heading=False), height=height), str(self))
+
+    def _repr_html_(self) -> str:
+        from workbench.cockpit import generation_html
+
+        return generation_html(self)
+
+    def __str__(self) -> str:
+        from workbench.cockpit import generation_text
+
+        return generation_text(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """In IPython's terminal: as `print` shows it."""
+        printer.text(repr(self) if cycle else str(self))
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -129,9 +243,14 @@ class Generation:
                 "forced": step.forced,
                 "favourite": step.alternatives[0].token if step.alternatives else None,
                 "favourite_allowed": not step.rejected_favourite,
+                "entropy": step.entropy,
+                "masked_entropy": step.masked_entropy,
+                "mask_kind": step.mask_kind,
                 "mask_us": step.mask_ns / 1e3,
                 "model_us": step.model_ns / 1e3,
+                "apply_us": step.apply_ns / 1e3,
                 "sample_us": step.sample_ns / 1e3,
+                "record_us": step.record_ns / 1e3,
             }
             for step in self.steps
         ]

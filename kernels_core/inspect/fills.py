@@ -1,0 +1,290 @@
+"""What became of every mask of a text, and what the caches held after it: cheap enough to be on while a model writes.
+
+A `CacheLog` is told of every mask by the matcher, as `trace.Tracing` is, but follows no textbook chart: it costs a
+microsecond or two for each mask and forces nothing to be lowered.  `record` turns what it holds into a `CacheRecord`,
+which is plain data: views draw it, tests compare it with the engine's own counters.
+
+    with CacheLog(matcher) as log:
+        ...                         # fill masks, accept tokens
+    record = log.record()
+
+Read on: `trace.py` (`FillEvent`), `sharing.py` (who shares token sets with whom), `visualizers/caches.py` (pictures).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+from kernels_core.inspect.snapshots import Table
+from kernels_core.inspect.trace import FillEvent, FillKind, fill_kind
+
+if TYPE_CHECKING:
+    from kernels_core.inspect.classic import Step
+    from kernels_core.matcher import GrammarMatcher
+
+__all__ = ["CacheLog", "CacheRecord", "Held", "Places", "Visit"]
+
+MAX_VISITS: Final = 20_000
+MAX_DEPTH: Final = 40  # rules of a call stack that are named
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What one grammar's caches hold after a mask: numbers of things, and bytes.
+
+    `sets`, `frames`: interned parser states and return contexts.  `masks`: parser states whose mask is memoised.
+    `token_sets`: accepted-rejected-uncertain entries in use here.  `arena_bytes`, `mask_bytes`, `token_set_bytes`: of
+    parser states, masks and token sets (one that others hold as well counts in equal shares).  `pool_bytes`: of the
+    cross-grammar cache, with all its grammars.
+    """
+
+    sets: int
+    frames: int
+    masks: int
+    token_sets: int
+    arena_bytes: int
+    mask_bytes: int
+    token_set_bytes: int
+    pool_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One mask that was asked for: how it was found (`event`), where the parser was, what was held after it.
+
+    `set_id`: the interned set's number; `renewal` tells apart sets of one number that were made anew
+    (`CompiledGrammar.renew`).  `where`: the rules under way, outermost first, of the first item that waits there; of
+    several that a rule returns to, the first.
+    """
+
+    event: FillEvent
+    renewal: int
+    set_id: int
+    where: tuple[str, ...]
+    held: Held
+
+    @property
+    def first(self) -> bool:
+        """Whether the mask was made for this visit, rather than found by pointer."""
+        return self.event.kind != "mask hit"
+
+
+@dataclass(frozen=True, slots=True)
+class StateVisits:
+    """One interned set of a record: how often its mask was asked for, and what that cost in all."""
+
+    renewal: int
+    set_id: int
+    visits: int
+    first_step: int
+    first_kind: FillKind
+    nanoseconds: int
+    nbytes: int
+    where: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class CacheRecord(Table):
+    """The masks of one text in order of time.  `dropped` more were not kept (`MAX_VISITS`)."""
+
+    visits: tuple[Visit, ...]
+    dropped: int = 0
+
+    def totals(self) -> dict[FillKind, int]:
+        """How many masks were found in which way; every kind is there."""
+        count = Counter(visit.event.kind for visit in self.visits)
+        return {kind: count[kind] for kind in get_args(FillKind)}
+
+    def states(self) -> tuple[StateVisits, ...]:
+        """The interned sets that were visited, in order of their first visit."""
+        groups: dict[tuple[int, int], list[Visit]] = {}
+        for visit in self.visits:
+            groups.setdefault((visit.renewal, visit.set_id), []).append(visit)
+        return tuple(
+            StateVisits(
+                renewal,
+                set_id,
+                len(group),
+                group[0].event.step,
+                group[0].event.kind,
+                sum(visit.event.nanoseconds for visit in group),
+                group[0].event.nbytes,
+                group[0].where,
+            )
+            for (renewal, set_id), group in groups.items()
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each mask; times in microseconds, sizes in bytes."""
+        rows = []
+        for visit in self.visits:
+            row = asdict(visit.event)
+            row["microseconds"] = row.pop("nanoseconds") / 1e3
+            row |= {"first_visit": visit.first, "set_id": visit.set_id, "where": " > ".join(visit.where)}
+            rows.append(row | asdict(visit.held))
+        return rows
+
+    def __len__(self) -> int:
+        return len(self.visits)
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{count} {kind}" for kind, count in self.totals().items() if count)
+        return f"CacheRecord({len(self)} masks: {told or 'none'})"
+
+
+class CacheLog:
+    """Listens to one matcher while it is entered; also to a fork of it that `listen` is called with.
+
+    Only one listener hears a matcher at a time (`GrammarMatcher.set_trace`): an inner one takes the events.
+    """
+
+    def __init__(self, matcher: GrammarMatcher | None = None) -> None:
+        self._matcher = matcher
+        self._before: Any = None
+        self._events: list[FillEvent] = []
+        self._places: list[tuple[int, int]] = []  # renewal, set number
+        self._held: list[Held] = []
+        self._masks: list[Any] = []  # mask caches, one for each renewal: their numbers of sets are their own
+        self._walks: list[Places] = []
+        self._dropped = 0
+
+    def __enter__(self) -> CacheLog:
+        if self._matcher is None:
+            raise ValueError("a log needs a matcher to listen to")
+        self._before = self._matcher.set_trace(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        assert self._matcher is not None
+        self._matcher.set_trace(self._before)
+
+    def listen(self, matcher: GrammarMatcher) -> None:
+        """Hear `matcher` from now on, until another listener is set."""
+        self._matcher = matcher
+        matcher.set_trace(self)
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    @property
+    def last(self) -> FillEvent | None:
+        """The mask asked for last."""
+        return self._events[-1] if self._events else None
+
+    def record(self) -> CacheRecord:
+        """What was heard so far, as plain data."""
+        visits = zip(self._events, self._places, self._held, strict=True)
+        return CacheRecord(
+            tuple(
+                Visit(event, renewal, number, self._walks[renewal].path(number), held)
+                for event, (renewal, number), held in visits
+            ),
+            self._dropped,
+        )
+
+    # -- what a matcher calls ------------------------------------------------------------------------------------------
+
+    def fill(self, nanoseconds: int, nbytes: int, known: bool, made: int, pool: int, partial: int, hits: int) -> None:
+        """A mask was found (`known`: by pointer) or made; see `trace.Tracing.fill`."""
+        at = self._matcher
+        assert at is not None
+        if len(self._events) >= MAX_VISITS:
+            self._dropped += 1
+            return
+        kind = fill_kind(known, made, pool, partial, hits)
+        masks = at.masks
+        if not self._masks or self._masks[-1] is not masks:
+            self._masks.append(masks)
+            self._walks.append(Places(masks))
+        self._events.append(FillEvent(at.num_steps, at.position, kind, nanoseconds, nbytes, made, pool, partial))
+        self._places.append((len(self._masks) - 1, at.set_number))
+        self._held.append(self._holdings(masks, known))
+
+    def step(self, taken: Step | None, nanoseconds: int, transitions_made: int) -> None:
+        """The matcher took a step."""
+
+    def moved(self) -> None:
+        """The matcher went back."""
+
+    def _holdings(self, masks: Any, known: bool) -> Held:
+        machine = masks.machine
+        pool_bytes = 0 if masks.pool is None else masks.pool.nbytes
+        if known and self._held and self._places[-1][0] == self._places[max(0, len(self._places) - 2)][0]:
+            # Nothing was made since: only the parser's own states can have grown.
+            last = self._held[-1]
+            return Held(
+                machine.set_count,
+                machine.frame_count,
+                last.masks,
+                last.token_sets,
+                machine.nbytes,
+                last.mask_bytes,
+                last.token_set_bytes,
+                pool_bytes,
+            )
+        counters = masks.counters()
+        return Held(
+            machine.set_count,
+            machine.frame_count,
+            counters["masks"],
+            counters["token_sets"],
+            machine.nbytes,
+            counters["mask_bytes"],
+            counters["token_set_bytes"],
+            pool_bytes,
+        )
+
+
+class Places:
+    """Names of the places of one mask cache's parser states: the rules under way, outermost first.
+
+    Goes by the engine's own sets and frames, and so expands and interns nothing.
+    """
+
+    def __init__(self, masks: Any) -> None:
+        self._machine = masks.machine
+        self._masks = masks
+        self._paths: dict[int, tuple[str, ...]] = {}
+        self._frames: dict[int, tuple[tuple[str, ...], int]] = {}
+
+    def path(self, number: int) -> tuple[str, ...]:
+        """The rules under way in set `number`, of its first item that belongs to a rule; () where there is none."""
+        if number not in self._paths:
+            found: tuple[str, ...] = ()
+            for state, frame, _ in self._machine.set_items(number):
+                found = self.of_item(state, frame)
+                if found:
+                    break
+            self._paths[number] = found
+        return self._paths[number]
+
+    def of_item(self, state: int, frame: int) -> tuple[str, ...]:
+        """The rules under way for one item, outermost first."""
+        name = self.rule(state)
+        names = [name] if name else []
+        seen: set[int] = set()
+        while frame not in seen and len(names) < MAX_DEPTH:
+            seen.add(frame)
+            returned, frame = self._returns(frame)
+            names += [one for one in returned[:1] if one]
+        return tuple(reversed(names))
+
+    def _returns(self, frame: int) -> tuple[tuple[str, ...], int]:
+        """Rules that a frame returns to, and the frame of the first of them."""
+        if frame not in self._frames:
+            items = self._machine.frame_returns(frame)
+            names = tuple(dict.fromkeys(self.rule(state) for state, _, _ in items))
+            self._frames[frame] = (names, items[0][1] if items else frame)
+        return self._frames[frame]
+
+    def rule(self, state: int) -> str:
+        """The name of the rule that `state` belongs to; "" for a pseudo-state."""
+        from kernels_core.masks.holdings import rules_of
+
+        number: int = rules_of(self._masks, [state])[0]
+        return "" if number < 0 else str(self._machine.tables.lowering.rules[number].name)

@@ -1,0 +1,363 @@
+"""The cache observatory: how every mask was found, which parser states are visited, what is held, what is shared.
+
+`CacheView` shows a `CacheRecord` (every mask of a text, `kernels_core.inspect.fills`) and a `Sharing` (who shares token
+sets with whom, `kernels_core.inspect.sharing`) in four tabs; `figure` makes a plotly figure of the same, `static`
+tables that survive everywhere.  Times are microseconds of finding or making the mask alone, sizes are bytes.
+
+Read on: `visualizers/esm/caches.js` (the browser's side), `workbench/caches.py` (`wb.caches`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import traitlets as t
+
+from kernels_core.inspect.fills import CacheRecord
+from kernels_core.inspect.sharing import SharedSet, Sharing, Use
+from kernels_core.inspect.trace import FillKind
+from visualizers.assets import module, stylesheet
+from visualizers.glyphs import clip, glyph, html_escape
+from visualizers.live_base import LiveView, Traits, synced
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+__all__ = ["KINDS", "CacheShot", "CacheView", "figure", "static"]
+
+MAX_SHOWN: Final = 1_500  # masks drawn: the last ones of a longer run
+MAX_SETS: Final = 120  # token sets listed
+MAX_USES: Final = 40
+MAX_STATIC: Final = 60
+
+KINDS: Final[Mapping[FillKind, str]] = {
+    "mask hit": "this parser state was visited before: its mask is found by pointer",
+    "token-set hit": "first visit; put together from token sets that this grammar has already",
+    "pool hit": "first visit; a token set came from the cross-grammar cache as it was wanted (perfect hit)",
+    "partial hit": "first visit; a token set came from the cross-grammar cache and was filtered for what can follow",
+    "walk": "first visit; little is allowed, so the vocabulary's trie was followed from the parser state itself",
+    "miss": "first visit; at least one token set was computed",
+}
+"""How a mask was found, cheapest first, and what that means: the legend of every picture here."""
+
+COLOURS: Final[Mapping[FillKind, str]] = {
+    "mask hit": "#1f9d63",
+    "token-set hit": "#3aa6b9",
+    "pool hit": "#4274ec",
+    "partial hit": "#8a5cd6",
+    "walk": "#d69414",
+    "miss": "#d2463c",
+}
+_NUMBER: Final = {kind: number for number, kind in enumerate(KINDS)}
+
+
+@dataclass(frozen=True)
+class CacheShot:
+    """What the view shows: a record, the sharing (None: not asked for), and the step one stands at.
+
+    `tokens[k]` is the text of the token taken after the mask of step k, where it is known.
+    """
+
+    record: CacheRecord
+    sharing: Sharing | None = None
+    step: int = 0
+    tokens: Sequence[bytes] = ()
+
+
+class CacheView(LiveView[CacheShot]):
+    """Timeline, parser states, memory and sharing of one text's masks.
+
+    `step` is the step one stands at; a click on a mask or a parser state sends `{"kind": "goto", "index": step}`.
+    """
+
+    _module = "caches"
+    _styles = ("caches",)
+    _height = 360
+    _esm = module("caches")
+    _css = stylesheet("theme", "base", "caches")
+
+    about = synced(t.Dict())
+    visits = synced(t.Dict())
+    states = synced(t.List())
+    held = synced(t.Dict())
+    sharing = synced(t.Dict())
+    step = synced(t.Int(0))
+    tab = synced(t.Unicode("timeline"))
+
+    def __init__(self, shot: CacheShot | None = None) -> None:
+        super().__init__()
+        if shot is not None:
+            self.show(shot)
+
+    def traits_of(self, snapshot: CacheShot) -> Traits:
+        record = snapshot.record
+        return {
+            "about": _about(record),
+            "visits": _visits(record, snapshot.tokens),
+            "states": _states(record),
+            "held": _held(record),
+            "sharing": {} if snapshot.sharing is None else _sharing(snapshot.sharing),
+            "step": snapshot.step,
+        }
+
+    def play_steps(self, shot: CacheShot, steps: int) -> None:
+        """Show a finished run of `steps` tokens; the browser then moves the mark by `index` alone."""
+        self.show(shot)
+        self.steps = [{"step": step} for step in range(steps + 1)]
+        self.index = 0
+
+    def static_html(self) -> str:
+        return static(self._shown) if self._shown else "<i>no masks shown yet</i>"
+
+    def __repr__(self) -> str:
+        return f"CacheView({self._shown.record!r})" if self._shown else "CacheView(empty)"
+
+
+def _about(record: CacheRecord) -> Traits:
+    shown = record.visits[-MAX_SHOWN:]
+    return {
+        "kinds": [[kind, told, record.totals()[kind]] for kind, told in KINDS.items()],
+        "masks": len(record),
+        "hidden": len(record) - len(shown) + record.dropped,
+        "states": len({(visit.renewal, visit.set_id) for visit in record.visits}),
+        "nanoseconds": sum(visit.event.nanoseconds for visit in record.visits),
+    }
+
+
+def _visits(record: CacheRecord, tokens: Sequence[bytes]) -> Traits:
+    shown = record.visits[-MAX_SHOWN:]
+    order = {key: number for number, key in enumerate(_order(record))}
+    texts = [clip(glyph(tokens[visit.event.step]), 20) if visit.event.step < len(tokens) else "" for visit in shown]
+    return {
+        "step": [visit.event.step for visit in shown],
+        "kind": [_NUMBER[visit.event.kind] for visit in shown],
+        "us": [round(visit.event.nanoseconds / 1e3, 3) for visit in shown],
+        "bytes": [visit.event.nbytes for visit in shown],
+        "made": [visit.event.token_sets_made for visit in shown],
+        "pool": [visit.event.pool_hits + visit.event.partial_hits for visit in shown],
+        "state": [order[visit.renewal, visit.set_id] for visit in shown],
+        "token": texts,
+    }
+
+
+def _order(record: CacheRecord) -> list[tuple[int, int]]:
+    return list(dict.fromkeys((visit.renewal, visit.set_id) for visit in record.visits))
+
+
+def _states(record: CacheRecord) -> list[list[Any]]:
+    """[set id, visits, first step, how the mask was found first, rules under way, microseconds in all]."""
+    return [
+        [state.set_id, state.visits, state.first_step, _NUMBER[state.first_kind], _place(state.where),
+         round(state.nanoseconds / 1e3, 3)]
+        for state in record.states()[:MAX_SHOWN]
+    ]  # fmt: skip
+
+
+def _held(record: CacheRecord) -> Traits:
+    shown = record.visits[-MAX_SHOWN:]
+    names = (
+        "sets",
+        "masks",
+        "token_sets",
+        "arena_bytes",
+        "mask_bytes",
+        "token_set_bytes",
+        "pool_bytes",
+    )
+    return {name: [round(getattr(visit.held, name)) for visit in shown] for name in names}
+
+
+def _place(where: Sequence[str]) -> str:
+    return " › ".join(clip(name, 32) for name in where)
+
+
+def _sharing(found: Sharing) -> Traits:
+    return {
+        "grammars": [
+            [share.number, share.root, share.about, share.token_sets, share.made, share.found, share.nbytes]
+            for share in found.grammars
+        ],
+        "sets": [_set_row(one) for one in found.sets[:MAX_SETS]],
+        "hidden": max(0, len(found.sets) - MAX_SETS),
+        "pool": {
+            "sets": found.pool_sets,
+            "idle": found.idle_sets,
+            "bytes": found.pool_bytes,
+            "budget": found.pool_budget,
+            "hits": found.pool_hits,
+            "partial": found.pool_partial_hits,
+            "misses": found.pool_misses,
+            "evictions": found.pool_evictions,
+        },
+    }
+
+
+def _set_row(one: SharedSet) -> Traits:
+    first = one.uses[0]
+    return {
+        "number": one.number,
+        "rule": clip(first.rule, 40),
+        "bytes": one.nbytes,
+        "storage": one.storage,
+        "us": None if one.nanoseconds is None else round(one.nanoseconds / 1e3, 1),
+        "origin": one.origin,
+        "followed": _followed(first),
+        "in_pool": one.in_pool,
+        "uses": [
+            [
+                use.grammar,
+                clip(use.part, 40),
+                clip(use.rule, 40),
+                use.state,
+                use.relation,
+                _place(use.inside),
+                use.places,
+            ]
+            for use in one.uses[:MAX_USES]
+        ],
+        "more": max(0, len(one.uses) - MAX_USES),
+    }
+
+
+def _followed(use: Use) -> str:
+    """For which callers the verdicts are."""
+    if use.callers is None:
+        return "any caller"
+    return f"callers that go on with {glyph(use.callers)}" if use.callers else "callers that end here"
+
+
+def static(shot: CacheShot) -> str:
+    """The record and the sharing as tables: no scripts, no classes, nothing that a sanitiser drops."""
+    record = shot.record
+    total = sum(visit.event.nanoseconds for visit in record.visits)
+    rows = "".join(
+        f'<tr><td style="text-align:left"><span style="color:{COLOURS[kind]}">■</span> {kind}</td>'
+        f"<td>{count:,}</td><td>{_microseconds(record, kind)}</td>"
+        f'<td style="text-align:left;opacity:0.75">{html_escape(KINDS[kind])}</td></tr>'
+        for kind, count in ((kind, record.totals()[kind]) for kind in KINDS)
+        if count
+    )
+    head = (
+        f"<div><b>Caches</b> · {_many(len(record), 'mask')}, {_many(len(record.states()), 'parser state')}, "
+        f"{total / 1e3:,.1f} µs in all</div>"
+    )
+    kinds = f"<table><tr><th>how it was found</th><th>masks</th><th>µs, median</th><th></th></tr>{rows}</table>"
+    return f'<div style="font-size:13px">{head}{kinds}{_static_visits(shot)}{_static_sharing(shot.sharing)}</div>'
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _microseconds(record: CacheRecord, kind: FillKind) -> str:
+    times = sorted(visit.event.nanoseconds for visit in record.visits if visit.event.kind == kind)
+    return f"{times[len(times) // 2] / 1e3:,.1f}" if times else ""
+
+
+def _static_visits(shot: CacheShot) -> str:
+    visits = shot.record.visits[-MAX_STATIC:]
+    rows = "".join(
+        f"<tr><td>{visit.event.step}</td>"
+        f'<td style="text-align:left"><span style="color:{COLOURS[visit.event.kind]}">■</span> {visit.event.kind}</td>'
+        f"<td>{visit.event.nanoseconds / 1e3:,.1f}</td><td>{visit.event.nbytes:,}</td><td>{visit.set_id}</td>"
+        f'<td style="text-align:left">{html_escape(_place(visit.where))}</td></tr>'
+        for visit in visits
+    )
+    if not rows:
+        return ""
+    more = len(shot.record) - len(visits)
+    left = f" (the last {len(visits)} of {len(shot.record):,})" if more else ""
+    return (
+        f"<details><summary>mask by mask{left}</summary><table><tr><th>step</th><th>found</th><th>µs</th>"
+        f"<th>bytes</th><th>parser state</th><th>rules under way</th></tr>{rows}</table></details>"
+    )
+
+
+def _static_sharing(found: Sharing | None) -> str:
+    if found is None or not found.sets:
+        return ""
+    rows = []
+    for one in found.sets[:MAX_STATIC]:
+        made = f"{one.uses[0].part} (grammar {one.uses[0].grammar})" if one.origin == "a grammar" else one.origin
+        uses = ", ".join(dict.fromkeys(f"{use.part} (grammar {use.grammar}, {use.relation})" for use in one.uses))
+        rows.append(
+            f'<tr><td style="text-align:left">{html_escape(clip(one.uses[0].rule, 40))}</td><td>{one.nbytes:,}</td>'
+            f'<td style="text-align:left">{html_escape(made)}</td>'
+            f'<td style="text-align:left">{html_escape(clip(uses, 300))}</td></tr>'
+        )
+    return (
+        f"<details><summary>who shares token sets with whom: {_many(len(found.sets), 'token set')}, "
+        f"pool {found.pool_bytes / 1e6:,.1f} MB</summary><table><tr><th>rule</th><th>bytes</th><th>made by</th>"
+        f"<th>used by</th></tr>{''.join(rows)}</table></details>"
+    )
+
+
+def figure(shot: CacheShot, *, note: str = "") -> go.Figure:
+    """Timeline, visits by parser state, and memory, under each other; `note` (versions, seed) stands below."""
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+
+    record = shot.record
+    states = record.states()
+    titles = (
+        f"Time of each mask (n = {len(record):,})",
+        f"Visits of each parser state (n = {len(states):,})",
+        "What this grammar's caches hold",
+    )
+    drawn = make_subplots(rows=3, cols=1, subplot_titles=titles, vertical_spacing=0.13)
+    for kind, told in KINDS.items():
+        some = [(i, visit) for i, visit in enumerate(record.visits) if visit.event.kind == kind]
+        if some:
+            drawn.add_trace(
+                go.Scatter(
+                    x=[i for i, _ in some],
+                    y=[max(visit.event.nanoseconds, 1) / 1e3 for _, visit in some],
+                    customdata=[(visit.event.step, visit.event.nbytes, _place(visit.where)) for _, visit in some],
+                    hovertemplate="%{y:.1f} µs, %{customdata[1]:,} B<br>step %{customdata[0]}, %{customdata[2]}",
+                    mode="markers",
+                    name=f"{kind} ({len(some):,})",
+                    marker={"color": COLOURS[kind], "size": 6},
+                    hoverlabel={"namelength": -1},
+                    meta=told,
+                ),
+                row=1,
+                col=1,
+            )
+    drawn.add_trace(
+        go.Bar(
+            x=[f"set {state.set_id}" for state in states],
+            y=[state.visits for state in states],
+            marker={"color": [COLOURS[state.first_kind] for state in states]},
+            customdata=[_place(state.where) for state in states],
+            hovertemplate="%{x}: %{y} visits<br>%{customdata}<extra></extra>",
+            showlegend=False,
+        ),
+        row=2,
+        col=1,
+    )
+    for name, label in (("arena_bytes", "parser states"), ("mask_bytes", "masks"), ("token_set_bytes", "token sets")):
+        drawn.add_trace(
+            go.Scatter(
+                x=list(range(len(record))),
+                y=[getattr(visit.held, name) / 1024 for visit in record.visits],
+                stackgroup="held",
+                name=label,
+            ),
+            row=3,
+            col=1,
+        )
+    drawn.update_xaxes(title_text="mask, in the order asked for", row=1, col=1)
+    drawn.update_yaxes(title_text="µs (log)", type="log", row=1, col=1)
+    drawn.update_xaxes(title_text="parser state, by first visit (colour: how its mask was found)", row=2, col=1)
+    drawn.update_xaxes(showticklabels=len(states) <= 40, row=2, col=1)
+    drawn.update_yaxes(title_text="visits", row=2, col=1)
+    drawn.update_xaxes(title_text="mask, in the order asked for", row=3, col=1)
+    drawn.update_yaxes(title_text="KiB", row=3, col=1)
+    drawn.update_layout(height=860, template="plotly_white", margin={"t": 60, "b": 90})
+    if note:
+        drawn.add_annotation(
+            text=html_escape(note), xref="paper", yref="paper", x=0, y=-0.1, showarrow=False, font={"size": 11}
+        )
+    return drawn

@@ -1,0 +1,287 @@
+"""The model cockpit: token by token, what the model wanted, what the grammar left of it, and what that cost.
+
+`CockpitView` shows one `CockpitRun`, or several of one prompt side by side: strips of tokens coloured by the
+probability that the mask removed, and for one token the likeliest ones before and after the mask, those
+refused with the reason.  Probabilities are from 0 to 1, entropies in bits, times in microseconds;
+`static` makes tables of the same.
+
+Read on: `visualizers/esm/cockpit.js` (the browser's side), `workbench/cockpit.py` (makes runs of generations).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import traitlets as t
+
+from visualizers.assets import module, stylesheet
+from visualizers.glyphs import clip, glyph, html_escape
+from visualizers.live_base import LiveView, Traits, synced
+
+__all__ = ["CLOCKS", "CockpitRun", "CockpitShot", "CockpitStep", "CockpitView", "Option", "push_colour", "static"]
+
+MAX_STRIP: Final = 2_000  # tokens on a strip: the last ones of a longer run
+MAX_TEXT: Final = 40
+MAX_STATIC: Final = 400
+CHIP: Final = "font-family:monospace;font-size:12px;border-radius:3px;padding:1px 4px;white-space:pre;"
+LIKELY: Final = 0.001  # refused tokens that a table mentions
+
+CLOCKS: Final = {
+    "model": "the model's pass (forward)",
+    "mask": "finding or making the mask, alone",
+    "apply": "setting forbidden logits to minus infinity",
+    "draw": "choosing the token",
+    "record": "writing down what is shown here",
+}
+"""What the time of a token is made of, in the order of `CockpitStep.microseconds`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One of the likeliest tokens of a step: its probability `before` the mask and `after` it (0: refused, `why`)."""
+
+    token_id: int
+    token: bytes
+    before: float
+    after: float
+    allowed: bool
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CockpitStep:
+    """One token of a run.  `mass`: the probability that the model gave to allowed tokens (feasible mass).
+
+    `entropy` and `masked_entropy` in bits, None where not recorded.  `options`: the likeliest before and after the
+    mask, by `before`.  `microseconds`: one for each of `CLOCKS`.  `mask_kind`: how the mask was found.
+    `refused`: the grammar refused this token (a free run that is read along).
+    """
+
+    token_id: int
+    token: bytes
+    probability: float
+    mass: float
+    allowed: int
+    entropy: float | None
+    masked_entropy: float | None
+    options: tuple[Option, ...]
+    microseconds: tuple[float, ...]
+    mask_kind: str = ""
+    forced: bool = False
+    given: bool = False
+    stop: bool = False
+    refused: bool = False
+
+
+@dataclass(frozen=True)
+class CockpitRun:
+    """One generation: its name among several, and its tokens.  `verdict` is one or two words ("valid", "length")."""
+
+    name: str
+    steps: Sequence[CockpitStep]
+    constrained: bool = True
+    verdict: str = ""
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class CockpitShot:
+    """What the view shows: runs of one prompt, the first in detail, and the place one stands at.
+
+    `place` tokens have been taken: the token numbered `place` (from 0) is the one in detail, the last one at the end.
+    `running`: tokens are still being added.  `can_branch`: whether one can go on from a step.
+    """
+
+    runs: Sequence[CockpitRun]
+    place: int = 0
+    vocab_size: int = 0
+    running: bool = False
+    can_branch: bool = False
+    message: str = ""
+
+
+class CockpitView(LiveView[CockpitShot]):
+    """Tokens, probabilities before and after the mask, mass removed, entropy, and where the time goes.
+
+    In the browser a click on token k sends `{"kind": "goto", "index": k}`; the buttons send `{"kind": "branch", "step",
+    "text"}` (go on from before that token, with `text` in its place), `{"kind": "beside"}` (the same prompt without the
+    grammar) and `{"kind": "stop"}`.
+    """
+
+    _module = "cockpit"
+    _styles = ("cockpit",)
+    _height = 400
+    _esm = module("cockpit")
+    _css = stylesheet("theme", "base", "cockpit")
+
+    about = synced(t.Dict())
+    runs = synced(t.List())
+    detail = synced(t.Dict())
+    details = synced(t.List())
+    place = synced(t.Int(0))
+    tab = synced(t.Unicode("step"))
+
+    def __init__(self, shot: CockpitShot | None = None) -> None:
+        super().__init__()
+        if shot is not None:
+            self.show(shot)
+
+    def traits_of(self, snapshot: CockpitShot) -> Traits:
+        return {
+            "about": {
+                "vocab": snapshot.vocab_size,
+                "running": snapshot.running,
+                "can_branch": snapshot.can_branch,
+                "message": snapshot.message,
+                "clocks": [[name, told] for name, told in CLOCKS.items()],
+            },
+            "runs": [_run(run, snapshot.runs[0]) for run in snapshot.runs],
+            "detail": _detail_at(snapshot),
+            "place": snapshot.place,
+        }
+
+    def play_run(self, shot: CockpitShot) -> None:
+        """Show a finished run with the details of every token, so that the browser steps by `index` alone."""
+        self.show(shot)
+        steps = shot.runs[0].steps if shot.runs else ()
+        self.details = [_detail(step) for step in steps]
+        self.steps = [{"place": place} for place in range(len(steps) + 1)]
+        self.index = 0
+
+    def static_html(self) -> str:
+        return static(self._shown) if self._shown else "<i>no generation shown yet</i>"
+
+    def __repr__(self) -> str:
+        runs = self._shown.runs if self._shown else ()
+        return f"CockpitView({', '.join(f'{run.name}: {len(run.steps)} tokens' for run in runs)})"
+
+
+def _run(run: CockpitRun, first: CockpitRun) -> Traits:
+    """A run in columns; `parts` is the number of the first token that differs from the first run's."""
+    shown = run.steps[-MAX_STRIP:]
+    flags = [step.forced | step.given << 1 | step.stop << 2 | step.refused << 3 | _wish(step) << 4 for step in shown]
+    return {
+        "name": run.name,
+        "constrained": run.constrained,
+        "verdict": run.verdict,
+        "about": run.about,
+        "from": len(run.steps) - len(shown),
+        "parts": None if run is first else _parting(first, run),
+        "text": ["end of text" if step.stop else clip(glyph(step.token), MAX_TEXT) for step in shown],
+        "p": [_round(step.probability) for step in shown],
+        "mass": [_round(step.mass) for step in shown],
+        "entropy": [_round(step.entropy) for step in shown],
+        "masked": [_round(step.masked_entropy) for step in shown],
+        "flags": flags,
+        "us": [[round(value, 2) for value in step.microseconds] for step in shown],
+    }
+
+
+def _wish(step: CockpitStep) -> bool:
+    """Whether the model's favourite was refused."""
+    return bool(step.options) and not step.options[0].allowed
+
+
+def _round(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.4g}")
+
+
+def _parting(one: CockpitRun, other: CockpitRun) -> int:
+    pairs = zip(one.steps, other.steps, strict=False)
+    same = next((i for i, (mine, theirs) in enumerate(pairs) if mine.token_id != theirs.token_id), None)
+    return min(len(one.steps), len(other.steps)) if same is None else same
+
+
+def _detail_at(shot: CockpitShot) -> Traits:
+    steps = shot.runs[0].steps if shot.runs else ()
+    if not steps:
+        return {}
+    return {"step": min(shot.place, len(steps) - 1), **_detail(steps[min(shot.place, len(steps) - 1)])}
+
+
+def _detail(step: CockpitStep) -> Traits:
+    return {
+        "id": step.token_id,
+        "allowed": step.allowed,
+        "kind": step.mask_kind,
+        "options": [
+            [
+                option.token_id,
+                clip(glyph(option.token), MAX_TEXT),
+                _round(option.before),
+                _round(option.after),
+                option.allowed,
+                clip(option.why, 300),
+            ]
+            for option in step.options
+        ],
+    }
+
+
+def push_colour(removed: float) -> str:
+    """The colour (r,g,b) of a removed share: none green, up to 95 % amber, above red."""
+    return "31,157,99" if removed < 0.1 else "214,148,20" if removed < 0.95 else "210,70,60"
+
+
+def static(shot: CockpitShot) -> str:
+    """Strips, the run's numbers and one line for each token with its refused favourites, as plain tables."""
+    blocks = [_static_strip(run, shot.runs[0]) for run in shot.runs]
+    first = shot.runs[0] if shot.runs else None
+    table = _static_table(first) if first is not None and first.steps else ""
+    return f'<div style="font-size:13px;line-height:1.45;text-align:left">{"".join(blocks)}{table}</div>'
+
+
+def _static_strip(run: CockpitRun, first: CockpitRun) -> str:
+    parts = None if run is first else _parting(first, run)
+    chips = []
+    for number, step in enumerate(run.steps[:MAX_STATIC]):
+        if parts is not None and number == parts:
+            chips.append('<b title="here it parts from the first run" style="color:rgb(210,70,60)">≠</b>')
+        removed = 1 - step.mass
+        colour = "128,136,146" if step.forced or not run.constrained else push_colour(removed)
+        colour = "210,70,60" if step.refused else colour
+        text = "end of text" if step.stop else clip(glyph(step.token), MAX_TEXT)
+        told = f"p = {step.probability:.3g}, removed by the mask {100 * removed:.1f} %"
+        line = "text-decoration:line-through;" if step.refused else ""
+        tint = f"{line}background-color:rgba({colour},0.15);border:1px solid rgba({colour},0.5)"
+        chips.append(f'<span title="{html_escape(told)}" style="{CHIP}{tint}">{html_escape(text)}</span>')
+    more = len(run.steps) - MAX_STATIC
+    chips += [f"and {more:,} more"] if more > 0 else []
+    facts = f"{len(run.steps):,} token{'' if len(run.steps) == 1 else 's'} · {run.verdict}"
+    where = "" if parts is None else f" · parts at token {parts}"
+    head = f'<b>{html_escape(run.name)}</b><span style="opacity:0.7"> · {html_escape(facts)}{where}</span>'
+    return f'<div style="padding:2px 0 4px">{head}</div><div style="line-height:23px">{" ".join(chips)}</div>'
+
+
+def _static_table(run: CockpitRun) -> str:
+    rows = []
+    for number, step in enumerate(run.steps[:MAX_STATIC]):
+        refused = [option for option in step.options if not option.allowed and option.before >= LIKELY][:2]
+        wanted = ", ".join(f"{glyph(option.token)} {100 * option.before:.1f} %" for option in refused)
+        why = next((option.why for option in refused if option.why), "")
+        entropies = [step.entropy, step.masked_entropy]
+        bits = "".join(f"<td>{'' if value is None else f'{value:.2f}'}</td>" for value in entropies)
+        text = clip(glyph(step.token), MAX_TEXT)
+        model, mask = (step.microseconds[:2] + (0.0, 0.0))[:2]
+        cells = (
+            f'<td>{number}</td><td style="text-align:left"><code>{html_escape(text)}</code></td>'
+            f"<td>{100 * step.probability:.1f} %</td><td>{100 * (1 - step.mass):.1f} %</td>{bits}"
+            f'<td style="text-align:left" title="{html_escape(clip(why, 200))}">{html_escape(wanted)}</td>'
+            f"<td>{mask:,.1f}</td><td>{model:,.0f}</td>"
+        )
+        rows.append(f"<tr>{cells}</tr>")
+    heads: Any = (
+        ("step", ""),
+        ("token", ""),
+        ("p", "probability that the model gave to it"),
+        ("removed", "probability that the model gave to tokens which the mask refuses"),
+        ("bits before", "entropy of the model's distribution"),
+        ("bits after", "entropy of what the mask leaves of it"),
+        ("refused favourites", "likelier than any allowed token, or among the likeliest"),
+        ("mask, µs", CLOCKS["mask"]),
+        ("model, µs", CLOCKS["model"]),
+    )
+    line = "".join(f'<th title="{html_escape(told)}">{name}</th>' for name, told in heads)
+    return f"<details><summary>token by token</summary><table><tr>{line}</tr>{''.join(rows)}</table></details>"

@@ -1,0 +1,218 @@
+// The cache observatory: how each mask was found, visits of parser states, memory, and who shares token sets with whom.
+// Read on: visualizers/caches.py (what the traits hold).
+import { h, number, many, mount } from "./common.js";
+
+const TABS = [["timeline", "Timeline"], ["states", "Parser states"], ["memory", "Memory"], ["sharing", "Sharing"]];
+const WIDTH = 720, LEFT = 52;
+const RELATIONS = {
+  made: "computed for this place", perfect: "found, as it was wanted (perfect hit)",
+  partial: "found for the state, then filtered for what can follow (partial hit)",
+};
+
+const svg = (tag, props = {}, ...children) => {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(props)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+};
+const bytes = (value) => value < 1024 ? `${number(Math.round(value))} B`
+  : value < 1048576 ? `${(value / 1024).toFixed(1)} KiB` : `${(value / 1048576).toFixed(1)} MiB`;
+const micros = (value) => value >= 1000 ? `${(value / 1000).toFixed(2)} ms` : `${value < 10 ? value.toFixed(2) : value.toFixed(1)} µs`;
+
+function render({ model, el }) {
+  const view = mount({ model, el }, "caches", "cache-view");
+  const summary = h("span", { class: "ms-muted", "data-testid": "cache-summary" });
+  const tabs = h("span", { class: "ms-group", role: "tablist" }, ...TABS.map(([name, label]) =>
+    h("button", { type: "button", role: "tab", "data-testid": `cache-tab-${name}`, "data-tab": name, onclick: () => view.commit("tab", name) }, label)));
+  const legend = h("div", { class: "legend", "aria-label": "how masks were found" });
+  const page = h("div", { class: "page", tabindex: "0", "data-testid": "cache-page" });
+  view.root.append(h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Caches"), summary, h("span", { class: "ms-grow" }), tabs), legend, page);
+  let move = () => {};   // marks the step one stands at, without drawing anew
+
+  const go = (step) => model.get("offline") ? view.commit("index", step) : model.send({ kind: "goto", index: step });
+  const kinds = () => (model.get("about") || {}).kinds || [];
+
+  function detail(k) {
+    const v = model.get("visits"), state = (model.get("states") || [])[v.state[k]] || [];
+    const [kind, told] = kinds()[v.kind[k]];
+    return [
+      h("div", {}, h("i", { class: `key k${v.kind[k]}` }), h("b", {}, kind), ` · step ${number(v.step[k])}`,
+        v.token[k] ? h("span", { class: "ms-mono" }, ` before ${v.token[k]}`) : "", ` · ${micros(v.us[k])} · mask of ${bytes(v.bytes[k])} · set ${state[0]}`,
+        v.made[k] ? ` · ${many(v.made[k], "token set")} computed` : "", v.pool[k] ? ` · ${number(v.pool[k])} from the pool` : ""),
+      h("div", { class: "ms-muted" }, state[4] ? `inside ${state[4]}` : told),
+    ];
+  }
+
+  // A chart's frame: horizontal grid lines with labels, and a title for the axis.
+  function axis(top, height, ticks, place, title) {
+    return [
+      ...ticks.flatMap(([value, label]) => [
+        svg("line", { class: "grid", x1: LEFT, x2: WIDTH, y1: place(value), y2: place(value) }),
+        svg("text", { x: LEFT - 6, y: place(value) + 4, "text-anchor": "end" }, label)]),
+      svg("text", { x: 4, y: top - 10 }, title),
+    ];
+  }
+
+  const decades = (low, high) => {
+    const found = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) found.push(10 ** power);
+    return found;
+  };
+
+  function timeline() {
+    const v = model.get("visits") || {}, count = (v.us || []).length;
+    if (!count) return empty();
+    const gap = (WIDTH - LEFT) / count, bar = Math.max(0.5, gap - (gap > 3 ? 1 : 0));
+    const x = (k) => LEFT + k * gap;
+    const chart = (values, top, height, title, label) => {
+      const shown = values.map((value) => Math.max(value, 0.01));
+      const ticks = decades(Math.min(...shown), Math.max(...shown));
+      const [low, high] = [Math.log10(ticks[0]), Math.log10(ticks[ticks.length - 1])];
+      const y = (value) => top + height - (height * (Math.log10(value) - low)) / Math.max(1, high - low);
+      const some = ticks.length > 5 ? ticks.filter((_, k) => k % 2 === 0) : ticks;
+      return [...axis(top, height, some.map((tick) => [tick, label(tick)]), y, title),
+        ...shown.map((value, k) => svg("rect", { class: `k${v.kind[k]}`, x: x(k), width: bar, y: y(value), height: Math.max(1, top + height - y(value)) })),
+        ...(title.startsWith("µs") ? shown.map((value, k) => v.kind[k] === 0 ? null
+          : svg("circle", { class: `k${v.kind[k]}`, cx: x(k) + bar / 2, cy: y(value) - 4, r: Math.min(2.5, Math.max(1, gap / 2)) })).filter(Boolean) : [])];
+    };
+    const now = svg("rect", { class: "now", y: 14, height: 214, width: Math.max(gap, 3) });
+    const over = svg("rect", { class: "hover", y: 14, height: 214, width: Math.max(gap, 3), visibility: "hidden" });
+    const hit = svg("rect", { class: "hit", x: LEFT, y: 0, width: WIDTH - LEFT, height: 245, "data-testid": "timeline-hit" });
+    const picture = svg("svg", { viewBox: `0 0 ${WIDTH} 250`, role: "img", "data-testid": "timeline", "aria-label": `time and size of ${count} masks` }, now,
+      ...chart(v.us, 26, 126, "µs to find or make the mask (log); ● first visit of the parser state", (t) => String(Number(t.toPrecision(2)))),
+      ...chart(v.bytes, 182, 44, "bytes of the mask (log)", (t) => t < 1024 ? String(t) : `${t / 1000}k`),
+      svg("text", { x: LEFT, y: 244 }, `first mask shown: step ${number(v.step[0])}`),
+      svg("text", { x: WIDTH, y: 244, "text-anchor": "end" }, `masks in the order asked for → step ${number(v.step[count - 1])}`), over, hit);
+    const line = h("div", { class: "detail", "data-testid": "cache-detail" });
+    const at = (event) => {
+      const box = picture.getBoundingClientRect();
+      return Math.min(count - 1, Math.max(0, Math.floor(((event.clientX - box.left) * WIDTH / box.width - LEFT) / gap)));
+    };
+    hit.addEventListener("pointermove", (event) => { const k = at(event); over.setAttribute("x", x(k)); over.setAttribute("visibility", "visible"); line.replaceChildren(...detail(k)); });
+    hit.addEventListener("pointerleave", () => { over.setAttribute("visibility", "hidden"); move(); });
+    hit.addEventListener("click", (event) => go(v.step[at(event)]));
+    move = () => {
+      const k = v.step.lastIndexOf(model.get("step"));
+      now.setAttribute("visibility", k < 0 ? "hidden" : "visible");
+      if (k >= 0) now.setAttribute("x", x(k));
+      line.replaceChildren(...(k < 0 ? [h("span", { class: "ms-muted" }, "Point at a mask; a click goes to its step.")] : detail(k)));
+    };
+    move();
+    return [picture, line];
+  }
+
+  function states() {
+    const found = model.get("states") || [], v = model.get("visits") || {};
+    if (!found.length) return empty();
+    const most = Math.max(...found.map(([, visits]) => visits));
+    const heat = (visits) => most === 1 ? 0.15 : 0.1 + 0.6 * Math.log(visits) / Math.log(most);
+    const cells = found.map(([id, visits, first, kind, where, us]) => {
+      const cell = h("button", { type: "button", "data-testid": "state-cell", "data-set": id,
+        title: `set ${id}: ${many(visits, "visit")}, first at step ${first} (${kinds()[kind][0]}), ${micros(us)} in all\ninside ${where || "the beginning"}`,
+        onclick: () => go(first) }, h("b", {}, number(visits)), h("i", { class: `k${kind}` }));
+      cell.style.setProperty("--heat", heat(visits));
+      return cell;
+    });
+    const swatch = (visits) => { const one = h("span", { class: "swatch" }); one.style.background = `color-mix(in srgb, var(--ms-accent) ${100 * heat(visits)}%, transparent)`; return one; };
+    move = () => {
+      const k = (v.step || []).lastIndexOf(model.get("step"));
+      cells.forEach((cell, i) => cell.classList.toggle("now", k >= 0 && v.state[k] === i));
+    };
+    move();
+    return [h("div", { class: "ms-muted" }, "One cell for each interned Earley set (parser state), by first visit. The number and the shade are its visits",
+      swatch(1), "1", swatch(most), number(most), "; the stripe is how its mask was found first; framed: where one stands."),
+      h("div", { class: "cells", "data-testid": "state-cells" }, ...cells)];
+  }
+
+  function memory() {
+    const held = model.get("held") || {}, count = (held.sets || []).length;
+    if (!count) return empty();
+    const x = (k) => LEFT + (WIDTH - LEFT) * (count === 1 ? 1 : k / (count - 1));
+    const parts = [["arena_bytes", "parser states", "--k2"], ["mask_bytes", "masks", "--k4"], ["token_set_bytes", "token sets (shared ones in equal shares)", "--k1"]];
+    const things = [["sets", "parser states", "--k2"], ["masks", "with a mask", "--k4"], ["token_sets", "token sets", "--k1"]];
+    const tops = [], totals = Array(count).fill(0);
+    for (const [name] of parts) { held[name].forEach((value, k) => { totals[k] += value; }); tops.push([...totals]); }
+    const high = Math.max(1, ...totals), most = Math.max(1, ...things.flatMap(([name]) => held[name]));
+    const y = (value) => 26 + 101 - (101 * value) / high, z = (value) => 159 + 56 - (56 * value) / most;
+    const path = (values, place) => values.map((value, k) => `${k ? "L" : "M"}${x(k).toFixed(1)} ${place(value).toFixed(1)}`).join("");
+    const areas = parts.map(([, , colour], i) => {
+      const below = i ? tops[i - 1] : Array(count).fill(0);
+      const area = svg("path", { d: `${path(tops[i], y)}${[...below].reverse().map((value, k) => `L${x(count - 1 - k).toFixed(1)} ${y(value).toFixed(1)}`).join("")}Z` });
+      area.style.fill = `var(${colour})`; area.style.opacity = 0.6;
+      return area;
+    });
+    const lines = things.map(([name, , colour]) => { const line = svg("path", { class: "line", d: path(held[name], z) }); line.style.stroke = `var(${colour})`; return line; });
+    const now = svg("rect", { class: "now", y: 14, height: 202, width: 4 });
+    const key = (colour, text) => { const one = h("i", { class: "key" }); one.style.background = `var(${colour})`; return h("span", {}, one, text); };
+    const last = count - 1, pool = held.pool_bytes;
+    const v = model.get("visits") || {};
+    move = () => { const k = (v.step || []).lastIndexOf(model.get("step")); now.setAttribute("visibility", k < 0 ? "hidden" : "visible"); if (k >= 0) now.setAttribute("x", x(k) - 2); };
+    move();
+    return [
+      h("div", { class: "legend" }, ...parts.map(([name, label, colour]) => key(colour, `${label}: ${bytes(held[name][last])}`)),
+        h("span", { title: "what all grammars of this compiler share; most of it is made with the first compiler of a vocabulary" }, `pool of all grammars: ${bytes(pool[last])}`,
+          pool[last] - pool[0] ? ` (+${bytes(pool[last] - pool[0])})` : "")),
+      svg("svg", { viewBox: `0 0 ${WIDTH} 236`, role: "img", "data-testid": "memory", "aria-label": "bytes and numbers over the masks" }, now, ...areas,
+        ...axis(26, 101, [[0, "0"], [high / 2, bytes(high / 2)], [high, bytes(high)]], y, "bytes held by this grammar's caches"),
+        ...axis(159, 56, [[0, "0"], [most, number(most)]], z, things.map(([name, label]) => `${label}: ${number(held[name][last])}`).join(" · ") + " (number)"), ...lines,
+        svg("text", { x: WIDTH, y: 232, "text-anchor": "end" }, "masks in the order asked for →")),
+    ];
+  }
+
+  function sharing() {
+    const found = model.get("sharing") || {};
+    if (!found.sets) return [h("div", { class: "ms-empty" }, "Nothing is known about what this grammar shares.")];
+    const several = found.grammars.length > 1;
+    const label = (grammar, part) => several ? `${part} · grammar ${grammar}` : part;
+    const rows = found.sets.map((one) => {
+      const [grammar, part] = one.uses[0];
+      const made = one.origin === "a grammar" ? label(grammar, part) : one.origin;
+      const seen = new Set();
+      const chips = one.uses.filter(([g, p, , , relation]) => !seen.has(`${g} ${p} ${relation}`) && seen.add(`${g} ${p} ${relation}`)).map(([g, p, rule, state, relation, inside]) =>
+        h("span", { class: `chip ${relation}`, title: `${RELATIONS[relation]}\nstate ${state} of ${rule}\ninside ${inside || p}` }, label(g, p)));
+      return h("tr", { "data-testid": "shared-set", "data-parts": chips.length },
+        h("td", { title: `${one.storage}; ${one.followed}` }, h("span", { class: "ms-mono" }, one.rule), h("div", { class: "ms-muted" }, one.followed)),
+        h("td", { class: "ms-num" }, bytes(one.bytes)), h("td", {}, made, one.us == null ? "" : h("div", { class: "ms-muted" }, micros(one.us))),
+        h("td", { class: "uses" }, ...chips, one.more ? `and ${number(one.more)} more` : ""));
+    });
+    const pool = found.pool;
+    return [
+      h("div", { class: "ms-muted", "data-testid": "pool-line" }, `Pool: ${many(pool.sets, "token set")}, ${bytes(pool.bytes)} of ${bytes(pool.budget)}; found ${number(pool.hits)} as wanted, `
+        + `${number(pool.partial)} to be filtered (partial hits), not found ${number(pool.misses)}; ${many(pool.evictions, "eviction")}; ${number(pool.idle)} of no grammar here.`),
+      several ? h("div", {}, ...found.grammars.map(([i, root, about, sets, made, got]) =>
+        h("div", { class: "ms-muted" }, `grammar ${i}: `, h("span", { class: "ms-mono" }, about || root), ` · ${many(sets, "token set")}, ${number(made)} made, ${number(got)} found`))) : "",
+      h("table", { class: "ms-table" }, h("thead", {}, h("tr", {}, h("th", { title: "whose state the accepted, rejected and uncertain tokens are for" }, "token set of"),
+        h("th", { class: "ms-num" }, "size"), h("th", { title: "warm start: made with the first compiler of the vocabulary; unknown: a file, or a grammar that is gone" }, "made first by"),
+        h("th", {}, "used by  (", h("span", { class: "chip made" }, "made"), h("span", { class: "chip perfect" }, "perfect hit"), h("span", { class: "chip partial" }, "partial hit"), ")"))), h("tbody", {}, ...rows)),
+      found.hidden ? h("div", { class: "ms-note" }, `${many(found.hidden, "more token set")} not listed`) : "",
+    ];
+  }
+
+  const empty = () => [h("div", { class: "ms-empty" }, "No mask was asked for yet.")];
+  const pages = { timeline, states, memory, sharing };
+
+  function draw() {
+    const about = model.get("about") || {}, tab = pages[model.get("tab")] ? model.get("tab") : "timeline";
+    summary.textContent = about.masks === undefined ? "" : `${many(about.masks, "mask")} · ${many(about.states, "parser state")} · ${micros(about.nanoseconds / 1e3)} in all`
+      + (about.hidden ? ` · the last ${number(about.masks - about.hidden)} are drawn` : "");
+    legend.replaceChildren(...kinds().map(([kind, told, count], k) => h("span", { title: told, class: count ? "" : "none", "data-testid": `kind-${kind.replaceAll(" ", "-")}`, "data-count": count },
+      h("i", { class: `key k${k}` }), `${kind} ${number(count)}`)));
+    for (const button of tabs.children) button.setAttribute("aria-selected", String(button.dataset.tab === tab));
+    move = () => {};
+    legend.hidden = tab === "memory" || tab === "sharing";
+    page.replaceChildren(...pages[tab]().filter((part) => part !== ""));
+  }
+
+  let queued = false;
+  const soon = () => {
+    if (queued) return;
+    queued = true;
+    queueMicrotask(() => { queued = false; draw(); });
+  };
+  for (const trait of ["about", "visits", "states", "held", "sharing", "tab"]) view.on(`change:${trait}`, soon);
+  view.on("change:step", () => move());
+  draw();
+  return () => view.clean();
+}
+
+export default { render };

@@ -1,0 +1,204 @@
+// The model cockpit: what the model wanted, what the grammar left of it, and what that cost, token by token.
+// Read on: visualizers/cockpit.py (what the traits hold).
+import { h, number, many, mount } from "./common.js";
+
+const TABS = [["step", "This token"], ["run", "Mass and entropy"], ["time", "Time"]];
+const WIDTH = 720, LEFT = 52;
+const FORCED = 1, GIVEN = 2, STOP = 4, REFUSED = 8, WISH = 16;
+const CLOCK_TINTS = ["--grey", "--blue", "--violet", "--good", "--warn"];
+
+const svg = (tag, props = {}, ...children) => {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(props)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+};
+const percent = (share) => share == null ? "–" : share === 0 ? "0 %" : share < 0.001 ? "<0.1 %" : `${(100 * share).toFixed(1)} %`;
+const micros = (value) => value >= 1000 ? `${(value / 1000).toFixed(2)} ms` : `${value < 10 ? value.toFixed(2) : value.toFixed(1)} µs`;
+const bits = (value) => value == null ? "–" : `${value.toFixed(2)}`;
+
+function render({ model, el }) {
+  const view = mount({ model, el }, "cockpit", "cockpit-view");
+  const summary = h("span", { class: "ms-muted", "data-testid": "cockpit-summary" });
+  const tabs = h("span", { class: "ms-group", role: "tablist" }, ...TABS.map(([name, label]) =>
+    h("button", { type: "button", role: "tab", "data-tab": name, "data-testid": `cockpit-tab-${name}`, onclick: () => view.commit("tab", name) }, label)));
+  const stop = h("button", { type: "button", "data-testid": "cockpit-stop", title: "end the generation before the next token", onclick: () => model.send({ kind: "stop" }) }, "■ stop");
+  const strips = h("div", { class: "strips", "data-testid": "cockpit-strips" });
+  const page = h("div", { class: "page", tabindex: "0", "data-testid": "cockpit-page" });
+  const input = h("input", { type: "text", "data-testid": "branch-text", "aria-label": "text in place of this token",
+    placeholder: "nothing: draw again from here", onkeydown: (event) => { if (event.key === "Enter") send(); event.stopPropagation(); } });
+  const label = h("span", { class: "ms-muted", "data-testid": "branch-label" });
+  const go_on = h("button", { type: "button", "data-testid": "branch", title: "keep the tokens before this one, write this text instead, and let the model go on", onclick: () => send() }, "branch");
+  const beside = h("button", { type: "button", "data-testid": "beside", title: "the same prompt and seed without the grammar, under this strip", onclick: () => model.send({ kind: "beside" }) }, "without the grammar, too");
+  const message = h("div", { class: "ms-note warn", role: "status", "data-testid": "cockpit-message" });
+  const foot = h("div", { class: "branch" }, label, input, go_on, beside);
+  view.root.append(h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Model"), summary, h("span", { class: "ms-grow" }), stop, tabs), strips, page, foot, message);
+
+  const first = () => (model.get("runs") || [])[0];
+  const at = () => { const run = first(); return run ? Math.min(model.get("place"), run.from + run.text.length - 1) : 0; };
+  const goto = (step) => model.get("offline") ? view.commit("index", step) : model.send({ kind: "goto", index: step });
+  const send = () => model.send({ kind: "branch", step: at(), text: input.value });
+  const tint = (run, k) => {
+    if (run.flags[k] & REFUSED) return "--bad";
+    if (!run.constrained || run.flags[k] & FORCED) return "--grey";
+    const removed = 1 - run.mass[k];
+    return removed < 0.1 ? "--good" : removed < 0.95 ? "--warn" : "--bad";
+  };
+
+  let chips = [];
+  function drawStrips() {
+    chips = [];
+    strips.replaceChildren(...(model.get("runs") || []).map((run, r) => {
+      const line = h("div", { class: "strip", role: "list", "data-testid": "cockpit-strip", "aria-label": `tokens of ${run.name}` },
+        h("span", { class: "name", title: run.about }, run.name, run.verdict ? ` (${run.verdict})` : ""));
+      if (run.from) line.append(h("span", { class: "ms-muted" }, `… ${number(run.from)} before `));
+      run.text.forEach((text, k) => {
+        const step = run.from + k, flags = run.flags[k];
+        if (run.parts === step) line.append(h("span", { class: "fork", title: "from here on it differs from the first run", "data-testid": "fork" }, "≠"));
+        const chip = h("button", { type: "button", role: "listitem", "data-step": step, tabindex: "-1",
+          class: `${flags & GIVEN ? "given " : ""}${flags & REFUSED ? "refused " : ""}${flags & WISH ? "wish" : ""}`,
+          title: `token ${step}: p = ${percent(run.p[k])}` + (run.constrained ? `, the mask removed ${percent(1 - run.mass[k])}` : "")
+            + (flags & FORCED ? "; the grammar left no choice" : "") + (flags & GIVEN ? "; written by hand" : "") + (flags & WISH ? "; the model's favourite was refused" : "")
+            + (flags & REFUSED ? "; the grammar refuses it" : ""),
+          onclick: () => goto(step) }, text);
+        chip.style.setProperty("--tint", `var(${tint(run, k)})`);
+        if (r === 0) chips.push(chip);
+        line.append(chip);
+      });
+      return line;
+    }));
+    if (!strips.children.length) strips.append(h("span", { class: "ms-muted" }, "No model has written here yet."));
+  }
+
+  function stepPage() {
+    const run = first(), k = at();
+    const detail = (model.get("details") || [])[k] || model.get("detail") || {};
+    if (!run || !run.text.length || (detail.step !== undefined && detail.step !== k)) return [h("div", { class: "ms-empty" }, "Nothing was drawn at this place.")];
+    const i = k - run.from;
+    if (i < 0) return [h("div", { class: "ms-empty" }, "This token is before those that are shown.")];
+    const vocab = (model.get("about") || {}).vocab;
+    const fact = (name, value, title, testid) => h("span", { title }, `${name} `, h("b", testid ? { "data-testid": testid } : {}, value));
+    const facts = h("div", { class: "facts" },
+      h("span", {}, `token ${number(k)} `, h("b", {}, run.text[i])),
+      fact("removed by the mask", percent(1 - run.mass[i]), "probability that the model gave to refused tokens (1 − feasible mass)", "mass-removed"),
+      fact("entropy, bits", `${bits(run.entropy[i])} → ${bits(run.masked[i])}`, "of the model's distribution, and of what the mask leaves of it", "entropy"),
+      fact("allowed", `${number(detail.allowed ?? 0)} of ${number(vocab)}`, "tokens that the mask allows", "allowed-count"),
+      ...run.us[i].map((value, c) => { const [name, told] = model.get("about").clocks[c]; return fact(name, micros(value), told + (name === "mask" && detail.kind ? ` (${detail.kind})` : "")); }));
+    const most = Math.max(0.0001, ...(detail.options || []).flatMap(([, , before, after]) => [before, after]));
+    const bar = (kind, share) => { const one = h("i", { class: `bar ${kind}` }); one.style.width = `${Math.max(0, (90 * share) / most)}px`; return one; };
+    const rows = (detail.options || []).map(([id, text, before, after, allowed, why]) =>
+      h("tr", { class: `${allowed ? "" : "refused "}${id === detail.id ? "drawn" : ""}`, "data-testid": "option", "data-token": id, "data-allowed": String(allowed) },
+        h("td", { class: "ms-mono", title: `token ${id}` }, text, id === detail.id ? " ◂" : ""),
+        h("td", { class: "value" }, bar("before", before), percent(before)), h("td", { class: "value" }, allowed ? bar("after", after) : "", allowed ? percent(after) : "–"),
+        h("td", { class: "why" }, allowed ? (id === detail.id ? h("span", { class: "ms-badge active" }, run.flags[i] & GIVEN ? "written by hand" : "drawn") : "") : h("span", {}, h("span", { class: "ms-badge rejected" }, "refused"), " ", why))));
+    return [facts, rows.length ? h("table", { class: "ms-table", "data-testid": "options" }, h("thead", {}, h("tr", {}, h("th", {}, "token (◂ taken)"),
+      h("th", { title: "the model's own probability" }, "before the mask"), h("th", { title: "after it, rescaled to 1; before temperature, top-k and top-p" }, "after the mask"), h("th", {}, ""))), h("tbody", {}, ...rows))
+      : h("div", { class: "ms-empty" }, "This generation was not recorded in detail (record=False).")];
+  }
+
+  // A frame of grid lines and labels for one chart.
+  const grid = (ticks, place, title, top) => [
+    ...ticks.flatMap(([value, text]) => [svg("line", { class: "grid", x1: LEFT, x2: WIDTH, y1: place(value), y2: place(value) }),
+      svg("text", { x: LEFT - 6, y: place(value) + 4, "text-anchor": "end" }, text)]),
+    svg("text", { x: 4, y: top - 11 }, title)];
+
+  let move = () => {};
+  function chart(height, draw, legend, testid) {
+    const run = first(), count = run ? run.text.length : 0;
+    if (!count) return [h("div", { class: "ms-empty" }, "No token was drawn yet.")];
+    const gap = (WIDTH - LEFT) / count, x = (k) => LEFT + k * gap;
+    const now = svg("rect", { class: "now", y: 0, height: height - 16, width: Math.max(3, gap) });
+    const hit = svg("rect", { class: "hit", x: LEFT, y: 0, width: WIDTH - LEFT, height });
+    const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "data-testid": testid, "aria-label": `${count} tokens` }, now, ...draw(run, gap, x),
+      svg("text", { x: WIDTH, y: height - 3, "text-anchor": "end" }, `token ${number(run.from)} to ${number(run.from + count - 1)} →`), hit);
+    hit.addEventListener("click", (event) => {
+      const box = picture.getBoundingClientRect();
+      goto(run.from + Math.min(count - 1, Math.max(0, Math.floor(((event.clientX - box.left) * WIDTH / box.width - LEFT) / gap))));
+    });
+    move = () => now.setAttribute("x", x(at() - run.from));
+    move();
+    return [h("div", { class: "facts" }, ...legend), picture];
+  }
+  const key = (colour, text, title) => { const one = h("i", { class: "key" }); one.style.background = `var(${colour})`; return h("span", { title }, one, text); };
+  const line = (values, x, gap, y, colour) => {
+    let path = "", open = false;
+    values.forEach((value, k) => { if (value == null) { open = false; return; } path += `${open ? "L" : "M"}${(x(k) + gap / 2).toFixed(1)} ${y(value).toFixed(1)}`; open = true; });
+    const made = svg("path", { class: "line", d: path });
+    made.style.stroke = `var(${colour})`;
+    return made;
+  };
+
+  function runPage() {
+    return chart(236, (run, gap, x) => {
+      const y = (share) => 24 + 86 - 86 * share, most = Math.max(1, ...run.entropy.concat(run.masked).filter((value) => value != null)), z = (value) => 144 + 72 - (72 * value) / most;
+      return [...grid([[0, "0 %"], [0.5, "50 %"], [1, "100 %"]], y, "probability that the mask removed", 24),
+        ...run.mass.map((mass, k) => { const one = svg("rect", { x: x(k), width: Math.max(0.5, gap - (gap > 3 ? 1 : 0)), y: y(1 - mass), height: Math.max(0.5, y(0) - y(1 - mass)) }); one.style.fill = `var(${tint(run, k)})`; return one; }),
+        ...grid([[0, "0"], [most, most.toFixed(1)]], z, "entropy, bits", 144), line(run.entropy, x, gap, z, "--grey"), line(run.masked, x, gap, z, "--good")];
+    }, [h("b", {}, "bars, removed:"), key("--good", "less than 10 %"), key("--warn", "less than 95 %"), key("--bad", "more"), key("--grey", "one token left"),
+      h("b", {}, "lines, entropy:"), key("--grey", "before the mask"), key("--good", "after it")], "mass-chart");
+  }
+
+  function timePage() {
+    const clocks = (model.get("about") || {}).clocks || [];
+    return chart(210, (run, gap, x) => {
+      const all = run.us.flat().filter((value) => value > 0);
+      const low = Math.floor(Math.log10(Math.min(...all, 1))), high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...all, 10))));
+      const y = (value) => 24 + 154 - (154 * (Math.log10(Math.max(value, 10 ** low)) - low)) / (high - low);
+      const ticks = Array.from({ length: high - low + 1 }, (_, k) => 10 ** (low + k)).map((value) => [value, value >= 1000 ? `${value / 1000} ms` : `${Number(value.toPrecision(1))} µs`]);
+      return [...grid(ticks, y, "time of each token (log)", 24), ...clocks.map((clock, c) => line(run.us.map((times) => times[c] > 0 ? times[c] : null), x, gap, y, CLOCK_TINTS[c]))];
+    }, clocks.map(([name, told], c) => {
+      const run = first(), total = run ? run.us.reduce((sum, times) => sum + times[c], 0) : 0;
+      return key(CLOCK_TINTS[c], `${name}: ${micros(total)} in all`, told);
+    }), "time-chart");
+  }
+
+  const pages = { step: stepPage, run: runPage, time: timePage };
+  function drawPage() {
+    const tab = pages[model.get("tab")] ? model.get("tab") : "step";
+    for (const button of tabs.children) button.setAttribute("aria-selected", String(button.dataset.tab === tab));
+    move = () => {};
+    page.replaceChildren(...pages[tab]());
+    moved();
+  }
+
+  let shownStep = -1;
+  function moved() {
+    const run = first(), k = at();
+    chips.forEach((chip) => chip.classList.toggle("now", Number(chip.dataset.step) === k));
+    const chip = run && chips[k - run.from];
+    if (chip && k !== shownStep) {   // scrolls the strips alone, never the page around them
+      const top = chip.offsetTop, bottom = top + chip.offsetHeight;
+      if (top < strips.scrollTop || bottom > strips.scrollTop + strips.clientHeight) strips.scrollTop = Math.max(0, top - strips.clientHeight / 2);
+    }
+    shownStep = k;
+    label.textContent = run && run.text.length ? `in place of token ${number(k)}` : "";
+    move();
+  }
+
+  function draw() {
+    const about = model.get("about") || {}, run = first();
+    drawStrips();
+    const forced = run ? run.flags.filter((flags) => flags & FORCED).length : 0, wishes = run ? run.flags.filter((flags) => flags & WISH).length : 0;
+    summary.textContent = run ? `${many(run.from + run.text.length, "token")}` + (run.constrained ? ` · ${number(wishes)} with a refused favourite (•) · ${number(forced)} without a choice` : " · without a grammar") : "";
+    stop.hidden = !about.running;
+    foot.hidden = !about.can_branch || model.get("offline");
+    go_on.disabled = beside.disabled = Boolean(about.running);
+    message.textContent = about.message || "";
+    message.hidden = !about.message;
+    drawPage();
+  }
+
+  let queued = false;
+  const soon = () => {
+    if (queued) return;
+    queued = true;
+    queueMicrotask(() => { queued = false; draw(); });
+  };
+  for (const trait of ["about", "runs"]) view.on(`change:${trait}`, soon);
+  for (const trait of ["tab", "detail", "details"]) view.on(`change:${trait}`, drawPage);
+  view.on("change:place", () => { if ((pages[model.get("tab")] || stepPage) === stepPage) drawPage(); else moved(); });
+  draw();
+  return () => view.clean();
+}
+
+export default { render };

@@ -1,0 +1,120 @@
+"""`wb.caches(...)`: how the masks of a run, a session or a matcher were found, and what its grammars share.
+
+    found = wb.caches(generation)             # or a trace, a session, a compiler, a compiled grammar
+    found.to_frame(); found.plot(); found     # a table, a plotly figure, a display
+
+Read on: `visualizers/caches.py` (the pictures), `kernels_core/inspect/fills.py`, `kernels_core/inspect/sharing.py`.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernels_core import CompiledGrammar, GrammarCompiler
+from kernels_core.inspect.fills import CacheRecord
+from kernels_core.inspect.sharing import Sharing, sharing
+from visualizers.caches import CacheShot, CacheView, figure, static
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    from workbench.generation.trace import Generation
+
+__all__ = ["Caches", "caches"]
+
+
+@dataclass(frozen=True, repr=False)
+class Caches:
+    """Every mask of a run (`record`), and who shares token sets with whom (`sharing`, None where it is not known).
+
+    `tokens` are the tokens taken after the masks; `note` says where the numbers come from.
+    """
+
+    record: CacheRecord
+    sharing: Sharing | None
+    tokens: Sequence[bytes] = ()
+    note: str = ""
+
+    @property
+    def shot(self) -> CacheShot:
+        return CacheShot(self.record, self.sharing, tokens=self.tokens)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each mask, in the order asked for; `sharing.to_frame()` has the token sets."""
+        return self.record.to_frame()
+
+    def plot(self) -> go.Figure:
+        """Time of each mask, visits of each parser state, and memory, as one plotly figure."""
+        return figure(self.shot, note=self.note)
+
+    def view(self) -> CacheView:
+        """The live view, which needs no session."""
+        view = CacheView()
+        steps = max((visit.event.step for visit in self.record.visits), default=0)
+        view.play_steps(self.shot, steps)
+        return view
+
+    def save(self, path: str | Path) -> Path:
+        """Write the view as a page that needs nothing else; the path must end in `.html`."""
+        view = self.view()
+        try:
+            return view.save(path, title="Maskscope caches")
+        finally:
+            view.close()
+
+    def _repr_html_(self) -> str:
+        return static(self.shot)
+
+    def __repr__(self) -> str:
+        return f"<Caches: {self.record!r}{'' if self.sharing is None else f'; {self.sharing!r}'}>"
+
+
+def caches(what: Any) -> Caches:
+    """The caches' history of a generation, a trace or a session, or what a compiler's grammars hold and share.
+
+    A compiler or a compiled grammar remembers no single masks: its record is empty.  `TypeError` for anything else,
+    `ValueError` for a run that was not recorded (`record=False`) or had no grammar.
+    """
+    if isinstance(what, Caches):
+        return what
+    if isinstance(what, CacheRecord):
+        return Caches(what, None, note=_versions())
+    if isinstance(what, GrammarCompiler | CompiledGrammar):
+        return Caches(CacheRecord(()), sharing(what), note=_versions())
+    generation = getattr(what, "generation", what)
+    if hasattr(generation, "masks") and hasattr(generation, "steps") and not callable(generation):
+        return _of_generation(generation)
+    if hasattr(what, "cache_record"):
+        tokens = [step.data for step in what.steps]
+        return Caches(what.cache_record(), sharing(what.compiler), tokens, f"{what.tokenizer.name}; {_versions()}")
+    raise TypeError(f"caches of a generation, a trace, a session or a compiler, not of {type(what).__name__}")
+
+
+def _of_generation(generation: Generation) -> Caches:
+    if generation.masks is None:
+        raise ValueError("this generation has no record of its masks: it had no grammar, or ran with record=False")
+    source = generation.source
+    origin = None if source is None else source.origin
+    shared = None
+    if source is not None and origin is not None:
+        # The grammars of the model's own compiler share a pool; another's grammar is shown with itself.
+        mine = any(compiled is origin.compiled for compiled in source.model.compiler.grammars)
+        shared = sharing(source.model.compiler if mine else origin.compiled)
+    note = f"{generation.model}, seed {generation.settings.get('seed')}; {_versions()}"
+    return Caches(generation.masks, shared, [step.token for step in generation.steps], note)
+
+
+def _versions() -> str:
+    found = [f"Python {platform.python_version()}"]
+    for name in ("maskscope", "numpy", "torch"):
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    return ", ".join(found)

@@ -1,0 +1,224 @@
+"""Generations as people see them: in a notebook, in a page of its own, in a terminal, side by side.
+
+Turns the records of `workbench.generation` into what `visualizers.cockpit` draws, with reasons for what was refused.
+Read on: `visualizers/cockpit.py`, `workbench/panels/model.py` (the same, live).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from visualizers.cockpit import CockpitRun, CockpitShot, CockpitStep, CockpitView, Option, static
+from visualizers.glyphs import clip, glyph
+
+if TYPE_CHECKING:
+    from workbench.generation.branch import SideBySide
+    from workbench.generation.trace import Alternative, Generation, Step
+
+__all__ = [
+    "cockpit_run",
+    "cockpit_shot",
+    "generation_html",
+    "generation_page",
+    "generation_text",
+    "side_by_side_html",
+    "side_by_side_text",
+]
+
+Reasons = Mapping[tuple[int, int], str]
+BITS = 1 / math.log(2)
+TEXT_ROWS = 40
+COLUMNS = 100
+
+
+def cockpit_run(
+    generation: Generation, *, name: str = "", reasons: Reasons | None = None, refused_from: int | None = None
+) -> CockpitRun:
+    """One generation for the view; tokens from number `refused_from` on are shown as refused by the grammar."""
+    why = reasons or {}
+    steps = [
+        _step(step, why, refused_from is not None and step.index >= refused_from) for step in generation.steps
+    ]  # fmt: skip
+    settings = generation.settings
+    about = ", ".join(f"{key} {value}" for key, value in settings.items() if value not in (None, []))
+    named = name or ("under the grammar" if generation.constrained else "without a grammar")
+    return CockpitRun(named, steps, generation.constrained, _verdict(generation), f"{generation.model}: {about}")
+
+
+def _verdict(generation: Generation) -> str:
+    if generation.complete is None:
+        return generation.finish_reason
+    return f"{'complete' if generation.complete else 'incomplete'}, {generation.finish_reason}"
+
+
+def _step(step: Step, why: Reasons, refused: bool) -> CockpitStep:
+    return CockpitStep(
+        token_id=step.token_id,
+        token=step.token,
+        probability=step.probability,
+        mass=step.feasible_mass,
+        allowed=step.allowed_count,
+        entropy=None if step.entropy is None else step.entropy * BITS,
+        masked_entropy=None if step.masked_entropy is None else step.masked_entropy * BITS,
+        options=_options(step, why),
+        microseconds=tuple(
+            spent / 1e3 for spent in (step.model_ns, step.mask_ns, step.apply_ns, step.sample_ns, step.record_ns)
+        ),
+        mask_kind=step.mask_kind or "",
+        forced=step.forced,
+        given=step.given,
+        stop=step.is_stop,
+        refused=refused,
+    )
+
+
+def _options(step: Step, why: Reasons) -> tuple[Option, ...]:
+    """The likeliest tokens before and after the mask, each once, likeliest first."""
+    found: dict[int, Alternative] = {one.token_id: one for one in (*step.alternatives, *step.choices)}
+    ordered = sorted(found.values(), key=lambda one: -one.logprob)
+    return tuple(
+        Option(
+            one.token_id,
+            one.token,
+            one.probability,
+            step.masked_probability(one),
+            one.allowed,
+            why.get((step.index, one.token_id), ""),
+        )
+        for one in ordered
+    )
+
+
+def cockpit_shot(
+    generation: Generation,
+    *,
+    beside: Sequence[CockpitRun] = (),
+    place: int | None = None,
+    reasons: Reasons | None = None,
+    refused_from: int | None = None,
+) -> CockpitShot:
+    """A finished generation, at its first token unless `place` says otherwise."""
+    run = cockpit_run(generation, reasons=reasons, refused_from=refused_from)
+    vocab_size = 0 if generation.source is None else generation.source.model.vocab_size
+    return CockpitShot((run, *beside), place=0 if place is None else place, vocab_size=vocab_size)
+
+
+def generation_html(generation: Generation) -> str:
+    """What a notebook shows of a generation: strip, numbers, and a table to open."""
+    return static(cockpit_shot(generation, reasons=generation.refusals))
+
+
+def generation_page(generation: Generation, *, title: str, heading: bool = True) -> str:
+    """A page without Python: the cockpit, and the caches if masks were recorded."""
+    from visualizers.caches import CacheShot, CacheView
+    from visualizers.live_base import LiveView, to_page
+
+    cockpit = CockpitView()
+    cockpit.play_run(cockpit_shot(generation, reasons=generation.refusals))
+    views: list[LiveView] = [cockpit]  # type: ignore[type-arg]
+    if generation.masks is not None and len(generation.masks):
+        caches = CacheView()
+        tokens = [step.token for step in generation.steps]
+        caches.play_steps(CacheShot(generation.masks, tokens=tokens), len(generation))
+        views.append(caches)
+    labels = ["before the first token", *(_label(step) for step in generation.steps)]
+    document = to_page(views, title=title, labels=labels, heading=heading)
+    for view in views:
+        view.close()
+    return document
+
+
+def _label(step: Step) -> str:
+    text = "end of text" if step.is_stop else glyph(step.token)
+    return f"after {text}   p = {step.probability:.3g}, removed by the mask {100 * (1 - step.feasible_mass):.1f} %"
+
+
+def generation_text(generation: Generation) -> str:
+    """What a terminal shows: the text, and one line for each of the first tokens, in 100 columns."""
+    lines = [
+        repr(generation),
+        _row("step", "token", "p %", "removed %", "bits", "after", "mask µs", "refused favourite"),
+    ]
+    for step in generation.steps[:TEXT_ROWS]:
+        refused = step.refused[0] if step.refused else None
+        lines.append(
+            _row(
+                str(step.index),
+                "end of text" if step.is_stop else glyph(step.token),
+                f"{100 * step.probability:.1f}",
+                f"{100 * (1 - step.feasible_mass):.1f}",
+                "" if step.entropy is None else f"{step.entropy * BITS:.2f}",
+                "" if step.masked_entropy is None else f"{step.masked_entropy * BITS:.2f}",
+                f"{step.mask_ns / 1e3:.1f}",
+                "" if refused is None else f"{glyph(refused.token)} ({100 * refused.probability:.1f} %)",
+            )
+        )
+    more = len(generation) - TEXT_ROWS
+    if more > 0:
+        lines.append(f"... and {more:,} more: .to_frame() has all")
+    if len(generation):
+        lines.append(
+            "p: the model's probability of the token; removed: its probability of tokens that the mask refuses;"
+        )
+        lines.append("bits, after: entropy of its distribution before and after the mask.")
+    return "\n".join(lines)
+
+
+def _row(*cells: str) -> str:
+    widths = (5, -22, 6, 10, 6, 6, 9, -28)
+    shown = [clip(cell, abs(width)) for cell, width in zip(cells, widths, strict=True)]
+    return " ".join(
+        cell.ljust(-width) if width < 0 else cell.rjust(width) for cell, width in zip(shown, widths, strict=True)
+    ).rstrip()
+
+
+def side_by_side_html(side: SideBySide) -> str:
+    """Strips under each other, with the place where each parts from the first."""
+    runs = [cockpit_run(run, name=name) for name, run in side.runs.items()]
+    return static(CockpitShot(runs)) + _parting_html(side)
+
+
+def _parting_html(side: SideBySide) -> str:
+    from visualizers.glyphs import html_escape
+
+    return f'<div style="font-size:12px;opacity:0.75">{html_escape(" ".join(_partings(side)))}</div>'
+
+
+def _partings(side: SideBySide) -> list[str]:
+    """One sentence for each run that parts from the first: what each drew there."""
+    names = list(side.runs)
+    first = side.runs[names[0]]
+    told = []
+    for name in names[1:]:
+        at, other = side.parts_at(name), side.runs[name]
+        if at >= len(first) and at >= len(other):
+            told.append(f"{name} writes the same as {names[0]}.")
+            continue
+        mine, theirs = (_drawn(run, at) for run in (first, other))
+        told.append(f"At token {at}, {names[0]} {mine}, {name} {theirs}.")
+    return told
+
+
+def _drawn(run: Generation, at: int) -> str:
+    if at >= len(run):
+        return "has ended"
+    step = run.steps[at]
+    refused = f", its favourite {glyph(step.refused[0].token)} was refused" if step.refused else ""
+    return f"took {'the end of text' if step.is_stop else glyph(step.token)} (p = {step.probability:.3g}{refused})"
+
+
+def side_by_side_text(side: SideBySide) -> str:
+    """The texts under each other, with a mark where each parts from the first, in 100 columns."""
+    width = max(len(name) for name in side.runs)
+    lines = []
+    for name in side.runs:
+        run, at = side.runs[name], side.parts_at(name)
+        head = "".join("" if step.is_special else glyph(step.token) for step in run.steps[:at])
+        tail = "".join("" if step.is_special else glyph(step.token) for step in run.steps[at:])
+        first = name == next(iter(side.runs))
+        lines.append(
+            f"{name.rjust(width)}  {clip(head + ('' if first or not tail else '≠') + tail, COLUMNS - width - 2)}"
+        )
+    return "\n".join([*lines, *_partings(side)])

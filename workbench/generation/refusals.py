@@ -1,0 +1,76 @@
+"""Why the grammar refused what the model wanted: asked afterwards, of a compiled grammar of its own.
+
+The engine that ran is not touched: explaining lowers whole grammars and walks charts, so it is asked of a second
+compiled grammar with the same options (a twin), along the text that was written.
+
+Read on: `trace.py` (`Generation.refusals`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from kernels_core import GrammarCompiler, GrammarMatcher
+from kernels_core.errors import BudgetExceededError
+
+if TYPE_CHECKING:
+    from workbench.generation.trace import Alternative, Generation, Step
+
+__all__ = ["refusals"]
+
+MAX_ASKED: Final = 1_000
+LIKELY: Final = 0.001  # what the model gave less to is not asked about, unless it was the favourite
+
+
+def refusals(generation: Generation) -> Mapping[tuple[int, int], str]:
+    """The reason in one line for each likely token that was refused, by (step, token id): `MAX_ASKED` in all.
+
+    {} without a grammar, or for a generation whose source is gone.
+    """
+    wanted = {step.index: refused for step in generation.steps if (refused := _refused(step))}
+    origin = None if generation.source is None else generation.source.origin
+    if origin is None or not wanted:
+        return {}
+    matcher = _twin(origin)
+    found: dict[tuple[int, int], str] = {}
+    for step in generation.steps:
+        for alternative in wanted.get(step.index, ()):
+            if len(found) < MAX_ASKED:
+                found[step.index, alternative.token_id] = _reason(matcher, alternative.token_id)
+        if not matcher.accept_token(step.token_id):
+            break
+    return found
+
+
+def _refused(step: Step) -> tuple[Alternative, ...]:
+    refused = (one for one in step.alternatives if not one.allowed)
+    return tuple(one for one in refused if one.probability >= LIKELY or one in step.refused[:1])
+
+
+def _reason(matcher: GrammarMatcher, token: int) -> str:
+    if token in matcher.stop_token_ids:
+        return "the text may not end here"
+    try:
+        return str(matcher.explain(token).reason).removeprefix("refused: ")
+    except BudgetExceededError as error:
+        return f"not explained: {error}"
+
+
+def _twin(origin: GrammarMatcher) -> GrammarMatcher:
+    """A matcher at the same place under the same grammar, compiled apart."""
+    compiled: Any = origin.compiled
+    options = replace(compiled.options, warm_start=False)
+    twin = GrammarMatcher(
+        GrammarCompiler(compiled.tokenizer_info, options=options, cache_enabled=False).compile_grammar(
+            compiled.grammar
+        ),
+        override_stop_tokens=origin.stop_token_ids,
+        terminate_without_stop_token=origin.terminate_without_stop_token,
+    )
+    for step in origin.history:
+        taken = twin.accept_string(step) if isinstance(step, bytes) else twin.accept_token(step)
+        if not taken:
+            raise RuntimeError(f"a twin of the grammar refuses {step!r}, which the grammar took")
+    return twin
