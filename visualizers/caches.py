@@ -18,7 +18,6 @@ import traitlets as t
 from kernels_core.inspect.fills import CacheRecord
 from kernels_core.inspect.sharing import SharedSet, Sharing, Use
 from kernels_core.inspect.trace import FillKind
-from visualizers.assets import module, stylesheet
 from visualizers.glyphs import clip, glyph, html_escape
 from visualizers.live_base import LiveView, Traits, synced
 
@@ -75,8 +74,6 @@ class CacheView(LiveView[CacheShot]):
     _module = "caches"
     _styles = ("caches",)
     _height = 360
-    _esm = module("caches")
-    _css = stylesheet("theme", "base", "caches")
 
     about = synced(t.Dict())
     visits = synced(t.Dict())

@@ -16,7 +16,6 @@ from typing import Any, Final
 
 import traitlets as t
 
-from visualizers.assets import module, stylesheet
 from visualizers.glyphs import clip, glyph, html_escape
 from visualizers.live_base import LiveView, Traits, synced
 
@@ -113,8 +112,6 @@ class CockpitView(LiveView[CockpitShot]):
     _module = "cockpit"
     _styles = ("cockpit",)
     _height = 400
-    _esm = module("cockpit")
-    _css = stylesheet("theme", "base", "cockpit")
 
     about = synced(t.Dict())
     runs = synced(t.List())

@@ -62,11 +62,7 @@ class Caches:
 
     def save(self, path: str | Path) -> Path:
         """Write the view as a page that needs nothing else; the path must end in `.html`."""
-        view = self.view()
-        try:
-            return view.save(path, title="Maskscope caches")
-        finally:
-            view.close()
+        return self.view().save(path, title="Maskscope caches")
 
     def _repr_html_(self) -> str:
         return static(self.shot)

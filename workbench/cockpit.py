@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from visualizers.cockpit import CockpitRun, CockpitShot, CockpitStep, CockpitView, Option, static
 from visualizers.glyphs import clip, glyph
@@ -117,17 +117,14 @@ def generation_page(generation: Generation, *, title: str, heading: bool = True)
 
     cockpit = CockpitView()
     cockpit.play_run(cockpit_shot(generation, reasons=generation.refusals))
-    views: list[LiveView] = [cockpit]  # type: ignore[type-arg]
+    views: list[LiveView[Any]] = [cockpit]
     if generation.masks is not None and len(generation.masks):
         caches = CacheView()
         tokens = [step.token for step in generation.steps]
         caches.play_steps(CacheShot(generation.masks, tokens=tokens), len(generation))
         views.append(caches)
     labels = ["before the first token", *(_label(step) for step in generation.steps)]
-    document = to_page(views, title=title, labels=labels, heading=heading)
-    for view in views:
-        view.close()
-    return document
+    return to_page(views, title=title, labels=labels, heading=heading)
 
 
 def _label(step: Step) -> str:

@@ -40,8 +40,9 @@ def beginning(generation: Generation, step: int, edit: Edit = None) -> list[int 
         return kept
     if isinstance(edit, str | bytes):
         return kept + list(generation.source.model.tokenizer.encode(edit))
-    tokens: Sequence[int] = edit if isinstance(edit, Sequence) else [edit]
-    return kept + [index(token) for token in tokens]
+    if isinstance(edit, int):
+        return [*kept, edit]
+    return kept + [index(token) for token in edit]
 
 
 def branch(generation: Generation, step: int, edit: Edit = None, **options: Any) -> Generation:

@@ -1,0 +1,168 @@
+"""The cache observatory: its numbers are those of the record, and it works in a page without Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kernels_core import GrammarCompiler, GrammarMatcher, Options, TokenizerInfo, allocate_token_bitmask
+from kernels_core.inspect.fills import CacheLog, CacheRecord
+from kernels_core.inspect.sharing import sharing
+from tests.visualizers.bridge import Bridge
+from visualizers.caches import KINDS, CacheShot, CacheView, figure, static
+from visualizers.live_base import to_page
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+EVIL = "<b>x</b>"
+VOCAB = [*(bytes((value,)) for value in range(256)), *(f"a{i}".encode() for i in range(300)), EVIL.encode(), b"</s>"]
+TEXT = r'text ::= "\"" [^"\\\x00-\x1f]* "\""'
+STEPS = [ord("["), ord('"'), len(VOCAB) - 2, ord("a"), ord('"'), ord(","), ord('"'), ord("a"), ord('"'), ord("]")]
+
+
+def walked(root: str, compiler: GrammarCompiler, steps: list[int]) -> tuple[CacheRecord, GrammarMatcher]:
+    matcher = GrammarMatcher(compiler.compile_grammar(f"{root}\n{TEXT}"))
+    row = allocate_token_bitmask(1, len(VOCAB))
+    with CacheLog(matcher) as log:
+        for token in steps:
+            matcher.fill_next_token_bitmask(row)
+            assert matcher.accept_token(token)
+    return log.record(), matcher
+
+
+@pytest.fixture(scope="module")
+def shot() -> CacheShot:
+    compiler = GrammarCompiler(
+        TokenizerInfo(VOCAB, stop_token_ids=[len(VOCAB) - 1]), options=Options(direct_limit=0, warm_start=False)
+    )
+    record, first = walked('root ::= "[" text ("," text)* "]"', compiler, STEPS)
+    _, second = walked('root ::= "x" "[" text ("," text)* "]"', compiler, [ord("x"), *STEPS])
+    found = sharing([first.compiled, second.compiled])
+    return CacheShot(record, found, 3, [VOCAB[token] for token in STEPS])
+
+
+class TestTraits:
+    def test_counts_are_the_records(self, shot: CacheShot) -> None:
+        view = CacheView(shot)
+        assert {kind: count for kind, _, count in view.about["kinds"]} == shot.record.totals()
+        assert view.visits["us"] == [round(visit.event.nanoseconds / 1e3, 3) for visit in shot.record.visits]
+        assert view.visits["bytes"] == [visit.event.nbytes for visit in shot.record.visits]
+        kinds = list(KINDS)
+        assert [kinds[k] for k in view.visits["kind"]] == [visit.event.kind for visit in shot.record.visits]
+        assert [[row[0], row[1]] for row in view.states] == [[s.set_id, s.visits] for s in shot.record.states()]
+        assert view.held["sets"][-1] == shot.record.visits[-1].held.sets
+
+    def test_sharing_is_told_with_its_parts(self, shot: CacheShot) -> None:
+        assert shot.sharing is not None
+        view = CacheView(shot)
+        assert len(view.sharing["sets"]) == len(shot.sharing.sets)
+        assert view.sharing["pool"]["hits"] == shot.sharing.pool_hits > 0
+        used = [use for one in view.sharing["sets"] for use in one["uses"]]
+        assert {use[0] for use in used} == {0, 1}
+        assert {use[4] for use in used} == {"made", "perfect"}
+
+    def test_a_long_run_shows_its_end_and_says_so(self, shot: CacheShot, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("visualizers.caches.MAX_SHOWN", 4)
+        view = CacheView(shot)
+        assert len(view.visits["us"]) == 4
+        assert view.about["hidden"] == len(shot.record) - 4
+        assert view.about["masks"] == len(shot.record)
+
+    def test_an_empty_record_is_shown_too(self) -> None:
+        assert CacheView(CacheShot(CacheRecord(()))).about["masks"] == 0
+        assert "no masks" in CacheView().static_html()
+        assert "0 masks" in static(CacheShot(CacheRecord(())))
+
+
+class TestStatic:
+    def test_tables_hold_the_numbers(self, shot: CacheShot) -> None:
+        html = static(shot)
+        for kind, count in shot.record.totals().items():
+            if count:
+                assert f"{kind}</td><td>{count}</td>" in html
+        assert "<script" not in html
+        assert "(grammar 1, perfect)" in html
+
+    def test_the_figure_names_its_size_and_units(self, shot: CacheShot) -> None:
+        drawn = figure(shot, note="seed 7")
+        assert f"n = {len(shot.record)}" in drawn.layout.annotations[0].text
+        assert drawn.layout.annotations[-1].text == "seed 7"
+        assert "µs" in drawn.layout.yaxis.title.text
+        assert sum(len(trace.x) for trace in drawn.data if trace.type == "scatter" and trace.mode == "markers") == len(
+            shot.record
+        )
+
+
+@pytest.mark.browser
+class TestBrowser:
+    @pytest.fixture
+    def page(self, browser: Browser) -> Iterator[Page]:
+        context = browser.new_context(viewport={"width": 900, "height": 700})
+        page = context.new_page()
+        page.set_default_timeout(5_000)
+        trouble: list[str] = []
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        yield page
+        assert not trouble
+        context.close()
+
+    @pytest.fixture
+    def bridged(self, page: Page) -> Callable[[CacheView], Bridge]:
+        return lambda view: Bridge(page, view)
+
+    def test_tabs_show_the_engines_numbers(self, shot: CacheShot, bridged: Callable[..., Bridge]) -> None:
+        view = CacheView(shot)
+        page = bridged(view).page
+        for kind, count in shot.record.totals().items():
+            shown = page.get_by_test_id(f"kind-{kind.replace(' ', '-')}").get_attribute("data-count")
+            assert shown == str(count)
+        assert page.get_by_test_id("timeline").is_visible()
+        assert EVIL not in page.content()
+        page.get_by_test_id("cache-tab-states").click()
+        cells = page.get_by_test_id("state-cell")
+        states = shot.record.states()
+        assert cells.all_inner_texts() == [str(state.visits) for state in states]
+        assert page.locator("[data-testid=state-cell].now").get_attribute("data-set") == str(
+            shot.record.visits[3].set_id
+        )
+        page.get_by_test_id("cache-tab-memory").click()
+        assert page.get_by_test_id("memory").is_visible()
+        page.get_by_test_id("cache-tab-sharing").click()
+        assert shot.sharing is not None
+        assert page.get_by_test_id("shared-set").count() == len(shot.sharing.sets)
+
+    def test_a_click_asks_for_the_step(self, shot: CacheShot, bridged: Callable[..., Bridge]) -> None:
+        view = CacheView(shot)
+        bridge = bridged(view)
+        bridge.page.get_by_test_id("cache-tab-states").click()
+        bridge.page.get_by_test_id("state-cell").last.click()
+        bridge.page.wait_for_timeout(50)
+        assert bridge.requests == [{"kind": "goto", "index": shot.record.states()[-1].first_step}]
+
+    def test_a_page_without_python_follows_the_steps(self, shot: CacheShot, page: Page, tmp_path: Path) -> None:
+        view = CacheView()
+        view.play_steps(shot, len(STEPS))
+        file = tmp_path / "caches.html"
+        file.write_text(to_page([view]), encoding="utf-8")
+        page.goto(file.as_uri())
+        page.wait_for_selector("html[data-ready]")
+        page.keyboard.press("ArrowRight")
+        assert "step 1" in page.get_by_test_id("cache-detail").inner_text()
+        page.get_by_test_id("cache-tab-states").click()
+        page.get_by_test_id("state-cell").first.click()
+        assert page.get_by_test_id("step-count").inner_text().startswith("0 /")
+
+
+def test_every_kind_has_a_legend_and_a_colour() -> None:
+    from typing import get_args
+
+    from kernels_core.inspect.trace import FillKind
+    from visualizers.caches import COLOURS
+
+    kinds: Any = set(get_args(FillKind))
+    assert set(KINDS) == set(COLOURS) == kinds
