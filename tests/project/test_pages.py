@@ -85,7 +85,7 @@ def test_every_notebook_is_in_the_table_of_notebooks() -> None:
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda file: file.stem)
 def test_a_notebook_begins_with_what_the_reader_will_learn(notebook: Path) -> None:
     first = json.loads(notebook.read_text())["cells"][0]
-    text = "".join(first["source"])
+    text = " ".join("".join(first["source"]).split())
     assert first["cell_type"] == "markdown"
     assert text.startswith("# ")
     assert "What you will learn:" in text
