@@ -66,7 +66,7 @@ def _step(step: Step, why: Reasons, refused: bool) -> CockpitStep:
         microseconds=tuple(
             spent / 1e3 for spent in (step.model_ns, step.mask_ns, step.apply_ns, step.sample_ns, step.record_ns)
         ),
-        mask_kind=step.mask_kind or "",
+        mask_kind="" if step.fill is None else step.fill.kind,
         forced=step.forced,
         given=step.given,
         stop=step.is_stop,

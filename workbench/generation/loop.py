@@ -247,7 +247,7 @@ class TokenStream:
             entropy=entropy,
             masked_entropy=masked_entropy,
             given=given is not None,
-            mask_kind=None if event is None else event.kind,
+            fill=event,
             apply_ns=apply_ns,
             record_ns=time.perf_counter_ns() - began,
         )

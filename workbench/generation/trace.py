@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from kernels_core.inspect.fills import CacheRecord
-from kernels_core.inspect.trace import FillKind
+from kernels_core.inspect.trace import FillEvent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,7 @@ class Step:
 
     `choices`: the likeliest tokens that the mask allows, likeliest first.  `entropy`, `masked_entropy`: of the model's
     distribution and of what the mask leaves of it (rescaled to 1), in nats, before temperature, top-k and top-p; None
-    when the generation was not recorded.  `mask_kind`: how the mask was found (`FillEvent.kind`).
+    when the generation was not recorded.  `fill`: how the engine came by the mask (None without a grammar or record).
 
     Nanoseconds: `model_ns` the model's pass; `mask_ns` finding or making the mask, alone; `apply_ns` setting forbidden
     logits to minus infinity; `sample_ns` drawing; `record_ns` writing all this down.
@@ -85,7 +85,7 @@ class Step:
     entropy: float | None = None
     masked_entropy: float | None = None
     given: bool = False
-    mask_kind: FillKind | None = None
+    fill: FillEvent | None = None
     apply_ns: int = 0
     record_ns: int = 0
 
@@ -245,7 +245,7 @@ class Generation:
                 "favourite_allowed": not step.rejected_favourite,
                 "entropy": step.entropy,
                 "masked_entropy": step.masked_entropy,
-                "mask_kind": step.mask_kind,
+                "mask_kind": None if step.fill is None else step.fill.kind,
                 "mask_us": step.mask_ns / 1e3,
                 "model_us": step.model_ns / 1e3,
                 "apply_us": step.apply_ns / 1e3,
