@@ -2,6 +2,6 @@
 
 In reading order: `snapshots` (the pictures), `layout` (automata by state id), `dots` (dotted rules), `classic` (the
 textbook Earley chart), `look` (pictures of a matcher), `explain` (why a token is refused), `trace` (what happened,
-event by event), `forest` (how each item came about), `stacks` (who called whom), `dispatch` (free text, triggers and
-tags).
+event by event), `forest` (how each item came about), `stacks` (who called whom), `derivation` and `trees` (call stacks,
+parse trees, chains), `dispatch` and `watch` (free text, triggers and tags).
 """

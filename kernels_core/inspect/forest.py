@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_WAYS", "Forest", "Link", "LinkKind", "Part", "as_written", "engine", "written"]
 
-MAX_ITEMS: Final = 400_000  # of a chart that trees are drawn from; about 40 MB, under a second
+MAX_ITEMS: Final = 200_000  # of a chart that trees are drawn from; about 20 MB, half a second
 MAX_WAYS: Final = 1_000_000  # ways are counted up to here
 
 LinkKind: TypeAlias = Literal["scan", "token", "complete", "lap"]
@@ -83,6 +83,7 @@ class Forest:
         # By column, found when they are asked for.
         self._by_origin: list[dict[int, list[ChartItem]] | None] = [None]
         self._callers: list[dict[tuple[int, ChartItem], list[ChartItem]] | None] = [None]
+        self._by_rule: list[dict[int, list[tuple[ChartItem, ChartItem]]] | None] = [None]
         self._ended: list[list[tuple[int, int]] | None] = [None]
         self._links: list[dict[ChartItem, tuple[Link, ...]]] = [{}]
         self._ways: list[dict[ChartItem, int]] = [{}]
@@ -119,14 +120,15 @@ class Forest:
                 self.offset.append(self.offset[-1])
         self.text = b"".join(step.text for step in steps)
         count = len(self.offset)
-        for lists in (self._by_origin, self._callers, self._ended):
+        for lists in (self._by_origin, self._callers, self._by_rule, self._ended):
             lists.extend([None] * (count - len(lists)))  # type: ignore[attr-defined]
         self._links.extend({} for _ in range(count - len(self._links)))
         self._ways.extend({} for _ in range(count - len(self._ways)))
 
     def _forget(self, kept: int) -> None:
         """Drop what is known of all columns from `kept` on."""
-        for lists in (self.offset, self._by_origin, self._callers, self._ended, self._links, self._ways):
+        kept_by_column = (self._by_origin, self._callers, self._by_rule, self._ended, self._links, self._ways)
+        for lists in (self.offset, *kept_by_column):
             del lists[kept:]  # type: ignore[attr-defined]
         # Who waits in the last column that stays is known already: the column is as it was.
         for column in [column for column in self._whole if column >= kept]:
@@ -169,12 +171,9 @@ class Forest:
 
     def callers(self, rule: int, column: int) -> list[tuple[ChartItem, ChartItem]]:
         """Who called `rule` at `column`: (the item with its dot in front of the call, the item behind it)."""
-        return [
-            (before, after)
-            for (called, after), sources in self._calls(column).items()
-            if called == rule
-            for before in sources
-        ]
+        self._calls(column)
+        by_rule = self._by_rule[column]
+        return [] if by_rule is None else by_rule.get(rule, [])
 
     def _with_origin(self, column: int, origin: int) -> list[ChartItem]:
         known = self._by_origin[column]
@@ -189,10 +188,13 @@ class Forest:
         known = self._callers[column]
         if known is None:
             known = self._callers[column] = {}
+            by_rule = self._by_rule[column] = {}
             calls = self.table.call_edges
             for item in self.items(column):
                 for rule, target in calls[item.state]:
-                    known.setdefault((rule, ChartItem(target, item.origin, item.counter)), []).append(item)
+                    after = ChartItem(target, item.origin, item.counter)
+                    known.setdefault((rule, after), []).append(item)
+                    by_rule.setdefault(rule, []).append((item, after))
         return known
 
     def _endings(self, column: int) -> list[tuple[int, int]]:

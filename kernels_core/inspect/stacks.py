@@ -17,7 +17,7 @@ from kernels_core.inspect.forest import MAX_WAYS, Forest
 
 __all__ = ["Level", "Stacks", "find_stacks", "kernel", "reading"]
 
-_MAX_STEPS = 20_000  # looks at callers while stacks are listed
+_MAX_STEPS = 2_000  # looks at callers while stacks are listed
 
 
 class Level(NamedTuple):

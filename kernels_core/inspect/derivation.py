@@ -1,0 +1,391 @@
+"""Where the parser is, and how it got there: call stacks, parse trees that grow with the text, chains of operations.
+
+`call_stack` lists the levels from the root to each item that waits; stacks share what they have in common, as in a
+graph-structured stack.  `derivation` draws one tree out of the packed forest (Scott 2008): rules that are not finished
+are open, and where a rule can be read in several ways the node says in how many, and any of them can be asked for.
+Both show the grammar as it was written, in which every rule is called (`forest.written`).  `chain` tells Earley's
+operations (1970) behind one item of the frontier, so it is about the automata that the engine runs on.
+
+Rules that match nothing are not in a tree: the parser steps over them.
+
+Read on: `forest.py` (where all of this is read off), `stacks.py`, `trees.py` (how a tree is cut to what can be read).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from kernels_core.inspect.classic import ChartItem
+from kernels_core.inspect.forest import Forest, engine, written
+from kernels_core.inspect.snapshots import EarleyItem, Table
+from kernels_core.inspect.stacks import Level, Stacks, find_stacks, kernel, reading
+from kernels_core.inspect.trees import MAX_TREE_NODES, Builder, TreeNode
+
+if TYPE_CHECKING:
+    from kernels_core.matcher import GrammarMatcher
+
+__all__ = [
+    "CallStack",
+    "Chain",
+    "ChainStep",
+    "Derivation",
+    "StackLevel",
+    "TreeNode",
+    "call_stack",
+    "chain",
+    "derivation",
+]
+
+MAX_STACKS: Final = 12  # listed
+MAX_TREES: Final = 12  # stacks that an unfinished text can be drawn along
+MAX_LEVELS: Final = 40  # of one stack; the middle of a deeper one is left out
+MAX_CHAIN: Final = 200  # operations of a chain; the middle of a longer one is left out
+_SHOWN_FIRST: Final = 8
+_MAX_DOTS: Final = 3
+_KEY: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:\s*$')
+_BEFORE: Final = 200  # bytes in which the key of a member is looked for
+
+
+@dataclass(frozen=True, slots=True)
+class StackLevel:
+    """One level of a call stack: a rule that has begun and not ended.
+
+    `parent` is the number of the level that called it, -1 for the root.  Bytes `begin` to `end` were read in it before
+    the next level began (or up to the end of the text); of several next levels it is the first's.  `dot` is the rule
+    with the dot in front of what it waits for.  `label`: the key in front of it, where the text around is JSON.
+    `predicted`: nothing was read of it yet.  `waits`: a byte or a token can move this item on.  `omitted`: so many
+    levels between this one and its parent are not listed.  `span`: the rule's characters in the source.
+    """
+
+    parent: int
+    depth: int
+    rule: str
+    label: str
+    dot: str
+    begin: int
+    end: int
+    predicted: bool
+    waits: bool
+    omitted: int
+    span: tuple[int, int] | None
+
+
+@dataclass(frozen=True, repr=False)
+class CallStack(Table):
+    """All call stacks at one place as one tree, levels before those they call; what stacks share is there once.
+
+    `stacks` are the stacks listed, each as numbers of levels from the root on.  `total` is how many there are: that
+    many, or at least that many if not `exact`; `len(stacks)` of them are listed.  `text`: the bytes read.
+    """
+
+    position: int
+    text: bytes
+    levels: tuple[StackLevel, ...]
+    stacks: tuple[tuple[int, ...], ...]
+    total: int
+    exact: bool
+
+    def crumbs(self, stack: int = 0) -> str:
+        """One stack in a line: `root > call > city: string`."""
+        if not self.stacks:
+            return ""
+        return " > ".join(
+            ("… > " if level.omitted else "") + (f"{level.label}: " if level.label else "") + level.rule
+            for level in (self.levels[number] for number in self.stacks[stack])
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [{**asdict(level), "text": self.text[level.begin : level.end]} for level in self.levels]
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+    def __repr__(self) -> str:
+        count = f"{len(self.stacks)} of {'' if self.exact else 'more than '}{self.total}"
+        return f"CallStack(after {self.position} bytes, {count} stacks: {self.crumbs()})"
+
+    def __str__(self) -> str:
+        lines = [repr(self)]
+        for level in self.levels:
+            text = self.text[level.begin : level.end]
+            label = f"{level.label}: " if level.label else ""
+            lines.append(f"{'  ' * level.depth}{label}{level.rule} {level.begin} {text!r}  {level.dot}")
+        return "\n".join(lines)
+
+
+def call_stack(matcher: GrammarMatcher, *, limit: int = MAX_STACKS) -> CallStack:
+    """The call stacks at the matcher's place, at most `limit` of them; those of what has begun come first.
+
+    `BudgetExceededError` where the text's chart is too large (`forest.MAX_ITEMS`).
+    """
+    forest = written(matcher.compiled)
+    with forest.lock:
+        forest.seek(matcher.steps())
+        begun = kernel(forest)
+        tips = [item for item in begun if forest.table.scannable(item.state)]
+        tips += [item for item in reading(forest) if item not in begun]
+        tips = tips or begun or _ended(forest)
+        return _merged(forest, find_stacks(forest, tips, limit), matcher.position)
+
+
+def _ended(forest: Forest) -> list[ChartItem]:
+    """The root's items, where the text may end."""
+    return forest.ends(0, 0, forest.last)
+
+
+def _merged(forest: Forest, stacks: Stacks, position: int) -> CallStack:
+    levels: list[StackLevel] = []
+    known: dict[tuple[Level, ...], int] = {}
+    listed = []
+    for stack in stacks.listed:
+        numbers: list[int] = []
+        for depth, level in enumerate(stack):
+            if len(stack) > MAX_LEVELS and _SHOWN_FIRST <= depth < len(stack) - MAX_LEVELS + _SHOWN_FIRST:
+                continue
+            path = stack[: depth + 1]
+            if path not in known:
+                known[path] = len(levels)
+                end = stack[depth + 1].item.origin if depth + 1 < len(stack) else forest.last
+                parent = numbers[-1] if numbers else -1
+                omitted = depth - len(numbers) - sum(levels[number].omitted for number in numbers)
+                above = levels[parent].begin if numbers else 0
+                levels.append(_level(forest, level, end, parent, len(numbers), omitted, above))
+            numbers.append(known[path])
+        listed.append(tuple(numbers))
+    return CallStack(position, forest.text, tuple(levels), tuple(listed), stacks.total, stacks.exact)
+
+
+def _level(forest: Forest, level: Level, end: int, parent: int, depth: int, omitted: int, above: int) -> StackLevel:
+    """`end`: the column where the next level begins; `above`: the byte where the one above began."""
+    item, table, offset = level.item, forest.table, forest.offset
+    begin = offset[item.origin]
+    # Of levels that begin at one place the first has the key.
+    named = parent >= 0 and begin > above
+    found = _KEY.search(forest.text[max(0, begin - _BEFORE) : begin]) if named else None
+    return StackLevel(
+        parent,
+        depth,
+        forest.name(table.rule_of[item.state]),
+        found.group(1).decode(errors="replace") if found else "",
+        "   ".join(table.dots(item.state)[:_MAX_DOTS]),
+        begin,
+        offset[end],
+        item.origin == forest.last and forest.last > 0,
+        level.column == forest.last and table.scannable(item.state),
+        omitted,
+        table.span(table.rule_of[item.state]),
+    )
+
+
+# -- trees ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class Derivation(Table):
+    """One parse tree of the text read, as far as it goes; `nodes` in reading order, the root first.
+
+    `trees`: in how many ways the open rules can stand (or at least so many if not `exact`), one more if the text may
+    end here; this is number `tree`, and number 0 is the finished one if `complete`.  Inside a tree nodes with several
+    `readings` tell which one is shown.  `omitted`: nodes that are not in `nodes`, for they are folded.
+    """
+
+    position: int
+    text: bytes
+    nodes: tuple[TreeNode, ...]
+    tree: int
+    trees: int
+    exact: bool
+    complete: bool
+
+    @property
+    def ambiguous(self) -> tuple[TreeNode, ...]:
+        """The nodes that can be read in several ways."""
+        return tuple(node for node in self.nodes if node.readings > 1)
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [{**asdict(node), "text": self.text[node.begin : node.end]} for node in self.nodes]
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __repr__(self) -> str:
+        state = "complete" if self.complete and self.tree == 0 else "open"
+        some = f", {len(self.ambiguous)} ambiguous" if self.ambiguous else ""
+        return f"Derivation(after {self.position} bytes, {len(self.nodes)} nodes, {state}{some}, {self.trees} trees)"
+
+    def __str__(self) -> str:
+        lines = [repr(self)]
+        for node in self.nodes:
+            sign = "…" if node.kind == "fold" else "▸" if node.folded else "◦" if node.open else ""
+            more = f" ({node.reading + 1} of {node.readings} readings)" if node.readings > 1 else ""
+            lines.append(f"{'  ' * node.depth}{sign}{node.label} {self.text[node.begin : node.end][:60]!r}{more}")
+        return "\n".join(lines)
+
+
+def derivation(
+    matcher: GrammarMatcher,
+    *,
+    tree: int = 0,
+    readings: Mapping[str, int] | None = None,
+    unfolded: Collection[str] = (),
+    folded: Collection[str] = (),
+    max_nodes: int = MAX_TREE_NODES,
+) -> Derivation:
+    """The parse tree number `tree` of the text read by `matcher`.
+
+    `readings` chooses another reading of a node, by its `key`; `unfolded` and `folded` are keys of nodes to show with
+    or without what is in them.  What was read last is shown first where there are more than `max_nodes` nodes.
+
+    `IndexError` for a tree that there is not, `BudgetExceededError` where the chart is too large (`forest.MAX_ITEMS`).
+    """
+    forest = written(matcher.compiled)
+    with forest.lock:
+        forest.seek(matcher.steps())
+        complete = bool(_ended(forest)) and (forest.last > 0 or not kernel(forest))
+        stacks = find_stacks(forest, kernel(forest), MAX_TREES)
+        trees = complete + len(stacks.listed)
+        builder = Builder(forest, readings or {}, set(unfolded), set(folded), max_nodes)
+        if not 0 <= tree < max(1, trees):
+            raise IndexError(f"there is no tree {tree}: {trees} are listed")
+        if complete and tree == 0:
+            nodes = builder.finished()
+        elif trees:
+            nodes = builder.along(stacks.listed[tree - complete])
+        else:
+            nodes = ()
+        return Derivation(matcher.position, forest.text, nodes, tree, trees, stacks.exact, complete)
+
+
+# -- chains ---------------------------------------------------------------------------------------------------------
+
+ChainKind: TypeAlias = Literal["start", "predict", "scan", "token", "complete", "lap", "omitted"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainStep:
+    """One operation on the way to an item: what it read or which rule caused it, and the item that it brought.
+
+    `begin` to `end` are the bytes it went over; scans that follow each other are one step.  `cause`: for "predict" the
+    rule that called, for "complete" and "lap" the rule that ended; for "omitted" how many operations are left out.
+    `others`: in how many other ways the parser got to this item.
+    """
+
+    kind: ChainKind
+    begin: int
+    end: int
+    rule: str
+    dot: str
+    state: int
+    cause: str
+    others: int
+
+
+@dataclass(frozen=True, repr=False)
+class Chain(Table):
+    """The operations behind an item, from the start of the text on; where there are several ways, one of them."""
+
+    item: EarleyItem
+    text: bytes
+    steps: tuple[ChainStep, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [{**asdict(step), "text": self.text[step.begin : step.end]} for step in self.steps]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __repr__(self) -> str:
+        return f"Chain({len(self.steps)} operations to {self.item})"
+
+    def __str__(self) -> str:
+        lines = [repr(self)]
+        for step in self.steps:
+            read = repr(self.text[step.begin : step.end]) if step.end > step.begin else ""
+            lines.append(f"{step.end:5} {step.kind:8} {step.cause:12} {read:20} {step.dot}")
+        return "\n".join(lines)
+
+
+def chain(matcher: GrammarMatcher, item: EarleyItem) -> Chain:
+    """How the parser got to `item`, one of `matcher.frontier().items`.
+
+    `ValueError` for an item that is not there, `BudgetExceededError` where the chart is too large.
+    """
+    forest = engine(matcher.compiled)
+    with forest.lock:
+        forest.seek(matcher.steps())
+        wanted = ChartItem(item.state, item.origin, item.counter)
+        if wanted not in forest.items(forest.last):
+            raise ValueError(f"no such item after {matcher.position} bytes: {item}")
+        levels = _shortest(forest, Level(wanted, forest.last))
+        steps: list[ChainStep] = []
+        for above, level in zip([None, *levels], levels, strict=False):
+            steps += _operations(forest, above, level)
+        if len(steps) > MAX_CHAIN:
+            left = len(steps) - MAX_CHAIN
+            first, last = steps[:_SHOWN_FIRST], steps[_SHOWN_FIRST + left :]
+            gap = ChainStep("omitted", first[-1].end, last[0].begin, "", "", -1, str(left), 0)
+            steps = [*first, gap, *last]
+        return Chain(item, forest.text, tuple(steps))
+
+
+def _shortest(forest: Forest, level: Level) -> list[Level]:
+    """The shortest stack that ends in `level`, from the root on: breadth first through the callers."""
+    rule_of = forest.table.rule_of
+    came: dict[Level, Level | None] = {level: None}
+    seen = {(rule_of[level.item.state], level.item.origin)}
+    queue = [level]
+    for at in queue:
+        node = rule_of[at.item.state], at.item.origin
+        if node == (0, 0):
+            found, back = [], came.get(at)
+            found.append(at)
+            while back is not None:
+                found.append(back)
+                back = came[back]
+            return found
+        for before, _ in forest.callers(*node):
+            after = rule_of[before.state], before.origin
+            if after not in seen:
+                seen.add(after)
+                came[Level(before, node[1])] = at
+                queue.append(Level(before, node[1]))
+    return [level]
+
+
+def _operations(forest: Forest, above: Level | None, level: Level) -> list[ChainStep]:
+    """The operations from the prediction of a level's rule to its item."""
+    table, offset = forest.table, forest.offset
+    rule = table.rule_of[level.item.state]
+    name, origin = table.rule_name(level.item.state), level.item.origin
+
+    def step(kind: ChainKind, begin: int, end: int, item: ChartItem, cause: str, others: int) -> ChainStep:
+        dot = "   ".join(table.dots(item.state)[:_MAX_DOTS])
+        return ChainStep(kind, offset[begin], offset[end], name, dot, item.state, cause, others)
+
+    start = ChartItem(table.start[rule], origin, 0)
+    callers = len(forest.callers(rule, origin))
+    if above is None:
+        steps = [step("start", origin, origin, start, "", 0)]
+    else:
+        steps = [step("predict", origin, origin, start, table.rule_name(above.item.state), max(0, callers - 1))]
+    run: tuple[int, int, ChartItem, int] | None = None
+    for link, item, end in forest.path(level.item, level.column):
+        others = len(forest.links(item, end)) - 1
+        if link.kind == "scan":
+            run = (run[0] if run else link.column, end, item, (run[3] if run else 0) + others)
+            continue
+        if run is not None:
+            steps.append(step("scan", *run[:3], "", run[3]))
+            run = None
+        if link.kind == "complete":
+            steps.append(step("complete", link.column, end, item, forest.name(link.rule), others))
+        elif link.kind == "lap":
+            steps.append(step("lap", end, end, item, name, others))
+        else:
+            steps.append(step("token", link.column, end, item, "", others))
+    if run is not None:
+        steps.append(step("scan", *run[:3], "", run[3]))
+    return steps

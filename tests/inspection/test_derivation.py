@@ -1,0 +1,317 @@
+"""Call stacks, trees and chains: every tree is a derivation of the text, and nothing hangs on a nasty grammar."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels_core import BudgetExceededError, Grammar, GrammarMatcher
+from kernels_core.grammar.analysis import nullable_rules
+from kernels_core.grammar.ir import (
+    ByteSet,
+    CharSet,
+    Choice,
+    Empty,
+    GrammarIR,
+    Literal,
+    Never,
+    Node,
+    Repeat,
+    RuleRef,
+    Seq,
+)
+from kernels_core.inspect.derivation import Derivation, call_stack, chain, derivation
+from tests.engine.driver import compiled
+from tests.reference import Recogniser
+from tests.strategies import EXAMPLES, grammars, productive, texts
+
+BYTES = [bytes([byte]) for byte in range(256)]
+JSON = r"""
+root ::= value
+value ::= object | array | string | number
+object ::= "{" (pair ("," pair)*)? "}"
+pair ::= string ":" value
+array ::= "[" (value ("," value)*)? "]"
+string ::= "\"" char* "\""
+char ::= [^"\\]
+number ::= [0-9]+
+"""
+SUMS = 'root ::= E\nE ::= E "+" E | E "*" E | [0-9]'
+PAIRS = 'root ::= S\nS ::= S S | "a"'
+
+
+def matcher_of(grammar: Grammar | GrammarIR | str, text: bytes) -> GrammarMatcher:
+    if isinstance(grammar, str):
+        grammar = Grammar.from_ebnf(grammar)
+    matcher = GrammarMatcher(compiled(grammar, BYTES))
+    if text:
+        assert matcher.accept_string(text)
+    return matcher
+
+
+def whole(matcher: GrammarMatcher, tree: int = 0) -> Derivation:
+    """A tree with nothing folded."""
+    unfolded: set[str] = set()
+    while True:
+        found = derivation(matcher, tree=tree, unfolded=unfolded, max_nodes=10_000)
+        more = {node.key for node in found.nodes if node.kind == "fold"} - unfolded
+        if not more:
+            return found
+        unfolded |= more
+
+
+Part = bytes | str
+"""What a rule is made of: one byte, or the name of a rule that ended."""
+
+
+def ends(node: Node, parts: Sequence[Part], begin: int, nullable: frozenset[str]) -> set[int]:
+    """Where `node` can end if it begins at a part; calls of rules that can be empty may be left out."""
+    match node:
+        case Empty():
+            return {begin}
+        case Never():
+            return set()
+        case Literal(value):
+            past = begin + len(value)
+            return {past} if list(parts[begin:past]) == [bytes([byte]) for byte in value] else set()
+        case ByteSet(ranges):
+            here = parts[begin] if begin < len(parts) else ""
+            return {begin + 1} if isinstance(here, bytes) and any(a <= here[0] <= b for a, b in ranges) else set()
+        case CharSet(ranges):
+            found = set()
+            for size in range(1, 5):
+                letters = [part for part in parts[begin : begin + size] if isinstance(part, bytes)]
+                try:
+                    character = b"".join(letters).decode()
+                except UnicodeDecodeError:
+                    continue
+                if len(letters) == size and len(character) == 1 and any(a <= ord(character) <= b for a, b in ranges):
+                    found.add(begin + size)
+            return found
+        case RuleRef(name):
+            called = {begin + 1} if begin < len(parts) and parts[begin] == name else set()
+            return called | ({begin} if name in nullable else set())
+        case Seq(items):
+            places = {begin}
+            for item in items:
+                places = {end for place in places for end in ends(item, parts, place, nullable)}
+            return places
+        case Choice(items):
+            return {end for item in items for end in ends(item, parts, begin, nullable)}
+        case Repeat(item, minimum, maximum):
+            found, places, laps = set(), {begin}, 0
+            if begin in ends(item, parts, begin, nullable):
+                minimum = 0  # empty laps fill up what is missing
+            while places:
+                if laps >= minimum:
+                    found |= places
+                if laps == maximum:
+                    break
+                laps += 1
+                places = {end for at in places for end in ends(item, parts, at, nullable) if end > at}
+            return found
+    raise AssertionError(f"no {type(node).__name__} here")
+
+
+def check(ir: GrammarIR, found: Derivation, text: bytes) -> None:
+    """Each finished node is an application of its rule, and the leaves of the tree spell the text."""
+    nullable = frozenset(nullable_rules(ir, {}))
+    children: dict[int, list[int]] = {}
+    for number, node in enumerate(found.nodes):
+        children.setdefault(node.parent, []).append(number)
+    leaves = b""
+    for number, node in enumerate(found.nodes):
+        below = [found.nodes[child] for child in children.get(number, [])]
+        if not below:
+            leaves += text[node.begin : node.end]
+        if node.kind != "rule" or node.folded:
+            continue
+        if below:
+            assert (node.begin, node.end) == (below[0].begin, below[-1].end)
+        if node.open or node.levels > 1:
+            continue
+        parts: list[Part] = []
+        for child in below:
+            if child.kind == "text":
+                parts += [bytes([byte]) for byte in text[child.begin : child.end]]
+            else:
+                parts.append(child.label)
+        if node.leaf:
+            parts = [bytes([byte]) for byte in text[node.begin : node.end]]
+        assert len(parts) in ends(ir.rules[node.label].body, parts, 0, nullable)
+    assert leaves == text
+
+
+@settings(max_examples=3 * EXAMPLES, deadline=None)
+@given(st.data())
+def test_trees_are_derivations_of_the_text(data: st.DataObject) -> None:
+    ir = productive(data.draw(grammars(large=False)))
+    text = data.draw(texts(Recogniser(ir)))
+    matcher = GrammarMatcher(compiled(ir, BYTES))
+    while text and not matcher.fork().accept_string(text):
+        text = text[:-1]
+    assert not text or matcher.accept_string(text)
+    normal = matcher.compiled.grammar.ir
+    found = whole(matcher)
+    assert found.complete == matcher.is_completed() or not text
+    for tree in range(min(3, found.trees)):
+        check(normal, whole(matcher, tree), text)
+    for node in found.ambiguous[:2]:  # another reading is a derivation, too
+        other = derivation(matcher, readings={node.key: node.reading + 1}, max_nodes=10_000)
+        if not any(one.kind == "fold" for one in other.nodes):
+            check(normal, other, text)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(st.data())
+def test_stacks_and_chains_lead_from_the_start_to_what_waits(data: st.DataObject) -> None:
+    ir = productive(data.draw(grammars(large=False)))
+    recogniser = Recogniser(ir)
+    text = data.draw(texts(recogniser))
+    matcher = GrammarMatcher(compiled(ir, BYTES))
+    while text and not matcher.fork().accept_string(text):
+        text = text[:-1]
+    assert not text or matcher.accept_string(text)
+    found = call_stack(matcher)
+    rules = matcher.compiled.grammar.ir.rules
+    assert found.stacks
+    for stack in found.stacks:
+        levels = [found.levels[number] for number in stack]
+        assert levels[0].rule == matcher.compiled.grammar.ir.root
+        assert all(level.rule in rules for level in levels)
+        for above, below in pairwise(levels):
+            assert above.begin <= below.begin <= above.end or below.omitted
+    for item in matcher.frontier().items[:4]:
+        steps = chain(matcher, item).steps
+        assert steps[0].kind == "start"
+        assert steps[-1].state == item.state
+        assert steps[-1].dot.split("   ")[0] in item.dot
+        assert [step.end for step in steps] == sorted(step.end for step in steps)
+
+
+class TestStack:
+    """Where am I."""
+
+    def test_levels_say_what_each_rule_has_read(self) -> None:
+        found = call_stack(matcher_of(JSON, b'{"ab":[1,{"city":"Os'))
+        assert (
+            found.crumbs()
+            == "root > value > object > pair > ab: value > array > value > object > pair > city: value > string"
+        )
+        pieces = [found.text[found.levels[n].begin : found.levels[n].end] for n in found.stacks[0]]
+        assert b"".join(pieces) == found.text
+        assert pieces[-1] == b'"Os'
+
+    def test_stacks_share_what_they_have_in_common(self) -> None:
+        found = call_stack(matcher_of(SUMS, b"1+2"))
+        assert found.total == len(found.stacks) == 2
+        assert found.exact
+        assert found.stacks[0][0] == found.stacks[1][0]
+        assert len(found.levels) < sum(map(len, found.stacks))
+
+    def test_too_many_stacks_are_counted_and_not_listed(self) -> None:
+        found = call_stack(matcher_of(PAIRS, b"a" * 40), limit=5)
+        assert len(found.stacks) == 5
+        assert found.total > 5
+        assert not found.exact
+
+    def test_the_middle_of_a_deep_stack_is_left_out(self) -> None:
+        found = call_stack(matcher_of('root ::= L\nL ::= "(" L ")" | "x"', b"(" * 200))
+        assert sum(level.omitted for level in found.levels) + len(found.levels) >= 200
+        assert len(found.levels) < 60
+
+    def test_the_end(self) -> None:
+        assert call_stack(matcher_of('root ::= "ab"', b"ab")).crumbs() == "root"
+
+
+class TestTree:
+    """The derivation of a text, as far as it goes."""
+
+    def test_both_readings_of_a_sum(self) -> None:
+        matcher = matcher_of(SUMS, b"1+2*3")
+        found = derivation(matcher)
+        (node,) = found.ambiguous
+        assert (node.label, node.readings) == ("E", 2)
+
+        def products(tree: Derivation) -> set[bytes]:
+            return {b"1+2*3"[one.begin : one.end] for one in tree.nodes if one.label == "E"}
+
+        assert products(found) == {b"1+2*3", b"1+2", b"1", b"2", b"3"}
+        other = derivation(matcher, readings={node.key: 1})
+        assert products(other) == {b"1+2*3", b"2*3", b"1", b"2", b"3"}
+        assert derivation(matcher, readings={node.key: 2}).nodes == found.nodes
+
+    def test_a_tree_grows_and_shrinks_with_the_text(self) -> None:
+        matcher = matcher_of(JSON, b'{"a":')
+        before = derivation(matcher)
+        assert [node.label for node in before.nodes if node.open] == ["root", "value", "object", "pair"]
+        assert matcher.accept_string(b"[1")
+        assert "array" in [node.label for node in derivation(matcher).nodes if node.open]
+        matcher.rollback(1)
+        assert derivation(matcher) == before
+
+    def test_a_long_repetition_is_folded(self) -> None:
+        text = json.dumps("x" * 317).encode()
+        found = derivation(matcher_of(JSON, text))
+        (fold,) = [node for node in found.nodes if node.kind == "fold"]
+        assert (fold.label, fold.count, fold.begin, fold.end) == ("317 char", 317, 1, 318)
+
+    def test_a_left_recursive_list_is_drawn_flat(self) -> None:
+        matcher = matcher_of('root ::= L\nL ::= L "," I | I\nI ::= [a-z]+', b",".join([b"abc"] * 1000))
+        found = derivation(matcher)
+        (node,) = [node for node in found.nodes if node.label == "L"]
+        assert node.levels == 1000
+        assert any("I" in node.label and node.kind == "fold" for node in found.nodes)
+
+    def test_a_rule_that_derives_itself_is_not_followed_for_ever(self) -> None:
+        found = derivation(matcher_of('root ::= L\nL ::= L | I | L L\nI ::= "a"', b"aa"))
+        assert len(found.nodes) < 20
+        assert found.ambiguous
+
+    @pytest.mark.parametrize(
+        ("grammar", "text"),
+        [
+            (JSON, json.dumps([{"id": n, "name": f"n{n}"} for n in range(200)]).replace(" ", "").encode()),
+            (PAIRS, b"a" * 40),
+        ],
+    )
+    def test_what_is_long_or_ambiguous_takes_no_long_time(self, grammar: str, text: bytes) -> None:
+        """Generous: a loaded machine is ten times slower than the fifth of a second that this should take."""
+        matcher = matcher_of(grammar, text)
+        begun = time.perf_counter()
+        found = derivation(matcher)
+        assert len(found.nodes) < 400
+        assert call_stack(matcher).stacks
+        assert time.perf_counter() - begun < 5
+
+    def test_a_chart_too_large_says_which_budget_was_hit(self) -> None:
+        matcher = matcher_of('root ::= L\nL ::= I "," L | I\nI ::= [a-z]+', b",".join([b"abc"] * 1000))
+        with pytest.raises(BudgetExceededError, match="Earley items"):
+            derivation(matcher)
+        matcher.reset()
+        assert derivation(matcher).nodes
+
+    def test_trees_are_numbered(self) -> None:
+        matcher = matcher_of(SUMS, b"1+2")
+        found = derivation(matcher)
+        assert (found.complete, found.trees) == (True, 3)
+        assert derivation(matcher, tree=1).nodes[-1].open or any(n.open for n in derivation(matcher, tree=1).nodes)
+        with pytest.raises(IndexError, match="3 are listed"):
+            derivation(matcher, tree=3)
+
+
+def test_a_chain_tells_every_operation() -> None:
+    matcher = matcher_of(JSON, b'{"ab":1')
+    item = next(item for item in matcher.frontier().items if item.scannable and item.origin == 6)
+    told = [(step.kind, step.cause, b'{"ab":1'[step.begin : step.end]) for step in chain(matcher, item).steps]
+    assert told[0][0] == "start"
+    assert ("complete", "string", b'"ab"') in told
+    assert told[-1][0] in ("scan", "complete")
+    with pytest.raises(ValueError, match="no such item"):
+        chain(matcher_of(JSON, b"["), item)
