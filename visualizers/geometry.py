@@ -1,6 +1,6 @@
 """What a layout engine is asked and what it answers, in pixels with y pointing down.
 
-Every engine (`dot`, pygraphviz, `visualizers/layered.py`) reads a `Sketch` and returns a `Drawing`, so the picture is
+Every engine (`dot`, `visualizers/layered.py`) reads a `Sketch` and returns a `Drawing`, so the picture is
 written in one place (`visualizers/svg.py`) and looks the same whoever laid it out.
 """
 
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from visualizers.dot import GraphEdge, RuleGraph
 from visualizers.glyphs import columns
+from visualizers.graph import Arrow, Graph
 
 __all__ = [
     "ENTRY",
@@ -22,8 +22,7 @@ __all__ = [
     "Sketch",
     "framed",
     "loop_curve",
-    "sketch_calls",
-    "sketch_rule",
+    "sketch",
     "trimmed",
 ]
 
@@ -34,22 +33,22 @@ ENTRY: Final = "entry"
 RADIUS: Final = 15.0
 LOOP_HEIGHT: Final = 20.0
 ENTRY_SIZE: Final = 5.0
-BOX_HEIGHT: Final = 26.0
+BOX_HEIGHT: Final = 22.0
 LABEL_COLUMN: Final = 6.7
 LABEL_LINE: Final = 13.0
-BOX_COLUMN: Final = 7.3
+BOX_COLUMN: Final = 6.7
 
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """Nodes with their sizes (width, height), round or rectangular, and edges with the size of their labels."""
+    """Nodes with their sizes (width, height), round but for those in `boxes`, and arrows with labels to be measured."""
 
     sizes: dict[str, Point]
-    edges: tuple[GraphEdge, ...]
-    round: bool
+    edges: tuple[Arrow, ...]
+    boxes: frozenset[str]
     start: str | None
 
-    def label_size(self, edge: GraphEdge) -> Point:
+    def label_size(self, edge: Arrow) -> Point:
         """Width and height of the box that the edge's label needs, (0, 0) without a label."""
         if not edge.lines:
             return 0.0, 0.0
@@ -62,13 +61,13 @@ class Sketch:
         if length == 0:
             return center
         width, height = self.sizes[node]
-        if self.round or node == ENTRY:
+        if node not in self.boxes:
             scale = width / 2 / length
         else:
             scale = min(width / 2 / abs(dx) if dx else math.inf, height / 2 / abs(dy) if dy else math.inf)
         return center[0] + dx * scale, center[1] + dy * scale
 
-    def loop(self, node: str) -> GraphEdge | None:
+    def loop(self, node: str) -> Arrow | None:
         """The edge from a node to itself."""
         return next((edge for edge in self.edges if edge.source == edge.target == node), None)
 
@@ -86,7 +85,7 @@ class Sketch:
 class Curve:
     """An edge's way: a chain of cubic Bézier curves (1 + 3n points) and the centre of its label."""
 
-    edge: GraphEdge
+    edge: Arrow
     points: tuple[Point, ...]
     label: Point | None
 
@@ -126,10 +125,10 @@ def framed(sketch: Sketch, nodes: dict[str, Point], curves: Sequence[Curve]) -> 
     )
 
 
-def loop_curve(sketch: Sketch, edge: GraphEdge, at: Point) -> Curve:
+def loop_curve(sketch: Sketch, edge: Arrow, at: Point) -> Curve:
     """A loop above the node at `at`, leaving and entering at about 45 degrees."""
     width, height = sketch.sizes[edge.source]
-    dx, dy = (width * 0.3, height * 0.4) if sketch.round else (width * 0.2, height / 2)
+    dx, dy = (width * 0.2, height / 2) if edge.source in sketch.boxes else (width * 0.3, height * 0.4)
     x, top = at[0], at[1] - height / 2 - LOOP_HEIGHT
     points = ((x - dx, at[1] - dy), (x - dx * 2.4, top), (x + dx * 2.4, top), (x + dx, at[1] - dy))
     return Curve(edge, points, (x, top - sketch.label_size(edge)[1] / 2 + 4) if edge.lines else None)
@@ -162,20 +161,14 @@ def _split(curve: Sequence[Point], at: float) -> tuple[Point, Point, Point, Poin
     return mix(d, e), e, c, curve[3]
 
 
-def sketch_rule(graph: RuleGraph) -> Sketch:
-    """States as circles."""
-    return _with_entry(dict.fromkeys(graph.nodes, (2 * RADIUS, 2 * RADIUS)), graph, True)
-
-
-def sketch_calls(graph: RuleGraph) -> Sketch:
-    """Rules as boxes as wide as their names."""
-    sizes = {node: (columns(graph.labels[node]) * BOX_COLUMN + 20, BOX_HEIGHT) for node in graph.nodes}
-    return _with_entry(sizes, graph, False)
-
-
-def _with_entry(sizes: dict[str, Point], graph: RuleGraph, is_round: bool) -> Sketch:
-    edges = graph.edges
+def sketch(graph: Graph) -> Sketch:
+    """A graph with its sizes: states as circles, boxes as wide as what is written in them."""
+    sizes = {
+        name: (columns(text) * BOX_COLUMN + 14, BOX_HEIGHT) if name in graph.boxes else (2 * RADIUS, 2 * RADIUS)
+        for name, text in graph.nodes.items()
+    }
+    arrows = graph.arrows
     if graph.start is not None:
         sizes[ENTRY] = (ENTRY_SIZE, ENTRY_SIZE)
-        edges = (GraphEdge(ENTRY, graph.start, (), "", False), *edges)
-    return Sketch(sizes, edges, is_round, graph.start)
+        arrows = (Arrow(ENTRY, graph.start, (), "entry"), *arrows)
+    return Sketch(sizes, arrows, graph.boxes, graph.start)

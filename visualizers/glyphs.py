@@ -14,7 +14,18 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["byte_class", "clip", "columns", "dot_quote", "glyph", "html_escape", "parse", "split_dot", "split_rules"]
+__all__ = [
+    "byte_class",
+    "character_class",
+    "clip",
+    "columns",
+    "dot_quote",
+    "glyph",
+    "html_escape",
+    "parse",
+    "split_dot",
+    "split_rules",
+]
 
 SPACE: Final = "␣"
 OPEN: Final = "⟨"
@@ -134,6 +145,51 @@ def _byte(byte: int) -> str:
         return _SHORT.get(byte) or f"⟨0x{byte:02X}⟩"
     character = chr(byte)
     return f"\\{character}" if character in "\\]^-" else character
+
+
+def character_class(ranges: Iterable[tuple[int, int]]) -> str:
+    """Inclusive ranges of code points as a class: `a`, `[0-9A-F]`, `[^"\\\\]`, `[а-яё]`, `any character`.
+
+    One code point is written as `glyph` writes it.  The complement is written when it is shorter.
+    """
+    members = list(ranges)
+    if len(members) == 1 and members[0][0] == members[0][1]:
+        return _character(chr(members[0][0]))
+    missing, at = [], 0
+    for first, last in members:
+        if at < first and (at, first - 1) != (0xD800, 0xDFFF):
+            missing.append((at, first - 1))
+        at = last + 1
+    if at <= 0x10FFFF:
+        missing.append((at, 0x10FFFF))
+    if not missing:
+        return "any character"
+    if sum(last - first + 1 for first, last in members) > 0x88000:
+        return f"[^{_class(missing)}]"
+    return f"[{_class(members)}]"
+
+
+def _class(ranges: list[tuple[int, int]]) -> str:
+    pieces = []
+    for first, last in ranges:
+        pieces.append(_in_class(first))
+        if last > first:
+            pieces.append(("-" if last > first + 1 else "") + _in_class(last))
+    return "".join(pieces)
+
+
+def _in_class(code: int) -> str:
+    """A code point within a class; what does not print is written as in a grammar, so that the class stays short."""
+    if code in _SHORT:
+        return _SHORT[code]
+    character = chr(code)
+    if character in "\\]^-":
+        return f"\\{character}"
+    if character == " ":
+        return SPACE
+    if character.isprintable() and character not in _RESERVED:
+        return character
+    return f"\\x{code:02X}" if code < 0x100 else f"\\u{{{code:X}}}"
 
 
 def clip(text: str, width: int) -> str:

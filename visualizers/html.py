@@ -17,10 +17,13 @@ from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, Toke
 from kernels_core.inspect.trace import Events, FillEvent, Operations
 from visualizers.dot import repeat_label
 from visualizers.glyphs import clip, glyph, html_escape, split_dot, split_rules
-from visualizers.layout import DEFAULT_MAX_STATES, plan
+from visualizers.layout import plan
+from visualizers.marks import marks
 from visualizers.png import data_uri, mask_png
+from visualizers.scene import Folds, Request, scene
 from visualizers.svg import render
 from visualizers.tokens import Tab, TokenIndex, token_index
+from visualizers.way import Travelled
 
 __all__ = ["automaton", "cache_stats", "compiled_grammar", "events", "frontier", "grammar", "operations", "token_sets"]
 
@@ -223,10 +226,26 @@ def cache_stats(snapshot: CacheStats) -> str:
     return _card("Counters", [], columns)
 
 
-def automaton(snapshot: Automaton, *, active: Sequence[int] = (), max_states: int = DEFAULT_MAX_STATES) -> str:
-    """The picture (folded by rule above `max_states` states) and a table of the rules."""
-    drawn = plan(snapshot, max_states=max_states)
-    svg = render(snapshot, drawn, active=active, standalone=True)
+def automaton(
+    snapshot: Automaton,
+    *,
+    active: Sequence[int] = (),
+    around: int | None = 2,
+    travelled: Travelled | None = None,
+) -> str:
+    """The picture around the active states (of a small automaton all of it) and a table of the rules."""
+    way = travelled or Travelled()
+    folds = Folds(snapshot)
+    request = Request(
+        active=tuple(active),
+        waiting=way.callers,
+        visited=way.states,
+        steps=2 if around is None else around,
+        whole=around is None,
+    )
+    chosen = scene(folds, request)
+    drawn = plan(chosen)
+    svg = render(drawn, lit=marks(folds, chosen, active, way), standalone=True)
     width = round(drawn.width) + 4
     picture = (
         f'<img alt="automaton" src="{data_uri(svg.encode(), "image/svg+xml")}" '
@@ -248,7 +267,8 @@ def automaton(snapshot: Automaton, *, active: Sequence[int] = (), max_states: in
     )
     table += _more(len(snapshot.rules) - MAX_RULES, "rules")
     facts = [f"{len(snapshot.rules):,} rules", f"{snapshot.state_count():,} states", f"laid out by {drawn.engine}"]
-    note = f'<div style="font-size:12px;opacity:0.7">{html_escape(drawn.note)}</div>' if drawn.note else ""
+    said = drawn.note if chosen.whole else "; ".join(filter(None, ["the part around the parser", drawn.note]))
+    note = f'<div style="font-size:12px;opacity:0.7">{html_escape(said)}</div>' if said else ""
     return _card("Automaton", facts, picture + note + _details("rules", table, shown=False))
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from visualizers.dot import GraphEdge
 from visualizers.geometry import ENTRY, Curve, Drawing, Point, Sketch, framed, loop_curve
+from visualizers.graph import Arrow
 
 __all__ = ["layered"]
 
@@ -65,14 +65,14 @@ def layered(sketch: Sketch) -> Drawing:
     return framed(sketch, nodes, curves)
 
 
-def _backward(sketch: Sketch, edges: list[GraphEdge]) -> set[GraphEdge]:
+def _backward(sketch: Sketch, edges: list[Arrow]) -> set[Arrow]:
     """Edges that close a cycle in a depth-first walk from the start; taken backwards, no cycle is left."""
-    following: dict[str, list[GraphEdge]] = {name: [] for name in sketch.sizes}
+    following: dict[str, list[Arrow]] = {name: [] for name in sketch.sizes}
     for edge in edges:
         following[edge.source].append(edge)
     first = [name for name in (ENTRY, sketch.start) if name in sketch.sizes]
     done: dict[str, bool] = {}
-    backward: set[GraphEdge] = set()
+    backward: set[Arrow] = set()
     for root in (*first, *sketch.sizes):
         if root is None or root in done:
             continue
@@ -93,7 +93,7 @@ def _backward(sketch: Sketch, edges: list[GraphEdge]) -> set[GraphEdge]:
     return backward
 
 
-def _ranks(sketch: Sketch, edges: list[GraphEdge], backward: set[GraphEdge]) -> dict[str, int]:
+def _ranks(sketch: Sketch, edges: list[Arrow], backward: set[Arrow]) -> dict[str, int]:
     """Longest path from the left in steps of two: nodes on even ranks, labels on odd ones."""
     arcs = [(e.target, e.source) if e in backward else (e.source, e.target) for e in edges]
     following: dict[str, list[str]] = {name: [] for name in sketch.sizes}
@@ -113,7 +113,7 @@ def _ranks(sketch: Sketch, edges: list[GraphEdge], backward: set[GraphEdge]) -> 
     return ranks
 
 
-def _within_budget(edges: list[GraphEdge], ranks: dict[str, int]) -> list[GraphEdge]:
+def _within_budget(edges: list[Arrow], ranks: dict[str, int]) -> list[Arrow]:
     """The edges that get dummies: short ones first, while there are dummies left."""
     left = MAX_DUMMIES
     kept = []
@@ -125,9 +125,7 @@ def _within_budget(edges: list[GraphEdge], ranks: dict[str, int]) -> list[GraphE
     return kept
 
 
-def _chain(
-    sketch: Sketch, vertices: dict[str, _Vertex], edge: GraphEdge, is_backward: bool
-) -> tuple[GraphEdge, list[_Vertex]]:
+def _chain(sketch: Sketch, vertices: dict[str, _Vertex], edge: Arrow, is_backward: bool) -> tuple[Arrow, list[_Vertex]]:
     """The vertices of an edge from left to right; the dummy in the middle is as large as the label."""
     ends = (edge.target, edge.source) if is_backward else (edge.source, edge.target)
     first, last = (vertices[name] for name in ends)
@@ -242,7 +240,7 @@ def _settle(layer: list[_Vertex], wanted: list[float]) -> None:
 
 
 def _curve(
-    sketch: Sketch, vertices: dict[str, _Vertex], edge: GraphEdge, chain: list[_Vertex] | None, is_backward: bool
+    sketch: Sketch, vertices: dict[str, _Vertex], edge: Arrow, chain: list[_Vertex] | None, is_backward: bool
 ) -> Curve:
     if chain is None:
         ends = [vertices[edge.source], vertices[edge.target]]

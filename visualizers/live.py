@@ -11,20 +11,19 @@ Read on: `visualizers/live_base.py` (what they share), `visualizers/live_tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Final
 
 import traitlets as t
 
-from kernels_core.inspect.snapshots import Automaton, CacheStats, EarleyItem, Frontier
+from kernels_core.inspect.snapshots import CacheStats, EarleyItem, Frontier
 from kernels_core.inspect.trace import Operations
 from visualizers import html
 from visualizers.glyphs import clip, split_dot, split_rules
-from visualizers.layout import DEFAULT_MAX_STATES, TIMEOUT, Engine, plan
+from visualizers.live_automaton import AutomatonView
 from visualizers.live_base import LiveView, StepBar, Traits, synced, to_page
 from visualizers.live_tokens import MaskMap, TokenTable
-from visualizers.svg import render
 
 __all__ = [
     "AutomatonView",
@@ -41,120 +40,6 @@ __all__ = [
 MAX_ITEMS: Final = 500
 MAX_DOTS: Final = 12
 DOT_WIDTH: Final = 240
-
-
-class AutomatonView(LiveView[Frontier]):
-    """The automaton, laid out once; `show(frontier)` lights the active states by their ids.
-
-    Above `max_states` states rules are folded to the nodes of a call graph; `expanded` names the rules drawn in full.
-    `selected` is the id of the state that was clicked, or None.  `engine` and `timeout` are those of `layout.plan`.
-    """
-
-    _module = "automaton"
-    _styles = ("svg", "automaton")
-    _height = 420
-
-    svg = synced(t.Unicode())
-    active = synced(t.List(t.Int()))
-    selected = synced(t.Int(None, allow_none=True))
-    states = synced(t.Dict())
-    owner = synced(t.Dict())
-    rules = synced(t.List(t.Unicode()))
-    expanded = synced(t.List(t.Unicode()))
-    engine = synced(t.Unicode())
-    note = synced(t.Unicode())
-
-    def __init__(
-        self,
-        automaton: Automaton,
-        *,
-        max_states: int = DEFAULT_MAX_STATES,
-        engine: Engine | None = None,
-        timeout: float = TIMEOUT,
-    ) -> None:
-        super().__init__()
-        self._max_states = max_states
-        self._engine: Engine | None = engine
-        self._timeout = timeout
-        self._drawing = False
-        self.automaton = automaton
-
-    @property
-    def automaton(self) -> Automaton:
-        """The automaton that is drawn.  Setting another draws it, with nothing lit, selected or recorded."""
-        return self._automaton
-
-    @automaton.setter
-    def automaton(self, automaton: Automaton) -> None:
-        picture = self._picture(automaton, None)
-        self._automaton = automaton
-        owner = {str(state.id): k for k, rule in enumerate(automaton.rules) for state in rule.states}
-        self._drawing = True
-        try:
-            with self.hold_sync():
-                self.steps, self.index = [], 0
-                self.active, self.selected = [], None
-                self.rules = [rule.rule for rule in automaton.rules]
-                # Only a folded picture needs to know which rule a state that is not drawn belongs to.
-                self.owner = owner if len(picture["expanded"]) < len(automaton.rules) else {}
-                self._take(picture)
-        finally:
-            self._drawing = False
-
-    def expand(self, *rules: str) -> None:
-        """Draw exactly `rules` in full.  Raises `ValueError` for an unknown rule or for too many states."""
-        picture = self._picture(self._automaton, rules)
-        self._drawing = True
-        try:
-            with self.hold_sync():
-                self._take(picture)
-        finally:
-            self._drawing = False
-
-    @t.observe("expanded")  # type: ignore[misc]
-    def _expanded_changed(self, change: Traits) -> None:
-        """The person folded or expanded a rule; what cannot be drawn is said and undone."""
-        if self._drawing:
-            return
-        try:
-            self.expand(*change["new"])
-        except ValueError as error:
-            self._drawing = True
-            try:
-                self.expanded, self.note = change["old"], str(error)
-            finally:
-                self._drawing = False
-
-    def _picture(self, automaton: Automaton, rules: Sequence[str] | None) -> Traits:
-        drawn = plan(automaton, rules=rules, max_states=self._max_states, engine=self._engine, timeout=self._timeout)
-        states = {
-            str(state.id): {"rule": state.rule, "dots": [clip(dot, DOT_WIDTH) for dot in _some(state.dots)]}
-            for k in drawn.expanded
-            for state in automaton.rules[k].states
-        }
-        expanded = [automaton.rules[k].rule for k in drawn.expanded]
-        svg = render(automaton, drawn)
-        return {"svg": svg, "states": states, "expanded": expanded, "engine": drawn.engine, "note": drawn.note}
-
-    def _take(self, picture: Traits) -> None:
-        # The picture goes last: its arrival is what makes the browser draw.
-        for name in ("states", "expanded", "engine", "note", "svg"):
-            setattr(self, name, picture[name])
-
-    def traits_of(self, snapshot: Frontier) -> Traits:
-        return {"active": list(snapshot.active_states())}
-
-    def static_html(self) -> str:
-        return html.automaton(self._automaton, active=self.active, max_states=self._max_states)
-
-    def __repr__(self) -> str:
-        states = self._automaton.state_count()
-        return f"AutomatonView({len(self.rules)} rules, {states} states, {len(self.active)} active, by {self.engine})"
-
-
-def _some(dots: tuple[str, ...]) -> list[str]:
-    more = len(dots) - MAX_DOTS
-    return [*dots[:MAX_DOTS], *([f"+{more} more"] if more > 0 else [])]
 
 
 class FrontierView(LiveView[Frontier]):

@@ -1,7 +1,7 @@
-"""A laid-out automaton as SVG: written once per grammar, lit by toggling classes on the elements `s<id>`.
+"""A laid-out scene as SVG: written once, lit by toggling classes on elements whose ids never change.
 
-The SVG carries no colours of its own, only classes (`state`, `accepting`, `scannable`, `active`, `edge`, `call`);
-`esm/automaton.css` gives them meaning, so one picture serves the light and the dark theme.
+State `i` is the element `s<i>`, an edge's label `e<source>-<target>-<n>`, a stub `out<i>`.  The SVG carries no colours
+of its own, only classes; `esm/svg.css` gives them meaning, so one picture serves the light and the dark theme.
 
 Read on: `visualizers/layout.py` (where things go), `visualizers/esm/automaton.js` (the live view).
 """
@@ -9,162 +9,267 @@ Read on: `visualizers/layout.py` (where things go), `visualizers/esm/automaton.j
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 
-from kernels_core.inspect.snapshots import Automaton, AutomatonState, RuleAutomaton
+from kernels_core.inspect.snapshots import Automaton, AutomatonState
 from visualizers.assets import stylesheet
 from visualizers.dot import rule_title
-from visualizers.geometry import BOX_HEIGHT, ENTRY, LABEL_LINE, RADIUS, Curve, Point, Sketch
-from visualizers.glyphs import clip, html_escape
-from visualizers.layout import DEFAULT_MAX_STATES, PADDING, TIMEOUT, TITLE, Engine, Panel, Plan, plan
+from visualizers.geometry import BOX_HEIGHT, ENTRY, LABEL_LINE, RADIUS, Curve, Point
+from visualizers.glyphs import DOT, clip, html_escape
+from visualizers.labels import Cell, Label, full_text
+from visualizers.layout import PADDING, TIMEOUT, TITLE, Engine, Layouts, Placed, Plan, plan
+from visualizers.marks import Marks, marks
+from visualizers.scene import Folds, Mode, Request, edge_id, else_text, scene
+from visualizers.way import Travelled
 
-__all__ = ["render", "to_svg"]
+__all__ = ["automaton_svg", "render", "to_svg"]
 
 MARGIN = 2.0
 ARROW = 7.0
 MAX_DOTS = 8
+MAX_TIP = 600
 
 
-def to_svg(
+def automaton_svg(
     automaton: Automaton,
     *,
     active: Collection[int] = (),
-    rules: Collection[str] | None = None,
-    max_states: int = DEFAULT_MAX_STATES,
+    around: int | None = 2,
+    travelled: Travelled | None = None,
+    rules: Sequence[str] = (),
+    mode: Mode = "characters",
     engine: Engine | None = None,
     timeout: float = TIMEOUT,
 ) -> str:
     """The automaton as a self-contained SVG document that follows the reader's light or dark theme.
 
-    `active` are ids of states to light; the other arguments and errors are those of `layout.plan`.
+    `active` are ids of states to light, and `around` how many steps around them are drawn of a large automaton (a
+    small one is drawn whole); None draws all of it.  `rules` draws only these; `mode="bytes"` folds nothing.
+    `travelled` lights the way of the text (`visualizers.way.Way`).  Raises `ValueError` for an unknown rule.
     """
-    drawn = plan(automaton, rules=rules, max_states=max_states, engine=engine, timeout=timeout)
-    return render(automaton, drawn, active=active, standalone=True)
+    folds = Folds(automaton, mode)
+    way = travelled or Travelled()
+    request = Request(
+        active=tuple(active),
+        waiting=way.callers,
+        visited=way.states,
+        steps=2 if around is None else around,
+        whole=around is None,
+        focus=tuple(rules),
+    )
+    chosen = scene(folds, request)
+    drawn = plan(chosen, Layouts(engine, timeout))
+    return render(drawn, lit=marks(folds, chosen, active, way), standalone=True)
 
 
-def render(automaton: Automaton, drawn: Plan, *, active: Collection[int] = (), standalone: bool = False) -> str:
-    """Write a plan as SVG; `standalone` embeds the style sheet and draws a background."""
-    width, height = drawn.width + 2 * MARGIN, drawn.height + 2 * MARGIN
+to_svg = automaton_svg
+
+
+def render(drawn: Plan, *, lit: Marks | None = None, standalone: bool = False) -> str:
+    """Write a plan as SVG; `standalone` embeds the style sheet, draws a background and adds tooltips."""
+    width, height = max(1.0, drawn.width + 2 * MARGIN), max(1.0, drawn.height + 2 * MARGIN)
     size = f'width="{width:.0f}" height="{height:.0f}" ' if standalone else ""
     classes = "ms-svg ms-picture" if standalone else "ms-svg"
-    lit = set(active)
-    lit_rules = {k for k, rule in enumerate(automaton.rules) if any(state.id in lit for state in rule.states)}
+    writer = _Writer(lit or Marks(), standalone, drawn.engine)
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="{classes}" role="img" {size}'
-        f'viewBox="0 0 {width:.0f} {height:.0f}" aria-label="automaton of {html_escape(automaton.root)}">'
+        f'viewBox="0 0 {width:.0f} {height:.0f}" aria-label="automaton">'
     ]
     if standalone:
         out.append(f"<style>{stylesheet('theme', 'svg')}</style>")
         out.append('<rect class="paper" width="100%" height="100%" rx="6"/>')
     out.append(f'<g class="graph" transform="translate({MARGIN:g} {MARGIN:g})">')
-    for panel in drawn.panels:
-        out.append(_panel(automaton, panel, lit, lit_rules, set(drawn.expanded), standalone, drawn.engine))
+    out += [writer.panel(placed) for placed in drawn.placed]
     out.append("</g></svg>")
     return "".join(out)
 
 
-def _panel(
-    automaton: Automaton,
-    panel: Panel,
-    lit: set[int],
-    lit_rules: set[int],
-    expanded: set[int],
-    titles: bool,
-    engine: Engine,
-) -> str:
-    rule = automaton.rules[panel.rule] if panel.rule is not None else None
-    element = f'id="rule{panel.rule}" data-rule="{panel.rule}"' if rule is not None else 'id="calls"'
-    out = [
-        f'<g class="panel" {element} transform="translate({panel.x:.1f} {panel.y:.1f})">',
-        f'<rect class="frame" width="{panel.width:.1f}" height="{panel.height:.1f}" rx="6"/>',
-        _title(rule, folding=len(expanded) < len(automaton.rules)),
-        f'<g transform="translate({PADDING:g} {PADDING + TITLE:g})">',
-    ]
-    # Graphviz puts labels beside their arrows, the built-in layout puts them on top: those get a plate to be read on.
-    out += [_edge(panel.sketch, curve, titles, plated=engine == "built-in") for curve in panel.drawing.curves]
-    if ENTRY in panel.drawing.nodes:
-        x, y = panel.drawing.nodes[ENTRY]
-        out.append(f'<circle class="entry" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>')
-    if rule is not None:
-        out += [_state(state, panel.drawing.nodes[f"s{state.id}"], state.id in lit, titles) for state in rule.states]
-    else:
-        out += [_rule(panel, name, point, lit_rules, expanded) for name, point in panel.drawing.nodes.items()]
-    out.append("</g></g>")
-    return "".join(out)
+class _Writer:
+    """Writes panels with the marks of one moment."""
 
+    def __init__(self, lit: Marks, titled: bool, engine: Engine) -> None:
+        self._active = set(lit.active)
+        self._on = dict(lit.on)
+        self._waiting, self._visited, self._fresh = set(lit.waiting), set(lit.visited), set(lit.fresh)
+        self._titled = titled
+        # Graphviz puts labels beside their arrows, the built-in layout puts them on top: those get a plate.
+        self._plated = engine == "built-in"
 
-def _title(rule: RuleAutomaton | None, *, folding: bool) -> str:
-    if rule is None:
-        return '<text class="title" x="12" y="20">rules and their calls</text>'
-    text = f'<text class="title" x="{36 if folding else 12}" y="20">'
-    name, laps = rule_title(rule)
-    repeat = f' <tspan class="repeat">{laps}</tspan>' if laps else ""
-    text += html_escape(clip(name, 40)) + repeat + "</text>"
-    if folding:
-        text += (
-            f'<g class="fold" role="button" tabindex="0" aria-label="fold {html_escape(rule.rule)}">'
-            '<rect x="8" y="7" width="20" height="17" rx="4"/><path d="M13 15.5h10"/></g>'
-        )
-    return text
-
-
-def _state(state: AutomatonState, at: Point, lit: bool, titled: bool) -> str:
-    classes = "state" + " accepting" * state.accepting + " scannable" * state.scannable + " active" * lit
-    x, y = at
-    ring = f'<circle class="ring" cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS - 3.5:g}"/>' if state.accepting else ""
-    title = ""
-    if titled:
-        dots = [
-            *state.dots[:MAX_DOTS],
-            *([f"+{len(state.dots) - MAX_DOTS} more"] if len(state.dots) > MAX_DOTS else []),
+    def panel(self, placed: Placed) -> str:
+        panel = placed.panel
+        rule = panel.folded.rule
+        curves = "".join(self._curve(placed, curve) for curve in placed.drawing.curves)
+        nodes = []
+        if ENTRY in placed.drawing.nodes:
+            x, y = placed.drawing.nodes[ENTRY]
+            nodes.append(f'<circle class="entry" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>')
+        for state in panel.folded.states:
+            if (name := f"s{state.id}") in placed.drawing.nodes:
+                hidden = panel.hidden_in.get(state.id, 0)
+                nodes.append(self._state(state, placed.drawing.nodes[name], hidden, state.id in panel.opened))
+        nodes += [
+            self._stub(name, count, placed.drawing.nodes[name], placed.sketch.sizes[name][0])
+            for name, count in panel.stubs.items()
         ]
-        title = f"<title>{html_escape(chr(10).join((f'state {state.id} of {state.rule}', *dots)))}</title>"
-    small = " small" if state.id > 999 else ""
-    return (
-        f'<g class="{classes}" id="s{state.id}" data-state="{state.id}">{title}'
-        f'<circle class="body" cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS:g}"/>{ring}'
-        f'<text class="id{small}" x="{x:.1f}" y="{y + 3.5:.1f}">{state.id}</text></g>'
-    )
+        live = " live" * any(f'id="{name}"' in text for text in nodes for name in self._active)
+        head = (
+            f'<g class="panel{live}" id="rule{panel.rule}" data-rule="{html_escape(rule.rule)}" '
+            f'transform="translate({placed.x:.1f} {placed.y:.1f})">'
+            f'<rect class="frame" width="{placed.width:.1f}" height="{placed.height:.1f}" rx="6"/>'
+        )
+        return (
+            f'{head}{_title(placed)}<g transform="translate({PADDING:g} {PADDING + TITLE:g})">'
+            f"{curves}{''.join(nodes)}</g></g>"
+        )
 
+    def _classes(self, name: str) -> str:
+        return (
+            " active" * (name in self._active or name in self._on)
+            + " waiting" * (name in self._waiting)
+            + " visited" * (name in self._visited)
+            + " fresh" * (name in self._fresh)
+        )
 
-def _rule(panel: Panel, name: str, at: Point, lit: set[int], expanded: set[int]) -> str:
-    """A rule as a box of the call graph."""
-    if name == ENTRY:
-        return ""
-    index = int(name[1:])
-    width = panel.sketch.sizes[name][0]
-    classes = "rulenode" + " expanded" * (index in expanded) + " active" * (index in lit)
-    return (
-        f'<g class="{classes}" id="{name}" data-rule="{index}" role="button" tabindex="0">'
-        f'<rect class="body" x="{at[0] - width / 2:.1f}" y="{at[1] - BOX_HEIGHT / 2:.1f}" width="{width:.1f}" '
-        f'height="{BOX_HEIGHT:g}" rx="5"/><text class="name" x="{at[0]:.1f}" y="{at[1] + 4:.1f}">'
-        f"{html_escape(panel.graph.labels[name])}</text></g>"
-    )
-
-
-def _edge(sketch: Sketch, curve: Curve, titled: bool, *, plated: bool) -> str:
-    edge = curve.edge
-    entry = " from-entry" if edge.source == ENTRY else ""
-    path = "M" + _xy(curve.points[0]) + "C" + " ".join(map(_xy, curve.points[1:]))
-    full = f"<title>{html_escape(edge.full)}</title>" if titled and edge.full else ""
-    # The live view's own tooltip reads what the label had to leave out.
-    more = f' data-full="{html_escape(edge.full)}"' if not titled and edge.full != "\n".join(edge.lines) else ""
-    out = [
-        f'<g class="edge {"call" if edge.calls else "bytes"}{entry}" data-from="{edge.source}" '
-        f'data-to="{edge.target}"{more}>{full}<path class="line" d="{path}"/>{_arrow(curve.points)}'
-    ]
-    if curve.label is not None:
-        x, y = curve.label
-        if plated and edge.source != edge.target:
-            w, h = sketch.label_size(edge)
-            out.append(
-                f'<rect class="plate" x="{x - w / 2:.1f}" y="{y - h / 2:.1f}" width="{w:.1f}" height="{h:.1f}"/>'
+    def _state(self, state: AutomatonState, at: Point, hidden: int, opened: bool) -> str:
+        name = f"s{state.id}"
+        classes = "state" + " accepting" * state.accepting + " scannable" * state.scannable + self._classes(name)
+        x, y = at
+        ring = f'<circle class="ring" cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS - 3.5:g}"/>' if state.accepting else ""
+        title = ""
+        if self._titled:
+            more = [f"+{len(state.dots) - MAX_DOTS} more"] if len(state.dots) > MAX_DOTS else []
+            text = "\n".join((f"state {state.id} of {state.rule}", *state.dots[:MAX_DOTS], *more))
+            title = f"<title>{html_escape(text)}</title>"
+        small = " small" if state.id > 999 else ""
+        badges = ""
+        if hidden:
+            badges += _badge(
+                f"in{state.id}", f"+{hidden}", x - RADIUS - 3, y - RADIUS + 1, "ways in that are not drawn"
             )
-        top = y - (len(edge.lines) - 1) * LABEL_LINE / 2 + 3.5
-        for number, line in enumerate(edge.lines):
-            out.append(f'<text x="{x:.1f}" y="{top + number * LABEL_LINE:.1f}">{html_escape(line)}</text>')
-    out.append("</g>")
-    return "".join(out)
+        if opened:
+            badges += _badge(f"close{state.id}", "−", x + RADIUS + 1, y - RADIUS + 1, "fold again")
+        return (
+            f'<g class="{classes}" id="{name}" data-state="{state.id}">{title}'
+            f'<circle class="body" cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS:g}"/>{ring}'
+            f'<text class="id{small}" x="{x:.1f}" y="{y + 3.5:.1f}">{state.id}</text></g>{badges}'
+        )
+
+    def _stub(self, name: str, count: int, at: Point, width: float) -> str:
+        x, y = at
+        return (
+            f'<g class="stub" id="{name}" data-stub="{name}" role="button" tabindex="0">'
+            f'<rect class="body" x="{x - width / 2:.1f}" y="{y - BOX_HEIGHT / 2:.1f}" width="{width:.1f}" '
+            f'height="{BOX_HEIGHT:g}" rx="{BOX_HEIGHT / 2:g}"/>'
+            f'<text x="{x:.1f}" y="{y + 3.5:.1f}">{count:,} more</text></g>'
+        )
+
+    def _curve(self, placed: Placed, curve: Curve) -> str:
+        arrow = curve.edge
+        folded = placed.panel.folded
+        names = [edge_id(folded.edges[k], k, folded) for k in arrow.edges]
+        marks_ = " ".join(dict.fromkeys(word for name in names for word in self._classes(name).split()))
+        path = "M" + _xy(curve.points[0]) + "C" + " ".join(map(_xy, curve.points[1:]))
+        full = "\n".join(clip(full_text(folded.edges[k]), MAX_TIP) for k in arrow.edges[:20])
+        title = f"<title>{html_escape(full)}</title>" if self._titled and full else ""
+        tip = f' data-full="{html_escape(full)}"' if not self._titled and full else ""
+        classes = f"edge {arrow.kind} {marks_}".rstrip()
+        out = [
+            f'<g class="{classes}" data-from="{arrow.source}" data-to="{arrow.target}"{tip}>{title}'
+            f'<path class="line" d="{path}"/>{_arrow(curve.points)}'
+        ]
+        if curve.label is not None:
+            x, y = curve.label
+            if self._plated and arrow.source != arrow.target:
+                w, h = placed.sketch.label_size(arrow)
+                out.append(
+                    f'<rect class="plate" x="{x - w / 2:.1f}" y="{y - h / 2:.1f}" width="{w:.1f}" height="{h:.1f}"/>'
+                )
+            top = y - (len(arrow.lines) - 1) * LABEL_LINE / 2 + 3.5
+            out += self._labels(placed, curve, names, x, top)
+        out.append("</g>")
+        return "".join(out)
+
+    def _labels(self, placed: Placed, curve: Curve, names: Sequence[str], x: float, top: float) -> Iterable[str]:
+        line = 0
+        folded = placed.panel.folded
+
+        def text(inner: str, classes: str = "") -> str:
+            nonlocal line
+            made = f'<text{classes} x="{x:.1f}" y="{top + line * LABEL_LINE:.1f}">{inner}</text>'
+            line += 1
+            return made
+
+        for name, k in zip(names, curve.edge.edges, strict=True):
+            label = placed.panel.labels.get(k)
+            if label is None:
+                continue
+            cuts = f' data-cuts="{" ".join(f"{row}:{at}" for row, at in label.cuts)}"' if label.cuts else ""
+            rows = "".join(text(row) for row in _rows(label, self._on.get(name, ())))
+            if folded.edges[k].otherwise is not None:
+                rows += text(html_escape(else_text(folded.edges[k])), ' class="else"')
+            yield f'<g class="label{self._classes(name)}" id="{name}"{cuts}>{rows}</g>'
+        for rest in curve.edge.lines[line:]:
+            yield text(html_escape(rest), ' class="else"')
+
+
+def _badge(name: str, text: str, x: float, y: float, tip: str) -> str:
+    width = 8 + 6 * len(text)
+    return (
+        f'<g class="badge" data-stub="{name}" role="button" tabindex="0" aria-label="{html_escape(f"{text} {tip}")}">'
+        f'<rect x="{x - width / 2:.1f}" y="{y - 7:.1f}" width="{width}" height="13" rx="6.5"/>'
+        f'<text x="{x:.1f}" y="{y + 3:.1f}">{html_escape(text)}</text></g>'
+    )
+
+
+def _rows(label: Label, places: Collection[int]) -> Iterable[str]:
+    """The rows of a label as tspans, with a dot at each of `places` (numbers of pieces read)."""
+    spots = {label.cuts[place - 1] if place and place <= len(label.cuts) else (0, 0) for place in places}
+    for number, row in enumerate(label.rows):
+        yield "".join(_row(row, sorted(at for spot, at in spots if spot == number)))
+
+
+def _row(row: Sequence[Cell], dots: Sequence[int]) -> Iterable[str]:
+    at = 0
+    waiting = list(dots)
+    runs: list[tuple[str, str, str]] = []
+    for cell in row:
+        text = cell.text
+        while waiting and waiting[0] < at + len(text):
+            cut = waiting.pop(0) - at
+            runs += [(cell.kind, text[:cut], cell.rule), ("dot", DOT, "")]
+            text, at = text[cut:], at + cut
+        runs.append((cell.kind, text, cell.rule))
+        at += len(text)
+    runs += [("dot", DOT, "") for _ in waiting]
+    merged: list[tuple[str, str, str]] = []
+    for kind, text, rule in runs:
+        if not text:
+            continue
+        if merged and merged[-1][0] == kind and kind != "call":
+            merged[-1] = (kind, merged[-1][1] + text, rule)
+        else:
+            merged.append((kind, text, rule))
+    for kind, text, rule in merged:
+        if kind == "sign":
+            yield html_escape(text)
+        else:
+            called = f' data-call="{html_escape(rule)}"' if rule else ""
+            yield f'<tspan class="{kind}"{called}>{html_escape(text)}</tspan>'
+
+
+def _title(placed: Placed) -> str:
+    panel = placed.panel
+    rule = panel.folded.rule
+    name, laps = rule_title(rule.rule, rule.repeat)
+    repeat = f' <tspan class="repeat">{laps}</tspan>' if laps else ""
+    drawn = sum(f"s{state.id}" in panel.graph.nodes for state in panel.folded.states)
+    part = ""
+    if drawn < len(panel.folded.states):
+        part = f'<tspan class="part" dx="8">{drawn:,} of {len(panel.folded.states):,} states</tspan>'
+    return (
+        f'<text class="title" data-title="{html_escape(rule.rule)}" x="10" y="18">'
+        f"{html_escape(clip(name, 40))}{repeat}{part}</text>"
+    )
 
 
 def _arrow(points: tuple[Point, ...]) -> str:

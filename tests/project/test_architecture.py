@@ -26,7 +26,7 @@ OPEN = {"errors", "options", "_freshness", "_cyshared"}
 CYTHON_MODULES = {"cython", "libc", "libcpp", "cpython"}
 # Used when they happen to be there: another way to lay out a picture, another place to run trials,
 # the meta-schemas that a JSON schema may refer to.
-OPTIONAL = {"pygraphviz", "distributed", "jsonschema-specifications"}
+OPTIONAL = {"distributed", "jsonschema-specifications"}
 # What each package may import of the others.
 NEIGHBOURS = {
     "kernels_core": set(),

@@ -12,7 +12,7 @@ from packaging.version import Version
 from tests.project.tree import ROOT
 
 # conda-forge's name for what the package index calls otherwise
-CONDA_NAMES = {"pytorch-cpu": "torch"}
+CONDA_NAMES = {"pytorch-cpu": "torch", "python-graphviz": "graphviz"}
 # of the machine's side, or implied by another line
 CONDA_ONLY = {"cxx-compiler", "graphviz", "make", "pip", "python"}
 # engines to measure against are installed by hand
@@ -53,10 +53,10 @@ def project_requirements() -> dict[str, str]:
 
 
 def conda_requirements() -> dict[str, str]:
-    found = [Requirement(text) for text in conda_lines()]
+    found = [item for item in map(Requirement, conda_lines()) if item.name not in CONDA_ONLY]
     for item in found:
         item.name = CONDA_NAMES.get(item.name, item.name)
-    return merged([item for item in found if item.name not in CONDA_ONLY])
+    return merged(found)
 
 
 def conda_lines() -> list[str]:

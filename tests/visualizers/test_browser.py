@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
+from kernels_core.inspect.snapshots import EarleyItem, Frontier
 from tests.visualizers import fixtures
 from tests.visualizers.bridge import Bridge
 from visualizers import html
@@ -96,14 +97,14 @@ class TestStandalone:
         assert run.get_by_test_id("mask-count").inner_text() == "1 of 367 allowed"
         assert run.get_by_test_id("delta-sets").inner_text() == "+1"
         run.keyboard.press("ArrowLeft")
-        assert sorted(active(run)) == ["s11", "s13"]
+        assert sorted(active(run)) == ["s13"]
         run.get_by_test_id("step-first").click()
         assert active(run) == ["s0", "s2"]
         assert run.get_by_test_id("step-back").is_disabled()
 
     def test_the_slider_steps(self, run: Page) -> None:
         run.get_by_test_id("step-slider").fill("2")
-        assert sorted(active(run)) == ["s11", "s13"]
+        assert sorted(active(run)) == ["s13"]
         assert run.get_by_test_id("step-count").inner_text() == "2 / 3"
 
     def test_search_and_tabs_work_without_python(self, run: Page) -> None:
@@ -126,7 +127,7 @@ class TestStandalone:
         frame.locator("html[data-ready]").wait_for()
         frame.get_by_test_id("step-forward").click()
         frame.get_by_test_id("step-forward").click()
-        assert sorted(active(frame)) == ["s11", "s13"]
+        assert sorted(active(frame)) == ["s13"]
 
     @pytest.mark.parametrize("theme", ["light", "dark"])
     def test_themes_keep_text_readable(self, page: Page, tmp_path: Path, theme: str) -> None:
@@ -176,34 +177,54 @@ class TestAutomaton:
     """The automaton with a kernel behind it."""
 
     def test_steps_toggle_classes_and_keep_the_elements(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(AutomatonView(fixtures.automaton()))
+        bridge = bridged(AutomatonView(fixtures.automaton()).settle())
         page = bridge.page
         page.evaluate("window.kept = document.getElementById('s2')")
+        folded = {10, 11, 14, 15}
         for frontier in fixtures.frontiers():
             bridge.widget.show(frontier)
             bridge.push()
-            assert sorted(active(page)) == sorted(f"s{state}" for state in frontier.active_states())
+            assert sorted(active(page)) == sorted(f"s{state}" for state in {*frontier.active_states()} - folded)
         assert page.evaluate("window.kept === document.getElementById('s2')")
         assert page.get_by_test_id("active-states").inner_text() == "1 active: 6"
 
+    def test_a_literal_shows_how_far_it_is_read(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(AutomatonView(fixtures.chain(1, 40, back=30)).settle())
+        page = bridge.page
+        for state, text in ((6, "f•ghij"), (7, "fg•hij"), (10, None), (7, "fg•hij")):
+            bridge.widget.show(at(state))
+            bridge.widget.settle()
+            bridge.push()
+            found = page.locator(".label.active").all_text_contents()
+            assert found == ([text] if text else []), state
+        assert page.locator("tspan.dot").count() == 1
+
     def test_a_click_selects_and_a_second_one_lets_go(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(AutomatonView(fixtures.automaton()))
-        bridge.page.locator("#s4").click()
+        bridge = bridged(AutomatonView(fixtures.automaton()).settle())
+        page = bridge.page
+        page.locator("#s4").click()
         assert bridge.soon("selected", 4)
-        assert bridge.page.locator("#s4.selected").count() == 1
-        bridge.page.locator("#s4").click()
+        assert page.locator("#s4.selected").count() == 1
+        card = page.get_by_test_id("automaton-card")
+        expect(card).to_contain_text("state 4 of list")
+        expect(card).to_contain_text('list ::= "[" (item•("," item)*)? "]"')
+        page.get_by_test_id("go-6").click()
+        assert bridge.soon("selected", 6)
+        expect(card).to_contain_text("the rule may end here")
+        page.locator("#s6").click(force=True)
         assert bridge.soon("selected", None)
+        expect(card).to_be_hidden()
 
     def test_tooltips_show_dotted_rules(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(AutomatonView(fixtures.automaton()))
+        bridge = bridged(AutomatonView(fixtures.automaton()).settle())
         tip = bridge.page.get_by_test_id("automaton-tip")
         assert tip.is_hidden()
         bridge.page.locator("#s4").hover()
-        assert 'list ::= "[" (item • ("," item)*)? "]"' in tip.inner_text()
-        assert "state 4 · list · scannable" in tip.inner_text()
+        expect(tip).to_contain_text('list ::= "[" (item • ("," item)*)? "]"')
+        expect(tip).to_contain_text("state 4 · list · reads bytes")
 
     def test_zoom_pan_and_keys(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(AutomatonView(fixtures.automaton()))
+        bridge = bridged(AutomatonView(fixtures.automaton()).settle())
         bridge.widget.show(fixtures.frontiers()[1])
         bridge.push()
         page = bridge.page
@@ -220,10 +241,14 @@ class TestAutomaton:
         page.mouse.wheel(0, -200)
         page.wait_for_function(f"{place} !== {start!r}")
         page.keyboard.press("0")
+        fitted = page.evaluate(place)
+        page.keyboard.press("l")
+        assert page.evaluate(place) != fitted
+        page.keyboard.press("0")
         page.mouse.down()
         page.mouse.move(box["x"] + 80, box["y"] + 50, steps=4)
         page.mouse.up()
-        assert page.evaluate(place) != start
+        assert page.evaluate(place) != fitted
         assert bridge.widget.selected is None  # a drag is no click
         page.keyboard.press("n")
         assert page.get_by_test_id("automaton-tip").is_visible()
@@ -232,27 +257,82 @@ class TestAutomaton:
         page.keyboard.press("Escape")
         assert bridge.soon("selected", None)
 
-    def test_folded_rules_expand_by_click_and_by_key(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(AutomatonView(fixtures.chain(11, 40)))
+    def test_a_new_picture_arrives_by_itself_and_keeps_the_place(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(AutomatonView(fixtures.chain(30, 40, back=2)).settle())
         page = bridge.page
-        assert "folded by rule" in page.get_by_test_id("automaton-note").inner_text()
-        assert page.locator(".state").count() == 0
-        page.locator("#r1").click()
-        page.wait_for_selector("#s45")
-        assert bridge.soon("expanded", ["rule_1"])
-        page.locator("#rule1 .fold").focus()
-        page.keyboard.press("Enter")
-        page.wait_for_selector("#s45", state="detached")
-        assert bridge.soon("expanded", [])
+        height = page.get_by_test_id("automaton-view").bounding_box()
+        for state in (8, 12, 850, 852, 1190):
+            bridge.widget.show(at(state))
+            bridge.widget.settle()
+            bridge.push()
+            assert active(page) == [f"s{state}"]
+            box = page.locator(f"#s{state}").bounding_box()
+            stage = page.get_by_test_id("automaton-stage").bounding_box()
+            assert box
+            assert stage
+            assert stage["x"] <= box["x"] <= stage["x"] + stage["width"]
+            assert stage["y"] <= box["y"] <= stage["y"] + stage["height"]
+        assert page.get_by_test_id("automaton-view").bounding_box() == height  # nothing jumps
 
-    def test_too_many_states_are_refused_in_place(self, bridged: Callable[..., Bridge]) -> None:
-        bridge = bridged(AutomatonView(fixtures.chain(11, 40), max_states=60))
-        bridge.page.locator("#r1").click()
-        bridge.page.wait_for_selector("#s45")
-        bridge.page.locator("#r2").click()
-        expect(bridge.page.get_by_test_id("automaton-note")).to_contain_text("80 states")
-        assert bridge.soon("expanded", ["rule_1"])
-        assert bridge.page.evaluate("window.bridge.model.get('expanded').length") == 1
+    def test_stubs_open_by_click_and_fold_again(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(AutomatonView(fixtures.chain(30, 40, back=2)).settle())
+        page = bridge.page
+        before = page.locator(".state").count()
+        stub = page.locator(".stub[data-stub]").first
+        name = stub.get_attribute("data-stub")
+        assert name
+        stub.click()
+        assert bridge.soon("opened", [name])
+        bridge.widget.settle()
+        bridge.push()
+        assert page.locator(".state").count() > before
+        page.locator(f'[data-stub="close{name[3:]}"]').click()
+        assert bridge.soon("opened", [])
+        bridge.widget.settle()
+        bridge.push()
+        assert page.locator(".state").count() == before
+
+    def test_a_call_leads_into_its_rule_and_back(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(AutomatonView(fixtures.chain(30, 40)).settle())
+        page = bridge.page
+        page.locator('[data-call="rule_1"]').first.click()
+        assert bridge.soon("focus", ["rule_1"])
+        bridge.widget.settle()
+        bridge.push()
+        assert [one.get_attribute("data-rule") for one in page.locator(".panel").all()] == ["rule_1"]
+        page.get_by_test_id("crumb-parser").click()
+        assert bridge.soon("focus", [])
+        bridge.widget.settle()
+        bridge.push()
+        expect(page.locator('.panel[data-rule="rule_0"]')).to_have_count(1)
+
+    def test_search_brings_what_is_found(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(AutomatonView(fixtures.chain(30, 40)).settle())
+        page = bridge.page
+        page.get_by_test_id("automaton-stage").focus()
+        page.keyboard.press("/")
+        page.keyboard.type("rule_17")
+        expect(page.get_by_test_id("automaton-hit")).to_have_count(1)
+        page.keyboard.press("Enter")
+        assert bridge.soon("rule", "rule_17")
+        bridge.widget.settle()
+        bridge.push()
+        expect(page.locator('.panel[data-rule="rule_17"]')).to_be_visible()
+
+    def test_bytes_on_demand(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(AutomatonView(fixtures.automaton()).settle())
+        page = bridge.page
+        assert page.locator("#s14").count() == 0
+        page.get_by_test_id("bytes").click()
+        assert bridge.soon("mode", "bytes")
+        bridge.widget.settle()
+        bridge.push()
+        expect(page.locator("#s14")).to_have_count(1)
+
+
+def at(state: int) -> Frontier:
+    """A frontier of one state."""
+    return Frontier(1, 1, False, (EarleyItem("r", "r ::= •", 0, 0, state, True, False, None),))
 
 
 class TestFrontier:

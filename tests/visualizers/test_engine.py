@@ -15,6 +15,7 @@ from kernels_core.inspect.trace import Operations
 from tests.visualizers.test_browser import active
 from tests.visualizers.test_static import survives
 from visualizers import html
+from visualizers.fold import fold_rule
 from visualizers.glyphs import split_dot, split_rules
 from visualizers.live import AutomatonView, CounterView, FrontierView, MaskMap, TokenTable, to_page
 from visualizers.svg import to_svg
@@ -91,11 +92,12 @@ def test_static_displays(run: Run) -> None:
         survives(page)
         assert len(page) < 80_000
     survives(html.automaton(run.automaton, active=run.frontiers[2].active_states()))
-    svg = to_svg(run.automaton)
-    assert len(svg) < 60_000
+    svg = to_svg(run.automaton, around=None)
+    assert len(svg) < 90_000
     for rule in run.automaton.rules:
+        folded = fold_rule(rule)
         for state in rule.states:
-            assert svg.count(f'id="s{state.id}"') == 1
+            assert svg.count(f'id="s{state.id}"') == (state.id not in folded.places)
 
 
 @pytest.mark.browser
@@ -116,7 +118,10 @@ def test_a_run_steps_in_a_page_of_its_own(run: Run, browser: Browser, tmp_path: 
     page.goto(file.as_uri())
     page.wait_for_selector("html[data-ready]")
     for frontier, sets in zip(run.frontiers, run.token_sets, strict=True):
-        assert {int(name[1:]) for name in active(page)} == set(frontier.active_states())
+        lit = {int(name[1:]) for name in active(page)}
+        assert lit <= set(frontier.active_states())
+        # What is not lit as a state is a dot on an edge.
+        assert lit or page.locator(".label.active .dot").count()
         shown = page.get_by_test_id("mask-count").inner_text()
         assert shown == f"{len(sets.allowed):,} of 131,072 allowed"
         page.keyboard.press("ArrowRight")

@@ -6,12 +6,14 @@ import base64
 import json
 import re
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import visualizers
+from kernels_core.inspect.snapshots import EarleyItem, Frontier
 from tests.visualizers import fixtures
 from tests.visualizers.test_static import survives
 from visualizers.assets import FOLDER, module, stylesheet
@@ -67,7 +69,7 @@ class TestAssets:
     def test_modules_are_small_and_need_nothing(self, view: LiveView[Any]) -> None:
         source = module(view._module)
         assert len(source.encode()) < 30_000
-        assert len(stylesheet("theme", "base", *view._styles).encode()) < 10_000
+        assert len(stylesheet("theme", "base", *view._styles).encode()) < 13_000
         assert not re.search(r"^\s*import\b", source, re.MULTILINE)
         assert source.count("export default { render };") == 1
         assert "http" not in source.replace("http://www.w3.org/2000/svg", "")
@@ -82,46 +84,135 @@ class TestAutomaton:
     """AutomatonView: laid out once, then only ids."""
 
     def test_a_step_sends_ids_only(self) -> None:
-        view = AutomatonView(fixtures.automaton(), engine="built-in")
+        view = AutomatonView(fixtures.automaton(), engine="built-in").settle()
         changed: list[str] = []
         view.observe(lambda change: changed.append(change["name"]))
         view.show(fixtures.frontiers()[1])
-        assert changed == ["active"]
+        assert sorted(changed) == ["active", "marks"]
         assert view.active == [2, 3, 7, 9]
+        assert view.marks["active"] == ["s2", "s3", "s7", "s9"]
 
     def test_another_automaton_starts_afresh(self) -> None:
-        view = AutomatonView(fixtures.automaton(), engine="built-in")
+        view = AutomatonView(fixtures.automaton(), engine="built-in").settle()
         view.play(fixtures.frontiers())
         view.selected = 3
         view.automaton = fixtures.chain(2, 5)
+        view.settle()
         assert (view.active, view.selected, view.steps) == ([], None, [])
-        assert view.rules == ["rule_0", "rule_1"]
+        assert view.about["names"] == ["rule_0", "rule_1"]
         assert view.automaton.root == "rule_0"
+        assert "rule_0" in view.svg
 
-    def test_rules_fold_and_unfold(self) -> None:
-        view = AutomatonView(fixtures.chain(11, 40), engine="built-in")
-        assert view.expanded == []
-        assert view.owner["45"] == 1
-        before = view.svg
-        view.expanded = ["rule_1"]
-        assert 'id="s45"' in view.svg
-        assert view.svg != before
-        view.expanded = []
-        assert view.svg == before
+    def test_a_large_automaton_is_drawn_around_the_parser(self) -> None:
+        automaton = fixtures.chain(30, 40)
+        view = AutomatonView(automaton, engine="built-in").settle()
+        assert 'id="s0"' in view.svg
+        view.show(at(850))
+        view.settle()
+        assert 'data-rule="rule_21"' in view.svg
+        assert view.marks["active"] or view.marks["on"]
+        assert view.picture["shown"] < 60
+        assert "s850" in view.marks["active"] or any(places for places in view.marks["on"].values())
 
-    def test_what_cannot_be_drawn_is_said_and_undone(self) -> None:
-        view = AutomatonView(fixtures.chain(11, 40), engine="built-in")
-        view.expanded = ["rule_1"]
-        picture = view.svg
-        view.expanded = [f"rule_{k}" for k in range(11)]
-        assert view.expanded == ["rule_1"]
-        assert "440 states are more than a picture can show" in view.note
-        view.expanded = ["nonsense"]
-        assert view.expanded == ["rule_1"]
-        assert "no rule is called 'nonsense'" in view.note
-        assert view.svg == picture
-        with pytest.raises(ValueError, match="no rule is called"):
-            view.expand("nonsense")
+    def test_a_step_within_the_picture_keeps_it(self) -> None:
+        automaton = fixtures.chain(30, 40)
+        view = AutomatonView(automaton, engine="built-in")
+        view.show(at(850))
+        view.settle()
+        key = view.picture["key"]
+        view.show(at(851))
+        view.settle()
+        assert view.picture["key"] == key
+
+    def test_stubs_open_and_fold(self) -> None:
+        view = AutomatonView(fixtures.chain(30, 40, back=2), engine="built-in").settle()
+        shown, key = view.picture["shown"], view.picture["key"]
+        stub = re.findall(r'data-stub="(out\d+)"', view.svg)[0]
+        view.opened = [stub]
+        view.settle()
+        assert view.picture["shown"] > shown
+        assert f'data-stub="close{stub[3:]}"' in view.svg
+        view.opened = []
+        view.settle()
+        assert view.picture["key"] == key
+
+    def test_a_rule_is_opened_alone_and_left_again(self) -> None:
+        view = AutomatonView(fixtures.chain(30, 40), engine="built-in").settle()
+        view.focus = ["rule_7", "rule_8"]
+        view.settle()
+        assert re.findall(r'data-rule="(\w+)"', view.svg) == ["rule_8"]
+        view.focus = ["rule_7", "nonsense"]
+        view.settle()
+        assert view.focus == ["rule_7"]
+        assert re.findall(r'data-rule="(\w+)"', view.svg) == ["rule_7"]
+        view.focus = []
+        view.settle()
+        assert "rule_0" in re.findall(r'data-rule="(\w+)"', view.svg)
+
+    def test_a_rule_chosen_elsewhere_comes_into_the_picture(self) -> None:
+        view = AutomatonView(fixtures.chain(30, 40), engine="built-in").settle()
+        assert 'data-rule="rule_9"' not in view.svg
+        view.rule = "rule_9"
+        view.settle()
+        assert 'data-rule="rule_9"' in view.svg
+        view.rule = "nonsense"
+        view.settle()
+
+    def test_bytes_on_demand(self) -> None:
+        view = AutomatonView(fixtures.automaton(), engine="built-in").settle()
+        assert 'id="s14"' not in view.svg
+        view.mode = "bytes"
+        view.settle()
+        assert 'id="s14"' in view.svg
+
+    def test_the_answer_to_an_old_question_is_dropped(self) -> None:
+        view = AutomatonView(fixtures.chain(30, 40), engine="built-in")
+        for state in (10, 170, 850, 490):
+            view.show(at(state))
+        view.settle()
+        assert 'data-rule="rule_12"' in view.svg
+
+    def test_a_grown_automaton_keeps_its_picture_and_marks_what_is_new(self) -> None:
+        whole = fixtures.automaton()
+        lists = whole.rules[1]
+        young = replace(
+            lists,
+            states=lists.states[:3],
+            edges=tuple(edge for edge in lists.edges if max(edge.source, edge.target) <= 4),
+        )
+        view = AutomatonView(replace(whole, rules=(whole.rules[0], young, *whole.rules[2:])), engine="built-in")
+        view.show(fixtures.frontiers()[0])
+        view.settle()
+        view.selected = 3
+        view.automaton = whole
+        view.settle()
+        assert view.selected == 3
+        assert "s6" in view.marks["fresh"]
+        view.show(fixtures.frontiers()[1])
+        assert 'id="s6"' in view.svg
+
+    def test_a_state_is_described(self) -> None:
+        view = AutomatonView(fixtures.automaton(), engine="built-in")
+        state = ask(view, type="state", id=13)["state"]
+        assert state["rule"] == "char"
+        assert state["flags"][1:] == ["reads bytes"]
+        assert state["dots"][0][0] == "char ::="
+        assert [target for _, target in state["out"]] == [16, 16]
+        assert "no state has the id 999" in ask(view, type="state", id=999)["error"]
+
+    def test_search_finds_rules_states_and_texts(self) -> None:
+        view = AutomatonView(fixtures.automaton(), engine="built-in")
+        hits = ask(view, type="search", query="str")["hits"]
+        assert ("rule", "string") in [(hit["kind"], hit["text"]) for hit in hits]
+        assert [hit["state"] for hit in view.search("11")][:1] == [11]
+        assert any(hit["kind"] == "label" and hit["rule"] == "list" for hit in view.search("["))
+        assert view.search("  ") == []
+        assert view.search("nowhere at all") == []
+
+
+def at(state: int) -> Frontier:
+    """A frontier of one state."""
+    return Frontier(1, 1, False, (EarleyItem("r", "r ::= •", 0, 0, state, True, False, None),))
 
 
 class TestFrontier:

@@ -1,90 +1,141 @@
-// The automaton: laid out once in Python, lit here by toggling classes on the elements `s<state id>`.
-// Read on: visualizers/svg.py (the picture), visualizers/live.py (AutomatonView).
-import { h, number, mount } from "./common.js";
+// The automaton: a picture laid out in Python, lit here by toggling classes on elements whose ids never change.
+// A picture that shows another part arrives when it is ready and is put so that what was looked at stays in place.
+// Read on: visualizers/svg.py (the picture), visualizers/live_automaton.py (AutomatonView).
+import { channel, h, many, mount } from "./common.js";
 
-const MIN_READABLE = 0.6;
+const READABLE = 0.72;
+const MARKS = ["active", "waiting", "visited", "fresh"];
 
 function render({ model, el }) {
   const view = mount({ model, el }, "automaton", "automaton-view");
-  const engine = h("span", { class: "ms-muted", "data-testid": "layout-engine" });
-  const status = h("span", { class: "ms-mono", role: "status", "data-testid": "active-states" });
+  const python = channel(model, view);
+  const offline = () => model.get("offline");
+  const status = h("span", { class: "ms-mono ms-cut", role: "status", "data-testid": "active-states" });
+  const crumbs = h("span", { class: "ms-crumbs", "data-testid": "automaton-crumbs" });
   const stage = h("div", {
     class: "ms-stage", tabindex: "0", role: "application", "data-testid": "automaton-stage",
-    "aria-label": "Automaton. Plus and minus zoom, 0 fits, n and p go through the active states, Enter selects.",
+    "aria-label": "Automaton. Plus and minus zoom, 0 fits, h j k l move, n and p go through the active states, Enter selects, slash searches, b shows bytes, Backspace leaves a rule.",
   });
   const tip = h("div", { class: "ms-tip", role: "tooltip", hidden: true, "data-testid": "automaton-tip" });
-  const note = h("div", { class: "ms-note", "data-testid": "automaton-note" });
-  const follow = button("follow", "keep the active states in sight", () => press(!following()));
-  const following = () => follow.getAttribute("aria-pressed") === "true";
-  const press = (on) => { follow.setAttribute("aria-pressed", String(on)); if (on) chase(); };
-  follow.setAttribute("aria-pressed", "true");
+  const card = h("div", { class: "ms-card", hidden: true, "data-testid": "automaton-card" });
+  const note = h("div", { class: "ms-foot", "data-testid": "automaton-note" });
+  const search = h("input", { type: "search", placeholder: "find  /", "aria-label": "find a state, a rule or a text in the automaton", "data-testid": "automaton-search" });
+  const hits = h("div", { class: "ms-hits", role: "listbox", hidden: true, "data-testid": "automaton-hits" });
+  const around = h("select", { title: "how many steps around the parser are drawn", "aria-label": "steps around the parser", "data-testid": "automaton-around" },
+    ...[1, 2, 3, 4].map((count) => h("option", { value: count }, `${many(count, "step")} around`)), h("option", { value: "all" }, "everything"));
+  const follow = toggle("follow", "keep the active states in sight", () => { press(follow, !pressed(follow)); if (pressed(follow)) chase(); });
+  const bytes = toggle("bytes", "every state and byte as the engine has them (b)", () => view.commit("mode", model.get("mode") === "bytes" ? "characters" : "bytes"));
+  press(follow, true);
   view.root.append(
     h("div", { class: "ms-bar" },
-      h("span", { class: "ms-title" }, "Automaton"), status, h("span", { class: "ms-grow" }), engine, follow,
+      h("span", { class: "ms-title" }, "Automaton"), crumbs, status, h("span", { class: "ms-grow" }),
+      h("span", { class: "ms-find" }, search, hits), around, bytes, follow,
       h("span", { class: "ms-group" },
         button("−", "zoom out (-)", () => zoom(1 / 1.25), "zoom-out"),
         button("fit", "fit everything (0)", () => { touched = false; fit(true); }, "zoom-fit"),
         button("+", "zoom in (+); the wheel zooms once the picture has the focus, or with Ctrl", () => zoom(1.25), "zoom-in"))),
-    stage, note, tip);
+    h("div", { class: "ms-hold" }, stage, note, card), tip);
 
-  let graph = null;
+  let graph = null, key = null;
   let size = [1, 1];
   let scale = 1, x = 0, y = 0;
   let touched = false;
-  let nodes = new Map();
-  let lit = new Set();
+  let lit = [];
+  let written = new Map();
+  const told = new Map();
 
   function button(text, title, action, testid) {
     return h("button", { type: "button", title, "aria-label": title, "data-testid": testid || text, onclick: action }, text);
   }
+  function toggle(text, title, action) {
+    const made = button(text, title, action);
+    press(made, false);
+    return made;
+  }
+  function press(one, on) { one.setAttribute("aria-pressed", String(on)); }
+  function pressed(one) { return one.getAttribute("aria-pressed") === "true"; }
+  const byId = (id) => stage.querySelector(`[id="${CSS.escape(id)}"]`);
 
-  // Once per grammar (or per folding): parse the picture and index its elements.
+  // Pictures already seen, so that going back to one asks nobody.
+  const kept = new Map();
+  function keep(picture) {
+    kept.delete(picture.key);
+    kept.set(picture.key, picture);
+    if (kept.size > 48) kept.delete(kept.keys().next().value);
+  }
+
+  // A new picture: whatever both pictures show stays where it was on the screen.
   function draw() {
-    const parsed = new DOMParser().parseFromString(model.get("svg") || "<svg xmlns='http://www.w3.org/2000/svg'/>", "image/svg+xml");
+    const sent = model.get("picture") || {};
+    if (sent.svg) keep(sent);
+    const wanted = model.get("key");
+    const picture = kept.get(wanted) || (model.get("pictures") || {})[wanted] || sent;
+    if (!picture.svg || picture.key === key) return light();
+    const before = anchors();
+    const parsed = new DOMParser().parseFromString(picture.svg, "image/svg+xml");
     const svg = document.importNode(parsed.documentElement, true);
     const box = (svg.getAttribute("viewBox") || "0 0 1 1").split(" ").map(Number);
     size = [box[2], box[3]];
     svg.removeAttribute("viewBox");
     stage.replaceChildren(svg);
     graph = svg.querySelector(".graph");
-    nodes = new Map();
-    for (const node of svg.querySelectorAll(".state, .rulenode")) nodes.set(node.id, node);
-    lit = new Set(svg.querySelectorAll(".active"));
-    touched = false;
-    fit();
-    light();
+    const first = key === null;
+    key = picture.key;
+    lit = [];
+    written = new Map();
+    light(true);
+    if (first || !touched) fit();
+    const after = first ? null : before.find(([id]) => byId(id));
+    if (after && (touched || !allFits())) {
+      const now = byId(after[0]).getBoundingClientRect();
+      x += after[1] - now.left;
+      y += after[2] - now.top;
+      within();
+    }
+    place();
+    if (pressed(follow)) chase();
     select();
-    const name = model.get("engine");
-    engine.textContent = name ? `${counted()} · laid out by ${name}` : "";
-    note.textContent = model.get("note");
-    note.hidden = !model.get("note");
+    foot(picture);
   }
 
-  function counted() {
-    const states = svgCount(".state"), rules = (model.get("rules") || []).length;
-    return `${number(rules)} rules, ${number(states)} states drawn`;
+  // Elements by which the next picture can be put in place: active states first, then what is near the middle.
+  function anchors() {
+    if (!graph) return [];
+    const frame = stage.getBoundingClientRect();
+    const middle = [frame.left + frame.width / 2, frame.top + frame.height / 2];
+    return [...stage.querySelectorAll(".state")].map((node) => {
+      const box = node.getBoundingClientRect();
+      const far = Math.hypot(box.left - middle[0], box.top - middle[1]);
+      return [node.id, box.left, box.top, node.classList.contains("active") ? far - 1e6 : far];
+    }).sort((one, other) => one[3] - other[3]);
   }
 
-  const svgCount = (selector) => stage.querySelectorAll(selector).length;
+  function foot(picture) {
+    const about = model.get("about") || {};
+    const part = picture.whole ? "all of" : `${picture.shown} states of`;
+    note.textContent = [`${part} ${many(about.rules || 0, "rule")}, ${many(about.states || 0, "byte state")}`,
+      picture.engine && picture.engine !== "dot" ? `layout: ${picture.engine}` : "", picture.note].filter(Boolean).join(" · ");
+    note.title = note.textContent;
+  }
 
   function place() {
     if (graph) graph.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
   }
 
+  function allFits() {
+    return size[0] * scale <= stage.clientWidth && size[1] * scale <= stage.clientHeight;
+  }
+
   // Everything in sight; of a large picture as much as can still be read, unless `whole` is asked for.
   function fit(whole = false) {
-    const width = stage.clientWidth;
-    if (!width) return;
-    if (!stage.style.height && !whole) {
-      const wanted = size[1] * Math.min(1, Math.max(MIN_READABLE, width / size[0])) + 16;
-      stage.style.height = `${Math.round(Math.min(560, Math.max(140, wanted)))}px`;
-    }
-    const height = stage.clientHeight;
-    const all = Math.min((width - 16) / size[0], (height - 16) / size[1], 1.2);
-    scale = whole ? all : Math.max(all, Math.min(MIN_READABLE, 1));
+    const width = stage.clientWidth, height = stage.clientHeight;
+    if (!width || !height) return;
+    const all = Math.min((width - 16) / size[0], (height - 28) / size[1], 1.15);
+    scale = whole ? all : Math.max(all, READABLE);
     x = Math.max(8, (width - size[0] * scale) / 2);
-    y = Math.max(8, (height - size[1] * scale) / 2);
+    y = Math.max(8, (height - 12 - size[1] * scale) / 2);
     place();
+    if (!whole && all < READABLE && pressed(follow)) chase(true);
   }
 
   function zoom(factor, at = [stage.clientWidth / 2, stage.clientHeight / 2]) {
@@ -96,112 +147,220 @@ function render({ model, el }) {
     place();
   }
 
-  // One step: only classes change.
-  function light() {
-    const active = model.get("active") || [];
-    const owner = model.get("owner") || {};
-    const now = new Set();
-    for (const id of active) {
-      const state = nodes.get(`s${id}`);
-      const rule = nodes.get(`r${owner[id]}`);
-      if (state) now.add(state);
-      if (rule) now.add(rule);
-    }
-    for (const node of lit) if (!now.has(node)) node.classList.remove("active");
-    for (const node of now) node.classList.add("active");
-    const panels = new Set([...now].map((node) => node.closest(".panel")));
-    for (const panel of stage.querySelectorAll(".panel")) panel.classList.toggle("live", panels.has(panel));
-    lit = now;
-    const shown = active.slice(0, 8).join(", ") + (active.length > 8 ? ", …" : "");
-    status.textContent = active.length ? `${active.length} active: ${shown}` : "no active state";
-    if (following()) chase();
+  function move(dx, dy) {
+    x += dx;
+    y += dy;
+    touched = true;
+    place();
   }
 
-  function chase() {
+  // One step: only classes change, and the dot within a literal.
+  function light(fresh = false) {
+    const marks = model.get("marks") || {};
+    for (const [node, names] of lit) node.classList.remove(...names);
+    for (const [label, rows] of written) label.replaceChildren(...rows);
+    lit = [];
+    written = new Map();
+    const mark = (node, name) => { node.classList.add(name); lit.push([node, [name]]); };
+    for (const name of MARKS)
+      for (const id of marks[name] || []) {
+        const node = byId(id);
+        if (!node) continue;
+        mark(node, name);
+        if (node.classList.contains("label")) mark(node.closest(".edge"), name);
+      }
+    for (const [id, places] of Object.entries(marks.on || {})) {
+      const label = byId(id);
+      if (!label) continue;
+      mark(label, "active");
+      mark(label.closest(".edge"), "active");
+      written.set(label, [...label.children].map((row) => row.cloneNode(true)));
+      dots(label, places);
+    }
+    for (const panel of stage.querySelectorAll(".panel")) panel.classList.toggle("live", !!panel.querySelector(".state.active, .label.active"));
+    const active = model.get("active") || [];
+    status.textContent = active.length ? `${active.length} active: ${active.slice(0, 6).join(", ")}${active.length > 6 ? ", …" : ""}` : "no active state";
+    if (!fresh && pressed(follow)) chase();
+  }
+
+  // Puts a dot between the pieces of a label: {"ci•ty":
+  function dots(label, places) {
+    const cuts = (label.dataset.cuts || "").split(" ").filter(Boolean).map((cut) => cut.split(":").map(Number));
+    const spots = places.map((place) => place ? cuts[place - 1] || [0, 0] : [0, 0]).sort((a, b) => b[0] - a[0] || b[1] - a[1]);
+    for (const [row, at] of spots) {
+      const text = label.children[row];
+      if (!text) continue;
+      let left = at;
+      for (const part of [...text.childNodes]) {
+        const length = part.textContent.length;
+        if (left > length) { left -= length; continue; }
+        const dot = document.createElementNS("http://www.w3.org/2000/svg", "tspan");
+        dot.setAttribute("class", "dot");
+        dot.textContent = "•";
+        const rest = part.cloneNode(true);
+        rest.textContent = part.textContent.slice(left);
+        part.textContent = part.textContent.slice(0, left);
+        part.after(dot, rest);
+        break;
+      }
+    }
+  }
+
+  const live = () => [...stage.querySelectorAll(".state.active, .label.active")];
+
+  function chase(always = false) {
     const frame = stage.getBoundingClientRect();
-    if (!frame.width || !lit.size) return;
-    const boxes = [...lit].map((node) => node.getBoundingClientRect());
-    const inside = (box) => box.left >= frame.left && box.right <= frame.right && box.top >= frame.top && box.bottom <= frame.bottom;
-    if (boxes.every(inside)) return;
+    const found = live();
+    if (!frame.width || !found.length) return;
+    const boxes = found.map((node) => node.getBoundingClientRect());
+    const inside = (box) => box.left >= frame.left + 4 && box.right <= frame.right - 4 && box.top >= frame.top + 4 && box.bottom <= frame.bottom - 16;
+    if (!always && boxes.every(inside)) return;
     const all = {
       left: Math.min(...boxes.map((box) => box.left)), right: Math.max(...boxes.map((box) => box.right)),
       top: Math.min(...boxes.map((box) => box.top)), bottom: Math.max(...boxes.map((box) => box.bottom)),
     };
     if (all.right - all.left < frame.width && all.bottom - all.top < frame.height) center(all);
-    else if (!boxes.some(inside)) center(boxes[boxes.length - 1]);
+    else if (always || !boxes.some(inside)) center(boxes[boxes.length - 1]);
   }
 
   function center(box) {
     const frame = stage.getBoundingClientRect();
     x += frame.left + frame.width / 2 - (box.left + box.right) / 2;
     y += frame.top + frame.height / 2 - (box.top + box.bottom) / 2;
-    // Do not show emptiness where there is picture on the other side.
-    const within = (at, room, length) => length <= room - 16 ? (room - length) / 2 : Math.min(8, Math.max(room - length - 8, at));
-    x = within(x, stage.clientWidth, size[0] * scale);
-    y = within(y, stage.clientHeight, size[1] * scale);
+    within();
     place();
+  }
+
+  // Do not show emptiness where there is picture on the other side.
+  function within() {
+    const kept = (at, room, length) => length <= room - 16 ? (room - length) / 2 : Math.min(8, Math.max(room - length - 8, at));
+    x = kept(x, stage.clientWidth, size[0] * scale);
+    y = kept(y, stage.clientHeight - 14, size[1] * scale);
   }
 
   function select() {
     const chosen = model.get("selected");
     for (const node of stage.querySelectorAll(".state.selected")) node.classList.remove("selected");
-    const node = nodes.get(`s${chosen}`);
+    const node = chosen == null ? null : byId(`s${chosen}`);
     if (node) node.classList.add("selected");
+    if (chosen == null) { card.hidden = true; return; }
+    ask(chosen, (state) => { if (model.get("selected") === chosen) fill(state); });
   }
 
-  function unfold(index, open) {
-    const name = (model.get("rules") || [])[index];
-    if (name === undefined) return;
-    const rest = (model.get("expanded") || []).filter((rule) => rule !== name);
-    view.commit("expanded", open ? [...rest, name] : rest);
+  function ask(id, handler) {
+    if (told.has(id)) return handler(told.get(id));
+    const known = (model.get("known") || {})[id];
+    if (known) return handler(known);
+    if (!offline()) python.ask({ type: "state", id }, (reply) => {
+      if (reply.error) return;
+      if (told.size > 500) told.clear();
+      told.set(id, reply.state);
+      handler(reply.state);
+    });
+  }
+
+  function fill(state) {
+    const go = (id) => button(String(id), `select state ${id}`, () => choose(id, state.rule), `go-${id}`);
+    const ways = (title, rows, more, arrow) => rows.length ? [h("div", { class: "ms-head" }, title),
+      h("div", { class: "ms-ways" }, ...rows.map(([text, id]) => h("div", {}, ...(arrow ? [h("code", {}, text), " → ", go(id)] : [go(id), " ", h("code", {}, text)])))),
+      more ? h("div", { class: "ms-muted" }, `and ${more} more`) : null] : [];
+    card.replaceChildren(...[
+      h("div", { class: "ms-cardtop" }, h("b", {}, `state ${state.id}`), " of ", button(state.title, `open the rule ${state.rule}`, () => open(state.rule), "card-rule"),
+        h("span", { class: "ms-grow" }), button("×", "close (Escape)", () => choose(null), "card-close")),
+      state.flags.length ? h("div", { class: "ms-muted" }, state.flags.join(" · ")) : null,
+      ...state.inside.map((text) => h("div", { class: "ms-muted" }, `on the edge ${text}`)),
+      ...state.dots.map((dot) => dotted(dot)),
+      ...ways("out", state.out, state.more_out, true), ...ways("in", state.into, state.more_into, false)].filter(Boolean));
+    card.hidden = false;
+  }
+
+  function dotted([before, after]) {
+    return h("code", { class: "ms-dots" }, before, after == null ? null : h("b", {}, "•"), after == null ? null : after);
+  }
+
+  function choose(id, rule) {
+    model.set("selected", id);
+    if (id !== null && rule) model.set("rule", rule);
+    model.save_changes();
+  }
+
+  // Into a called rule: to its panel where it is drawn, else a picture of it alone, with the way back on top.
+  function open(name) {
+    const panel = [...stage.querySelectorAll(".panel")].find((one) => one.dataset.rule === name);
+    if (panel) {
+      center(panel.getBoundingClientRect());
+      panel.classList.add("flash");
+      setTimeout(() => panel.classList.remove("flash"), 900);
+      if (offline() || !(model.get("focus") || []).length) return view.commit("rule", name);
+    }
+    if (offline()) return;
+    const path = model.get("focus") || [];
+    const at = path.indexOf(name);
+    view.commit("focus", at < 0 ? [...path, name] : path.slice(0, at + 1));
+  }
+
+  function trail() {
+    const path = model.get("focus") || [];
+    crumbs.replaceChildren();
+    if (!path.length) return;
+    crumbs.append(button("parser", "back to where the parser is (Backspace)", () => view.commit("focus", []), "crumb-parser"));
+    path.forEach((name, place) => crumbs.append(" › ", button(name, `the rule ${name}`, () => view.commit("focus", path.slice(0, place + 1)), `crumb-${name}`)));
+  }
+
+  function stub(name) {
+    const opened = model.get("opened") || [];
+    if (offline()) return;
+    if (name.startsWith("close")) {
+      const state = name.slice(5);
+      return view.commit("opened", opened.filter((one) => one !== `out${state}` && one !== `in${state}`));
+    }
+    view.commit("opened", [...opened.filter((one) => one !== name), name]);
   }
 
   function activate(target) {
-    const fold = target.closest(".fold");
-    if (fold) return unfold(Number(fold.closest(".panel").dataset.rule), false);
-    const rule = target.closest(".rulenode");
-    if (rule) return unfold(Number(rule.dataset.rule), !rule.classList.contains("expanded"));
+    const opening = target.closest("[data-stub]");
+    if (opening) return stub(opening.dataset.stub);
+    const call = target.closest("[data-call]");
+    if (call) return open(call.dataset.call);
+    const edge = target.closest(".edge.call");
+    if (edge) { const one = edge.querySelector("[data-call]"); if (one) return open(one.dataset.call); }
+    const title = target.closest("[data-title]");
+    if (title) return offline() ? undefined : view.commit("focus", [title.dataset.title]);
     const state = target.closest(".state");
     const id = state ? Number(state.dataset.state) : null;
-    view.commit("selected", id === model.get("selected") ? null : id);
+    if (id === null && model.get("selected") == null) return;
+    choose(id === model.get("selected") ? null : id, state && state.closest(".panel").dataset.rule);
   }
 
   // Tooltips are text nodes only: nothing from a grammar is ever parsed as HTML.
-  function describe(target) {
-    const state = target.closest(".state");
-    if (state) {
-      const info = (model.get("states") || {})[state.dataset.state] || {};
-      const flags = [state.classList.contains("scannable") && "scannable", state.classList.contains("accepting") && "accepting"];
-      const head = [`state ${state.dataset.state}`, info.rule, ...flags].filter(Boolean).join(" · ");
-      return [head, (info.dots || []).join("\n")];
+  function show(target) {
+    const node = target && target.closest(".state, .edge, [data-stub], [data-title]");
+    tip.hidden = !node;
+    if (!node) return;
+    const put = (head, text) => {
+      tip.replaceChildren(h("div", { class: "ms-head" }, head), text || "");
+      const root = view.root.getBoundingClientRect(), box = node.getBoundingClientRect();
+      const width = tip.offsetWidth, height = tip.offsetHeight;
+      const left = Math.min(Math.max(4, (box.left + box.right) / 2 - root.left - width / 2), root.width - width - 4);
+      const above = box.top - root.top - height - 6;
+      tip.style.left = `${Math.max(4, left)}px`;
+      tip.style.top = `${above > 4 ? above : Math.min(box.bottom - root.top + 6, root.height - height - 4)}px`;
+    };
+    if (node.classList.contains("state")) {
+      const id = Number(node.dataset.state);
+      put(`state ${id} · ${node.closest(".panel").dataset.rule}`, "");
+      return ask(id, (state) => { if (!tip.hidden && shown === node) put([`state ${id}`, state.rule, ...state.flags].join(" · "), state.dots.map((dot) => dot.join(" • ")).join("\n")); });
     }
-    const edge = target.closest(".edge");
-    if (edge && edge.querySelector("text")) {
-      const text = edge.dataset.full || [...edge.querySelectorAll("text")].map((line) => line.textContent).join("\n");
-      const ends = `${edge.dataset.from} → ${edge.dataset.to}`.replaceAll("s", "state ");
-      return [edge.classList.contains("call") ? `call, ${ends}` : ends, text];
-    }
-    const rule = target.closest(".rulenode");
-    if (rule) {
-      const open = rule.classList.contains("expanded");
-      return [model.get("offline") ? "rule" : open ? "click to fold" : "click to expand", (model.get("rules") || [])[rule.dataset.rule]];
-    }
-    return null;
+    if (node.dataset.stub) return put(node.dataset.stub.startsWith("close") ? "click to fold again" : "click to open", "");
+    if (node.dataset.title) return put(offline() ? "rule" : "click to look at this rule alone", node.dataset.title);
+    const text = node.dataset.full || node.textContent;
+    if (!text) { tip.hidden = true; return; }
+    const ends = `${node.dataset.from} → ${node.dataset.to}`.replace(/s(\d+)/g, "state $1").replace(/out\d+/, "");
+    put(node.classList.contains("call") ? `call, ${ends}; click to go in` : ends, text);
   }
 
-  function show(target) {
-    const text = target && describe(target);
-    tip.hidden = !text;
-    if (!text) return;
-    tip.replaceChildren(h("div", { class: "ms-head" }, text[0]), text[1] || "");
-    const root = view.root.getBoundingClientRect();
-    const box = target.closest(".state, .edge, .rulenode").getBoundingClientRect();
-    const width = tip.offsetWidth, height = tip.offsetHeight;
-    const left = Math.min(Math.max(4, (box.left + box.right) / 2 - root.left - width / 2), root.width - width - 4);
-    const above = box.top - root.top - height - 6;
-    tip.style.left = `${Math.max(4, left)}px`;
-    tip.style.top = `${above > 4 ? above : Math.min(box.bottom - root.top + 6, root.height - height - 4)}px`;
-  }
+  let shown = null;
+  const hover = (target) => { shown = target && target.closest(".state, .edge, [data-stub], [data-title]"); show(target); };
 
   let drag = null;
   view.listen(stage, "pointerdown", (event) => {
@@ -209,24 +368,24 @@ function render({ model, el }) {
     drag = { x: event.clientX, y: event.clientY, from: [x, y], moved: false, target: event.target };
   });
   view.listen(stage, "pointermove", (event) => {
-    if (!drag) return show(event.target.closest && event.target);
+    if (!drag) return hover(event.target.closest && event.target);
     const dx = event.clientX - drag.x, dy = event.clientY - drag.y;
     if (!drag.moved && Math.hypot(dx, dy) < 4) return;
     if (!drag.moved) stage.setPointerCapture(event.pointerId);
     drag.moved = touched = true;
     stage.classList.add("dragging");
-    show(null);
+    hover(null);
     [x, y] = [drag.from[0] + dx, drag.from[1] + dy];
     place();
   });
   const release = (event) => {
     stage.classList.remove("dragging");
-    if (drag && !drag.moved && event.type === "pointerup") activate(drag.target);
+    if (drag && !drag.moved && event.type === "pointerup") { hover(null); activate(drag.target); }
     drag = null;
   };
   view.listen(stage, "pointerup", release);
   view.listen(stage, "pointercancel", release);
-  view.listen(stage, "pointerleave", () => show(null));
+  view.listen(stage, "pointerleave", () => hover(null));
   view.listen(stage, "wheel", (event) => {
     if (!event.ctrlKey && !event.metaKey && !stage.matches(":focus-within")) return;
     event.preventDefault();
@@ -235,36 +394,107 @@ function render({ model, el }) {
   }, { passive: false });
 
   let cursor = -1;
+  const keys = {
+    "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(1 / 1.25),
+    0: () => { touched = false; fit(true); },
+    h: () => move(60, 0), l: () => move(-60, 0), k: () => move(0, 60), j: () => move(0, -60),
+    b: () => bytes.click(), f: () => follow.click(),
+    "/": () => { search.focus(); search.select(); },
+    Backspace: () => view.commit("focus", (model.get("focus") || []).slice(0, -1)),
+    Escape: () => { hover(null); choose(null); },
+  };
   view.listen(stage, "keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const focused = event.target.closest(".rulenode, .fold");
-    if (event.key === "+" || event.key === "=") zoom(1.25);
-    else if (event.key === "-") zoom(1 / 1.25);
-    else if (event.key === "0") { touched = false; fit(true); }
-    else if (event.key === "n" || event.key === "p") {
-      const states = [...(lit.size ? lit : nodes.values())];
-      if (!states.length) return;
+    const focused = event.target.closest("[data-stub]");
+    const states = [...stage.querySelectorAll(live().length ? ".state.active" : ".state")];
+    if (keys[event.key]) keys[event.key]();
+    else if ((event.key === "n" || event.key === "p") && states.length) {
       cursor = (cursor + (event.key === "n" ? 1 : -1) + states.length) % states.length;
       center(states[cursor].getBoundingClientRect());
-      show(states[cursor]);
-    } else if (event.key === "Enter" || event.key === " ") {
-      const states = [...(lit.size ? lit : nodes.values())];
-      if (focused) activate(focused);
-      else if (states[cursor]) activate(states[cursor]);
-      else return;
-    } else if (event.key === "Escape") { show(null); view.commit("selected", null); }
+      hover(states[cursor]);
+    } else if ((event.key === "Enter" || event.key === " ") && (focused || states[cursor])) activate(focused || states[cursor]);
     else return;
     event.preventDefault();
     event.stopPropagation();
   });
 
+  function offer(found) {
+    hits.replaceChildren(...(found.length ? found.map((hit) => h("button", {
+      type: "button", role: "option", "data-testid": "automaton-hit", onclick: () => arrive(hit),
+    }, h("code", {}, hit.text), h("span", { class: "ms-muted" }, hit.kind === "rule" ? "rule" : hit.rule))) : [h("div", { class: "ms-muted" }, "nothing found")]));
+    hits.hidden = false;
+  }
+  function arrive(hit) {
+    hits.hidden = true;
+    model.set("rule", hit.rule);
+    model.set("selected", hit.state);
+    if ((model.get("focus") || []).length) model.set("focus", [hit.rule]);
+    model.save_changes();
+    stage.focus();
+    wanted = hit;
+    reach();
+  }
+  // What was searched for comes into sight as soon as a picture shows it.
+  let wanted = null;
+  function reach() {
+    if (!wanted) return;
+    const node = wanted.state == null ? [...stage.querySelectorAll(".panel")].find((one) => one.dataset.rule === wanted.rule) : byId(`s${wanted.state}`);
+    if (!node) return;
+    center(node.getBoundingClientRect());
+    node.classList.add("flash");
+    setTimeout(() => node.classList.remove("flash"), 900);
+    wanted = null;
+  }
+  function drawn(query) {
+    const small = query.toLowerCase();
+    const found = [...stage.querySelectorAll(".panel")].filter((one) => one.dataset.rule.toLowerCase().includes(small))
+      .map((one) => ({ kind: "rule", text: one.dataset.rule, rule: one.dataset.rule, state: null }));
+    for (const edge of stage.querySelectorAll(".edge[data-full]"))
+      if (edge.dataset.full.toLowerCase().includes(small))
+        found.push({ kind: "label", text: edge.dataset.full.slice(0, 60), rule: edge.closest(".panel").dataset.rule, state: Number(edge.dataset.from.slice(1)) });
+    return found.slice(0, 40);
+  }
+  view.listen(search, "input", () => {
+    const query = search.value.trim();
+    if (!query) { hits.hidden = true; return; }
+    if (offline()) return offer(drawn(query));
+    python.ask({ type: "search", query }, (reply) => { if (search.value.trim() === query) offer(reply.hits || []); });
+  });
+  view.listen(view.root, "keydown", (event) => {
+    if (!event.target.closest(".ms-find")) return;
+    const all = [...hits.querySelectorAll("button")], at = all.indexOf(event.target);
+    if (event.key === "Escape") { hits.hidden = true; stage.focus(); }
+    else if (event.key === "ArrowDown" && !hits.hidden) (all[at + 1] || all[0] || search).focus();
+    else if (event.key === "ArrowUp" && !hits.hidden) (at > 0 ? all[at - 1] : search).focus();
+    else if (event.key === "Enter" && event.target === search && all.length) all[0].click();
+    else { event.stopPropagation(); return; }
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  view.listen(search, "blur", () => setTimeout(() => { if (!hits.matches(":focus-within")) hits.hidden = true; }, 200));
+
+  view.listen(around, "change", () => {
+    model.set("whole", around.value === "all");
+    if (around.value !== "all") model.set("steps_around", Number(around.value));
+    model.save_changes();
+  });
+  function controls() {
+    around.value = model.get("whole") ? "all" : String(model.get("steps_around") || 2);
+    press(bytes, model.get("mode") === "bytes");
+    for (const one of [around, bytes]) one.disabled = !!offline();
+  }
+
   const resized = new ResizeObserver(() => { if (!touched) fit(); });
   resized.observe(stage);
   view.defer(() => resized.disconnect());
-  view.on("change:svg", draw);
-  view.on("change:active", light);
+  for (const trait of ["picture", "key"]) view.on(`change:${trait}`, () => { draw(); reach(); });
+  view.on("change:pictures", draw);
+  view.on("change:marks", () => light());
+  view.on("change:active", () => light());
   view.on("change:selected", select);
-  view.on("change:note", () => { note.textContent = model.get("note"); note.hidden = !model.get("note"); });
+  view.on("change:about", () => told.clear());
+  view.watch(["whole", "steps_around", "mode", "offline"], controls);
+  view.watch(["focus"], trail);
   draw();
   return () => view.clean();
 }

@@ -142,7 +142,7 @@ def _check_engine() -> Iterator[Check]:
 def _check_libraries() -> Iterator[Check]:
     groups = {
         "numpy": ("numpy", "referencing"),
-        "notebook": ("jupyterlab", "ipywidgets", "anywidget", "pandas", "plotly", "nbconvert"),
+        "notebook": ("jupyterlab", "ipywidgets", "anywidget", "graphviz", "pandas", "plotly", "nbconvert"),
         "tokenizer libraries": ("mistral-common", "tokenizers", "tiktoken", "sentencepiece"),
         "model libraries": ("torch", "transformers", "safetensors"),
     }
@@ -198,7 +198,7 @@ def _check_programs() -> Iterator[Check]:
     if dot:
         yield Check("dot", "ok", _ask(dot, "-V"), False)
     else:
-        detail = "pictures are laid out without it, less prettily"
+        detail = "Graphviz's program; without it automata are drawn by the built-in layout, less well"
         yield Check("dot", "missing", detail, False, _apt("graphviz"))
     chromium = find_chromium()
     if chromium:

@@ -1,0 +1,312 @@
+"""A rule's byte automaton as a person writes it: characters, literals and options instead of bytes.
+
+Four foldings, each of which keeps the language exactly:
+
+- *characters*: byte edges that spell the UTF-8 of code points become one edge with a character class;
+- *otherwise*: states that read what a loop state reads but for a few bytes (free text in which a tag may begin) keep
+  those few edges, and `otherwise` names the loop state;
+- *options*: where a state reads x and goes on as it would have without x, x is written `x?`;
+- *chains*: states with one way in and one way out disappear into one edge that reads several pieces in a row, and so
+  do the few states with one way out that minimising made of equal endings (`true` and `false` end in one `e`).
+
+A folded state is still somewhere: `places` says on which edge and between which pieces, so that a parser inside a
+literal can be shown as `{"ci•ty": `.
+
+Read on: `visualizers/utf8.py` (the first folding), `visualizers/scene.py` (which part of it is drawn).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final, Literal, NamedTuple
+
+from kernels_core.inspect.snapshots import AutomatonState, RuleAutomaton
+from visualizers.utf8 import Ranges, characters
+
+__all__ = ["FoldedEdge", "FoldedRule", "Piece", "Place", "fold_rule", "unfolded_rule"]
+
+LOOP_BYTES: Final = 128  # a state that stays where it is on so many bytes is one that others fall back to
+MAX_ENDINGS: Final = 8  # an ending is written out on at most so many edges
+MAX_ENDING: Final = 2  # and is at most so many characters long
+MAX_UNLIKE: Final = 32  # bytes in which a state may differ from the one it falls back to
+
+PieceKind = Literal["chars", "bytes", "call", "token"]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One thing that an edge reads: a character of a class, a byte, a called rule, or a whole token.
+
+    `ranges` are code points for "chars" and bytes for "bytes"; `name` the called rule, or what a token set is called.
+    An `optional` piece may be left out.
+    """
+
+    kind: PieceKind
+    ranges: Ranges = ()
+    name: str = ""
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedEdge:
+    """`source --pieces--> target`.  `between[i]` is the state that stands between pieces i and i + 1.
+
+    `within` are (state, piece) pairs: states inside the bytes of one character.  `otherwise` is the state whose edges
+    hold for bytes that the states of `between` do not read, and `ends` whether the rule may end in those states.
+    """
+
+    source: int
+    target: int
+    pieces: tuple[Piece, ...]
+    between: tuple[int, ...] = ()
+    within: tuple[tuple[int, int], ...] = ()
+    otherwise: int | None = None
+    ends: bool = False
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it is a call of one rule and nothing else."""
+        return len(self.pieces) == 1 and self.pieces[0].kind == "call"
+
+
+class Place(NamedTuple):
+    """Where a folded state is: before piece `offset` of edge number `edge`, or `inside` the bytes of that piece."""
+
+    edge: int
+    offset: int
+    inside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedRule:
+    """A folded rule: the states that are left, the edges, and where the other states have gone.
+
+    `otherwise[s]` is the state whose edges hold for bytes that `s` itself does not read.
+    """
+
+    rule: RuleAutomaton
+    states: tuple[AutomatonState, ...]
+    edges: tuple[FoldedEdge, ...]
+    places: dict[int, tuple[Place, ...]]
+    otherwise: dict[int, int]
+
+
+def fold_rule(rule: RuleAutomaton) -> FoldedRule:
+    """The rule as a person reads it.  Raises `ValueError` for an edge to a state that the rule lacks."""
+    states = {state.id: state for state in rule.states}
+    _check(rule, states)
+    spelt = characters(rule)
+    edges: dict[int, list[FoldedEdge]] = {state: [] for state in states if state not in spelt.inner}
+    for (source, target), ranges in spelt.chars.items():
+        within = tuple((state, 0) for state in sorted(spelt.within.get((source, target), ())))
+        edges[source].append(FoldedEdge(source, target, (Piece("chars", ranges),), within=within))
+    for (source, target), ranges in spelt.raw.items():
+        edges[source].append(FoldedEdge(source, target, (Piece("bytes", ranges),)))
+    for edge in rule.edges:
+        if edge.kind == "call":
+            edges[edge.source].append(FoldedEdge(edge.source, edge.target, (Piece("call", name=edge.rule or ""),)))
+        elif edge.kind == "token" or not edge.ranges:
+            edges[edge.source].append(FoldedEdge(edge.source, edge.target, (Piece("token", name=edge.label),)))
+    otherwise = _fall_back(rule, states, edges)
+    _options(states, edges, otherwise)
+    return _chained(rule, states, edges, otherwise)
+
+
+def unfolded_rule(rule: RuleAutomaton) -> FoldedRule:
+    """The rule byte by byte, in the same form: every state stays, parallel ranges are one piece."""
+    states = {state.id: state for state in rule.states}
+    _check(rule, states)
+    edges = []
+    merged: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for edge in rule.edges:
+        if edge.kind == "bytes" and edge.ranges:
+            merged.setdefault((edge.source, edge.target), []).extend(edge.ranges)
+        else:
+            kind: PieceKind = "call" if edge.kind == "call" else "token"
+            edges.append(FoldedEdge(edge.source, edge.target, (Piece(kind, name=edge.rule or edge.label),)))
+    edges += [
+        FoldedEdge(source, target, (Piece("bytes", tuple(sorted(ranges))),))
+        for (source, target), ranges in merged.items()
+    ]
+    return FoldedRule(rule, rule.states, tuple(edges), {}, {})
+
+
+def _check(rule: RuleAutomaton, states: dict[int, AutomatonState]) -> None:
+    for edge in rule.edges:
+        for end in (edge.source, edge.target):
+            if end not in states:
+                raise ValueError(f"rule {rule.rule!r}: edge {edge.source} -> {edge.target} names no state of the rule")
+    if rule.start not in states:
+        raise ValueError(f"rule {rule.rule!r}: its start {rule.start} is no state of the rule")
+
+
+def _fall_back(
+    rule: RuleAutomaton, states: dict[int, AutomatonState], edges: dict[int, list[FoldedEdge]]
+) -> dict[int, int]:
+    """Leave out what a state reads just as the loop state does; returns the loop state of each such state."""
+    reads: dict[int, dict[int, int]] = {}
+    for edge in rule.edges:
+        if edge.kind == "bytes":
+            read = reads.setdefault(edge.source, {})
+            for first, last in edge.ranges:
+                read.update(dict.fromkeys(range(first, last + 1), edge.target))
+    # Only where bytes are not spelt as characters: there every edge stands for itself.
+    loops = [
+        state
+        for state, read in reads.items()
+        if state in edges and sum(target == state for target in read.values()) >= LOOP_BYTES and _plain(edges[state])
+    ]
+    found: dict[int, int] = {}
+    for state, read in reads.items():
+        if state not in edges or state in loops or not _plain(edges[state]):
+            continue
+        for loop in loops:
+            like = reads[loop]
+            unlike = [byte for byte, target in read.items() if like.get(byte) != target]
+            if (
+                read.keys() == like.keys()
+                and len(unlike) <= MAX_UNLIKE
+                and states[state].accepting == states[loop].accepting
+            ):
+                found[state] = loop
+                edges[state] = [edge for edge in edges[state] if edge.pieces[0].kind in ("call", "token")]
+                edges[state] += _byte_edges(state, {byte: read[byte] for byte in unlike})
+                break
+    return found
+
+
+def _plain(edges: Iterable[FoldedEdge]) -> bool:
+    return not any(edge.within for edge in edges)
+
+
+def _byte_edges(source: int, reads: dict[int, int]) -> list[FoldedEdge]:
+    by_target: dict[tuple[int, bool], list[int]] = {}
+    for byte, target in sorted(reads.items()):
+        by_target.setdefault((target, byte < 0x80), []).append(byte)
+    made = []
+    for (target, ascii_), members in by_target.items():
+        ranges: list[tuple[int, int]] = []
+        for byte in members:
+            if ranges and ranges[-1][1] == byte - 1:
+                ranges[-1] = (ranges[-1][0], byte)
+            else:
+                ranges.append((byte, byte))
+        made.append(FoldedEdge(source, target, (Piece("chars" if ascii_ else "bytes", tuple(ranges)),)))
+    return made
+
+
+def _options(states: dict[int, AutomatonState], edges: dict[int, list[FoldedEdge]], otherwise: dict[int, int]) -> None:
+    """Where `s -x-> u` and `s` without x reads what `u` reads, `s` has the one edge `x?`."""
+    meaning = {state: frozenset((edge.pieces, edge.target) for edge in out) for state, out in edges.items()}
+    optional: dict[int, FoldedEdge] = {}
+    for state, out in edges.items():
+        for edge in sorted(out, key=lambda edge: edge.pieces[0].kind != "call"):
+            after = edge.target
+            if (
+                after != state
+                and len(out) > 1
+                and meaning[state] - {(edge.pieces, after)} == meaning[after]
+                and states[state].accepting == states[after].accepting
+                and otherwise.get(state) == otherwise.get(after)
+            ):
+                optional[state] = replace(edge, pieces=(replace(edge.pieces[0], optional=True),))
+                break
+    for state, edge in optional.items():
+        edges[state] = [edge]
+
+
+def _chained(
+    rule: RuleAutomaton,
+    states: dict[int, AutomatonState],
+    edges: dict[int, list[FoldedEdge]],
+    otherwise: dict[int, int],
+) -> FoldedRule:
+    """Join edges through states with one way in and one way out."""
+    inside = _inside(rule, states, edges, otherwise)
+    joined: list[FoldedEdge] = []
+    for state, out in edges.items():
+        if state in inside:
+            continue
+        for edge in out:
+            pieces, between, within = list(edge.pieces), [], list(edge.within)
+            target = edge.target
+            while target in inside:
+                between.append(target)
+                follower = edges[target][0]
+                within += [(inner, len(pieces) + index) for inner, index in follower.within]
+                pieces += follower.pieces
+                target = follower.target
+            back = otherwise.get(between[0]) if between else None
+            ends = bool(between) and states[between[0]].accepting
+            joined.append(FoldedEdge(state, target, tuple(pieces), tuple(between), tuple(within), back, ends))
+    places: dict[int, list[Place]] = {}
+    for number, edge in enumerate(joined):
+        for offset, state in enumerate(edge.between):
+            places.setdefault(state, []).append(Place(number, offset + 1, False))
+        for state, piece in edge.within:
+            places.setdefault(state, []).append(Place(number, piece, True))
+    kept = tuple(state for state in rule.states if state.id in edges and state.id not in inside)
+    shown = {state.id for state in kept}
+    return FoldedRule(
+        rule,
+        kept,
+        tuple(joined),
+        {state: tuple(found) for state, found in places.items()},
+        {state: loop for state, loop in otherwise.items() if state in shown},
+    )
+
+
+def _inside(
+    rule: RuleAutomaton,
+    states: dict[int, AutomatonState],
+    edges: dict[int, list[FoldedEdge]],
+    otherwise: dict[int, int],
+) -> set[int]:
+    """The states that disappear into the edges around them.  A chain's states all fall back, and end, alike."""
+    entering: dict[int, list[FoldedEdge]] = {state: [] for state in edges}
+    for out in edges.values():
+        for edge in out:
+            entering[edge.target].append(edge)
+
+    def folds(state: int) -> bool:
+        before, after = entering[state], edges[state]
+        if state == rule.start or len(after) != 1 or not _joins(after[0]) or after[0].target == state:
+            return False
+        if not before or not all(_joins(edge) for edge in before):
+            return False
+        if states[state].accepting and state not in otherwise:
+            return False
+        return len(before) == 1 or (len(before) <= MAX_ENDINGS and _is_sign(after[0]) and all(map(_is_sign, before)))
+
+    inside = {state for state in edges if folds(state)}
+    for state in sorted(inside):  # only short endings are written out
+        if len(entering[state]) > 1:
+            at, length = state, 0
+            while at in inside and length <= MAX_ENDING:
+                at, length = edges[at][0].target, length + 1
+            if length > MAX_ENDING:
+                inside.discard(state)
+    for state in sorted(inside):  # a chain must not run in a circle, nor through states of two kinds
+        at = state
+        seen = {at}
+        while (after := edges[at][0].target) in inside:
+            unlike = otherwise.get(after) != otherwise.get(at) or states[after].accepting != states[at].accepting
+            if after in seen or unlike:
+                inside.discard(after)
+                break
+            seen.add(after)
+            at = after
+    return inside
+
+
+def _is_sign(edge: FoldedEdge) -> bool:
+    """Whether an edge reads one character that is always the same."""
+    piece = edge.pieces[0]
+    return piece.kind == "chars" and not piece.optional and len(piece.ranges) == 1 and len(set(piece.ranges[0])) == 1
+
+
+def _joins(edge: FoldedEdge) -> bool:
+    """Calls and whole tokens stand alone, unless they may be left out (white space between two signs)."""
+    piece = edge.pieces[0]
+    return piece.optional or piece.kind in ("chars", "bytes")

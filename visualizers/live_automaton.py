@@ -1,0 +1,488 @@
+"""The automaton's live view: a small picture of where the parser is, laid out in the background.
+
+`show(frontier)` sends ids of elements to light, and that is the whole step.  When the parser goes where the picture
+does not reach, a new picture is laid out in a thread and arrives when it is ready; meanwhile the old one stays.  The
+automaton may grow while the text is read (lazy lowering): give the grown one to `automaton`.
+
+Read on: `visualizers/scene.py` (what is drawn), `visualizers/marks.py` (what is lit), `visualizers/esm/automaton.js`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, Final
+
+import traitlets as t
+
+from kernels_core.inspect.snapshots import Automaton, AutomatonState, Frontier, RuleAutomaton
+from visualizers import html
+from visualizers.dot import rule_title
+from visualizers.glyphs import clip, split_dot
+from visualizers.labels import full_text
+from visualizers.layout import TIMEOUT, Engine, Layouts, Plan, plan, sketches_of
+from visualizers.live_base import LiveView, Traits, synced
+from visualizers.marks import Marks, marks
+from visualizers.scene import Folds, Mode, Request, Scene, covers, scene
+from visualizers.standalone import Part
+from visualizers.svg import render
+from visualizers.way import Travelled
+
+__all__ = ["AutomatonView"]
+
+MAX_DOTS: Final = 12
+DOT_WIDTH: Final = 240
+MAX_WAYS: Final = 40  # ways in and out that are told of one state
+MAX_HITS: Final = 40  # answers to a search
+RECENT: Final = 12  # rules that stay in the picture while there is room
+PICTURES: Final = 64  # pictures remembered
+STEPS: Final = (1, 2, 3, 4)
+
+
+class AutomatonView(LiveView[Frontier]):
+    """The automaton around the parser; `show(frontier)` lights the active states.
+
+    `steps_around` is how far around them is drawn, `whole` draws everything (up to 400 states), `mode` is
+    "characters" or "bytes", `focus` the rules that were opened by clicking on calls (the last is drawn), `opened` the
+    stubs that were clicked.  `selected` is the id of the state that was clicked, or None, and `rule` the chosen rule.
+    `engine` and `timeout` are those of `layout.Layouts`.
+    """
+
+    _module = "automaton"
+    _styles = ("svg", "automaton")
+    _height = 430
+    _placed = ("active", "marks", "key")
+    _given = ("steps_around", "whole", "mode", "focus", "opened", "rule", "selected")
+
+    picture = synced(t.Dict())
+    key = synced(t.Unicode())
+    active = synced(t.List(t.Int()))
+    marks = synced(t.Dict())
+    about = synced(t.Dict())
+    steps_around = synced(t.Int(2))
+    whole = synced(t.Bool(False))
+    mode = synced(t.Unicode("characters"))
+    focus = synced(t.List(t.Unicode()))
+    opened = synced(t.List(t.Unicode()))
+    selected = synced(t.Int(None, allow_none=True))
+    rule = synced(t.Unicode(None, allow_none=True))
+    pictures = synced(t.Dict())
+
+    def __init__(self, automaton: Automaton, *, engine: Engine | None = None, timeout: float = TIMEOUT) -> None:
+        self._lock = threading.RLock()
+        self._layouts = Layouts(engine, timeout)
+        self._rendered: OrderedDict[str, Traits] = OrderedDict()
+        self._known: dict[object, tuple[Scene, str]] = {}
+        self._pending: Future[Plan] | None = None
+        self._wanted = 0
+        self._recent: tuple[int, ...] = ()
+        self._travelled = Travelled()
+        self._fresh: frozenset[int] = frozenset()
+        self._scene: Scene | None = None
+        self._asked_for: object = None
+        self._quiet = False
+        super().__init__()
+        self._automaton = automaton
+        self._folds = Folds(automaton)
+        self.on_msg(self._asked)
+        self.observe(self._changed, names=["steps_around", "whole", "mode", "focus", "opened", "selected", "rule"])
+        self._tell()
+        self._draw()
+
+    # -- what is drawn -----------------------------------------------------------------------------------------------
+
+    @property
+    def automaton(self) -> Automaton:
+        """The automaton that is drawn.
+
+        One that has grown out of the present one (same rules, same ids) keeps the picture, and its new states are
+        marked; any other begins afresh, with nothing lit, selected or recorded.
+        """
+        return self._automaton
+
+    @automaton.setter
+    def automaton(self, automaton: Automaton) -> None:
+        with self._lock:
+            if automaton is self._automaton:
+                return
+            grown = _has_grown(self._automaton, automaton)
+            if grown:
+                known = self._folds.owner
+                self._folds = self._folds.grown(automaton)
+                self._fresh = frozenset(state for state in self._folds.owner if state not in known)
+            else:
+                self._folds, self._fresh = Folds(automaton, self._folds.mode), frozenset()
+                self._recent, self._travelled = (), Travelled()
+                self._rendered.clear()
+                self._scene = None
+            self._known.clear()
+            self._automaton = automaton
+            self._quiet = True
+            try:
+                with self.hold_sync():
+                    if not grown:
+                        self.steps, self.index, self.pictures = [], 0, {}
+                        self.active, self.selected, self.rule = [], None, None
+                        self.focus, self.opened = [], []
+                    self._tell()
+            finally:
+                self._quiet = False
+            self._draw()
+
+    def show(self, snapshot: Frontier, travelled: Travelled | None = None) -> None:
+        """Light the states of `snapshot`; `travelled` also the way of the text (`visualizers.way.Way.go`)."""
+        with self._lock:
+            self._shown = snapshot
+            self._travelled = travelled or Travelled()
+            with self.hold_sync():
+                self.active = list(snapshot.active_states())
+                self._draw()
+            self._fresh = frozenset()
+
+    def traits_of(self, snapshot: Frontier) -> Traits:
+        return {"active": list(snapshot.active_states())}
+
+    def play(self, snapshots: Iterable[Frontier], travelled: Sequence[Travelled] = ()) -> None:
+        """Record a run with all its pictures; the browser then shows the step `index` by itself."""
+        steps: list[Traits] = []
+        pictures: dict[str, Traits] = {}
+        with self._lock:
+            kept = self._recent, self._scene
+            self._recent, self._scene = (), None
+            for number, snapshot in enumerate(snapshots):
+                way = travelled[number] if number < len(travelled) else Travelled()
+                active = snapshot.active_states()
+                chosen, _ = self._choose(active, way)
+                self._scene = chosen
+                name = self._finish(chosen, plan(chosen, self._layouts))
+                pictures[name] = self._rendered[name]
+                steps.append(
+                    {"active": list(active), "marks": self._marks(chosen, active, way), "key": name}
+                )
+            self._recent, self._scene = kept
+            with self.hold_sync():
+                self.pictures = pictures
+                self.steps = steps
+                self.index = 0
+
+    def settle(self, timeout: float = 30.0) -> AutomatonView:
+        """Wait until the picture that was asked for last is there."""
+        pending = self._pending
+        if pending is not None:
+            drawn = pending.result(timeout)
+            self._arrived(self._wanted, drawn)
+        return self
+
+    def part(self) -> Part:
+        """This view as part of a page without Python, with the pictures of all places that were shown."""
+        self.settle()
+        part = super().part()
+        pictures = {name: picture for name, picture in self._rendered.items() if name != self.key}
+        return replace(part, state={**part.state, "pictures": {**part.state["pictures"], **pictures}})
+
+    def _request(self, active: Collection[int], way: Travelled) -> Request:
+        return Request(
+            active=tuple(active),
+            waiting=way.callers,
+            visited=way.states,
+            steps=min(max(1, self.steps_around), STEPS[-1]),
+            whole=self.whole,
+            focus=tuple(self.focus[-1:]),
+            pinned=(self.rule,) if self.rule in self._folds.index else (),
+            selected=self.selected if self.selected in self._folds.owner else None,
+            opened=frozenset(self.opened),
+            recent=self._recent,
+        )
+
+    def _choose(self, active: Collection[int], way: Travelled) -> tuple[Scene, str]:
+        """The scene for this place and its key; the present one where it still shows what is around the parser."""
+        request = self._request(active, way)
+        asked = (request.steps, request.whole, request.focus, request.opened, self._folds.mode)
+        if self._scene is not None and asked == self._asked_for and covers(self._scene, self._folds, request):
+            return self._scene, _key(self._scene, self._folds.mode)
+        self._asked_for = asked
+        # What was visited only chooses among ways; it must not make a new picture at every step.
+        near = replace(request, visited=frozenset(), recent=())
+        if near not in self._known:
+            if len(self._known) > 4 * PICTURES:
+                self._known.clear()
+            chosen = scene(self._folds, request)
+            self._known[near] = chosen, _key(chosen, self._folds.mode)
+        chosen, name = self._known[near]
+        if not chosen.whole and not self.focus:
+            numbers = [panel.rule for panel in chosen.panels]
+            self._recent = tuple(dict.fromkeys((*(k for k in self._recent if k in numbers), *numbers)))[-RECENT:]
+        return chosen, name
+
+    def _draw(self) -> None:
+        """Light what is in the picture, and ask for another picture if it does not fit any more."""
+        way = self._travelled
+        chosen, name = self._choose(self.active, way)
+        if self.picture.get("key") == name:
+            self._wanted += 1
+            self._pending = None
+            self._scene = chosen
+            self.marks = self._marks(chosen, self.active, way)
+            return
+        if name in self._rendered or self._layouts.known(sketches_of(chosen)):
+            if name not in self._rendered:
+                self._finish(chosen, plan(chosen, self._layouts))
+            self._wanted += 1
+            self._pending = None
+            self._present(chosen, name)
+            return
+        if self._scene is not None:
+            self.marks = self._marks(self._scene, self.active, way)
+        self._wanted += 1
+        number = self._wanted
+        pending = _pool().submit(plan, chosen, self._layouts)
+        self._pending = pending
+        deliver = _delivery()
+
+        def done(found: Future[Plan]) -> None:
+            if not found.cancelled():
+                deliver(lambda: self._arrived(number, found.result()))
+
+        pending.add_done_callback(done)
+
+    def _arrived(self, number: int, drawn: Plan) -> None:
+        """A layout is ready: show it, unless something newer was asked for."""
+        with self._lock:
+            if number != self._wanted or self._pending is None:
+                return
+            self._pending = None
+            name = self._finish(drawn.scene, drawn)
+            self._present(drawn.scene, name)
+
+    def _finish(self, chosen: Scene, drawn: Plan) -> str:
+        """Write a picture and remember it; returns its key."""
+        name = _key(chosen, self._folds.mode)
+        if name not in self._rendered:
+            self._rendered[name] = {
+                "key": name,
+                "svg": render(drawn),
+                "engine": drawn.engine,
+                "note": drawn.note,
+                "whole": chosen.whole,
+                "shown": sum(len(panel.graph.nodes) - len(panel.stubs) for panel in chosen.panels),
+            }
+            while len(self._rendered) > PICTURES:
+                self._rendered.popitem(last=False)
+        return name
+
+    def _present(self, chosen: Scene, name: str) -> None:
+        with self.hold_sync():
+            self._scene = chosen
+            self.marks = self._marks(chosen, self.active, self._travelled)
+            self.picture = self._rendered[name]
+            self.key = name
+
+    def _marks(self, chosen: Scene, active: Collection[int], way: Travelled) -> Traits:
+        lit: Marks = marks(self._folds, chosen, active, way, self._fresh)
+        return lit.plain()
+
+    def _tell(self) -> None:
+        rules = self._automaton.rules
+        states = self._automaton.state_count()
+        self.about = {"rules": len(rules), "states": states, "names": [rule.rule for rule in rules[:2000]]}
+
+    @property
+    def engine(self) -> str:
+        """Who laid out the present picture: "dot", "built-in", or "" while there is none."""
+        return str(self.picture.get("engine", ""))
+
+    @property
+    def note(self) -> str:
+        """What there is to say about the present picture."""
+        return str(self.picture.get("note", ""))
+
+    @property
+    def svg(self) -> str:
+        """The present picture."""
+        return str(self.picture.get("svg", ""))
+
+    # -- what a person does ------------------------------------------------------------------------------------------
+
+    def _changed(self, change: Any) -> None:
+        if self._quiet:
+            return
+        with self._lock:
+            if change["name"] == "mode":
+                mode: Mode = "bytes" if change["new"] == "bytes" else "characters"
+                if mode != self._folds.mode:
+                    self._folds = Folds(self._automaton, mode)
+                    self._known.clear()
+            unknown = [name for name in self.focus if name not in self._folds.index]
+            if unknown:
+                self._quiet = True
+                try:
+                    self.focus = [name for name in self.focus if name in self._folds.index]
+                finally:
+                    self._quiet = False
+            self._draw()
+
+    def _asked(self, _widget: Any, content: Any, _buffers: Any) -> None:
+        """Answer the browser: what a state is, or where a text occurs."""
+        if not isinstance(content, dict) or content.get("type") not in ("state", "search", "edge"):
+            return
+        reply: Traits = {"view": content.get("view"), "seq": content.get("seq")}
+        try:
+            if content["type"] == "state":
+                reply["state"] = self.describe(int(content["id"]))
+            else:
+                reply["hits"] = self.search(str(content.get("query", "")))
+        except (KeyError, TypeError, ValueError) as error:
+            reply["error"] = str(error)
+        self.send(reply)
+
+    def describe(self, state: int) -> Traits:
+        """A state for a person: its rule, dotted rules, ways in and out.  Raises `ValueError` for an unknown id."""
+        with self._lock:
+            number = self._folds.owner.get(state)
+            if number is None:
+                raise ValueError(f"no state has the id {state}")
+            folded = self._folds.rule(number)
+        rule = folded.rule
+        found = next(one for one in rule.states if one.id == state)
+        out = [(full_text(edge), edge.target) for edge in folded.edges if edge.source == state]
+        into = [(full_text(edge), edge.source) for edge in folded.edges if edge.target == state]
+        inside = [folded.edges[place.edge] for place in folded.places.get(state, ())]
+        name, laps = rule_title(rule.rule, rule.repeat)
+        return {
+            "id": state,
+            "rule": rule.rule,
+            "title": f"{name} {laps}".rstrip(),
+            "flags": _flags(found, rule),
+            "dots": [split_dot(dot) or (dot,) for dot in (clip(one, DOT_WIDTH) for one in _some(found.dots))],
+            "out": [[clip(text, 60), target] for text, target in out[:MAX_WAYS]],
+            "into": [[clip(text, 60), source] for text, source in into[:MAX_WAYS]],
+            "more_out": max(0, len(out) - MAX_WAYS),
+            "more_into": max(0, len(into) - MAX_WAYS),
+            "inside": [f"{edge.source} → {edge.target}: {clip(full_text(edge), 60)}" for edge in inside[:4]],
+        }
+
+    def search(self, query: str) -> list[Traits]:
+        """States, rules and labels that contain `query`: at most 40, rules first; each with a state to go to."""
+        query = query.strip()
+        if not query:
+            return []
+        small = query.casefold()
+        hits: list[Traits] = []
+        with self._lock:
+            folds = self._folds
+        if query.isdigit() and (number := folds.owner.get(int(query))) is not None:
+            rule = folds.automaton.rules[number]
+            hits.append({"kind": "state", "text": f"state {query}", "rule": rule.rule, "state": int(query)})
+        for rule in folds.automaton.rules:
+            if small in rule.rule.casefold():
+                hits.append({"kind": "rule", "text": rule.rule, "rule": rule.rule, "state": None})
+            if len(hits) >= MAX_HITS:
+                return hits
+        spaced = small.replace(" ", "␣")
+        for number, rule in enumerate(folds.automaton.rules):
+            for edge in folds.rule(number).edges:
+                text = full_text(edge)
+                if not edge.is_call and (small in text.casefold() or spaced in text.casefold()):
+                    hits.append({"kind": "label", "text": clip(text, 60), "rule": rule.rule, "state": edge.source})
+                if len(hits) >= MAX_HITS:
+                    return hits
+        return hits
+
+    def static_html(self) -> str:
+        return html.automaton(self._automaton, active=self.active, travelled=self._travelled)
+
+    def __repr__(self) -> str:
+        rules, states = len(self._automaton.rules), self._automaton.state_count()
+        by = f", by {self.engine}" if self.engine else ""
+        return f"AutomatonView({rules} rules, {states} states, {len(self.active)} active{by})"
+
+
+def _flags(state: AutomatonState, rule: RuleAutomaton) -> list[str]:
+    names = []
+    if state.id == rule.start:
+        names.append("the rule begins here")
+    if state.accepting:
+        names.append("the rule may end here" if rule.repeat is None else "a repetition may end here")
+    if state.scannable:
+        names.append("reads bytes")
+    return names
+
+
+def _some(dots: tuple[str, ...]) -> list[str]:
+    more = len(dots) - MAX_DOTS
+    return [*dots[:MAX_DOTS], *([f"+{more} more"] if more > 0 else [])]
+
+
+def _has_grown(old: Automaton, new: Automaton) -> bool:
+    """Whether `new` is a later state of the same automaton: nothing that was there has changed."""
+    if old.root != new.root or old.source != new.source or len(old.rules) > len(new.rules):
+        return False
+    for before, after in zip(old.rules, new.rules, strict=False):
+        if before is after:
+            continue
+        if before.rule != after.rule or len(before.states) > len(after.states) or len(before.edges) > len(after.edges):
+            return False
+        ids = {state.id for state in after.states}
+        if not all(state.id in ids for state in before.states):
+            return False
+        if not set(_ends(before)) <= set(_ends(after)):
+            return False
+    return True
+
+
+def _ends(rule: RuleAutomaton) -> Iterable[tuple[int, int, str]]:
+    return ((edge.source, edge.target, edge.label) for edge in rule.edges)
+
+
+def _key(chosen: Scene, mode: Mode) -> str:
+    """A picture's name: equal scenes of one automaton have equal names."""
+    from hashlib import blake2b
+
+    text = repr(
+        (
+            mode,
+            [
+                (
+                    panel.rule,
+                    len(panel.folded.rule.states),
+                    list(panel.graph.nodes.items()),
+                    [(a.source, a.target, a.kind, a.lines) for a in panel.graph.arrows],
+                    sorted(panel.hidden_in.items()),
+                    sorted(panel.opened),
+                )
+                for panel in chosen.panels
+            ],
+            chosen.left_out,
+            chosen.note,
+        )
+    )
+    return blake2b(text.encode(), digest_size=9).hexdigest()
+
+
+_POOL: ThreadPoolExecutor | None = None
+
+
+def _pool() -> ThreadPoolExecutor:
+    """One thread lays out for all views: `dot` is a program of its own, and pictures come one after the other."""
+    global _POOL
+    if _POOL is None:
+        _POOL = ThreadPoolExecutor(1, thread_name_prefix="maskscope-layout")
+    return _POOL
+
+
+def _delivery() -> Callable[[Callable[[], None]], Any]:
+    """How a picture that is ready reaches the view: on the kernel's event loop where there is one, else at once."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return lambda action: action()
+
+    def later(action: Callable[[], None]) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(action)
+
+    return later

@@ -1,0 +1,92 @@
+"""What is lit in a picture: element ids and their marks, so that a step is nothing but toggling classes.
+
+Read on: `visualizers/scene.py`, `visualizers/way.py`, `visualizers/esm/automaton.js`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from visualizers.fold import FoldedRule
+from visualizers.scene import Folds, Scene, edge_id
+from visualizers.way import Travelled
+
+__all__ = ["Marks", "marks"]
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Ids of elements by mark.  `on` maps an edge to the places on it where the parser stands: 0 for "within the first
+    piece", else how many pieces are read.
+    """
+
+    active: tuple[str, ...] = ()
+    on: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    waiting: tuple[str, ...] = ()
+    visited: tuple[str, ...] = ()
+    fresh: tuple[str, ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "active": list(self.active),
+            "on": {name: list(places) for name, places in self.on},
+            "waiting": list(self.waiting),
+            "visited": list(self.visited),
+            "fresh": list(self.fresh),
+        }
+
+
+def marks(
+    folds: Folds,
+    scene: Scene,
+    active: Collection[int],
+    travelled: Travelled | None = None,
+    fresh: Collection[int] = (),
+) -> Marks:
+    """The marks of the elements that `scene` draws."""
+    lit, visited, waiting, new = [], [], [], []
+    on: dict[str, set[int]] = {}
+    way = travelled or Travelled()
+    calls = set(way.waiting)
+    for panel in scene.panels:
+        folded = panel.folded
+        drawn = {state.id for state in folded.states if f"s{state.id}" in panel.graph.nodes}
+        lit += [f"s{state}" for state in active if state in drawn]
+        visited += [f"s{state}" for state in sorted(drawn & way.states)]
+        new += [f"s{state}" for state in sorted(drawn.intersection(fresh))]
+        edges = [k for arrow in panel.graph.arrows for k in arrow.edges]
+        names = {k: edge_id(folded.edges[k], k, folded) for k in edges}
+        for state in active:
+            for place in folded.places.get(state, ()):
+                if place.edge in names:
+                    on.setdefault(names[place.edge], set()).add(place.offset)
+        for k in edges:
+            if way.states and _travelled(folded, k, way):
+                visited.append(names[k])
+            if calls and _under_way(folded, k, calls):
+                waiting.append(names[k])
+        waiting += [f"s{state}" for state in way.callers if state in drawn]
+    places = tuple((name, tuple(sorted(found))) for name, found in on.items())
+    return Marks(tuple(lit), places, tuple(waiting), tuple(visited), tuple(new))
+
+
+def _travelled(folded: FoldedRule, number: int, way: Travelled) -> bool:
+    edge = folded.edges[number]
+    if edge.between:
+        return all(state in way.states for state in edge.between)
+    if edge.within:
+        inner = [state for state, _ in edge.within if state in way.states]
+        direct = (edge.source, edge.target) in way.pairs
+        return direct or any((edge.source, state) in way.pairs for state in inner)
+    return (edge.source, edge.target) in way.pairs
+
+
+def _under_way(folded: FoldedRule, number: int, calls: Iterable[tuple[int, int]]) -> bool:
+    """Whether one of the calls is what this edge stands for, or a call within its chain."""
+    edge = folded.edges[number]
+    stops = (edge.source, *edge.between, edge.target)
+    legs = {(stops[i], stops[i + 1]) for i, piece in enumerate(edge.pieces) if piece.kind == "call"}
+    return any(call in legs for call in calls)

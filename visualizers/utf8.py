@@ -1,0 +1,193 @@
+"""Byte edges read as characters: which states of a rule are inside a code point, and which code points they spell.
+
+A state is *inner* if it can only stand within the bytes of one UTF-8 character.  Inner states disappear, and what they
+spell becomes a set of code points on one edge.  Where bytes do not spell UTF-8 (free text is any bytes), they stay
+bytes.  Exact: what the result spells in UTF-8 is what the bytes spelt.
+
+Read on: `visualizers/fold.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from kernels_core.inspect.snapshots import RuleAutomaton
+
+__all__ = ["Ranges", "Spelt", "characters", "merged"]
+
+Ranges: TypeAlias = tuple[tuple[int, int], ...]
+"""Inclusive ranges, ascending and apart."""
+
+_SURROGATES: Final = (0xD800, 0xDFFF)
+# Lead bytes, and how many bytes follow.
+_LEADS: Final = ((0xC2, 0xDF, 1), (0xE0, 0xEF, 2), (0xF0, 0xF4, 3))
+_OFFSET: Final = {1: 0xC0, 2: 0xE0, 3: 0xF0}
+# After these leads not every continuation byte makes a character.
+_SECOND: Final = {0xE0: (0xA0, 0xBF), 0xED: (0x80, 0x9F), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}
+
+
+@dataclass(frozen=True, slots=True)
+class Spelt:
+    """Edges by (source, target): code points in `chars`, other bytes in `raw`; `inner` states are gone.
+
+    `within[source, target]` are the inner states on the way of that edge.
+    """
+
+    chars: dict[tuple[int, int], Ranges]
+    raw: dict[tuple[int, int], Ranges]
+    inner: frozenset[int]
+    within: dict[tuple[int, int], frozenset[int]]
+
+
+def merged(ranges: Iterable[tuple[int, int]], *, points: bool = False) -> Ranges:
+    """Ranges in order, neighbours joined; with `points` also across the surrogates, which are no characters."""
+    out: list[tuple[int, int]] = []
+    for first, last in sorted(ranges):
+        if out and (first <= out[-1][1] + 1 or (points and out[-1][1] == 0xD7FF and first == 0xE000)):
+            out[-1] = (out[-1][0], max(out[-1][1], last))
+        else:
+            out.append((first, last))
+    return tuple(out)
+
+
+def characters(rule: RuleAutomaton) -> Spelt:
+    """Read a rule's byte edges as UTF-8 where they are UTF-8."""
+    out: dict[int, list[tuple[int, int, int]]] = {state.id: [] for state in rule.states}
+    entered = {rule.start}
+    blunt = {state.id for state in rule.states if state.accepting}
+    for edge in rule.edges:
+        if edge.kind == "bytes" and edge.ranges:
+            out[edge.source] += [(first, last, edge.target) for first, last in edge.ranges]
+        else:
+            entered.add(edge.target)
+            blunt.add(edge.source)
+    depth = _inner(rule, out, entered, blunt)
+    speller = _Speller(out, depth)
+    chars: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    raw: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    within: dict[tuple[int, int], set[int]] = {}
+    for state, edges in out.items():
+        if state in depth:
+            continue
+        for first, last, target in edges:
+            if target in depth:
+                for end, points in speller.after_lead(first, last, target).items():
+                    chars.setdefault((state, end), []).extend(points)
+                    within.setdefault((state, end), set()).update(speller.through(target)[end])
+                continue
+            if first < 0x80:
+                chars.setdefault((state, target), []).append((first, min(last, 0x7F)))
+            if last >= 0x80:
+                raw.setdefault((state, target), []).append((max(first, 0x80), last))
+    for ends in raw.keys() & chars.keys() - within.keys():
+        raw[ends] += chars.pop(ends)  # one class of bytes, as in free text
+    return Spelt(
+        {ends: merged(points, points=True) for ends, points in chars.items()},
+        {ends: merged(ranges) for ends, ranges in raw.items()},
+        frozenset(depth),
+        {ends: frozenset(states) for ends, states in within.items()},
+    )
+
+
+def _inner(
+    rule: RuleAutomaton, out: dict[int, list[tuple[int, int, int]]], entered: set[int], blunt: set[int]
+) -> dict[int, int]:
+    """The inner states, each with the number of bytes that its character still lacks."""
+    depths: dict[int, set[int]] = {state: set() for state in out}
+    todo = [(state, 0) for state in entered]
+    while todo:
+        state, depth = todo.pop()
+        if depth in depths[state]:
+            continue
+        depths[state].add(depth)
+        for first, last, target in out[state]:
+            if depth:
+                todo.append((target, depth - 1))
+                continue
+            leads = [follow for low, high, follow in _LEADS if first <= high and last >= low]
+            todo += [(target, follow) for follow in leads]
+            if first < 0xC2 or last > 0xF4:
+                todo.append((target, 0))
+    inner = {
+        state: next(iter(found))
+        for state, found in depths.items()
+        if len(found) == 1
+        and found != {0}
+        and state not in blunt
+        and state not in entered
+        and out[state]
+        and all(first >= 0x80 and last <= 0xBF for first, last, _ in out[state])
+    }
+    entering: dict[int, list[tuple[int, int, int]]] = {state: [] for state in out}
+    for state, edges in out.items():
+        for first, last, target in edges:
+            entering[target].append((first, last, state))
+
+    def fits(state: int, depth: int) -> bool:
+        """Whether a state is met only at its depth, and only on the way from one lead byte to one end."""
+        for first, last, source in entering[state]:
+            if source in inner:
+                if inner[source] != depth + 1:
+                    return False
+                continue
+            if not any(low <= first and last <= high and follow == depth for low, high, follow in _LEADS):
+                return False
+            for lead, (low, high) in _SECOND.items():
+                if first <= lead <= last and any(b < low or e > high for b, e, _ in out[state]):
+                    return False
+        return all((target in inner) == (depth > 1) for _, _, target in out[state])
+
+    while wrong := [state for state, depth in inner.items() if not fits(state, depth)]:
+        for state in wrong:
+            del inner[state]
+    return inner
+
+
+class _Speller:
+    """What inner states spell: for each state after the character, the values of the bytes still lacking."""
+
+    def __init__(self, out: dict[int, list[tuple[int, int, int]]], depth: dict[int, int]) -> None:
+        self._out = out
+        self._depth = depth
+        self._values: dict[int, dict[int, Ranges]] = {}
+        self._through: dict[int, dict[int, set[int]]] = {}
+
+    def values(self, state: int) -> dict[int, Ranges]:
+        """By state after the character: the values of the lacking bytes, six bits each."""
+        if state not in self._values:
+            weight = 64 ** (self._depth[state] - 1)
+            found: dict[int, list[tuple[int, int]]] = {}
+            for first, last, target in self._out[state]:
+                low, high = (first - 0x80) * weight, (last - 0x80) * weight
+                after = self.values(target) if weight > 1 else {target: ((0, 0),)}
+                for end, values in after.items():
+                    found.setdefault(end, []).extend(_repeated(low, high, weight, values))
+            self._values[state] = {end: merged(values) for end, values in found.items()}
+        return self._values[state]
+
+    def through(self, state: int) -> dict[int, set[int]]:
+        """By state after the character: the inner states on the way, this one included."""
+        if state not in self._through:
+            found: dict[int, set[int]] = {}
+            for _, _, target in self._out[state]:
+                after = self.through(target) if target in self._depth else {target: set()}
+                for end, states in after.items():
+                    found.setdefault(end, {state}).update(states)
+            self._through[state] = found
+        return self._through[state]
+
+    def after_lead(self, first: int, last: int, state: int) -> dict[int, list[tuple[int, int]]]:
+        """The code points that a lead byte of `first` to `last` begins, by the state after them."""
+        depth = self._depth[state]
+        weight = 64**depth
+        low, high = (first - _OFFSET[depth]) * weight, (last - _OFFSET[depth]) * weight
+        return {end: list(_repeated(low, high, weight, values)) for end, values in self.values(state).items()}
+
+
+def _repeated(low: int, high: int, weight: int, values: Ranges) -> Iterable[tuple[int, int]]:
+    """`values` at every multiple of `weight` from `low` to `high`."""
+    if values == ((0, weight - 1),):
+        return ((low, high + weight - 1),)
+    return [(base + a, base + b) for base in range(low, high + 1, weight) for a, b in values]
