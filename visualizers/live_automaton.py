@@ -160,9 +160,7 @@ class AutomatonView(LiveView[Frontier]):
                 self._scene = chosen
                 name = self._finish(chosen, plan(chosen, self._layouts))
                 pictures[name] = self._rendered[name]
-                steps.append(
-                    {"active": list(active), "marks": self._marks(chosen, active, way), "key": name}
-                )
+                steps.append({"active": list(active), "marks": self._marks(chosen, active, way), "key": name})
             self._recent, self._scene = kept
             with self.hold_sync():
                 self.pictures = pictures
@@ -302,8 +300,15 @@ class AutomatonView(LiveView[Frontier]):
 
     @property
     def svg(self) -> str:
-        """The present picture."""
+        """The present picture, once it is laid out."""
+        self.settle()
         return str(self.picture.get("svg", ""))
+
+    def choose(self, state: int | None, rule: str | None) -> None:
+        """Choose a state and a rule as a click does; what the automaton lacks is no choice."""
+        with self._lock, self.hold_sync():
+            self.selected = state if state in self._folds.owner else None
+            self.rule = rule
 
     # -- what a person does ------------------------------------------------------------------------------------------
 

@@ -205,7 +205,9 @@ class TestSvg:
 
     def test_every_state_has_its_element(self, tree: ET.Element) -> None:
         ids = [node.get("id") for node in tree.iter() if (node.get("id") or "").startswith("s")]
-        assert sorted(ids, key=lambda name: int(str(name)[1:])) == [f"s{i}" for i in range(17) if i not in (10, 11, 14, 15)]
+        assert sorted(ids, key=lambda name: int(str(name)[1:])) == [
+            f"s{i}" for i in range(17) if i not in (10, 11, 14, 15)
+        ]
 
     def test_states_carry_their_marks(self, tree: ET.Element) -> None:
         classes = {node.get("id"): str(node.get("class")).split() for node in tree.iter(f"{SVG}g")}

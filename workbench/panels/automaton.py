@@ -1,9 +1,11 @@
-"""The automaton with the active states lit.
+"""The automaton around the parser.
 
-Read on: `visualizers/live.py` (`AutomatonView`), `workbench/panels/base.py`.
+Read on: `visualizers/live_automaton.py` (`AutomatonView`), `workbench/panels/base.py`.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from visualizers.live import AutomatonView
 from workbench.panels.base import Desk, Panel
@@ -13,7 +15,7 @@ __all__ = ["AutomatonPanel"]
 
 
 class AutomatonPanel(Panel):
-    """Laid out once for each grammar; a step lights other states."""
+    """A step lights other states; a state that is clicked is chosen everywhere, a rule chosen elsewhere is shown."""
 
     name = "automaton"
     title = "Automaton"
@@ -23,9 +25,17 @@ class AutomatonPanel(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: AutomatonView = AutomatonView(desk.session.automaton())
+        self.view.observe(self._picked, names=["selected", "rule"])
 
     def update(self, change: Change | None) -> None:
-        automaton = self.session.automaton()
-        if self.view.automaton is not automaton and self.view.automaton != automaton:
-            self.view.automaton = automaton
+        self.view.automaton = self.session.automaton()
         self.view.show(self.session.frontier())
+
+    def chosen(self) -> None:
+        selection = self.desk.selection
+        self.view.choose(selection.get("state"), selection.get("rule"))
+
+    def _picked(self, change: Any) -> None:
+        key = "state" if change["name"] == "selected" else "rule"
+        if self.desk.selection.get(key) != change["new"]:
+            self.desk.select(**{key: change["new"]})
