@@ -212,7 +212,12 @@ def _options(states: dict[int, AutomatonState], edges: dict[int, list[FoldedEdge
             ):
                 optional[state] = replace(edge, pieces=(replace(edge.pieces[0], optional=True),))
                 break
-    for state, edge in optional.items():
+    # The ways on that are left out are those of the state behind; so is who stands within their characters.
+    for state, edge in sorted(optional.items(), key=lambda item: -len(edges[item[0]])):
+        within = {(one.pieces, one.target): one.within for one in edges[state] if one.within}
+        edges[edge.target] = [
+            replace(one, within=(*one.within, *within.get((one.pieces, one.target), ()))) for one in edges[edge.target]
+        ]
         edges[state] = [edge]
 
 
