@@ -25,7 +25,19 @@ __all__ = [
 
 
 class MaskscopeError(Exception):
-    """Base class of all errors raised on purpose."""
+    """Base class of all errors raised on purpose.  All of them pickle, with their attributes and notes, whatever their
+    constructors take: a process pool hands them on as they are."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[MaskscopeError], args: tuple[object, ...], attributes: dict[str, object]) -> MaskscopeError:
+    """An error with these arguments and attributes, made without its constructor."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(attributes)
+    return error
 
 
 class GrammarError(MaskscopeError, ValueError):
@@ -57,9 +69,6 @@ class GrammarError(MaskscopeError, ValueError):
             message = f"{language}, line {self.line}, column {self.column}: {reason}\n  {shown}\n  {' ' * caret}^"
         super().__init__(message)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (type(self), self.reason, self.source, self.offset, self.language)
-
 
 class GrammarSyntaxError(GrammarError):
     """A grammar's text is malformed; always located: `GrammarSyntaxError(reason, source, offset, language=...)`."""
@@ -76,15 +85,6 @@ class InvalidStructuralTagError(GrammarError):
         self.path = path
         super().__init__(f"{path}: {reason}", language="structural tag")
         self.reason = reason
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return InvalidStructuralTagError, (self.reason, self.path)
-
-
-def _rebuild(
-    kind: type[GrammarError], reason: str, source: str | None, offset: int | None, language: str
-) -> GrammarError:
-    return kind(reason, source, offset, language=language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +113,6 @@ class UnsupportedSchemaError(MaskscopeError, ValueError):
         more = f"\n  ... and {len(problems) - 20} more" if len(problems) > 20 else ""
         count = "one reason" if len(problems) == 1 else f"{len(problems)} reasons"
         super().__init__(f"the schema cannot be compiled exactly, for {count}:{shown}{more}")
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return UnsupportedSchemaError, (self.problems,)
 
 
 class TokenizerError(MaskscopeError, ValueError):
@@ -166,6 +163,3 @@ class PoolFileError(MaskscopeError, ValueError):
         self.path = str(path)
         self.reason = reason
         super().__init__(f"{path} {reason}")
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return PoolFileError, (self.path, self.reason)

@@ -39,9 +39,6 @@ class JsonSyntaxError(GrammarSyntaxError):
         self.cure = cure
         self.end = end
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return JsonSyntaxError, (self.reason, self.source, self.offset, self.cure, self.end)
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:

@@ -37,9 +37,6 @@ class ToolsError(GrammarError):
         super().__init__(f"{path}: {reason}", language="tools")
         self.reason = reason
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return ToolsError, (self.reason, self.path)
-
 
 @dataclass(frozen=True)
 class ToolTag:
