@@ -13,6 +13,7 @@ Read on: `visualizers/live_base.py` (the views), `visualizers/esm/host.js`, `wor
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -47,8 +48,9 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
     panels = synced(t.List())
     troubles = synced(t.Dict())
     ack = synced(t.List())
-    # Told apart from other hosts of the same document, also after a kernel's end (see `workbench/explorer.py`).
+    # Tells this host from others in the same document (see `visualizers/twin.py`).
     mark = synced(t.Unicode())
+    uid = synced(t.Unicode())
 
     def __init__(
         self,
@@ -59,7 +61,6 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
         panels: Sequence[Traits] = (),
         styles: Sequence[str] = (),
         selection: Traits | None = None,
-        mark: str = "",
     ) -> None:
         self._views: dict[str, LiveView[Any]] = {}
         self._names: dict[int, str] = {}
@@ -91,8 +92,9 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
             panels=list(panels),
             arranger=arranger,
             arrangement=arrangement or {},
-            mark=mark,
+            mark=uuid.uuid4().hex,
         )
+        self.uid = self.model_id or ""
         for view in self._views.values():
             view.observe(self._from_view, names=view.keys)
             self._leave.append(view.carried(self))

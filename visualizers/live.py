@@ -50,6 +50,7 @@ class FrontierView(LiveView[Frontier]):
 
     _module = "frontier"
     _styles = ("frontier",)
+    _placed = ("about", "items")
 
     about = synced(t.Dict())
     items = synced(t.List())
@@ -101,6 +102,7 @@ class OperationView(LiveView[Operations]):
 
     _module = "operations"
     _styles = ("operations",)
+    _placed = ("about", "rows")
     _height = 260
 
     about = synced(t.Dict())

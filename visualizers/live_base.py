@@ -18,6 +18,7 @@ from ipywidgets import jslink
 
 from visualizers.mode import get_mode
 from visualizers.standalone import Part, iframe, page
+from visualizers.twin import display_with_twin
 
 if TYPE_CHECKING:
     from visualizers.host import Host
@@ -162,6 +163,12 @@ class LiveView(t.HasTraits, Generic[Snapshot]):  # type: ignore[misc]
     def static_html(self) -> str:
         """What is shown now as sanitiser-proof HTML: tables and pictures only."""
         raise NotImplementedError
+
+    def _ipython_display_(self) -> None:
+        if get_mode() == "static":
+            raise NotImplementedError("static displays are made by _repr_mimebundle_")
+        data, _ = self._repr_mimebundle_()
+        display_with_twin(self.widget, data["text/html"], repr(self))
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[Traits, Traits]:
         static = self.static_html()

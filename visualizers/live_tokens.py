@@ -90,6 +90,8 @@ class TokenTable(_TokenView):
 
     _module = "tokens"
     _styles = ("tokens",)
+    _placed = ("counts", "states", "version", "page")
+    _given = ("tab", "query", "state")
     _height = 440
 
     tab = synced(t.Enum(TABS, default_value="accepted"))
@@ -213,6 +215,7 @@ class MaskMap(_TokenView):
 
     _module = "mask"
     _styles = ("mask",)
+    _placed = ("size", "mask", "uncertain")
     _height = 460
 
     size = synced(t.Int(0))

@@ -16,6 +16,7 @@ from typing import Any
 from visualizers.host import Host
 from visualizers.live_base import LiveView, to_page
 from visualizers.mode import get_mode
+from visualizers.twin import display_with_twin
 from workbench.desk import Desk
 from workbench.panels.base import Panel
 from workbench.session import Session
@@ -128,6 +129,11 @@ class Explorer:
     def save(self, path: str | Path, *, title: str = "Maskscope explorer") -> Path:
         """Write `to_html()` to `path`, which must end in `.html`; returns the path."""
         return save_html(path, self.to_html(title=title))
+
+    def _ipython_display_(self) -> None:
+        if get_mode() == "static":
+            raise NotImplementedError("static displays are made by _repr_mimebundle_")
+        display_with_twin(self.widget, self.static_html(), repr(self))
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         twin = {"text/plain": repr(self), "text/html": self.static_html()}

@@ -185,13 +185,19 @@ function hub(model, parts) {
   return self;
 }
 
-// JupyterLab marks the element of a widget whose kernel is gone.
-function watchKernel(el, host) {
-  const look = () => host.lost(el.classList.contains("jupyter-widgets-disconnected"));
-  const observer = new MutationObserver(look);
-  observer.observe(el, { attributes: true, attributeFilter: ["class"] });
+// The widgets' manager knows whether there is still a kernel behind this model.  A page has no manager.
+function watchKernel(model, host) {
+  const look = async () => {
+    try {
+      const widget = await model.widget_manager?.get_model(model.get("uid"));
+      if (widget) host.lost(widget.comm_live === false);
+    } catch {
+      // a manager that does not know its own models cannot tell; questions then stay without answer, which is said
+    }
+  };
+  model.on("comm_live_update", look);
   look();
-  return () => observer.disconnect();
+  return () => model.off("comm_live_update", look);
 }
 
 // JupyterLab cancels Enter and undo in text fields inside a cell, by a listener on the field itself.  Here they are
@@ -213,12 +219,16 @@ async function render({ model, el, places }) {
   const root = h("div", { class: "ms-host", "data-mark": model.get("mark") || "", "data-testid": "host" });
   root.dataset.lmSuppressShortcuts = "true";
   const style = h("style", {}, model.get("styles") || "");
-  undo.push(() => host.close(), watchKernel(el, host));
+  undo.push(() => host.close(), watchKernel(model, host));
   keepTyping(root);
   el.replaceChildren(style, root);
   undo.push(() => { style.remove(); root.remove(); });
-  const painted = () => requestAnimationFrame(() => { root.dataset.place = String(host.place().key ?? ""); });
-  host.on("placed", painted);
+  // What is painted, and whether the kernel has agreed: for tests, measurements and style sheets.
+  const painted = () => requestAnimationFrame(() => {
+    root.dataset.place = String(host.place().number ?? "");
+    if (host.pending) root.dataset.pending = String(host.pending); else delete root.dataset.pending;
+  });
+  for (const event of ["placed", "sent", "answered"]) host.on(event, painted);
   painted();
   const views = {};
   await Promise.all([...new Set(parts.map((part) => part.module))].map(async (name) => { views[name] = await load(name, sources); }));

@@ -1,0 +1,98 @@
+"""A notebook of one explorer for the tests of the desk, and how to look at it.
+
+Read on: `tests/browser/test_desk.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Locator, Page
+
+from tests.browser.lab import ROOT, Lab
+
+__all__ = ["GRAMMAR", "SHOTS", "SIZE", "OpenDesk", "boxes", "write_notebook"]
+
+SHOTS = ROOT / "build" / "screenshots"
+SIZE = {"width": 1440, "height": 900}
+GRAMMAR = """root ::= "[" (word ("," word)*)? "]"
+word ::= [a-z ]+ "\\n"?
+"""
+BOXES = """node => [...node.querySelectorAll(".ms-strip, .ms-dock, .mx-lines, .mx-line, .ms-bar")]
+  .filter((one) => one.offsetParent).map((one) => {
+    const box = one.getBoundingClientRect(), desk = node.getBoundingClientRect();
+    return [one.className, ...[box.left - desk.left, box.top - desk.top, box.width, box.height].map(Math.round)].join(" ");
+  })"""
+TO_TOP = """node => {
+  const outer = node.closest(".jp-WindowedPanel-outer");
+  outer.scrollTop += node.getBoundingClientRect().top - outer.getBoundingClientRect().top - 4;
+}"""
+
+
+def write_notebook(lab: Lab, name: str, *cells: str) -> str:
+    """A notebook of code cells in the lab's folder; returns its name."""
+    made: list[dict[str, Any]] = [
+        {
+            "cell_type": "code",
+            "id": f"cell-{number}",
+            "metadata": {},
+            "execution_count": None,
+            "outputs": [],
+            "source": cell,
+        }
+        for number, cell in enumerate(cells)
+    ]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook = {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    (lab.folder / name).write_text(json.dumps(notebook))
+    return name
+
+
+def boxes(desk: Locator) -> list[str]:
+    """Where everything of the desk is that must not move."""
+    found: list[str] = desk.evaluate(BOXES)
+    return found
+
+
+@dataclass
+class OpenDesk:
+    """A page with a notebook of one explorer."""
+
+    page: Page
+    lab: Lab
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def desk(self) -> Locator:
+        return self.page.locator(".jp-OutputArea-output .ms-desk").first
+
+    def find(self, testid: str) -> Locator:
+        return self.desk.get_by_test_id(testid)
+
+    def to_top(self) -> None:
+        """Scroll the notebook until the desk is at its top; JupyterLab may still be laying out, so until it stays."""
+        self.desk.wait_for()
+        self.page.wait_for_function(
+            """() => {
+              const node = document.querySelector(".jp-OutputArea-output .ms-desk");
+              if (!node) return false;
+              const outer = node.closest(".jp-WindowedPanel-outer");
+              const off = node.getBoundingClientRect().top - outer.getBoundingClientRect().top - 4;
+              if (Math.abs(off) < 2) { window.calm = (window.calm || 0) + 1; return window.calm > 5; }
+              window.calm = 0;
+              outer.scrollTop += off;
+              return outer.scrollTop + outer.clientHeight >= outer.scrollHeight - 1 && (window.stuck = (window.stuck || 0) + 1) > 30;
+            }"""
+        )
+
+    def command(self, name: str, arguments: str = "{}") -> None:
+        self.page.evaluate(f"() => {{ window.jupyterapp.commands.execute({name!r}, {arguments}); return 1; }}")
+
+    def shoot(self, name: str) -> Path:
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        path = SHOTS / name
+        self.page.screenshot(path=path, animations="disabled")
+        return path

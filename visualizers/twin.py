@@ -1,0 +1,50 @@
+"""A widget and its static twin, displayed so that one of them is seen wherever the notebook is opened.
+
+JupyterLab shows a widget or, where it does not trust the notebook, what else the same output holds.  A notebook that is
+trusted but whose kernel is gone shows neither: the widget's renderer says "model not found".  So the twin is an output of
+its own, after the widget's.  A style sheet hides it while the widget is alive in the document; an untrusted notebook
+drops the style sheet, so the twin is seen there too.
+
+Read on: `visualizers/live_base.py`, `workbench/explorer.py` (who display themselves).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from visualizers.host import Host
+
+__all__ = ["bundles", "display_with_twin"]
+
+LATE_SECONDS: Final = 3
+"""The twin waits so long for the widget to appear, so that it does not flash up before it."""
+_MARK: Final = re.compile(r"[0-9a-f]{8,40}")
+
+
+def bundles(host: Host, static: str, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Two outputs: the widget, and its twin (`static` is sanitiser-proof HTML, `text` what a terminal shows)."""
+    mark = str(host.mark)
+    if not _MARK.fullmatch(mark):
+        raise ValueError(f"{mark!r} is no mark: some 8 to 40 hexadecimal digits")
+    twin, child = f".ms-twin-{mark}", ".jp-OutputArea-child"
+    style = (
+        f"{twin}{{animation:ms-late 1ms {LATE_SECONDS}s both}}"
+        "@keyframes ms-late{from{max-height:0;overflow:hidden;opacity:0}to{max-height:none;opacity:1}}"
+        f'body:has(.ms-host[data-mark="{mark}"]) {twin}{{display:none}}'
+        # The renderer's error is a line of text without any element.
+        f"{child}:has(+ {child} {twin}) .jp-OutputArea-output.jupyter-widgets:not(:has(*)){{display:none}}"
+    )
+    data, _ = host.bundle()
+    # The empty HTML keeps an untrusted notebook from showing `text` above the twin.
+    live = {**data, "text/plain": text, "text/html": "<span></span>"}
+    return live, {"text/plain": text, "text/html": f'<style>{style}</style><div class="ms-twin-{mark}">{static}</div>'}
+
+
+def display_with_twin(host: Host, static: str, text: str) -> None:
+    """Display `host` with its twin in the running cell."""
+    from IPython.display import display
+
+    for bundle in bundles(host, static, text):
+        display(bundle, raw=True)  # type: ignore[no-untyped-call]
