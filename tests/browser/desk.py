@@ -24,7 +24,8 @@ word ::= [a-z ]+ "\\n"?
 BOXES = """node => [...node.querySelectorAll(".ms-strip, .ms-dock, .mx-lines, .mx-line, .ms-bar")]
   .filter((one) => one.offsetParent).map((one) => {
     const box = one.getBoundingClientRect(), desk = node.getBoundingClientRect();
-    return [one.className, ...[box.left - desk.left, box.top - desk.top, box.width, box.height].map(Math.round)].join(" ");
+    const sizes = [box.left - desk.left, box.top - desk.top, box.width, box.height];
+    return [one.className, ...sizes.map(Math.round)].join(" ");
   })"""
 TO_TOP = """node => {
   const outer = node.closest(".jp-WindowedPanel-outer");
