@@ -10,8 +10,8 @@ Read on: `visualizers/esm/cockpit.js` (the browser's side), `workbench/cockpit.p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import traitlets as t
@@ -19,7 +19,17 @@ import traitlets as t
 from visualizers.glyphs import clip, glyph, html_escape
 from visualizers.live_base import LiveView, Traits, synced
 
-__all__ = ["CLOCKS", "CockpitRun", "CockpitShot", "CockpitStep", "CockpitView", "Option", "push_colour", "static"]
+__all__ = [
+    "CLOCKS",
+    "CockpitRun",
+    "CockpitShot",
+    "CockpitStep",
+    "CockpitView",
+    "Option",
+    "push_colour",
+    "static",
+    "static_table",
+]
 
 MAX_STRIP: Final = 2_000  # tokens on a strip: the last ones of a longer run
 MAX_TEXT: Final = 40
@@ -83,6 +93,19 @@ class CockpitRun:
     constrained: bool = True
     verdict: str = ""
     about: str = ""
+
+    def refused(self, first: int) -> CockpitRun:
+        """The same with the tokens from number `first` on marked as refused by the grammar."""
+        marked = (replace(step, refused=number >= first) for number, step in enumerate(self.steps))
+        return replace(self, steps=tuple(marked))
+
+    def explained(self, number: int, why: Mapping[int, str]) -> CockpitRun:
+        """The same with reasons, by token id, for what was refused in place of token `number`."""
+        step = self.steps[number]
+        options = tuple(replace(one, why=why.get(one.token_id, one.why)) for one in step.options)
+        steps = list(self.steps)
+        steps[number] = replace(step, options=options)
+        return replace(self, steps=steps)
 
 
 @dataclass(frozen=True)
@@ -226,7 +249,7 @@ def static(shot: CockpitShot) -> str:
     """Strips, the run's numbers and one line for each token with its refused favourites, as plain tables."""
     blocks = [_static_strip(run, shot.runs[0]) for run in shot.runs]
     first = shot.runs[0] if shot.runs else None
-    table = _static_table(first) if first is not None and first.steps else ""
+    table = static_table(first) if first is not None and first.steps else ""
     return f'<div style="font-size:13px;line-height:1.45;text-align:left">{"".join(blocks)}{table}</div>'
 
 
@@ -252,7 +275,8 @@ def _static_strip(run: CockpitRun, first: CockpitRun) -> str:
     return f'<div style="padding:2px 0 4px">{head}</div><div style="line-height:23px">{" ".join(chips)}</div>'
 
 
-def _static_table(run: CockpitRun) -> str:
+def static_table(run: CockpitRun) -> str:
+    """One line for each token, to be opened: probabilities, entropies, refused favourites, times."""
     rows = []
     for number, step in enumerate(run.steps[:MAX_STATIC]):
         refused = [option for option in step.options if not option.allowed and option.before >= LIKELY][:2]

@@ -7,24 +7,30 @@ Read on: `visualizers/cockpit.py`, `workbench/panels/model.py` (the same, live).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from visualizers.cockpit import CockpitRun, CockpitShot, CockpitStep, CockpitView, Option, static
+from visualizers.caches import CacheView
+from visualizers.cockpit import CockpitRun, CockpitShot, CockpitStep, CockpitView, Option, static, static_table
 from visualizers.glyphs import clip, glyph
 
 if TYPE_CHECKING:
+    from visualizers.live_base import LiveView
     from workbench.generation.branch import SideBySide
-    from workbench.generation.trace import Alternative, Generation, Step
+    from workbench.generation.trace import Generation, Step
+    from workbench.trace import Trace
 
 __all__ = [
     "cockpit_run",
     "cockpit_shot",
+    "cockpit_steps",
     "generation_html",
     "generation_page",
     "generation_text",
+    "generation_views",
     "side_by_side_html",
     "side_by_side_text",
+    "trace_table",
 ]
 
 Reasons = Mapping[tuple[int, int], str]
@@ -33,18 +39,29 @@ TEXT_ROWS = 40
 COLUMNS = 100
 
 
+def cockpit_steps(steps: Iterable[Step], reasons: Reasons | None = None) -> list[CockpitStep]:
+    """Recorded steps for the view, with the reasons for what was refused, where they are known."""
+    return [_step(step, reasons or {}) for step in steps]
+
+
 def cockpit_run(
-    generation: Generation, *, name: str = "", reasons: Reasons | None = None, refused_from: int | None = None
+    generation: Generation,
+    *,
+    name: str = "",
+    reasons: Reasons | None = None,
+    refused_from: int | None = None,
+    steps: Sequence[CockpitStep] | None = None,
 ) -> CockpitRun:
-    """One generation for the view; tokens from number `refused_from` on are shown as refused by the grammar."""
-    why = reasons or {}
-    steps = [
-        _step(step, why, refused_from is not None and step.index >= refused_from) for step in generation.steps
-    ]  # fmt: skip
+    """One generation for the view; tokens from number `refused_from` on are shown as refused by the grammar.
+
+    `steps` are its steps where they are there already.
+    """
+    steps = cockpit_steps(generation.steps, reasons) if steps is None else steps
     settings = generation.settings
     about = ", ".join(f"{key} {value}" for key, value in settings.items() if value not in (None, []))
     named = name or ("under the grammar" if generation.constrained else "without a grammar")
-    return CockpitRun(named, steps, generation.constrained, _verdict(generation), f"{generation.model}: {about}")
+    run = CockpitRun(named, steps, generation.constrained, _verdict(generation), f"{generation.model}: {about}")
+    return run if refused_from is None else run.refused(refused_from)
 
 
 def _verdict(generation: Generation) -> str:
@@ -53,7 +70,7 @@ def _verdict(generation: Generation) -> str:
     return f"{'complete' if generation.complete else 'incomplete'}, {generation.finish_reason}"
 
 
-def _step(step: Step, why: Reasons, refused: bool) -> CockpitStep:
+def _step(step: Step, why: Reasons) -> CockpitStep:
     return CockpitStep(
         token_id=step.token_id,
         token=step.token,
@@ -70,13 +87,17 @@ def _step(step: Step, why: Reasons, refused: bool) -> CockpitStep:
         forced=step.forced,
         given=step.given,
         stop=step.is_stop,
-        refused=refused,
     )
 
 
 def _options(step: Step, why: Reasons) -> tuple[Option, ...]:
-    """The likeliest tokens before and after the mask, each once, likeliest first."""
-    found: dict[int, Alternative] = {one.token_id: one for one in (*step.alternatives, *step.choices)}
+    """The likeliest tokens before and after the mask, and the one taken, each once, likeliest first."""
+    from workbench.generation.trace import Alternative
+
+    recorded = (*step.alternatives, *step.choices)
+    found: dict[int, Alternative] = {one.token_id: one for one in recorded}
+    if recorded and step.token_id not in found:
+        found[step.token_id] = Alternative(step.token_id, step.token, step.logprob, True)
     ordered = sorted(found.values(), key=lambda one: -one.logprob)
     return tuple(
         Option(
@@ -112,19 +133,39 @@ def generation_html(generation: Generation) -> str:
 
 def generation_page(generation: Generation, *, title: str, heading: bool = True) -> str:
     """A page without Python: the cockpit, and the caches if masks were recorded."""
-    from visualizers.caches import CacheShot, CacheView
-    from visualizers.live_base import LiveView, to_page
+    from visualizers.live_base import to_page
 
-    cockpit = CockpitView()
-    cockpit.play_run(cockpit_shot(generation, reasons=generation.refusals))
-    views: list[LiveView[Any]] = [cockpit]
-    if generation.masks is not None and len(generation.masks):
-        caches = CacheView()
-        tokens = [step.token for step in generation.steps]
-        caches.play_steps(CacheShot(generation.masks, tokens=tokens), len(generation))
-        views.append(caches)
+    views = generation_views(generation)
     labels = ["before the first token", *(_label(step) for step in generation.steps)]
     return to_page(views, title=title, labels=labels, heading=heading)
+
+
+def generation_views(
+    generation: Generation, *, places: int | None = None, refused_from: int | None = None
+) -> list[LiveView[Any]]:
+    """The cockpit, and the caches if masks were recorded, loaded with the whole run: views of a page without Python.
+
+    `places` is how many places one can step through: all, and one after the last token, where it is None.
+    """
+    from workbench.caches import caches
+
+    cockpit = CockpitView()
+    cockpit.play_run(cockpit_shot(generation, reasons=generation.refusals, refused_from=refused_from))
+    cockpit.steps = cockpit.steps[:places]
+    views: list[LiveView[Any]] = [cockpit]
+    if generation.masks is not None and len(generation.masks):
+        view = CacheView()
+        view.play_steps(caches(generation).shot, len(generation))
+        view.steps = view.steps[:places]
+        views.append(view)
+    return views
+
+
+def trace_table(trace: Trace) -> str:
+    """Token by token, what the mask removed and what was refused, as a table to open."""
+    if not trace.generation.steps:
+        return ""
+    return static_table(cockpit_shot(trace.generation, reasons=trace.generation.refusals).runs[0])
 
 
 def _label(step: Step) -> str:

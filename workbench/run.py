@@ -41,6 +41,7 @@ class Run:
         from workbench.generation import stream
 
         self._session = session
+        self.constrained = constrained
         if session.is_running:
             raise RunError("a generation is already running in this session: call session.stop() first")
         if session.tokenizer.info.fingerprint != model.tokenizer.info.fingerprint:
@@ -71,7 +72,13 @@ class Run:
             frontiers=tuple(self._frontiers),
             died=self._died,
             reason=self._reason,
+            session=self._session,
         )
+
+    @property
+    def refused_from(self) -> int | None:
+        """The number of the first token that the grammar refused; None while it took all."""
+        return None if self._died is None else len(self._frontiers) - 1
 
     def stop(self) -> None:
         """End before the next token."""

@@ -519,6 +519,11 @@ class Session:
         return self._run is not None
 
     @property
+    def current_run(self) -> Run | None:
+        """The generation that is stepping the session, if one is."""
+        return self._run
+
+    @property
     def trace(self) -> Trace | None:
         """The trace of the last generation, also of one that was interrupted or failed."""
         run = self._run

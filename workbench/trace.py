@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from visualizers.glyphs import glyph
 from visualizers.standalone import iframe
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from kernels_core.inspect.snapshots import Automaton, Frontier
     from workbench.generation import Generation, Step
+    from workbench.generation.branch import Edit
+    from workbench.session import Session
 
 __all__ = ["Page", "Trace"]
 
@@ -34,7 +36,8 @@ class Trace:
     """One generation and the parser's frontier before its first token and after each.
 
     `frontiers` has one entry more than the tokens that were followed: all of them, or those up to the token that the
-    grammar refused (`died` then tells where, and `reason` in a sentence).  `source` is the grammar's text.
+    grammar refused (`died` then tells where, and `reason` in a sentence).  `session` is the one that followed it (None
+    once the trace was pickled).  `source` is the grammar's text.
     """
 
     generation: Generation
@@ -43,6 +46,7 @@ class Trace:
     frontiers: tuple[Frontier, ...] = field(repr=False)
     died: Reading | None = None
     reason: str = ""
+    session: Session | None = field(default=None, repr=False, compare=False)
 
     @property
     def text(self) -> str:
@@ -59,6 +63,11 @@ class Trace:
         return len(self.frontiers) - 1
 
     @property
+    def refused_from(self) -> int | None:
+        """The number of the first token that the grammar refused; None where it took all that were followed."""
+        return None if self.died is None else self.followed
+
+    @property
     def valid(self) -> bool:
         """Whether the whole text is a sentence of the grammar."""
         return not self.reason and self.frontiers[-1].completed
@@ -73,6 +82,25 @@ class Trace:
         verdict = "valid" if self.valid else f"refused: {self.reason}" if self.reason else "incomplete"
         return f"<Trace of {self.generation!r}; {verdict}>"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The session stays behind."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"session": None}
+
+    def branch(self, step: int, edit: Edit = None, **options: Any) -> Trace:
+        """Go on from before token `step` with `edit` in its place, in the same session: see `Generation.branch`.
+
+        Every view of the session follows.  `ValueError` once the trace was pickled.
+        """
+        from workbench.generation.branch import beginning
+
+        begin = beginning(self.generation, step, edit)
+        source = self.generation.source
+        if self.session is None or source is None:
+            raise ValueError("this trace has lost its session (it was pickled): generate again to branch from it")
+        settings = {**self.generation.settings, **options}
+        constrained = self.generation.constrained
+        return self.session.run(source.model, list(source.prompt), constrained=constrained, begin=begin, **settings)
+
     def to_frame(self) -> pd.DataFrame:
         """One row for each token: the generation's columns, and how many Earley items there were before it."""
         frame = self.generation.to_frame()
@@ -81,17 +109,21 @@ class Trace:
         return frame
 
     def to_html(self, *, title: str = "Maskscope trace", heading: bool = True) -> str:
-        """The run as one HTML document: the automaton and the frontier, stepped by the arrow keys, without Python.
+        """The run as one HTML document: the model cockpit, the automaton, the frontier and the caches.
+
+        It is stepped by the arrow keys, without Python.
 
         Without `heading` it has no title line and no margins, as in a frame.
         """
         from visualizers.live import AutomatonView, FrontierView, to_page
+        from workbench.cockpit import generation_views
 
         automaton, frontier = AutomatonView(self.automaton), FrontierView()
         automaton.play(self.frontiers)
         frontier.play(self.frontiers)
+        cockpit, *caches = generation_views(self.generation, places=len(self.frontiers), refused_from=self.refused_from)
         labels = ["before the first token", *self._labels()]
-        document = to_page([automaton, frontier], title=title, labels=labels, heading=heading)
+        document = to_page([cockpit, automaton, frontier, *caches], title=title, labels=labels, heading=heading)
         automaton.close()
         frontier.close()
         return document
@@ -99,7 +131,7 @@ class Trace:
     def _labels(self) -> Iterator[str]:
         for step in self.steps[: self.followed]:
             text = "end of text" if step.is_stop else glyph(step.token)
-            yield f"{text}   p = {step.probability:.3g}, feasible mass {step.feasible_mass:.3g}"
+            yield f"{text}   p = {step.probability:.3g}, removed by the mask {100 * (1 - step.feasible_mass):.1f} %"
 
     def save(self, path: str | Path, *, title: str = "Maskscope trace") -> Path:
         """Write `to_html()` to `path`, which must end in `.html`; returns the path."""
@@ -110,4 +142,15 @@ class Trace:
         return Page(iframe(self.to_html(heading=False), height=height), repr(self))
 
     def _repr_html_(self) -> str:
-        return trace_html(self)
+        from workbench.cockpit import trace_table
+
+        return trace_html(self) + trace_table(self)
+
+    def __str__(self) -> str:
+        from workbench.cockpit import generation_text
+
+        return f"{self!r}\n{generation_text(self.generation)}"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """In IPython's terminal: as `print` shows it."""
+        printer.text(repr(self) if cycle else str(self))

@@ -108,6 +108,11 @@ class TokenStream:
         self._interrupted = True
 
     @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps so far."""
+        return tuple(self._steps)
+
+    @property
     def generation(self) -> Generation:
         """The generation so far; its `finish_reason` is "interrupted" as long as the stream has not ended."""
         return Generation(

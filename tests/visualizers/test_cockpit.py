@@ -1,0 +1,147 @@
+"""The model cockpit: what is shown is what was recorded, in a page without Python too, and clicks come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.visualizers.bridge import Bridge
+from visualizers.cockpit import CockpitRun, CockpitShot, CockpitStep, CockpitView, Option, static
+from visualizers.live_base import to_page
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+EVIL = b"<img src=x>"
+
+
+def step(token_id: int, token: bytes, mass: float, *, refused: bytes = b"", drawn: float = 0.5) -> CockpitStep:
+    options = [Option(token_id, token, drawn, drawn / mass, True)]
+    if refused:
+        options.insert(0, Option(99, refused, 1 - mass, 0.0, False, 'possible: "<"'))
+    return CockpitStep(
+        token_id, token, drawn, mass, 3, 1.5, 0.25, tuple(options), (1000.0, 12.5, 3.0, 40.0, 5.0), mask_kind="miss"
+    )
+
+
+STEPS = [step(1, b"{", 0.9), step(2, b'"a', 0.2, refused=EVIL, drawn=0.1), step(3, b"}", 1.0)]
+OTHER = [STEPS[0], step(7, b'"b', 1.0), step(3, b"}", 1.0)]
+SHOT = CockpitShot(
+    (CockpitRun("under the grammar", STEPS, True, "complete, stop"), CockpitRun("without", OTHER, False)),
+    place=1,
+    vocab_size=100,
+    can_branch=True,
+)
+
+
+class TestTraits:
+    def test_columns_hold_the_steps(self) -> None:
+        view = CockpitView(SHOT)
+        first, second = view.runs
+        assert first["mass"] == [0.9, 0.2, 1.0]
+        assert first["us"][0] == [1000.0, 12.5, 3.0, 40.0, 5.0]
+        assert (first["parts"], second["parts"]) == (None, 1)
+        assert [flags >> 4 & 1 for flags in first["flags"]] == [0, 1, 0]
+        assert view.detail["step"] == 1
+        assert [option[2:5] for option in view.detail["options"]] == [[0.8, 0.0, False], [0.1, 0.5, True]]
+
+    def test_refused_tokens_of_a_free_run_are_marked(self) -> None:
+        run = CockpitRun("free", STEPS, False).refused(1)
+        assert [one.refused for one in run.steps] == [False, True, True]
+
+    def test_reasons_are_put_in(self) -> None:
+        run = SHOT.runs[0].explained(1, {99: "because"})
+        assert [option.why for option in run.steps[1].options] == ["because", ""]
+
+    def test_a_long_run_keeps_its_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("visualizers.cockpit.MAX_STRIP", 2)
+        view = CockpitView(SHOT)
+        assert (view.runs[0]["from"], len(view.runs[0]["text"])) == (1, 2)
+
+    def test_nothing_to_show(self) -> None:
+        assert CockpitView(CockpitShot(())).runs == []
+        assert "no generation" in CockpitView().static_html()
+
+
+def test_tables_are_escaped_and_say_where_runs_part() -> None:
+    html = static(SHOT)
+    assert "<img" not in html
+    assert "&lt;img" in html
+    assert "parts at token 1" in html
+    assert "80.0 %" in html
+
+
+@pytest.mark.browser
+class TestBrowser:
+    @pytest.fixture
+    def page(self, browser: Browser) -> Iterator[Page]:
+        context = browser.new_context(viewport={"width": 900, "height": 700})
+        page = context.new_page()
+        page.set_default_timeout(5_000)
+        trouble: list[str] = []
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        yield page
+        assert not trouble
+        context.close()
+
+    @pytest.fixture
+    def bridged(self, page: Page) -> Callable[[CockpitView], Bridge]:
+        return lambda view: Bridge(page, view)
+
+    def test_the_step_at_hand_is_shown(self, bridged: Callable[..., Bridge]) -> None:
+        page = bridged(CockpitView(SHOT)).page
+        assert page.get_by_test_id("mass-removed").inner_text() == "80.0 %"
+        assert page.get_by_test_id("entropy").inner_text() == "1.50 → 0.25"
+        assert page.get_by_test_id("allowed-count").inner_text() == "3 of 100"
+        rows = page.get_by_test_id("option")
+        assert [rows.nth(k).get_attribute("data-allowed") for k in range(2)] == ["false", "true"]
+        assert 'possible: "<"' in rows.first.inner_text()
+        assert page.locator(".strip button.now").inner_text() == '"a'
+        assert page.get_by_test_id("fork").count() == 1
+        for tab, chart in (("run", "mass-chart"), ("time", "time-chart")):
+            page.get_by_test_id(f"cockpit-tab-{tab}").click()
+            assert page.get_by_test_id(chart).is_visible()
+
+    def test_clicks_and_buttons_ask_python(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(CockpitView(SHOT))
+        page = bridge.page
+        page.locator(".strip button").nth(2).click()
+        page.get_by_test_id("branch-text").fill("x y")
+        page.get_by_test_id("branch").click()
+        page.get_by_test_id("beside").click()
+        page.wait_for_timeout(60)
+        assert bridge.requests == [
+            {"kind": "goto", "index": 2},
+            {"kind": "branch", "step": 1, "text": "x y"},
+            {"kind": "beside"},
+        ]
+
+    def test_the_stop_button_is_there_while_it_runs(self, bridged: Callable[..., Bridge]) -> None:
+        view = CockpitView(SHOT)
+        bridge = bridged(view)
+        assert not bridge.page.get_by_test_id("cockpit-stop").is_visible()
+        view.show(CockpitShot(SHOT.runs[:1], place=3, vocab_size=100, running=True, can_branch=True))
+        bridge.push()
+        bridge.page.get_by_test_id("cockpit-stop").click()
+        bridge.page.wait_for_timeout(60)
+        assert bridge.requests == [{"kind": "stop"}]
+        assert bridge.page.get_by_test_id("branch").is_disabled()
+
+    def test_a_page_without_python_steps(self, page: Page, tmp_path: Path) -> None:
+        view = CockpitView()
+        view.play_run(SHOT)
+        file = tmp_path / "run.html"
+        file.write_text(to_page([view]), encoding="utf-8")
+        page.goto(file.as_uri())
+        page.wait_for_selector("html[data-ready]")
+        assert page.get_by_test_id("mass-removed").inner_text() == "10.0 %"
+        page.keyboard.press("ArrowRight")
+        assert page.get_by_test_id("mass-removed").inner_text() == "80.0 %"
+        page.locator(".strip button").nth(2).click()
+        assert page.get_by_test_id("step-count").inner_text().startswith("2 /")
+        assert page.get_by_test_id("mass-removed").inner_text() == "0 %"
+        assert not page.get_by_test_id("branch").is_visible()

@@ -1,0 +1,202 @@
+"""The model cockpit on the desk: the session's last generation, live while it runs; branches, and a second strip.
+
+The run is the session's own (`Session.generate`), so all panels follow it and its stop button works.  A branch keeps
+the tokens before the place, writes something else there, and lets the model go on, in a thread of its own.
+
+Read on: `visualizers/cockpit.py` (the view), `workbench/cockpit.py` (what it shows), `workbench/generation/branch.py`.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+from visualizers.cockpit import CockpitRun, CockpitShot, CockpitStep, CockpitView
+from workbench.cockpit import cockpit_run, cockpit_steps
+from workbench.panels.base import Desk, Panel
+from workbench.reading import StepError
+from workbench.session import Change
+
+if TYPE_CHECKING:
+    from workbench.generation import Generation, Step, TokenStream
+
+__all__ = ["ModelPanel"]
+
+ASKED = 4  # refused tokens of the step at hand that are explained
+
+
+class ModelPanel(Panel):
+    """Tokens of the generation that the session follows, or followed last."""
+
+    name = "model"
+    title = "Model"
+    dock = "right_bottom"
+    rank = 40
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.view: CockpitView = CockpitView()
+        self._of: object = None  # the stream or generation whose steps were converted
+        self._steps: list[CockpitStep] = []
+        self._reasons: dict[tuple[int, int], str] = {}
+        self._beside: CockpitRun | None = None
+        self._second: TokenStream | None = None  # the run of the second strip, while it goes on
+        self._message = ""
+
+    # -- what is shown -----------------------------------------------------------------------------------------------
+
+    def update(self, change: Change | None) -> None:
+        session = self.session
+        run, trace = session.current_run, session.trace
+        if run is not None:
+            stream = run.stream
+            self._convert(stream, stream.steps)
+            shown = CockpitRun(self._named(run.constrained), self._steps, run.constrained, "running")
+            place, refused_from = len(self._steps), run.refused_from
+        elif trace is not None:
+            generation = trace.generation
+            self._convert(generation, generation.steps)
+            shown = cockpit_run(generation, name=self._named(generation.constrained), steps=self._steps)
+            place, refused_from = self._place(generation), trace.refused_from
+        else:
+            self.view.show(CockpitShot((), message=self._message))
+            return
+        if refused_from is not None:
+            shown = shown.refused(refused_from)
+        running = run is not None or self._second is not None
+        runs = (shown,) if self._beside is None else (shown, self._beside)
+        self.view.show(
+            CockpitShot(
+                tuple(self._explained(shown, place) if one is shown and not running else one for one in runs),
+                place=place,
+                vocab_size=session.tokenizer.info.vocab_size,
+                running=running,
+                can_branch=trace is not None and trace.generation.source is not None,
+                message=self._message,
+            )
+        )
+
+    def _convert(self, source: object, steps: Sequence[Step]) -> None:
+        """Steps as the view wants them; those of the same run are kept from call to call."""
+        if source is not self._of and [step.token_id for step in steps[: len(self._steps)]] != [
+            step.token_id for step in self._steps
+        ]:
+            self._steps, self._reasons = [], {}
+        self._of = source
+        self._steps = [*self._steps[: len(steps)], *cockpit_steps(steps[len(self._steps) :])]
+
+    def _named(self, constrained: bool) -> str:
+        return "under the grammar" if constrained else "without the grammar"
+
+    def _place(self, generation: Generation) -> int:
+        """Where the session stands among the generation's tokens; at the end if its text is another by now."""
+        index = self.session.index
+        taken = [step.token_id for step in self.session.steps[:index]]
+        return index if taken == list(generation.tokens[:index]) else len(generation)
+
+    def _explained(self, run: CockpitRun, place: int) -> CockpitRun:
+        """`run` with the reasons for what was refused at `place`, if the session stands there."""
+        session = self.session
+        if not 0 <= place < len(run.steps) or session.index != place or session.place.offset or session.is_terminated:
+            return run
+        refused = [option for option in run.steps[place].options if not option.allowed][:ASKED]
+        for option in refused:
+            key = place, option.token_id
+            if key not in self._reasons:
+                try:
+                    self._reasons[key] = session.explain(option.token_id).message.splitlines()[0]
+                except StepError as error:
+                    self._reasons[key] = str(error)
+        return run.explained(place, {option.token_id: self._reasons[place, option.token_id] for option in refused})
+
+    # -- what a person does ------------------------------------------------------------------------------------------
+
+    def received(self, content: Any) -> None:
+        kind = content.get("kind") if isinstance(content, dict) else None
+        try:
+            if kind == "branch":
+                self.branch(int(content["step"]), str(content.get("text") or ""))
+            elif kind == "beside":
+                self.beside()
+            else:
+                if kind == "stop" and self._second is not None:
+                    self._second.interrupt()
+                super().received(content)
+                return
+        except Exception as error:  # shown where it was asked for
+            self._message = str(error) or type(error).__name__
+        self._refresh()
+
+    def branch(self, step: int, text: str = "") -> Future[Any]:
+        """Go on from before token `step` with `text` in its place; without a text, the model draws anew.
+
+        The session follows it in a thread.  Raises what `beginning` does.
+        """
+        from workbench.generation.branch import beginning
+
+        generation = self._generation()
+        begin = beginning(generation, step, text or None)
+        source = generation.source
+        assert source is not None
+        settings = dict(generation.settings)
+        if not text:  # the same seed would draw the same again
+            settings["seed"] = secrets.randbelow(2**32)
+        self._beside, self._message = None, ""
+        future = self.session.generate_in_background(
+            source.model, list(source.prompt), constrained=generation.constrained, begin=begin, **settings
+        )
+        future.add_done_callback(self._done)
+        return future
+
+    def beside(self) -> threading.Thread:
+        """The same prompt, seed and settings without the grammar (or under it), as a second strip, in a thread."""
+        from workbench.generation import stream
+
+        generation = self._generation()
+        source = generation.source
+        if source is None:
+            raise ValueError("this generation has lost its model (it was pickled): generate again")
+        grammar = None if generation.constrained else self.session.compiled
+        name = self._named(not generation.constrained)
+        self._message = ""
+        second = self._second = stream(source.model, list(source.prompt), grammar, **generation.settings)
+
+        def work() -> None:
+            try:
+                for _ in second:
+                    pass
+                self._beside = cockpit_run(second.generation, name=name)
+            except Exception as error:
+                self._message = f"{name}: {error}"
+            finally:
+                self._second = None
+            self._refresh()
+
+        thread = threading.Thread(target=work, name="maskscope-second-strip", daemon=True)
+        thread.start()
+        return thread
+
+    def _generation(self) -> Generation:
+        trace = self.session.trace
+        if trace is None or self.session.is_running or self._second is not None:
+            raise ValueError(
+                "wait until the generation has ended" if trace is not None else "nothing was generated yet"
+            )
+        return trace.generation
+
+    def _done(self, future: Future[Any]) -> None:
+        error = future.exception()
+        if error is not None:
+            self._message = str(error) or type(error).__name__
+            self._refresh()
+
+    def _refresh(self) -> None:
+        self.desk.do("select")
+
+    def close(self) -> None:
+        second = self._second
+        if second is not None:
+            second.interrupt()
