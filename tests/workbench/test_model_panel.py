@@ -1,0 +1,134 @@
+"""The model's panel on a desk: it follows a generation, explains, branches, and shows a second strip."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from experiments.demo_model import GRAMMAR_FILE  # noqa: E402
+from workbench.desk import Desk  # noqa: E402
+from workbench.generation import LanguageModel, load_model  # noqa: E402
+from workbench.panels.model import ModelPanel  # noqa: E402
+from workbench.panels.text import TextPanel  # noqa: E402
+from workbench.session import Session  # noqa: E402
+
+GRAMMAR = GRAMMAR_FILE.read_text()
+PROMPT = "weather in Lund"
+
+
+@pytest.fixture(scope="module")
+def model() -> LanguageModel:
+    return load_model("demo")
+
+
+@pytest.fixture
+def desk(model: LanguageModel) -> Iterator[Desk]:
+    desk = Desk(Session(GRAMMAR, model.tokenizer), [TextPanel, ModelPanel])
+    desk.show("model")
+    yield desk
+    desk.close()
+
+
+def panel_of(desk: Desk) -> ModelPanel:
+    panel = desk.panels["model"]
+    assert isinstance(panel, ModelPanel)
+    return panel
+
+
+def test_before_any_generation_it_is_empty(desk: Desk) -> None:
+    assert panel_of(desk).view.runs == []
+    panel_of(desk).received({"kind": "branch", "step": 0, "text": ""})
+    assert panel_of(desk).view.about["message"] == "nothing was generated yet"
+
+
+def test_it_shows_the_run_and_follows_the_place(desk: Desk, model: LanguageModel) -> None:
+    trace = desk.session.run(model, PROMPT, seed=2)
+    view = panel_of(desk).view
+    assert view.runs[0]["p"] == [float(f"{step.probability:.4g}") for step in trace.steps]
+    assert view.place == len(trace)
+    assert view.about["can_branch"]
+    desk.do("goto", index=4)
+    assert (view.place, view.detail["step"]) == (4, 4)
+    refused = [option for option in view.detail["options"] if not option[4]]
+    assert refused
+    assert all(option[5] for option in refused), "every refused token has its reason"
+    assert desk.troubles == {}
+
+
+def test_it_is_live(desk: Desk, model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.desk.REFRESH_SECONDS", 0)
+    view = panel_of(desk).view
+    seen: list[tuple[int, bool]] = []
+
+    def look(change: dict[str, object]) -> None:
+        seen.append((len(view.runs[0]["text"]) if view.runs else 0, bool(view.about.get("running"))))
+
+    view.observe(look, names="place")
+    trace = desk.session.run(model, PROMPT, seed=2)
+    counts = [count for count, running in seen if running]
+    assert counts == sorted(counts)
+    assert len(set(counts)) > len(trace) // 2
+    assert not view.about["running"]
+
+
+def test_the_stop_button_ends_the_run(desk: Desk, model: LanguageModel) -> None:
+    view = panel_of(desk).view
+    view.observe(
+        lambda _: panel_of(desk).received({"kind": "stop"}) if view.about.get("running") else None, names="place"
+    )
+    trace = desk.session.run(model, PROMPT, seed=2)
+    assert trace.generation.finish_reason == "interrupted"
+
+
+def test_a_branch_keeps_the_beginning(desk: Desk, model: LanguageModel) -> None:
+    first = desk.session.run(model, PROMPT, seed=2)
+    panel = panel_of(desk)
+    other = panel.branch(19, "Malm").result(timeout=60)
+    assert other.generation.tokens[:19] == first.generation.tokens[:19]
+    assert b"Malm" in other.generation.text_bytes
+    assert other.valid
+    assert panel.view.runs[0]["text"][: len(first)] != []
+    assert [flags >> 1 & 1 for flags in panel.view.runs[0]["flags"]][19] == 1
+    assert desk.session.text == other.generation.text_bytes
+
+
+def test_an_edit_that_the_grammar_refuses_is_said(desk: Desk, model: LanguageModel) -> None:
+    desk.session.run(model, PROMPT, seed=2)
+    panel = panel_of(desk)
+    future = panel.branch(3, "}}}")
+    with pytest.raises(ValueError, match="refuses the given token"):
+        future.result(timeout=60)
+    for _ in range(200):
+        if panel.view.about["message"]:
+            break
+        threading.Event().wait(0.02)
+    assert "refuses the given token" in panel.view.about["message"]
+
+
+def test_a_second_strip_shows_the_run_without_the_grammar(desk: Desk, model: LanguageModel) -> None:
+    trace = desk.session.run(model, PROMPT, seed=2)
+    panel = panel_of(desk)
+    panel.beside().join(timeout=60)
+    assert [run["constrained"] for run in panel.view.runs] == [True, False]
+    assert panel.view.runs[1]["parts"] is not None
+    assert desk.session.trace is not None
+    assert desk.session.trace.generation.tokens == trace.generation.tokens, "the session did not move"
+
+
+def test_a_free_run_is_marked_where_the_grammar_refuses_it(desk: Desk, model: LanguageModel) -> None:
+    trace = desk.session.run(model, PROMPT, seed=2, constrained=False)
+    assert trace.refused_from is not None
+    refused = [flags >> 3 & 1 for flags in panel_of(desk).view.runs[0]["flags"]]
+    assert refused == [0] * trace.refused_from + [1] * (len(trace) - trace.refused_from)
+
+
+def test_traces_branch_in_their_session(desk: Desk, model: LanguageModel) -> None:
+    trace = desk.session.run(model, PROMPT, seed=2)
+    other = trace.branch(10)
+    assert other.generation.tokens == trace.generation.tokens
+    assert other.session is desk.session
+    assert ".ms-cockpit" in other.to_html()
