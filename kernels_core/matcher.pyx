@@ -39,7 +39,9 @@ cdef class _Step:
 
 @cython.final
 cdef class GrammarMatcher:
-    """Follows one text under `compiled_grammar` and says which tokens may come next.
+    """GrammarMatcher(compiled_grammar, *, override_stop_tokens=None, terminate_without_stop_token=False)
+
+    Follows one text under `compiled_grammar` and says which tokens may come next.
 
     override_stop_tokens: ids that end the text, instead of the tokenizer's.
     terminate_without_stop_token: the matcher is terminated as soon as the text may end; stop tokens are then never
@@ -56,15 +58,17 @@ cdef class GrammarMatcher:
     cdef TokenTrie _trie
     cdef _Step _last
     cdef vector[int32_t] _stops
-    cdef readonly list stop_token_ids
     cdef readonly bint terminate_without_stop_token
     cdef object _chart
     cdef object _tracing                # an inspect.trace.Tracing while somebody traces, else None
     cdef public CancelToken cancel_token
     cdef object __weakref__
 
-    def __init__(self, compiled_grammar, *, override_stop_tokens=None, bint terminate_without_stop_token=False,
-                 int max_rollback_tokens=-1):
+    # In `__cinit__`, so that no matcher exists without the pointers that its methods follow.
+    def __cinit__(self, compiled_grammar, *, override_stop_tokens=None, bint terminate_without_stop_token=False,
+                  int max_rollback_tokens=-1):
+        if not isinstance(compiled_grammar, _compiled_grammar()):
+            raise TypeError(f"GrammarMatcher takes a CompiledGrammar, not {type(compiled_grammar).__name__}")
         info = compiled_grammar.tokenizer_info
         if override_stop_tokens is None:
             stops = info.stop_token_ids
@@ -77,8 +81,7 @@ cdef class GrammarMatcher:
         self._masks = compiled_grammar.masks
         self._machine = self._masks.machine
         self._trie = self._masks.trie
-        self.stop_token_ids = sorted(set(stops))
-        self._stops = self.stop_token_ids
+        self._stops = sorted(set(stops))
         self.terminate_without_stop_token = terminate_without_stop_token
         self._last = _root(self._machine)
 
@@ -174,6 +177,7 @@ cdef class GrammarMatcher:
             self.compiled, override_stop_tokens=self.stop_token_ids,
             terminate_without_stop_token=self.terminate_without_stop_token)
         other._masks, other._machine, other._last = self._masks, self._machine, self._last
+        other.cancel_token = self.cancel_token
         return other
 
     cdef int _renew(self, error) except -1:
@@ -522,6 +526,11 @@ cdef class GrammarMatcher:
 
         return fill_tree(self, retrieve_next_token, retrieve_next_sibling, draft_tokens, token_bitmask, time_threshold)
 
+    @property
+    def stop_token_ids(self):
+        """The ids that end the text, ascending; a list of the caller's own."""
+        return list(self._stops)
+
     # -- inspection -----------------------------------------------------------------------------------------------
 
     @property
@@ -642,6 +651,19 @@ def clear_row(bitmask, int index):
         memset(row, 0, words * sizeof(uint32_t))
     finally:
         PyBuffer_Release(&view)
+
+
+cdef object _COMPILED = None
+
+
+cdef object _compiled_grammar():
+    """The class `CompiledGrammar`, whose module imports this one."""
+    global _COMPILED
+    if _COMPILED is None:
+        from kernels_core.compiler import CompiledGrammar
+
+        _COMPILED = CompiledGrammar
+    return _COMPILED
 
 
 cdef _Step _root(Machine machine):
