@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import traitlets as t
 
-from visualizers.assets import module, stylesheet
 from visualizers.glyphs import html_escape
 from visualizers.live_base import LiveView, Traits, synced
 from visualizers.png import data_uri, pair_png
@@ -138,8 +137,6 @@ class CompareView(LiveView[Data]):
     _module = "compare"
     _styles = ("compare",)
     _height = 320
-    _esm = module("compare")
-    _css = stylesheet("theme", "base", "compare")
 
     choices = synced(t.List())
     chosen = synced(t.Unicode(""))

@@ -1,7 +1,8 @@
-"""The command line: `python -m workbench doctor | version | experiment ... | bench ...`.
+"""The command line: `python -m workbench check | mask | explain | compare | hunt | generate | serve-notebook | doctor`.
 
-Each command is a thin shell around a function that can be called from Python.  Read on: `doctor` (what this machine
-lacks).  `experiment` and `bench` are of the package `experiments`, which stands on this one and is found by its name.
+Each command is a thin shell around what can be called from Python.  Read on: `common` (what they share), `looking`
+(check, mask, explain), `comparing`, `making` (generate, serve-notebook), `doctor` (what this machine lacks).
+`experiment` and `bench` are of the package `experiments`, which stands on this one and is found by its name.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from workbench.cli import comparing, looking, making
 from workbench.cli.doctor import examine, print_report
 
 __all__ = ["app"]
@@ -22,6 +24,9 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+looking.add_commands(app)
+comparing.add_commands(app)
+making.add_commands(app)
 if find_spec("experiments") is not None:
     for name, commands in import_module("experiments.cli").COMMANDS.items():
         app.add_typer(commands, name=name)

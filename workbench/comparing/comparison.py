@@ -287,7 +287,8 @@ def compare(
     if len(sides) > MAX_SIDES:
         raise ValueError(f"{len(sides)} sides are too many to look at: at most {MAX_SIDES}")
     if len(sides) + len(missing) < 2:
-        raise ValueError("one side alone cannot be compared: name a second grammar, engine or text")
+        peers = "peers come with: pip install '.[peers]'"
+        raise ValueError(f"one side alone cannot be compared: name a second grammar, engine or text ({peers})")
     common = common_ids(loaded)
     return Comparison([ask(side, common) for side in sides], missing, common, loaded)
 

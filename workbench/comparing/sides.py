@@ -9,6 +9,7 @@ Read on: `workbench/comparing/differences.py`.
 from __future__ import annotations
 
 import dataclasses
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,19 @@ from workbench.peers.catalogue import ENGINES, installed, make_engine
 from workbench.peers.ours import OurConstraint, Ours
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["Answer", "Bits", "Common", "EngineSpec", "Missing", "Side", "ask", "common_ids", "open_engines", "opened"]
+__all__ = [
+    "Answer",
+    "Bits",
+    "Common",
+    "EngineSpec",
+    "Missing",
+    "Side",
+    "ask",
+    "common_ids",
+    "open_engines",
+    "opened",
+    "parse_engine",
+]
 
 Bits = npt.NDArray[np.bool_]
 EngineSpec = str | Options | Engine
@@ -123,6 +136,29 @@ def open_engines(specs: Sequence[EngineSpec] | None, tokenizer: Tokenizer) -> li
         (label if labels.count(label) == 1 else f"{label} #{labels[: number + 1].count(label)}", engine)
         for number, (label, engine) in enumerate(made)
     ]
+
+
+def parse_engine(text: str) -> EngineSpec:
+    """`xgrammar`, or `ours:parser=fsm,jit=all` for `Options` of ours.  `ValueError` says what can be written."""
+    name, colon, settings = text.partition(":")
+    if not colon:
+        return name
+    if name != "ours":
+        raise ValueError(f"{text}: only ours takes options")
+    known = sorted(field.name for field in dataclasses.fields(Options))
+    chosen: dict[str, Any] = {}
+    for setting in filter(None, settings.split(",")):
+        key, equals, value = setting.partition("=")
+        if not equals or key not in known:
+            raise ValueError(f"{text}: write option=value; the options are {', '.join(known)}")
+        try:
+            chosen[key] = json.loads(value.lower() if value in ("True", "False") else value)
+        except ValueError:
+            chosen[key] = value
+    try:
+        return Options(**chosen)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{text}: {error}") from None
 
 
 def _open_one(spec: EngineSpec, tokenizer: Tokenizer) -> tuple[str, Engine | Missing]:

@@ -1,0 +1,219 @@
+"""`python -m workbench check | mask | explain`: what they print, their JSON and their exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from workbench.cli import app
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = str(ROOT / "experiments" / "demo_model" / "weights")
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "mode": {"enum": ["fast", "slow"]}},
+    "required": ["name", "mode"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture
+def schema(tmp_path: Path) -> str:
+    file = tmp_path / "schema.json"
+    file.write_text(json.dumps(SCHEMA, indent=1))
+    return str(file)
+
+
+def run(*words: str, given: str | bytes | None = None) -> Result:
+    """A command with the small tokenizer of the demo model; nothing may end in a traceback."""
+    tokenizer = () if "-t" in words else ("-t", SMALL)
+    result = CliRunner().invoke(app, [words[0], *tokenizer, *words[1:]], input=given)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert max((len(line) for line in result.stdout.split("\n")), default=0) <= 100 or "--json" in words
+    return result
+
+
+def data(result: Result) -> dict[str, Any]:
+    found = json.loads(result.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+# -- check ------------------------------------------------------------------------------------------------------------
+
+
+def test_check_a_grammar(schema: str) -> None:
+    result = run("check", schema)
+    assert result.exit_code == 0
+    assert "a grammar: JSON Schema" in result.stdout
+
+
+def test_check_texts(schema: str, tmp_path: Path) -> None:
+    good, bad, cut = (tmp_path / name for name in ("good.json", "bad.json", "cut.json"))
+    good.write_text('{"name": "Lund", "mode": "fast"}\n')
+    bad.write_text('{"name": "Lund",\n "mode": "fest"}\n')
+    cut.write_text('{"name": "Lund"')
+    result = run("check", schema, str(good))
+    assert result.exit_code == 0
+    assert "conforms, 32 bytes" in result.stdout
+    result = run("check", schema, str(good), str(bad), str(cut), "--json")
+    assert result.exit_code == 1
+    first, second, third = data(result)["texts"]
+    assert first["ok"]
+    assert first["complete"]
+    assert (second["line"], second["column"], second["read"]) == (2, 12, 28)
+    assert second["possible"] == ["a"]
+    assert second["forbidden_by"][0]["keyword"] == "enum"
+    assert second["forbidden_by"][0]["pointer"] == "#/properties/mode"
+    assert second["forced"] == 'ast"'
+    assert not third["ok"]
+    assert "not complete" in third["message"]
+    assert third["could_end_with"].startswith(',"mode":"')
+    shown = run("check", schema, str(bad), str(cut)).stdout
+    assert "line 2, column 12, byte 28" in shown
+    assert "forbidden by: `enum`" in shown
+    assert "it could end with:" in shown
+    assert run("check", schema, str(cut), "--prefix").exit_code == 0
+
+
+def test_check_a_line_end_counts_where_it_is_asked_to(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("aa\n")
+    assert run("check", 'root ::= "a"+', str(file)).exit_code == 0
+    assert run("check", 'root ::= "a"+', str(file), "--exact").exit_code == 1
+
+
+def test_check_standard_input() -> None:
+    assert run("check", 'root ::= "a"+', "-", given="aaa").exit_code == 0
+    assert run("check", "-", "--text", "aa", given='root ::= "a"+').exit_code == 0
+    twice = run("check", "-", "-", given='root ::= "a"+')
+    assert twice.exit_code == 2
+    assert "read once" in twice.stderr
+
+
+def test_mistakes_have_a_place(tmp_path: Path) -> None:
+    file = tmp_path / "broken.json"
+    file.write_text('{"type": "object",\n "properties": {,}}')
+    result = run("check", str(file))
+    assert result.exit_code == 1
+    assert "line 2, column 17" in result.stderr
+    assert "Traceback" not in result.output
+    found = data(run("check", str(file), "--json"))
+    assert found["mistakes"][0]["line"] == 2
+    result = run("check", 'root ::= "a" | oops')
+    assert result.exit_code == 1
+    assert "line 1, column 16" in result.stderr
+    assert "oops" in result.stderr
+    result = run("check", json.dumps({"type": "string", "minLength": "x"}))
+    assert result.exit_code == 1
+    assert "#" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["check", "nowhere.json"], "no file 'nowhere.json'"),
+        (["check", "root ::= [a-z]", "nowhere.txt"], "No such file"),
+        (["check", "root ::= [a-z]", "-t", "nonesuch"], "'nonesuch' is neither"),
+        (["check", "root ::= [a-z]", "-l", "latin"], "no language 'latin'"),
+        (["mask", "root ::= [a-z]", "--text", "a", "--text-file", "b"], "not both"),
+        (["mask", "root ::= [a-z]", "--text-file", "nowhere"], "No such file"),
+        (["explain", "root ::= [a-z]"], "say WHAT"),
+        (["explain", "root ::= [a-z]", "a", "--token", "3"], "say WHAT"),
+        (["explain", "root ::= [a-z]", "--token", "-3"], "no token -3"),
+        (["explain", "root ::= [a-z]", "--token", "99999999"], "no token 99999999"),
+    ],
+)
+def test_wrong_use_is_said(words: list[str], said: str) -> None:
+    result = run(*words)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert said in data(run(*words, "--json"))["error"]
+
+
+def test_a_source_that_is_no_text(tmp_path: Path) -> None:
+    file = tmp_path / "grammar.ebnf"
+    file.write_bytes(b'root ::= "\xff"')
+    result = run("check", str(file))
+    assert result.exit_code == 2
+    assert "not UTF-8 at byte 10" in result.stderr
+
+
+# -- mask -------------------------------------------------------------------------------------------------------------
+
+
+def test_mask_by_meaning(schema: str) -> None:
+    result = run("mask", schema, "--text", '{"name": "x", ')
+    assert result.exit_code == 0
+    assert "mode" in result.stdout
+    assert "tokens may come next" in result.stdout
+    found = data(run("mask", schema, "--text", '{"name": "x", ', "--json", "--tokens", "5"))
+    assert not found["may_end"]
+    assert found["allowed"] > 0
+    assert any(row["what"] == '"mode"' or row["text"] == '"mode"' for row in found["next"])
+    assert len(found["tokens"]) == min(5, found["allowed"])
+    ended = data(run("mask", 'root ::= "a"+', "--text", "a", "--json"))
+    assert ended["may_end"]
+
+
+def test_mask_lists_what_is_refused() -> None:
+    result = run("mask", 'root ::= "abc"', "--refused", "--tokens", "9")
+    assert result.exit_code == 0
+    assert ":a" in result.stdout
+    assert data(run("mask", 'root ::= "abc"', "--refused", "--json"))["refused"]
+
+
+@pytest.mark.parametrize("command", [("mask",), ("explain", "y")])
+def test_a_text_that_dies_before_the_place(command: tuple[str, ...]) -> None:
+    words = [command[0], 'root ::= "abc"', *command[1:], "--text", "abx"]
+    result = run(*words)
+    assert result.exit_code == 1
+    assert "x cannot come at byte 2" in result.stderr
+    found = data(run(*words, "--json"))
+    assert found["died_at"] == 2
+
+
+# -- explain ----------------------------------------------------------------------------------------------------------
+
+
+def test_explain_why_not(schema: str) -> None:
+    result = run("explain", schema, '"nmae"', "--text", "{")
+    assert result.exit_code == 1
+    assert "may not come" in result.stdout
+    assert "m cannot come at byte 3" in result.stdout
+    assert "forbidden by:" in result.stdout
+    assert "no choice but: ame" in result.stdout
+    found = data(run("explain", schema, '"nmae"', "--text", "{", "--json"))
+    assert {one["keyword"] for one in found["forbidden_by"]} & {"required", "additionalProperties"}
+    assert found["died_at"] == 3
+
+
+def test_explain_what_may_come(schema: str) -> None:
+    result = run("explain", schema, '"name"', "--text", "{")
+    assert result.exit_code == 0
+    assert "may come" in result.stdout
+    assert data(run("explain", schema, '"name"', "--text", "{", "--json"))["ok"]
+
+
+def test_explain_a_token(schema: str) -> None:
+    from workbench.tokenizers import load_tokenizer
+
+    tokenizer = load_tokenizer(SMALL)
+    (brace,) = tokenizer.encode("{")
+    assert run("explain", schema, "--token", str(brace)).exit_code == 0
+    stop = tokenizer.info.stop_token_ids[0]
+    result = run("explain", schema, "--token", str(stop))
+    assert result.exit_code == 1
+    assert "control token" in result.stdout
+
+
+def test_help_has_examples() -> None:
+    for command in ("check", "mask", "explain", "compare", "hunt", "generate", "serve-notebook"):
+        result = CliRunner().invoke(app, [command, "--help"])
+        assert result.exit_code == 0
+        assert "Example" in result.stdout
+        assert "--json" in result.stdout

@@ -1,0 +1,97 @@
+"""`python -m workbench generate | serve-notebook`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from typer.testing import CliRunner, Result
+
+from workbench.cli import app, making
+
+
+def run(*words: str, given: str | None = None) -> Result:
+    result = CliRunner().invoke(app, list(words), input=given)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def test_generate_under_a_grammar() -> None:
+    result = run("generate", 'root ::= "yes" | "no"', "--prompt", "weather in Lund", "--seed", "1", "--steps")
+    assert result.exit_code == 0
+    assert result.stdout.split("\n")[0] in ("yes", "no")
+    assert "complete" in result.stdout
+    assert max(len(line) for line in result.stdout.split("\n")) <= 100
+    found = json.loads(run("generate", 'root ::= "yes"', "-p", "hello", "--json").stdout)
+    assert found["text"] == "yes"
+    assert found["complete"]
+    assert found["steps"]
+
+
+def test_generate_that_is_cut_off() -> None:
+    words = ("generate", 'root ::= "a"{30} [a-z]{40}', "-p", "hello", "--max-tokens", "2", "--json")
+    result = run(*words)
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["finish_reason"] == "length"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["root ::= oops", "-p", "x"], 1, "oops"),
+        (['root ::= "a"', "-p", "x", "-m", "./nowhere"], 2, "no such folder"),
+        (["nowhere.ebnf", "-p", "x"], 2, "no file"),
+    ],
+)
+def test_generate_says_what_is_wrong(words: list[str], code: int, said: str) -> None:
+    result = run("generate", *words)
+    assert result.exit_code == code
+    assert said in result.stderr
+
+
+def test_a_notebook_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my grammar.ebnf").write_text('root ::= "it\'s \\"quoted\\"" # naïve\n')
+    result = run("serve-notebook", "my grammar.ebnf", "--no-open")
+    assert result.exit_code == 0
+    path = tmp_path / "explore_my_grammar.ipynb"
+    assert "explore_my_grammar.ipynb" in result.stdout
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    again = run("serve-notebook", "my grammar.ebnf", "--no-open")
+    assert again.exit_code == 2
+    assert "already there" in again.stderr
+
+
+@pytest.mark.parametrize(
+    "text", ['root ::= "a"', "root ::= [a-z] # ''' \\ é\n", 'root ::=\n  "a"\n  | "b"\n', "root ::= 'a'\n  | 'b'"]
+)
+def test_the_text_itself_is_in_the_notebook(text: str) -> None:
+    cells = json.loads(making.notebook_of(text, "ebnf", "tekken"))["cells"]
+    (cell,) = [cell for cell in cells if "SOURCE =" in "".join(cell["source"])]
+    names: dict[str, str] = {}
+    exec("".join(cell["source"]), names)
+    assert names["SOURCE"] == text
+
+
+def test_jupyterlab_is_opened_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[list[str]] = []
+
+    class Done:
+        returncode = 0
+
+    monkeypatch.setattr(making.subprocess, "run", lambda command: called.append(command) or Done())
+    out = tmp_path / "one.ipynb"
+    result = run("serve-notebook", "-", "--out", str(out), "--no-browser", "--port", "8899", given='root ::= "a"')
+    assert result.exit_code == 0
+    (command,) = called
+    assert str(out) in command
+    assert "--no-browser" in command
+    assert "--ServerApp.port=8899" in command
+    assert out.is_file()
+    assert run("serve-notebook", "-", "--out", "x.txt", given='root ::= "a"').exit_code == 2

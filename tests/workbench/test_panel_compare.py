@@ -1,0 +1,91 @@
+"""The panel that compares: computed when asked for, in a thread, marked when the place has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import workbench as wb
+from visualizers.compare import CompareView
+from workbench.desk import Desk
+from workbench.panels.compare import ComparePanel
+from workbench.tokenizers import Tokenizer
+
+WORDS = 'root ::= "call " name\nname ::= [a-z]+\n'
+MORE = 'root ::= "call " name\nname ::= [a-z0-9]+ "!"?\n'
+
+
+@pytest.fixture
+def desk(tokenizer: Tokenizer) -> Iterator[Desk]:
+    desk = Desk(wb.Session(WORDS, tokenizer), panels=[ComparePanel])
+    yield desk
+    desk.close()
+
+
+def asked(desk: Desk, engine: str, grammar: str = "") -> CompareView:
+    """Ask as the browser does, and wait for the answer."""
+    panel = desk.panels["compare"]
+    assert isinstance(panel, ComparePanel)
+    panel.view._handle_custom_msg({"type": "compare", "engine": engine, "grammar": grammar}, [])
+    assert panel.thread is not None
+    panel.thread.join(60)
+    assert not panel.thread.is_alive()
+    return panel.view
+
+
+def test_nothing_is_computed_before_it_is_asked_for(desk: Desk) -> None:
+    view = desk.panels["compare"].view
+    assert isinstance(view, CompareView)
+    desk.do("prefix", text="call a")
+    assert (view.status, view.result) == ("idle", {})
+    assert "nothing compared yet" in view.static_html()
+
+
+def test_another_engine_at_this_place(desk: Desk) -> None:
+    desk.do("prefix", text="call a")
+    before = desk.session.cache_stats()
+    view = asked(desk, "ours:parser=naive")
+    assert view.status == "done"
+    assert view.result["agree"]
+    assert view.result["sides"][1]["side"] == "ours(parser='naive')"
+    assert view.result["sides"][0]["text"] == "call␣a"
+    assert view.picture.startswith("data:image/png")
+    assert desk.session.cache_stats() == before
+
+
+def test_another_grammar_and_another_place(desk: Desk) -> None:
+    desk.do("prefix", text="call a")
+    view = asked(desk, "ours", MORE)
+    (pair,) = view.result["pairs"]
+    assert pair["only_other"] > 0
+    assert "cannot come in name" in pair["differences"][0]["why"]
+    desk.do("prefix", text="call ab")
+    assert view.status == "stale"
+    desk.do("prefix", text="call a")
+    assert view.status == "done"
+    desk.do("source", text=MORE)
+    assert view.status == "stale"
+    assert "cannot come" in view.static_html()
+
+
+@pytest.mark.parametrize(
+    ("engine", "grammar", "said"),
+    [
+        ("nonesuch", "", "no engine 'nonesuch'"),
+        ("ours:parser=guess", "", "Options.parser must be one of"),
+        ("ours:what=1", "", "write option=value"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(desk: Desk, engine: str, grammar: str, said: str) -> None:
+    view = asked(desk, engine, grammar)
+    assert view.status == "error"
+    assert said in view.note
+
+
+def test_a_grammar_that_is_refused_is_an_answer(desk: Desk) -> None:
+    view = asked(desk, "ours", "root ::= nowhere ::=")
+    assert view.status == "done"
+    assert view.result["sides"][1]["stage"] == "grammar"
+    assert view.result["pairs"] == []
+    assert view.picture == ""

@@ -1,0 +1,196 @@
+"""What the commands share: reading a source, the text and the tokenizer; reporting mistakes; tables of 100 columns.
+
+Exit codes: 0 fine; 1 refused, or different; 2 the command itself is at fault (no such file, unknown tokenizer).
+
+Read on: `workbench/cli/looking.py`, `workbench/cli/comparing.py`, `workbench/cli/making.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from workbench.languages import Source
+    from workbench.session import Session
+    from workbench.tokenizers import Tokenizer
+
+__all__ = [
+    "DIFFERENT",
+    "FINE",
+    "USAGE",
+    "AsJson",
+    "Language",
+    "SourceArgument",
+    "TextFile",
+    "TextOption",
+    "TokenizerOption",
+    "fail",
+    "open_session",
+    "open_source",
+    "open_tokenizer",
+    "output",
+    "read_text",
+    "reporting",
+    "say_json",
+]
+
+FINE: Final = 0
+DIFFERENT: Final = 1
+USAGE: Final = 2
+WIDTH: Final = 100
+
+SourceArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        help="A grammar in any language: a file, - for standard input, or the text itself.",
+        show_default=False,
+    ),
+]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        "-l",
+        help="Of SOURCE: ebnf, lark, regex, json_schema, structural_tag, tools. Guessed where it is not said.",
+        show_default=False,
+    ),
+]
+TokenizerOption = Annotated[
+    str,
+    typer.Option(
+        "--tokenizer", "-t", help="A name (tekken), or a path: tokenizer.json, *.tiktoken, *.model, a model's folder."
+    ),
+]
+TextOption = Annotated[
+    str | None, typer.Option("--text", help="The text that was read before this place.", show_default=False)
+]
+TextFile = Annotated[
+    str | None,
+    typer.Option("--text-file", help="The same from a file, or - for standard input.", show_default=False),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+def output() -> Console:
+    """A console for tables: as wide as the terminal, at most 100 columns."""
+    console = Console(highlight=False, soft_wrap=False)
+    if not console.is_terminal or console.width > WIDTH:
+        console = Console(highlight=False, width=WIDTH)
+    return console
+
+
+def say_json(value: Any) -> None:
+    """Print `value` as JSON; bytes that are no text are written as `bytes.fromhex` reads them."""
+    print(json.dumps(value, indent=2, ensure_ascii=False, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
+    if hasattr(value, "item"):  # numbers of numpy
+        return value.item()
+    return str(value)
+
+
+def fail(message: str, *, code: int = USAGE, as_json: bool = False, **more: Any) -> NoReturn:
+    """Say what is wrong and end the command: on standard error, or as JSON."""
+    if as_json:
+        say_json({"error": message, **more})
+    else:
+        console = Console(stderr=True, highlight=False, soft_wrap=True)
+        console.print(Text.assemble(("error: ", "bold red"), message))
+    raise typer.Exit(code)
+
+
+@contextmanager
+def reporting(as_json: bool = False) -> Iterator[None]:
+    """Turn what bad input raises into a message and an exit code; a fault of ours is still a traceback."""
+    from kernels_core.errors import MaskscopeError, TokenizerError
+    from workbench.languages.positions import JsonSyntaxError
+
+    try:
+        yield
+    except TokenizerError as error:
+        fail(str(error), as_json=as_json)
+    except (MaskscopeError, JsonSyntaxError) as error:
+        notes = [str(note) for note in getattr(error, "__notes__", ())]
+        fail("\n  ".join([str(error), *notes]) if not as_json else str(error), code=DIFFERENT, as_json=as_json)
+    except OSError as error:
+        shown = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+        fail(shown, as_json=as_json)
+    except UnicodeDecodeError as error:
+        fail(f"not UTF-8 at byte {error.start}: {error.reason}", as_json=as_json)
+    except KeyboardInterrupt:
+        fail("interrupted", code=130, as_json=as_json)
+
+
+def open_source(where: str, language: str | None, *, as_json: bool = False) -> Source:
+    """SOURCE as the person gave it; mistakes in it are not looked for yet."""
+    from workbench.languages import Source
+
+    try:
+        if where == "-":
+            return Source.of(sys.stdin.buffer.read().decode("utf-8-sig"), language)
+        try:
+            is_file = Path(where).is_file()
+        except (OSError, ValueError):  # a text is too long for a name
+            is_file = False
+        return Source.of(Path(where) if is_file else where, language)
+    except FileNotFoundError as error:
+        fail(f"{error}; - reads standard input", as_json=as_json)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, UnicodeDecodeError):
+            raise
+        fail(str(error), as_json=as_json)
+
+
+def open_tokenizer(name: str) -> Tokenizer:
+    """`TokenizerError` (which `reporting` turns into exit code 2) where there is none."""
+    from workbench.tokenizers import load_tokenizer
+
+    return load_tokenizer(name)
+
+
+def open_session(where: str, language: str | None, tokenizer: str, *, as_json: bool = False) -> Session:
+    """A session at the beginning; mistakes in the source end the command with all their places."""
+    from kernels_core import Options
+    from workbench.session import Session
+
+    source = open_source(where, language, as_json=as_json)
+    loaded = open_tokenizer(tokenizer)
+    if mistakes := source.check(loaded.info):
+        lines = [f"{source.title} {source.name or 'source'} has {_count(len(mistakes), 'mistake')}:"]
+        lines += [f"  {mistake}" for mistake in mistakes[:20]]
+        if len(mistakes) > 20:
+            lines.append(f"  and {len(mistakes) - 20} more")
+        data = [
+            {name: getattr(mistake, name) for name in ("message", "cure", "line", "column", "start", "end", "pointer")}
+            for mistake in mistakes
+        ]
+        fail("\n".join(lines), code=DIFFERENT, as_json=as_json, language=source.language, mistakes=data)
+    return Session(source, loaded, options=Options())
+
+
+def read_text(text: str | None, file: str | None, *, as_json: bool = False) -> bytes:
+    """The text before the place, from `--text` or `--text-file`."""
+    if text is not None and file is not None:
+        fail("give --text or --text-file, not both", as_json=as_json)
+    if text is not None:
+        return text.encode(errors="surrogateescape")
+    if file is None:
+        return b""
+    return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,143 @@
+"""`compare` and `hunt`: engines, grammars and places beside each other.
+
+Read on: `workbench/comparing/__init__.py`, `workbench/cli/common.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workbench.cli.common import (
+    DIFFERENT,
+    AsJson,
+    Language,
+    SourceArgument,
+    TokenizerOption,
+    fail,
+    open_source,
+    open_tokenizer,
+    output,
+    reporting,
+    say_json,
+)
+
+if TYPE_CHECKING:
+    from workbench.comparing.sides import EngineSpec
+
+__all__ = ["add_commands"]
+
+EngineOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--engine",
+        "-e",
+        help="ours, xgrammar, llguidance, outlines; or ours with options: ours:parser=fsm,jit=all. Again for each.",
+        show_default=False,
+    ),
+]
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("compare")(compare)
+    app.command("hunt")(hunt)
+
+
+def compare(
+    source: SourceArgument,
+    others: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="OTHER", help="Other grammars, to compare with SOURCE.", show_default=False),
+    ] = None,
+    engine: EngineOption = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option("--text", help="What was read before; again, for several places.", show_default=False),
+    ] = None,
+    language: Language = None,
+    tokenizer: TokenizerOption = "tekken",
+    as_json: AsJson = False,
+) -> None:
+    """Masks of engines, grammars or places side by side, with our explanation of each difference.
+
+    Exit code 0: all agree; 1: they differ, or one refuses.
+
+    Examples: compare schema.json -e ours -e xgrammar --text '{"a": '   ·   compare old.ebnf new.ebnf
+    """
+    from workbench import comparing
+
+    with reporting(as_json):
+        sources = [open_source(one, language, as_json=as_json) for one in (source, *(others or ()))]
+        engines = _engines(engine, as_json)
+        loaded = open_tokenizer(tokenizer)
+        try:
+            found = comparing.compare(*sources, engines=engines, texts=text or [""], tokenizer=loaded)
+        except ValueError as error:
+            fail(str(error), as_json=as_json)
+        if as_json:
+            say_json(found.to_dict())
+        else:
+            output().print(found)
+    if not found.agree:
+        raise typer.Exit(DIFFERENT)
+
+
+def hunt(
+    source: SourceArgument,
+    engine: EngineOption = None,
+    seconds: Annotated[float, typer.Option(min=0.1, help="How long to search.")] = 10.0,
+    seed: Annotated[int, typer.Option(help="Equal seeds try equal texts.")] = 0,
+    limit: Annotated[int, typer.Option(min=1, help="Stop after so many disagreements.")] = 5,
+    texts: Annotated[int | None, typer.Option(min=1, help="Stop after so many texts.", show_default=False)] = None,
+    spellings: Annotated[
+        bool, typer.Option(help="Count it, too, when the same JSON value is taken in another spelling.")
+    ] = True,
+    language: Language = None,
+    tokenizer: TokenizerOption = "tekken",
+    as_json: AsJson = False,
+) -> None:
+    """Search for a text on which engines disagree, and shrink it to a minimal text and token.
+
+    Ctrl-C ends the search and keeps what was found. Exit code 0: no disagreement found; 1: there is one, or an engine
+    refuses the grammar.
+
+    Example: hunt schema.json -e ours -e llguidance --seconds 20
+    """
+    from workbench import comparing
+
+    with reporting(as_json):
+        session_source = open_source(source, language, as_json=as_json)
+        engines = _engines(engine, as_json)
+        loaded = open_tokenizer(tokenizer)
+        try:
+            found = comparing.hunt(
+                session_source,
+                engines,
+                seconds=seconds,
+                seed=seed,
+                limit=limit,
+                texts=texts,
+                spellings=spellings,
+                tokenizer=loaded,
+                progress=(lambda hunt: None) if as_json else None,
+            )
+        except ValueError as error:
+            fail(str(error), as_json=as_json)
+        if as_json:
+            say_json(found.to_dict())
+        else:
+            output().print(found)
+    if found.findings or found.refusals:
+        raise typer.Exit(DIFFERENT)
+
+
+def _engines(texts: list[str] | None, as_json: bool) -> list[EngineSpec] | None:
+    """What `--engine` says, as `workbench.compare` takes it."""
+    from workbench.comparing.sides import parse_engine
+
+    try:
+        return [parse_engine(text) for text in texts] if texts else None
+    except ValueError as error:
+        fail(f"--engine {error}", as_json=as_json)

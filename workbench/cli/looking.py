@@ -1,0 +1,348 @@
+"""`check`, `mask` and `explain`: one grammar, one text, and what our engine says.
+
+Read on: `workbench/cli/common.py`, `workbench/session.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from rich.console import Console, Group
+from rich.text import Text
+
+from visualizers.glyphs import clip, glyph
+from workbench.cli.common import (
+    DIFFERENT,
+    FINE,
+    AsJson,
+    Language,
+    SourceArgument,
+    TextFile,
+    TextOption,
+    TokenizerOption,
+    fail,
+    open_session,
+    output,
+    read_text,
+    reporting,
+    say_json,
+)
+
+if TYPE_CHECKING:
+    from workbench.provenance import Place
+    from workbench.reading import Reading
+    from workbench.session import Session
+
+__all__ = ["add_commands"]
+
+NEAREST: Final = 8
+CHOICE: Final = 2000
+"""With more allowed tokens than this, the most similar ones say nothing."""
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("check")(check)
+    app.command("mask")(mask)
+    app.command("explain")(explain)
+
+
+# -- check ------------------------------------------------------------------------------------------------------------
+
+
+def check(
+    source: SourceArgument,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FILE", help="Texts to check: files, or - for standard input.", show_default=False),
+    ] = None,
+    text: Annotated[str | None, typer.Option("--text", help="A text to check.", show_default=False)] = None,
+    prefix: Annotated[bool, typer.Option("--prefix", help="Be content with the beginning of a text.")] = False,
+    exact: Annotated[bool, typer.Option("--exact", help="Do not drop the line end at the end of a file.")] = False,
+    language: Language = None,
+    tokenizer: TokenizerOption = "tekken",
+    as_json: AsJson = False,
+) -> None:
+    """Does a text conform to a grammar? Where does it die, and why?
+
+    Without a text the grammar alone is checked. Exit code 0: it conforms; 1: it does not, or the grammar has mistakes.
+
+    Examples: check schema.json answer.json   ·   check 'root ::= "a"+' --text aab
+    """
+    with reporting(as_json):
+        session = open_session(source, language, tokenizer, as_json=as_json)
+        texts = [("--text", text.encode(errors="surrogateescape"))] if text is not None else []
+        if list(files or ()).count("-") + (source == "-") > 1:
+            fail("standard input can be read once", as_json=as_json)
+        for name in files or ():
+            data = read_text(None, name)
+            texts.append((name, data if exact else data.removesuffix(b"\n").removesuffix(b"\r")))
+        results = [_checked(session, name, data, prefix) for name, data in texts]
+        console = output()
+        if as_json:
+            grammar = {"language": session.document.language, "rules": len(session.grammar.ir.rules)}
+            say_json({"ok": all(result["ok"] for result in results), "grammar": grammar, "texts": results})
+        elif not results:
+            rules = len(session.grammar.ir.rules)
+            said = f"{session.document.title}, {rules:,} rule{'s' * (rules != 1)} ({session.document.why})"
+            console.print(Text.assemble(("a grammar: ", "green"), said))
+        else:
+            for result in results:
+                console.print(_check_picture(result))
+    if not all(result["ok"] for result in results):
+        raise typer.Exit(DIFFERENT)
+
+
+def _checked(session: Session, name: str, data: bytes, prefix: bool) -> dict[str, Any]:
+    reading = session.set_prefix(data, by="byte" if len(data) < 200 else "token")
+    ends = reading.ok and session.is_completed
+    result: dict[str, Any] = {
+        "name": name,
+        "bytes": len(data),
+        "ok": reading.ok and (ends or prefix),
+        "complete": ends,
+        "read": reading.read,
+        "message": reading.message,
+    }
+    if not result["ok"]:
+        place = data[: reading.read]
+        result |= {
+            "line": place.count(b"\n") + 1,
+            "column": len(place[place.rfind(b"\n") + 1 :].decode(errors="replace")) + 1,
+            **_reading_data(session, reading, data[reading.read :]),
+        }
+        if reading.ok:
+            from workbench.comparing.arena import shortest_end
+
+            result["message"] = f"the text is not complete; {reading.message.partition('; ')[2]}"
+            end = shortest_end(session.matcher)
+            result["could_end_with"] = None if end is None else glyph(end)
+    return result
+
+
+def _check_picture(result: dict[str, Any]) -> Group:
+    name = Text(f"{result['name']}: ", "bold")
+    if result["ok"]:
+        what = "conforms" if result["complete"] else "is the beginning of a text that conforms"
+        return Group(Text.assemble(name, (what, "green"), f", {result['bytes']:,} bytes"))
+    where = f"line {result['line']}, column {result['column']}, byte {result['read']}: "
+    head = Text.assemble(name, ("does not conform", "red"), f"\n  {where}{result['message']}")
+    return Group(head, *_details(result))
+
+
+# -- mask -------------------------------------------------------------------------------------------------------------
+
+
+def mask(
+    source: SourceArgument,
+    text: TextOption = None,
+    text_file: TextFile = None,
+    tokens: Annotated[int, typer.Option("--tokens", min=0, help="List so many allowed tokens, too.")] = 0,
+    refused: Annotated[bool, typer.Option("--refused", help="Group the refused tokens by where they die.")] = False,
+    language: Language = None,
+    tokenizer: TokenizerOption = "tekken",
+    as_json: AsJson = False,
+) -> None:
+    """What may come next after a text, grouped by meaning: keys, values, closings, characters.
+
+    Exit code 1 where nothing can come because the text dies before this place.
+
+    Example: mask schema.json --text '{"na'
+    """
+    with reporting(as_json):
+        session = open_session(source, language, tokenizer, as_json=as_json)
+        _go(session, read_text(text, text_file, as_json=as_json), as_json)
+        outlook = session.next()
+        ids = list(session.allowed_ids())
+        stops = set(session.tokenizer.info.stop_token_ids)
+        listed = session.allowed_tokens(tokens)
+        if as_json:
+            say_json(
+                {
+                    "position": session.position,
+                    "allowed": len([i for i in ids if i not in stops]),
+                    "vocabulary": session.tokenizer.vocab_size,
+                    "may_end": session.is_completed,
+                    "next": outlook.rows(),
+                    "complete": outlook.complete,
+                    "tokens": [{"id": c.token_id, "token": str(c)} for c in listed],
+                    "refused": session.refusals().rows() if refused else None,
+                }
+            )
+            return
+        console = output()
+        console.print(_place_line(session))
+        end = ", and the text may end here" if session.is_completed else ""
+        allowed = len([i for i in ids if i not in stops])
+        console.print(f"{allowed:,} of {session.tokenizer.vocab_size:,} tokens may come next{end}")
+        if len(outlook):
+            console.print(outlook.table())
+            _legend(console, "tokens: those that write such a continuation or begin one; a token may do several.")
+        if not outlook.complete:
+            _legend(console, f"The search was stopped after {outlook.seconds:g} s: there may be more.")
+        if listed:
+            console.print(Text("  ".join(f"{c.token_id}:{c}" for c in listed)))
+            _legend(console, f"the first {len(listed):,} allowed tokens, as id:token (␣ is a space, ⟨0x0A⟩ a byte)")
+        if refused:
+            console.print(Text(str(session.refusals())))
+
+
+# -- explain ----------------------------------------------------------------------------------------------------------
+
+
+def explain(
+    source: SourceArgument,
+    what: Annotated[
+        str | None, typer.Argument(metavar="WHAT", help="The text that is to come next.", show_default=False)
+    ] = None,
+    token: Annotated[int | None, typer.Option("--token", help="A token's id instead.", show_default=False)] = None,
+    text: TextOption = None,
+    text_file: TextFile = None,
+    language: Language = None,
+    tokenizer: TokenizerOption = "tekken",
+    as_json: AsJson = False,
+) -> None:
+    """Why may this text (or token) not come next?
+
+    Exit code 0: it may come; 1: it may not, and the answer says at which byte it dies, what forbids it and what could
+    come instead.
+
+    Example: explain schema.json '"nmae"' --text '{'
+    """
+    with reporting(as_json):
+        if (what is None) == (token is None):
+            fail("say WHAT is to come, or --token ID", as_json=as_json)
+        session = open_session(source, language, tokenizer, as_json=as_json)
+        _go(session, read_text(text, text_file, as_json=as_json), as_json)
+        if token is not None and not 0 <= token < session.tokenizer.vocab_size:
+            fail(f"there is no token {token}: ids go from 0 to {session.tokenizer.vocab_size - 1:,}", as_json=as_json)
+        wanted: str | int = what if what is not None else int(token or 0)
+        reading = session.explain(wanted)
+        data = reading.text[reading.read :]
+        result = {"ok": reading.ok, "message": reading.message, "position": session.position}
+        if not reading.ok:
+            result |= _reading_data(session, reading, data)
+        if as_json:
+            say_json(result)
+        else:
+            console = output()
+            console.print(_place_line(session))
+            shown = f"token {token}, {glyph(reading.text)}" if token is not None else glyph(reading.text)
+            verdict = ("may come", "green") if reading.ok else ("may not come", "red")
+            console.print(Text.assemble((shown, "bold"), ": ", verdict, f"\n  {reading.message}"))
+            for line in _details(result):
+                console.print(line)
+    raise typer.Exit(FINE if reading.ok else DIFFERENT)
+
+
+# -- shared -----------------------------------------------------------------------------------------------------------
+
+
+def _go(session: Session, data: bytes, as_json: bool) -> None:
+    """To the place after `data`; a text that dies ends the command."""
+    reading = session.set_prefix(data)
+    if reading.ok:
+        return
+    result = _reading_data(session, reading, data[reading.read :])
+    if as_json:
+        say_json({"ok": False, "error": f"the text before this place dies: {reading.message}", **result})
+    else:
+        console = Console(stderr=True, highlight=False, soft_wrap=True)
+        console.print(Text.assemble(("the text before this place dies: ", "red"), reading.message))
+        for line in _details(result):
+            console.print(line)
+    raise typer.Exit(DIFFERENT)
+
+
+def _place_line(session: Session) -> Text:
+    text = glyph(session.text)
+    shown = "…" + text[-79:] if len(text) > 80 else text
+    line = Text.assemble("after ", (shown or "nothing: at the beginning", "bold"))
+    places = [place for place in _places(session) if place.role == "here"]
+    if places:
+        line.append(f"\nin {', '.join(str(place) for place in places[:3])}", "dim")
+    return line
+
+
+def _places(session: Session) -> tuple[Place, ...]:
+    from workbench.provenance import provenance
+
+    return provenance(session)
+
+
+def _reading_data(session: Session, reading: Reading, rest: bytes) -> dict[str, Any]:
+    """What there is to say of a text that dies, at the place where it does."""
+    from workbench.provenance import forbidding
+
+    matcher = session.matcher
+    text = reading.text
+    if reading.read and session.position < reading.start + reading.read:
+        matcher.accept_string(text[: reading.read])
+    reasons = forbidding(session, text) if session.position == reading.start else ()
+    if not reasons and rest:
+        reasons = forbidding(session, rest) if session.position == reading.start + reading.read else reasons
+    vocabulary = session.tokenizer.info.decoded_vocab
+    nearest = _nearest(matcher, rest, vocabulary)
+    forced = "" if matcher.is_terminated() else matcher.find_jump_forward_string()
+    rules = dict.fromkeys(item.rule for item in reading.waiting)
+    return {
+        "died_at": reading.died_at,
+        "picture": reading.picture(),
+        "possible": [glyph(bytes((value,))) for value in reading.possible],
+        "may_end": reading.completed,
+        "note": reading.note,
+        "rules": list(rules),
+        "forbidden_by": [
+            {
+                "what": str(place),
+                "keyword": place.keyword,
+                "pointer": place.pointer,
+                "rule": place.rule,
+                "span": place.span,
+            }
+            for place in reasons
+        ],
+        "nearest": nearest,
+        "forced": glyph(forced.encode()),
+    }
+
+
+def _nearest(matcher: Any, rest: bytes, vocabulary: Any) -> list[dict[str, Any]]:
+    """Allowed tokens that are most like what was wanted; none where there is too much choice to mean anything."""
+    import difflib
+
+    allowed = [(int(token), bytes(vocabulary[token])) for token in matcher.allowed_token_ids()]
+    allowed = [(token, data) for token, data in allowed if data.strip()]
+    if not rest or len(allowed) > CHOICE:
+        return []
+
+    def unlike(pair: tuple[int, bytes]) -> tuple[float, int, bytes]:
+        ratio = difflib.SequenceMatcher(None, pair[1][:24], rest[:24], autojunk=False).ratio()
+        return -ratio, len(pair[1]), pair[1]
+
+    return [{"id": token, "token": glyph(data)} for token, data in sorted(allowed, key=unlike)[:NEAREST]]
+
+
+def _details(result: dict[str, Any]) -> list[Text]:
+    lines = []
+    if result.get("picture"):
+        lines += [Text(f"    {line}", no_wrap=True, overflow="crop") for line in result["picture"].split("\n")]
+    if result.get("forbidden_by"):
+        lines.append(Text("  forbidden by: " + "; ".join(clip(one["what"], 90) for one in result["forbidden_by"][:3])))
+    if result.get("rules"):
+        lines.append(Text("  waiting: " + clip(", ".join(result["rules"]), 85)))
+    if result.get("could_end_with"):
+        lines.append(Text(f"  it could end with: {clip(result['could_end_with'], 75)}"))
+    if result.get("note"):
+        lines.append(Text(f"  {result['note']}"))
+    if result.get("nearest"):
+        shown = ", ".join(clip(one["token"], 24) for one in result["nearest"])
+        lines.append(Text(f"  tokens that may come instead: {shown}"))
+    if result.get("forced"):
+        lines.append(Text(f"  the grammar leaves no choice but: {clip(result['forced'], 70)}"))
+    return lines
+
+
+def _legend(console: Console, text: str) -> None:
+    console.print(Text(f"  {text}", "dim"))

@@ -1,0 +1,236 @@
+"""`generate` and `serve-notebook`: a model under a grammar, and a notebook on a source.
+
+Read on: `workbench/generation/loop.py`, `workbench/explorer.py`, `workbench/cli/common.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from visualizers.glyphs import clip, glyph
+from workbench.cli.common import (
+    DIFFERENT,
+    AsJson,
+    Language,
+    SourceArgument,
+    TokenizerOption,
+    fail,
+    open_source,
+    output,
+    reporting,
+    say_json,
+)
+
+if TYPE_CHECKING:
+    from workbench.generation import Generation
+
+__all__ = ["add_commands", "notebook_of"]
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("generate")(generate)
+    app.command("serve-notebook")(serve_notebook)
+
+
+def generate(
+    source: SourceArgument,
+    prompt: Annotated[str, typer.Option("--prompt", "-p", help="What the model is asked.")],
+    model: Annotated[str, typer.Option("--model", "-m", help="demo, a folder, or a name in the local cache.")] = "demo",
+    max_tokens: Annotated[int, typer.Option(min=1, help="Stop after so many tokens.")] = 256,
+    temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 1.0,
+    seed: Annotated[int | None, typer.Option(help="Of the draws; random if not said.", show_default=False)] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda.")] = "auto",
+    steps: Annotated[bool, typer.Option("--steps", help="List the steps, too.")] = False,
+    language: Language = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a model write under a grammar, with the model's own tokenizer.
+
+    Exit code 0: the text is a whole text of the grammar; 1: it was cut off before that, or the grammar has mistakes.
+
+    Example: generate calls.ebnf --prompt 'weather in Lund' --seed 2
+    """
+    with reporting(as_json):
+        opened = open_source(source, language, as_json=as_json)
+        try:
+            from workbench.generation import generate as run
+            from workbench.generation import load_model
+
+            loaded = load_model(model, device)
+        except (ImportError, RuntimeError, ValueError) as error:
+            fail(str(error), as_json=as_json)
+        mistakes = opened.check(loaded.tokenizer.info)
+        if mistakes:
+            fail("\n  ".join([f"{opened.title}:", *map(str, mistakes)]), code=DIFFERENT, as_json=as_json)
+        grammar = opened.grammar(loaded.tokenizer.info)
+        made = run(loaded, prompt, grammar, max_tokens=max_tokens, temperature=temperature, seed=seed)
+        if as_json:
+            say_json(_generation_data(made))
+        else:
+            _print_generation(made, steps)
+    if not made.complete:
+        raise typer.Exit(DIFFERENT)
+
+
+def _generation_data(made: Generation) -> dict[str, Any]:
+    return {
+        "text": made.text,
+        "complete": made.complete,
+        "finish_reason": made.finish_reason,
+        "model": made.model,
+        "prompt": made.prompt,
+        "settings": made.settings,
+        "log_feasible_mass": made.log_feasible_mass,
+        "steps": [{**row, "token": glyph(row["token"]), "favourite": _glyph(row["favourite"])} for row in made.rows()],
+    }
+
+
+def _glyph(data: bytes | None) -> str | None:
+    return None if data is None else glyph(data)
+
+
+def _print_generation(made: Generation, steps: bool) -> None:
+    console = output()
+    print(made.text)
+    total = len(made.steps)
+    felt = sum(step.rejected_favourite for step in made.steps)
+    forced = sum(step.forced for step in made.steps)
+    verdict = ("complete", "green") if made.complete else ("not complete", "red")
+    mask_us = sorted(step.mask_ns / 1e3 for step in made.steps)
+    console.print(
+        Text.assemble(
+            verdict,
+            f" ({made.finish_reason.replace('_', ' ')}), {total:,} tokens: {forced:,} forced by the grammar; "
+            f"at {felt:,} the model's favourite was refused",
+        )
+    )
+    if mask_us:
+        console.print(Text(f"mask: median {mask_us[len(mask_us) // 2]:.1f} µs, largest {mask_us[-1]:.0f} µs", "dim"))
+    if not steps:
+        return
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
+    for name in ("step", "token", "its p", "mass", "allowed", "favourite"):
+        table.add_column(name, justify="left" if name in ("token", "favourite") else "right", no_wrap=True)
+    for step in made.steps:
+        favourite = step.alternatives[0] if step.alternatives else None
+        shown = "" if favourite is None or favourite.token_id == step.token_id else clip(glyph(favourite.token), 20)
+        style = "" if favourite is None or favourite.allowed else "red"
+        numbers = f"{step.probability:.3f}", f"{step.feasible_mass:.3f}", f"{step.allowed_count:,}"
+        table.add_row(str(step.index), Text(clip(glyph(step.token), 24)), *numbers, Text(shown, style))
+    console.print(table)
+    console.print(
+        Text(
+            "  its p: probability the model gave to the token; mass: to all that the grammar allowed;\n"
+            "  favourite: the model's first choice where it was another one, red where the grammar refused it",
+            "dim",
+        )
+    )
+
+
+# -- a notebook -------------------------------------------------------------------------------------------------------
+
+
+def serve_notebook(
+    source: SourceArgument,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Where the notebook is written.", show_default=False)
+    ] = None,
+    open_lab: Annotated[bool, typer.Option("--open/--no-open", help="Open JupyterLab on it.")] = True,
+    port: Annotated[int | None, typer.Option(help="Of JupyterLab.", show_default=False)] = None,
+    browser: Annotated[bool, typer.Option(help="Let JupyterLab open a browser.")] = True,
+    language: Language = None,
+    tokenizer: TokenizerOption = "tekken",
+    as_json: AsJson = False,
+) -> None:
+    """Write a fresh notebook that explores SOURCE, and open JupyterLab on it.
+
+    A source with mistakes opens, too: the panel marks them.
+
+    Example: serve-notebook schema.json
+    """
+    with reporting(as_json):
+        opened = open_source(source, language, as_json=as_json)
+        file = Path(source) if source != "-" and _is_file(source) else None
+        path = out or Path(f"explore_{_stem(opened.name)}.ipynb")
+        if path.suffix != ".ipynb":
+            fail(f"--out {path}: a notebook's name ends in .ipynb", as_json=as_json)
+        if path.exists():
+            fail(f"{path} is already there: name another with --out", as_json=as_json)
+        path.write_text(notebook_of(opened.text, opened.language, tokenizer, file), encoding="utf-8")
+        command = [sys.executable, "-m", "jupyterlab", str(path)]
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            command.append("--allow-root")  # JupyterLab refuses to run as root unless told
+        command += [f"--ServerApp.port={port}"] if port is not None else []
+        command += [] if browser else ["--no-browser"]
+        if as_json:
+            say_json({"notebook": str(path), "command": command})
+        else:
+            output().print(Text(f"wrote {path}"), soft_wrap=True)
+        if not open_lab:
+            return
+        if find_spec("jupyterlab") is None:
+            fail("JupyterLab is not installed. Run: pip install 'maskscope[workbench]'", as_json=as_json)
+        try:
+            code = subprocess.run(command).returncode
+        except KeyboardInterrupt:
+            code = 0
+    raise typer.Exit(code)
+
+
+def notebook_of(text: str, language: str, tokenizer: str, file: Path | None = None) -> str:
+    """A notebook (its JSON text) that opens the explorer on a file, or on the text itself."""
+    given = f"Path({str(file.resolve())!r})" if file is not None else "SOURCE"
+    imports = "import workbench as wb" if file is None else "from pathlib import Path\n\nimport workbench as wb"
+    named = "" if file is None else f" on `{file.name}`"
+    cells: list[tuple[str, str]] = [
+        (
+            "markdown",
+            f"# Exploring a grammar{named}\n\nRun the cells. The panel's text box takes a text; `/` searches.",
+        ),
+        ("code", imports),
+    ]
+    if file is None:
+        cells.append(("code", f"SOURCE = {_literal(text)}"))
+    cells += [
+        ("code", f"explorer = wb.explore({given}, {tokenizer!r}, language={language!r})\nexplorer"),
+        ("markdown", "What is selected and read in the panel is in `explorer.session`:"),
+        ("code", "explorer.session"),
+    ]
+    made: list[dict[str, Any]] = [
+        {"cell_type": kind, "id": f"cell-{number}", "metadata": {}, "source": body.splitlines(keepends=True)}
+        | ({"execution_count": None, "outputs": []} if kind == "code" else {})
+        for number, (kind, body) in enumerate(cells)
+    ]
+    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    return json.dumps({"cells": made, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
+
+
+def _literal(text: str) -> str:
+    """A Python literal that keeps its lines where that can be read."""
+    if "\n" in text and "'''" not in text and "\\" not in text and not text.endswith("'") and text.isascii():
+        return f"'''{text}'''"
+    return repr(text)
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"\W+", "_", Path(name).stem).strip("_") or "grammar"

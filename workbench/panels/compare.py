@@ -1,0 +1,136 @@
+"""The mask at this place beside another engine's, that of other options, or of another grammar.
+
+Nothing is computed until the person asks; then it is done in a thread of its own, with engines of its own, so that
+neither stepping nor the session's counters notice.
+
+Read on: `visualizers/compare.py` (the view), `workbench/comparing/__init__.py` (what is asked).
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kernels_core import Options
+from kernels_core.errors import MaskscopeError
+from visualizers.compare import CompareView
+from workbench.comparing.comparison import Comparison
+from workbench.comparing.sides import Missing, Side, ask, common_ids, open_engines, parse_engine
+from workbench.languages import Source
+from workbench.panels.base import Desk, Panel
+from workbench.peers.catalogue import installed
+from workbench.session import Change
+from workbench.tokenizers import Tokenizer
+
+__all__ = ["ComparePanel"]
+
+OURS: Final = (
+    ("ours", "ours, default options"),
+    ("ours:parser=naive", "ours: every token tried"),
+    ("ours:parser=pushdown", "ours: pushdown parser"),
+    ("ours:parser=fsm", "ours: one finite automaton"),
+    ("ours:lazy_lowering=false", "ours: all lowered at once"),
+    ("ours:cross_grammar_cache=false,warm_start=false", "ours: without the pool"),
+)
+MAX_OTHER: Final = 1_000_000
+"""Characters of another grammar."""
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What is compared: taken down at the place where it was asked."""
+
+    engine: str
+    other: str
+    source: Source
+    text: bytes
+    tokenizer: Tokenizer
+    options: Options
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        return (self.source.key, self.text, id(self.tokenizer))
+
+
+class ComparePanel(Panel):
+    """Computed when asked for; what stands there of another place is marked as that."""
+
+    name = "compare"
+    title = "Compare"
+    dock = "right_bottom"
+    rank = 60
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        peers = [name for name in installed() if name != "ours"]
+        choices = [*OURS, *((name, name) for name in peers)]
+        self.view: CompareView = CompareView([{"id": name, "label": label} for name, label in choices])
+        self.view.chosen = peers[0] if peers else OURS[1][0]
+        self.thread: threading.Thread | None = None
+        self._place: tuple[Any, ...] | None = None
+        self._closed = False
+
+    def update(self, change: Change | None) -> None:
+        """Nothing is computed here: an answer to another place is marked."""
+        if self.view.status in ("done", "stale"):
+            self.view.status = "done" if self._question().place == self._place else "stale"
+
+    def received(self, content: Any) -> None:
+        if isinstance(content, dict) and content.get("type") == "compare":
+            self.ask(str(content.get("engine") or "ours"), str(content.get("grammar") or ""))
+
+    def ask(self, engine: str, grammar: str = "") -> None:
+        """Compare with `engine` (see `parse_engine`) and `grammar` ("": the same one); one question at a time."""
+        if self.thread is not None and self.thread.is_alive():
+            return
+        with self.session.held():
+            question = self._question(engine, grammar)
+            with self.view.hold_sync():
+                self.view.chosen, self.view.other_text = engine, grammar
+                self.view.status, self.view.note = "busy", ""
+        self.thread = threading.Thread(target=self._answer, args=(question,), name="maskscope-compare", daemon=True)
+        self.thread.start()
+
+    def _question(self, engine: str = "", grammar: str = "") -> _Question:
+        session = self.session
+        options = getattr(session, "options", None) or Options()
+        return _Question(engine, grammar[:MAX_OTHER], session.document, session.text, session.tokenizer, options)
+
+    def _answer(self, question: _Question) -> None:
+        """In a thread: compute, then show it, unless the panel is gone."""
+        note, shown = "", None
+        try:
+            found = compared(question)
+            shown = found.to_dict() | {"masks": [found.masks(pair) for pair in found.pairs]}
+        except (MaskscopeError, ValueError, TypeError, OSError) as error:
+            note = str(error)
+        except Exception as error:
+            note = f"{type(error).__name__}: {error}"
+        if self._closed:
+            return
+        with self.session.held(), self.view.hold_sync():
+            if shown is None:
+                self.view.status, self.view.note = "error", note
+                return
+            self._place = question.place
+            self.view.show(shown)
+            self.update(None)
+
+    def close(self) -> None:
+        self._closed = True
+
+
+def compared(question: _Question) -> Comparison:
+    """The session's grammar in our engine with the session's options, beside the other grammar in the other engine."""
+    tokenizer, source, text = question.tokenizer, question.source, question.text
+    ((label, opened),) = open_engines([parse_engine(question.engine)], tokenizer)
+    ((here, ours),) = open_engines([question.options], tokenizer)
+    second = Source.of(question.other) if question.other.strip() else source
+    sides = [] if isinstance(ours, Missing) else [Side(f"here: {here}", ours, source, text)]
+    if not isinstance(opened, Missing):
+        named = label if second is source else f"{label}, the other grammar"
+        sides.append(Side(named, opened, second, text))
+    missing = [opened] if isinstance(opened, Missing) else []
+    common = common_ids(tokenizer)
+    return Comparison([ask(side, common) for side in sides], missing, common, tokenizer)
