@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
     from kernels_core.inspect.trace import Operations
     from workbench.generation import LanguageModel
-    from workbench.next import Outlook, Refusals
+    from workbench.next import Outlook, Refusals, Why
     from workbench.trace import Trace
 
 __all__ = ["Change", "Session"]
@@ -618,11 +618,27 @@ class Session:
                 known = self._seen["outlook"] = outlook(self, seconds=seconds)
             return known
 
-    def refusals(self) -> Refusals:
-        """The tokens that may not come, by the byte at which they die and by what forbids it."""
-        from workbench.next.refusals import refusals
+    def refusals(self, *, reasons: bool = False) -> Refusals:
+        """The tokens that may not come, by the byte at which they die and by what forbids it.
 
-        return self._once("refusals", lambda: refusals(self))
+        `reasons`: with the places of the source that forbid them, which are found by trying (half a second).
+        """
+        from workbench.next.refusals import refusals, with_reasons
+
+        with self._lock:
+            found: Refusals | None = self._seen.get("refusals")
+            if found is None:
+                found = refusals(self)
+            if reasons and not found.reasoned:
+                found = with_reasons(self, found)
+            self._seen["refusals"] = found
+            return found
+
+    def why(self, what: str | bytes | int) -> Why:
+        """Why a text or a token may come here or not: the byte, what was expected, who forbids it, and ways out."""
+        from workbench.next.why import why
+
+        return why(self, what)
 
     def _once(self, what: str, make: Callable[[], T]) -> T:
         """The value of `make` at this place, computed at most once while the session stands there."""

@@ -242,7 +242,7 @@ class TestMeaning:
     def test_inside_a_string(self, tokenizer: Tokenizer) -> None:
         found = labels(session_of(Grammar.from_json_schema(SCHEMA), tokenizer, '{"city": "L'))
         assert found["closings"] == ['"']
-        assert found["text"] == ["\\ an escape", 'any character but " \\']
+        assert found["text"] == ["\\ an escape", 'any printable character but " \\']
 
     def test_tags_in_free_text(self, tokenizer: Tokenizer) -> None:
         grammar = Grammar.from_structural_tag(TAGS)
@@ -329,8 +329,8 @@ def some(values: Iterable[int]) -> bytes:
         (b"0123456789", "[0-9]"),
         (b"+-", "+ -"),
         (some(b' \t\n\r"'), 'white space or "'),
-        (bytes(range(0x20, 0x7F)), "any ASCII character"),
-        (some({*range(0x20, 0x7F), *range(0xC2, 0xF5)} - {0x22}), 'any character but "'),
+        (bytes(range(0x20, 0x7F)), "any printable ASCII character"),
+        (some({*range(0x20, 0x7F), *range(0xC2, 0xF5)} - {0x22}), 'any printable character but "'),
         (some(range(0x80, 0xC0)), "the rest of a character"),
         (b"", ""),
     ],

@@ -39,25 +39,41 @@ function render({ model, el }) {
     }));
   }
 
+  // The colours are known once the view is in the page and in sight; until then there is nothing to draw with.
+  const attached = () => canvas.isConnected && canvas.getClientRects().length > 0;
+  let painted = null; // what the canvas shows: traits and colours
+  let allowed = 0;
+
   function draw() {
     const size = model.get("size"), mask = model.get("mask"), uncertain = model.get("uncertain");
+    if (!attached()) return;
+    const colours = palette();
+    const now = [size, mask, uncertain, ...KINDS.map((name) => colours[name].join())];
+    if (!painted || now.some((value, k) => value !== painted[k])) {
+      painted = now;
+      paint(size, mask, uncertain, colours);
+    }
+    count.textContent = `${number(allowed)} of ${number(size)} allowed`;
+    canvas.setAttribute("aria-label", `token mask, ${count.textContent}`);
+    tell(model.get("selected_token"));
+  }
+
+  function paint(size, mask, uncertain, colours) {
     const width = columns(size), height = Math.max(1, Math.ceil(size / width));
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
     const context = canvas.getContext("2d");
     const image = context.createImageData(width, height);
-    const colours = palette();
     const words = new Uint32Array(image.data.buffer);
     const table = new Uint32Array(KINDS.map((name) => new Uint32Array(new Uint8ClampedArray(colours[name]).buffer)[0]));
-    let allowed = 0;
+    const bytes = (data) => (data ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : new Uint8Array(0));
+    const yes = bytes(mask), unsure = bytes(uncertain);
+    allowed = 0;
     for (let id = 0; id < size; id++) {
-      const yes = bit(mask, id);
-      allowed += yes;
-      words[id] = table[yes + 2 * bit(uncertain, id)];
+      const bit = (yes[id >> 3] >> (id & 7)) & 1;
+      allowed += bit;
+      words[id] = table[bit + 2 * ((unsure[id >> 3] >> (id & 7)) & 1)];
     }
     context.putImageData(image, 0, 0);
-    count.textContent = `${number(allowed)} of ${number(size)} allowed`;
-    canvas.setAttribute("aria-label", `token mask, ${count.textContent}`);
-    tell(model.get("selected_token"));
   }
 
   let shown = null;
@@ -111,6 +127,9 @@ function render({ model, el }) {
   for (const trait of ["mask", "uncertain", "size"]) view.on(`change:${trait}`, soon);
   view.on("change:selected_token", () => tell(model.get("selected_token")));
   onTheme(view, () => requestAnimationFrame(draw));
+  const sized = new ResizeObserver(draw); // also tells when the view comes into the page, or into sight
+  sized.observe(canvas.parentElement);
+  view.defer(() => sized.disconnect());
   view.defer(() => clearTimeout(delay));
   draw();
   return () => view.clean();

@@ -119,6 +119,10 @@ function render({ model, el }) {
 
   function refusals(state) {
     if (!state.rows) return [h("div", { class: "ms-empty" }, model.get("offline") ? "not recorded" : "looking …")];
+    if (!state.reasoned && asked !== state && !model.get("offline")) {
+      asked = state;
+      python.ask({ type: "reasons" }, () => {});
+    }
     const out = [table(["tokens", "after reading", "this may not come", "expected", "forbidden by"], state.rows, (row, k) => [
       h("td", { class: "ms-num" }, bar(row.count / state.total), number(row.count)),
       h("td", { class: "ms-mono" }, row.read || h("span", { class: "ms-muted" }, "nothing: here")),
@@ -130,15 +134,12 @@ function render({ model, el }) {
 
   function reason(row) {
     const cell = h("td", { class: "by" });
-    if (row.keyword) cell.append(h("b", {}, row.keyword), " ");
-    if (row.pointer) cell.append(h("button", { type: "button", class: "link ms-mono", "data-testid": "next-pointer", onclick: (event) => {
+    const link = (text, part) => h("button", { type: "button", class: "link ms-mono", "data-testid": "next-source", title: "show it in the source", onclick: (event) => {
       event.stopPropagation();
-      choose({ pointer: row.pointer });
-    } }, row.pointer), " ");
-    for (const rule of row.rules || []) cell.append(h("button", { type: "button", class: "link ms-mono", onclick: (event) => {
-      event.stopPropagation();
-      choose({ rule });
-    } }, rule), " ");
+      choose(part);
+    } }, text);
+    for (const one of row.reasons || []) cell.append(h("div", {}, one.label, " ", one.pointer ? link(one.pointer, { pointer: one.pointer }) : one.rule ? link(one.rule, { rule: one.rule }) : ""));
+    if (!(row.reasons || []).length) for (const rule of row.rules || []) cell.append(link(rule, { rule }), " ");
     return cell;
   }
 

@@ -307,7 +307,8 @@ def content(members: bytes) -> str:
     missing = [value for value in _PRINTABLE if value not in members]
     if len(missing) <= 12:
         but = " but " + " ".join(glyph(bytes((value,))) for value in missing) if missing else ""
-        return f"any {'character' if high else 'ASCII character'}{but}"
+        printable = "" if any(value < 0x20 and value not in BLANKS for value in members) else "printable "
+        return f"any {printable}{'character' if high else 'ASCII character'}{but}"
     low = bytes(value for value in members if value < 0x80)
     if not low:
         return "a character outside ASCII" if members[-1] >= 0xC2 else "the rest of a character"

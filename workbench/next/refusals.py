@@ -7,9 +7,10 @@ Read on: `workbench/next/deaths.py` (the walk), `workbench/panels/next.py` (the 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -20,41 +21,35 @@ from workbench.next.deaths import SECONDS, Deaths, Refusal, deaths
 from workbench.next.lexicon import lexicon
 from workbench.next.outlook import content
 from workbench.next.places import twin_of, waiting_rules
+from workbench.provenance import Place, forbidding
 
 if TYPE_CHECKING:
     from workbench.session import Session
 
-__all__ = ["Callers", "Reason", "Refusals", "callers", "refusals"]
+__all__ = ["Callers", "Refusals", "callers", "refusals"]
 
 SHOWN: Final = 60
 WIDTH: Final = 60
-
-
-class Reason(NamedTuple):
-    """What forbids a byte in the words of the source: a keyword, and where it stands (JSON pointer, tag path)."""
-
-    keyword: str
-    pointer: str
-
-
-Forbidding = Callable[[bytes], Reason | None]
-"""Given what was read from the session's place on, and the fatal byte: what forbids it, if that is known."""
+REASONS: Final = 3
+_TYPICAL: Final = b'"1a{[tx-,}]:'
+"""Bytes that begin something in many languages: asked about before others."""
 
 
 @dataclass(frozen=True, repr=False)
 class Refusals(Table):
     """The refused tokens in groups, many first.  `total` tokens die, `more` of them in groups not listed.
 
-    `unsettled` tokens were not followed to the end.  `reasons[i]` says what forbids group i in the source's words, or
-    is None where only the rules are known.
+    `unsettled` tokens were not followed to the end.  `reasons[i]` are the places of the source that forbid group i,
+    where they were looked for (`reasoned`), which is done for the largest groups; otherwise only the rules are known.
     """
 
     groups: tuple[Refusal, ...]
-    reasons: tuple[Reason | None, ...]
+    reasons: tuple[tuple[Place, ...], ...]
     total: int
     more: int
     unsettled: int
     walk: Deaths = field(repr=False)
+    reasoned: bool = False
 
     def ids(self, number: int, limit: int | None = None) -> list[int]:
         """Ids of the tokens in a group, by their bytes."""
@@ -74,20 +69,30 @@ class Refusals(Table):
                 "fatal": content(group.fatal),
                 "expected": content(group.possible) or "the end of the text",
                 "rules": list(group.rules),
-                "keyword": reason.keyword if reason else "",
-                "pointer": reason.pointer if reason else "",
-                "by": f"{reason.keyword} {reason.pointer}".strip() if reason else ", ".join(group.rules),
+                "keyword": reasons[0].keyword if reasons else "",
+                "pointer": (reasons[0].pointer or "") if reasons else "",
+                "by": "; ".join(map(str, reasons)) if reasons else ", ".join(group.rules),
             }
-            for group, reason in zip(self.groups, self.reasons, strict=True)
+            for group, reasons in zip(self.groups, self.reasons, strict=True)
         ]
 
     def state(self) -> dict[str, Any]:
         """What the view shows: plain data."""
         rows = self.rows()[:SHOWN]
-        for row in rows:
+        for row, reasons in zip(rows, self.reasons, strict=False):
             row |= {name: clip(row[name], WIDTH) for name in ("read", "fatal", "expected")}
+            row["reasons"] = [
+                {"label": clip(place.label, 2 * WIDTH), "pointer": place.pointer, "rule": place.rule}
+                for place in reasons[:REASONS]
+            ]
         hidden = sum(group.count for group in self.groups[SHOWN:])
-        return {"rows": rows, "total": self.total, "more": self.more + hidden, "unsettled": self.unsettled}
+        return {
+            "rows": rows,
+            "total": self.total,
+            "more": self.more + hidden,
+            "unsettled": self.unsettled,
+            "reasoned": self.reasoned,
+        }
 
     def __repr__(self) -> str:
         return f"Refusals({self.total:,} tokens in {len(self.groups)} groups)"
@@ -109,18 +114,34 @@ class Refusals(Table):
         return "\n".join(line.rstrip() for line in captured.get().rstrip().splitlines())
 
 
-def refusals(session: Session, *, forbidding: Forbidding | None = None, seconds: float = SECONDS) -> Refusals:
+def refusals(session: Session, *, seconds: float = SECONDS) -> Refusals:
     """Where every token that may not come dies; nothing of the session changes.
 
-    `forbidding` puts it in the words of the source.  Stop tokens and control tokens spell nothing and are not listed.
+    Stop tokens and control tokens spell nothing and are not listed.
     """
     with session.held():
         words = lexicon(session.tokenizer.info)
         walk = deaths(twin_of(session), words, seconds=seconds)
         groups = walk.refusals(waiting_rules)
-        reasons = tuple(forbidding(group.read + group.fatal[:1]) if forbidding else None for group in groups)
         listed = sum(group.count for group in groups)
-        return Refusals(tuple(groups), reasons, walk.refused, walk.refused - listed, walk.unsettled, walk)
+        return Refusals(tuple(groups), ((),) * len(groups), walk.refused, walk.refused - listed, walk.unsettled, walk)
+
+
+def with_reasons(session: Session, found: Refusals, *, groups: int = 12, seconds: float = 0.6) -> Refusals:
+    """The same with the places of the source that forbid the largest `groups`, as far as `seconds` allow.
+
+    A group's fatal bytes may be forbidden for several reasons; one byte that could begin a value is asked about.
+    """
+    reasons = list(found.reasons)
+    until = time.monotonic() + seconds
+    with session.held():
+        for number, group in enumerate(found.groups[:groups]):
+            left = until - time.monotonic()
+            if left <= 0:
+                break
+            typical = next((value for value in _TYPICAL if value in group.fatal), group.fatal[0])
+            reasons[number] = forbidding(session, group.read + bytes((typical,)), budget_ms=1000 * left)
+    return replace(found, reasons=tuple(reasons), reasoned=True)
 
 
 @dataclass(frozen=True)

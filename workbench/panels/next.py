@@ -35,6 +35,7 @@ class NextPanel(Panel):
         self._callers: Callers | None = None
         self.view.answers("tokens", self._tokens_of_chip)
         self.view.answers("more", self._rest)
+        self.view.answers("reasons", self._reasons)
         self.view.answers("refusal", self._tokens_of_refusal)
         self.view.answers("caller", self._tokens_of_caller)
         self.view.observe(self._fill, names="tab")
@@ -74,6 +75,11 @@ class NextPanel(Panel):
     def _rest(self, _content: Traits) -> Traits:
         with self.session.held():
             self.view.show(self.session.next().state())
+        return {}
+
+    def _reasons(self, _content: Traits) -> Traits:
+        with self.session.held():
+            self.view.refused = self.session.refusals(reasons=True).state()
         return {}
 
     def _tokens_of_chip(self, content: Traits) -> Traits:

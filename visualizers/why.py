@@ -1,0 +1,77 @@
+"""The view that explains one text or token: may it come here, and if not, which byte, what instead, and who forbids it.
+
+The state is plain data that `workbench/next/why.py` makes (`Why.state()`).  What a person asks comes back as messages:
+`{kind: "ask", text}`, `{kind: "type", what, number, position}` to type a suggestion, the forced text or the end.
+
+Read on: `visualizers/esm/why.js`, `workbench/panels/why.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import traitlets as t
+
+from visualizers.asked import AskedView
+from visualizers.glyphs import html_escape
+from visualizers.live_base import Traits, synced
+
+__all__ = ["WhyView", "why_html"]
+
+
+class WhyView(AskedView[Mapping[str, Any]]):
+    """`show(why.state())` explains; an empty mapping shows how to ask.  `asked` is the text in the view's own box.
+
+    `selection` is what all views share, of which this one sets `rule` and `pointer`.
+    """
+
+    _module = "why"
+    _styles = ("why",)
+    _height = 320
+
+    why = synced(t.Dict())
+    asked = synced(t.Unicode(""))
+    selection = synced(t.Dict())
+
+    def traits_of(self, snapshot: Mapping[str, Any]) -> Traits:
+        return {"why": dict(snapshot)}
+
+    def static_html(self) -> str:
+        return why_html(self.why) if self.why else ""
+
+    def __repr__(self) -> str:
+        return f"WhyView({self.why['message']!r})" if self.why else "WhyView(empty)"
+
+
+_MONO: Final = "font-family:monospace"
+_BAD: Final = "background:rgba(214,60,60,0.25);font-weight:bold"
+
+
+def why_html(state: Mapping[str, Any]) -> str:
+    """An explanation as HTML that survives every sanitiser."""
+    head = f"<b>{'may come' if state['ok'] else 'cannot come'}</b>: {html_escape(state['message'])}"
+    lines = [f"<div>{head}</div>"]
+    if not state["ok"]:
+        text = "…" * state["cut"] + html_escape(state["before"])
+        lines.append(
+            f'<pre style="margin:2px 0">{text}<span style="{_BAD}">{html_escape(state["fatal"])}</span>'
+            f"{html_escape(state['rest'])}</pre>"
+        )
+        lines.append(_line("expected", state["expected"] or "the end of the text"))
+        for reason in state["reasons"] or ():
+            where = reason["pointer"] or reason["rule"] or ""
+            lines.append(_line("forbidden by", f"{reason['label']} {where}"))
+        if not state["reasons"] and state["rules"]:
+            lines.append(_line("waiting rules", ", ".join(state["rules"])))
+    if state["suggestions"]:
+        lines.append(_line("did you mean", "   ".join(state["suggestions"])))
+    if state["forced"]:
+        lines.append(_line("must follow", state["forced"]))
+    if state["end"]:
+        lines.append(_line("shortest end", state["end"]))
+    return "".join(lines)
+
+
+def _line(name: str, text: str) -> str:
+    return f'<div><i>{name}</i> <span style="{_MONO}">{html_escape(text)}</span></div>'

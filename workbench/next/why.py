@@ -1,0 +1,249 @@
+"""Why a text or a token may come here or not: the fatal byte, what was expected, who forbids it, and ways out.
+
+`why(session, what)` is quick; the reasons in the words of the source are looked for by trying (`reasons=True`, up to a
+fifth of a second), see `workbench/provenance`.
+
+Read on: `workbench/panels/why.py` (the panel), `workbench/session.py` (`explain`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any, Final
+
+from kernels_core import GrammarMatcher
+from kernels_core.errors import BudgetExceededError
+from visualizers.glyphs import clip, glyph, split_rules
+from visualizers.tokens import token_index
+from visualizers.why import why_html
+from workbench.next.continuations import explore
+from workbench.next.outlook import content
+from workbench.next.places import live_bytes, state_key, twin_of
+from workbench.provenance import Place, forbidding
+from workbench.reading import Reading
+
+if TYPE_CHECKING:
+    from workbench.session import Session
+
+__all__ = ["Why", "shortest_end", "suggestions", "why"]
+
+CONTEXT: Final = 80
+ALIKE: Final = 0.5
+VERY_ALIKE: Final = 0.7
+"""So much alike must a suggestion be for a text that can come: `"mdoe"` where any key may."""
+SUGGESTED: Final = 4
+NOT_NAMES: Final = ("space", "end", "escape", "sign", "separator")
+SECONDS: Final = 0.05
+END_SECONDS: Final = 0.1
+END_BYTES: Final = 400
+FORCED: Final = 400
+
+
+@dataclass(frozen=True)
+class Why:
+    """The fate of `reading.text` (of token `token`, or of a text) and what to do about it.
+
+    `kind` is what became of the token in the token sets, "" for a text; `about` a sentence on that.  `reasons` are the
+    places of the source that forbid the fatal byte, None where they were not looked for.  `suggestions` are whole texts
+    from the session's place on that are allowed and look like it, the likeliest first.  After what could be read (all
+    of it, for a text that can come) `forced` must follow, and `end` is the shortest way to the end of the text; None
+    where none was found in time.
+    """
+
+    reading: Reading
+    token: int | None
+    kind: str
+    about: str
+    reasons: tuple[Place, ...] | None
+    suggestions: tuple[bytes, ...]
+    forced: bytes
+    end: bytes | None
+
+    @property
+    def ok(self) -> bool:
+        return self.reading.ok
+
+    @property
+    def read(self) -> bytes:
+        """What of it can be read."""
+        return self.reading.text[: self.reading.read]
+
+    @property
+    def message(self) -> str:
+        """The verdict in one sentence."""
+        reading = self.reading
+        if reading.ok:
+            return self.about or f"{glyph(reading.text) or 'nothing'} may come here"
+        fatal = glyph(reading.text[reading.read : reading.read + 1])
+        where = f"after {glyph(self.read)}" if reading.read else "here"
+        return f"{fatal} cannot come {where}" + (f"; {self.about}" if self.about else "")
+
+    def state(self) -> dict[str, Any]:
+        """What the view shows: plain data."""
+        reading = self.reading
+        dots = dict.fromkeys(rule for item in reading.waiting for rule in split_rules(item.dot))
+        rules = dict.fromkeys(item.rule for item in reading.waiting)
+        return {
+            "subject": {"token": self.token, "text": clip(glyph(reading.text), 4 * CONTEXT)},
+            "position": reading.start,
+            "ok": reading.ok,
+            "kind": self.kind,
+            "message": self.message,
+            "before": glyph(self.read[-CONTEXT:]),
+            "cut": reading.read > CONTEXT,
+            "fatal": glyph(reading.text[reading.read : reading.read + 1]),
+            "rest": clip(glyph(reading.text[reading.read + 1 :]), 4 * CONTEXT),
+            "at": reading.start + reading.read,
+            "expected": content(reading.possible),
+            "ends": reading.completed,
+            "reasons": None
+            if self.reasons is None
+            else [
+                {"label": place.label, "keyword": place.keyword, "pointer": place.pointer, "rule": place.rule}
+                for place in self.reasons
+            ],
+            "rules": list(rules),
+            "dots": list(dots),
+            "suggestions": [glyph(text) for text in self.suggestions],
+            "forced": clip(glyph(self.forced), 2 * CONTEXT),
+            "end": None if self.end is None else glyph(self.end),
+            "note": reading.note,
+        }
+
+    def __str__(self) -> str:
+        state = self.state()
+        lines = [self.message]
+        if not self.ok:
+            lines += [f"  {line}" for line in self.reading.picture().split("\n")]
+            possible = state["expected"] + (" or the end of the text" if state["ends"] and state["expected"] else "")
+            lines.append(f"  expected: {possible or ('the end of the text' if state['ends'] else 'nothing')}")
+            lines += [f"  forbidden by: {place}" for place in self.reasons or ()]
+            if not self.reasons and state["rules"]:
+                lines.append(f"  waiting rules: {', '.join(state['rules'])}")
+        if state["suggestions"]:
+            lines.append(f"  did you mean: {'   '.join(state['suggestions'])}")
+        if state["forced"]:
+            lines.append(f"  must follow: {state['forced']}")
+        if state["end"]:
+            lines.append(f"  shortest end: {state['end']}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return why_html(self.state())
+
+
+def why(session: Session, what: str | bytes | int, *, reasons: bool = True) -> Why:
+    """Why `what`, a text or a token's id, may come at the session's place or not; nothing changes.
+
+    Raises `StepError` for an id outside the vocabulary, `TypeError` for anything else.
+    """
+    with session.held():
+        token = None if isinstance(what, (str, bytes)) else int(what)
+        reading = session.explain(what)
+        twin = twin_of(session)
+        near = suggestions(twin, session.text, reading.text, reading.read, ALIKE if not reading.ok else VERY_ALIKE)
+        after = twin.fork()
+        spelt = after.accept_string(reading.text[: reading.read]) if reading.read else True
+        going = spelt and not after.is_terminated()
+        kind, about = ("", "") if token is None else _fate(session, token)
+        found = Why(
+            reading=reading,
+            token=token,
+            kind=kind,
+            about=about or reading.note,
+            reasons=() if reading.ok else None,
+            suggestions=near,
+            forced=after.find_jump_forward_string(FORCED).encode() if going else b"",
+            end=shortest_end(after) if going else b"",
+        )
+        return with_reasons(session, found) if reasons else found
+
+
+def with_reasons(session: Session, found: Why) -> Why:
+    """The same with the places of the source that forbid it."""
+    if found.reasons is not None:
+        return found
+    return replace(found, reasons=forbidding(session, found.reading.text))
+
+
+def _fate(session: Session, token: int) -> tuple[str, str]:
+    """What the token sets say of a token: its kind, and a sentence where that tells more than the fatal byte."""
+    row = token_index(session.token_sets()).row(token)
+    if row["kind"] == "uncertain":
+        rest, rule = row["suffix"], row["rule"]
+        verb = "take" if row["allowed"] else "refuse"
+        after = f"the callers {verb} its rest {rest}" if rest else f"the callers {verb} that"
+        return "uncertain", f"it runs over the end of {rule}: {after}"
+    if row["kind"] == "accepted":
+        return "accepted", "it may come: it stays inside its rule"
+    if row["kind"] == "stop":
+        return "stop", "it may come: the text may end here, or the grammar names this token"
+    return "rejected", ""
+
+
+def suggestions(
+    matcher: GrammarMatcher, before: bytes, text: bytes, read: int, alike: float = ALIKE
+) -> tuple[bytes, ...]:
+    """Texts that may come after `before`, which `matcher` has read, and look like `text`, of which `read` bytes can be.
+
+    Each is a whole thing (a key, a value, a word, a tag), at least `alike` (0 to 1); none where `text` begins with one.
+    """
+    if not text:
+        return ()
+    near: dict[bytes, float] = {}
+    died = matcher.fork()
+    if read:
+        died.accept_string(text[:read])
+    places = [(matcher, b""), (died, text[:read])] if 0 < read < len(text) else [(matcher, b"")]
+    for at, kept in places:
+        for one in explore(at, before + kept, seconds=SECONDS).found:
+            if one.members or one.kind in NOT_NAMES or not one.unit:
+                continue
+            whole = kept + one.text
+            wanted = text[: len(whole) + 1]
+            if text.startswith(whole) and len(whole) > 1 and read == len(text):
+                return ()
+            found = SequenceMatcher(None, wanted.lower(), whole.lower(), autojunk=False).ratio()
+            if found >= alike and len(whole) > 1 and not whole.startswith(text):
+                near[whole] = max(found, near.get(whole, 0.0))
+    ranked = sorted(near, key=lambda whole: (-near[whole], len(whole), whole))
+    return tuple(ranked[:SUGGESTED])
+
+
+def shortest_end(matcher: GrammarMatcher, *, seconds: float = END_SECONDS) -> bytes | None:
+    """The fewest bytes after which the text may end; None where `seconds` were over first, or there is no such way.
+
+    Of equally short ways one in readable characters is taken.
+    """
+    deadline = time.perf_counter() + seconds
+    seen = {state_key(matcher)}
+    queue: deque[tuple[bytes, GrammarMatcher]] = deque([(b"", matcher.fork())])
+    try:
+        while queue:
+            path, at = queue.popleft()
+            if at.is_completed():
+                return path
+            if len(path) >= END_BYTES:
+                return None
+            for value in sorted(live_bytes(at), key=_readable):
+                if time.perf_counter() > deadline:
+                    return None
+                after = at.fork()
+                after.accept_string(bytes((value,)))
+                key = state_key(after)
+                if key not in seen:
+                    seen.add(key)
+                    queue.append((path + bytes((value,)), after))
+    except BudgetExceededError:
+        return None
+    return None
+
+
+def _readable(value: int) -> tuple[int, int]:
+    character = chr(value)
+    if character.isascii() and character.isalnum():
+        return (1, value)
+    return (0 if 0x20 < value < 0x7F else 2, value)

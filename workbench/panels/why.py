@@ -1,0 +1,92 @@
+"""Why: one text or token explained, whatever it is that a person points at.
+
+Read on: `workbench/next/why.py`, `visualizers/why.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from visualizers.glyphs import parse
+from visualizers.live_base import Traits
+from visualizers.why import WhyView
+from workbench.next.why import Why, why, with_reasons
+from workbench.panels.base import Desk, Panel
+from workbench.session import Change
+
+__all__ = ["WhyPanel"]
+
+
+class WhyPanel(Panel):
+    """Explains the text asked last or the token chosen last, and a text that died in the text box, at this place."""
+
+    name = "why"
+    title = "Why"
+    dock = "left_bottom"
+    rank = 20
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.view: WhyView = WhyView()
+        self._subject: str | bytes | int | None = None
+        self._token: int | None = None
+        self._found: Why | None = None
+        self.view.answers("reasons", self._reasons)
+
+    def update(self, change: Change | None) -> None:
+        reading = self.desk.reading
+        if reading is not None and not reading.ok:  # the text in the box went no further than this place
+            self._explain(reading.text[reading.read :])
+        elif self._subject is not None:
+            self._explain(self._subject)
+        else:
+            self.chosen()
+
+    def chosen(self) -> None:
+        token = self.desk.selection.get("token")
+        if token == self._token:
+            return
+        self._token = token
+        self._subject = token
+        self.view.asked = ""
+        self._explain(token)
+
+    def received(self, content: Any) -> None:
+        if not isinstance(content, dict):
+            return
+        if content.get("kind") == "ask":
+            self._subject = parse(str(content.get("text") or "")) or None
+            self._explain(self._subject)
+        elif content.get("kind") == "type":
+            self._type(content)
+
+    def _type(self, content: dict[str, Any]) -> None:
+        found = self._found
+        if found is None or content.get("position") != found.reading.start:
+            return  # of another place
+        what, number = content.get("what"), int(content.get("number", 0))
+        if what == "suggestion":
+            text = found.suggestions[number]
+        else:
+            text = found.read + ((found.forced if what == "forced" else found.end) or b"")
+        self._subject = None
+        self.desk.do("text", text=text)
+
+    def _explain(self, what: str | bytes | int | None) -> None:
+        vocabulary = self.session.tokenizer.info.vocab_size
+        if what is None or (isinstance(what, int) and not 0 <= what < vocabulary):
+            self._found = None
+            self.view.show({})
+            return
+        with self.session.held():
+            self._found = why(self.session, what, reasons=False)
+            self.view.show(self._found.state())
+
+    def _reasons(self, _content: Traits) -> Traits:
+        """What forbids it, in the words of the source: asked for once the rest is shown."""
+        if self._found is not None:
+            with self.session.held():
+                if self._found.reading.start == self.session.position:
+                    self._found = with_reasons(self.session, self._found)
+                    self.view.show(self._found.state())
+        return {}
