@@ -59,8 +59,7 @@ class NextView(AskedView[Mapping[str, Any]]):
 
 
 _CHIP: Final = (
-    "display:inline-block;margin:1px 4px 1px 0;padding:0 6px;border-radius:4px;font-family:monospace;"
-    "background:rgba(31,157,99,0.16)"
+    "margin:1px 4px 1px 0;padding:0 6px;border-radius:4px;font-family:monospace;background-color:rgba(31,157,99,0.16)"
 )
 _DIM: Final = "opacity:0.6"
 _CELL: Final = "padding:3px 10px;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,136,146,0.35)"
@@ -72,7 +71,7 @@ def outlook_html(state: Mapping[str, Any], *, limit: int = SHOWN) -> str:
     for group in state["groups"]:
         chips = "".join(
             f'<span style="{_CHIP}"><span style="{_DIM}">{html_escape(chip["lead"])}</span>{html_escape(chip["label"])}'
-            f'<span style="{_DIM}">{html_escape(chip["then"])}</span></span>'
+            f'<span style="{_DIM}">{html_escape(chip["then"])}</span></span> '
             for chip in group["chips"][:limit]
         )
         more = len(group["chips"]) - limit + group["more"] if len(group["chips"]) > limit else group["more"]

@@ -45,7 +45,7 @@ class WhyView(AskedView[Mapping[str, Any]]):
 
 
 _MONO: Final = "font-family:monospace"
-_BAD: Final = "background:rgba(214,60,60,0.25);font-weight:bold"
+_BAD: Final = "background-color:rgba(214,60,60,0.25);font-weight:bold"
 
 
 def why_html(state: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernels_core import Grammar
-from tests.workbench.test_next import AMBIGUOUS, SCHEMA, TAGS
+from tests.workbench.test_next import SCHEMA, TAGS
 from tests.workbench.vocabulary import GRAMMAR
 from workbench.next.why import shortest_end, why
 from workbench.session import Session, StepError
@@ -26,7 +26,6 @@ STRICT = {
         (STRICT, '{"name": "a", ', '"mdoe": ', '"mode"'),
         (STRICT, '{"name": "a", "mode": ', '"mode0"', '"mode_0"'),
         (STRICT, '{"name": "a", "mode": "', "mod_1", 'mode_1"'),
-        (AMBIGUOUS, "", "fi ", "if"),
         (TAGS, "hi ", "<tool=ad> ", "<tool=add>"),
         (TAGS, "hi ", "<tol=ad> ", None),  # free text: anything may come
         (GRAMMAR, "[", "ture", "true"),

@@ -1,0 +1,211 @@
+"""The views of what comes next and why, in a browser: chips type, keys walk, tokens are listed, reasons link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.visualizers import fixtures
+from tests.visualizers.bridge import Bridge
+from tests.visualizers.test_static import survives
+from visualizers.live import MaskMap
+from visualizers.live_base import LiveView
+from visualizers.next import NextView
+from visualizers.why import WhyView
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+EVIL = "<img src=x onerror=alert(1)>"
+CHIP = {"label": '"unit"', "lead": ",", "then": ":", "kind": "key", "tokens": 2, "types": True}
+OUTLOOK: dict[str, Any] = {
+    "position": 7,
+    "allowed": 9,
+    "size": 300,
+    "uncounted": 1,
+    "complete": True,
+    "seconds": 1.0,
+    "forced": "",
+    "note": "",
+    "groups": [
+        {"name": "keys", "tokens": 3, "more": 120, "chips": [CHIP, {**CHIP, "label": EVIL, "lead": ""}]},
+        {
+            "name": "text",
+            "tokens": 5,
+            "more": 0,
+            "chips": [{**CHIP, "label": "[a-z]", "lead": "", "then": "", "kind": "character", "types": False}],
+        },
+    ],
+}
+REFUSED = {
+    "total": 291,
+    "more": 0,
+    "unsettled": 0,
+    "reasoned": True,
+    "rows": [
+        {
+            "count": 291,
+            "read": '"',
+            "fatal": "m",
+            "expected": "a",
+            "rules": ["root"],
+            "by": "enum",
+            "reasons": [{"label": "`enum`: [1]", "pointer": "#/properties/mode", "rule": None}],
+        }
+    ],
+}
+WHY: dict[str, Any] = {
+    "subject": {"token": None, "text": '"nmae"'},
+    "position": 7,
+    "ok": False,
+    "kind": "",
+    "message": 'm cannot come after "n',
+    "before": '"n',
+    "cut": False,
+    "fatal": "m",
+    "rest": EVIL,
+    "at": 9,
+    "expected": "a",
+    "ends": False,
+    "reasons": None,
+    "rules": ["root"],
+    "dots": [f"root ::= {'x ' * 300}• y"],
+    "suggestions": ['"name"'],
+    "forced": 'ame"',
+    "end": 'ame":1}',
+    "note": "",
+}
+
+
+def test_static_twins_survive_and_escape() -> None:
+    view = NextView()
+    view.show(OUTLOOK)
+    view.refused = REFUSED
+    why = WhyView()
+    why.show(WHY)
+    for html in (view.static_html(), why.static_html()):
+        assert survives(html)
+        assert EVIL not in html
+    assert "and 120 more" in view.static_html()
+    assert WhyView().static_html() == ""
+
+
+@pytest.mark.browser
+class TestBrowser:
+    """With the page's side."""
+
+    @pytest.fixture
+    def page(self, browser: Browser) -> Iterator[Page]:
+        context = browser.new_context(viewport={"width": 700, "height": 600})
+        page = context.new_page()
+        page.set_default_timeout(5_000)
+        trouble: list[str] = []
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        yield page
+        assert not trouble
+        context.close()
+
+    @pytest.fixture
+    def bridged(self, page: Page) -> Callable[[LiveView[Any]], Bridge]:
+        return lambda view: Bridge(page, view)
+
+    @pytest.fixture
+    def outlook(self, bridged: Callable[[LiveView[Any]], Bridge]) -> Bridge:
+        view = NextView()
+        view.answers("tokens", lambda _: {"tokens": [{"id": 5, "glyph": '"u'}, {"id": 6, "glyph": EVIL}], "more": 3})
+        view.show(OUTLOOK)
+        return bridged(view)
+
+    def test_a_chip_asks_to_be_typed(self, outlook: Bridge) -> None:
+        chips = outlook.page.get_by_test_id("next-chip")
+        assert chips.all_inner_texts() == [',"unit":', f"{EVIL}:", "[a-z]"]
+        chips.first.click()
+        outlook.page.wait_for_function("window.sent === 1")
+        assert outlook.requests == [{"kind": "take", "group": "keys", "chip": 0, "position": 7}]
+        assert "and 120 more" in outlook.page.get_by_test_id("next-body").inner_text()
+        assert outlook.page.get_by_test_id("next-uncounted").inner_text() == "1 allowed token begin something else"
+
+    def test_keys_walk_and_enter_takes(self, outlook: Bridge) -> None:
+        page = outlook.page
+        page.get_by_test_id("next-chip").first.focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        page.wait_for_function("window.sent === 1")
+        assert outlook.requests[-1]["chip"] == 1
+        page.keyboard.press("ArrowDown")
+        expect(page.get_by_test_id("next-chip").last).to_be_focused()
+        page.keyboard.press("Enter")  # content cannot be typed: its tokens are shown
+        page.wait_for_selector(".token")
+        assert page.locator(".token").all_inner_texts() == ['"u', EVIL]
+        page.locator(".token").first.click()
+        assert outlook.soon("selection", {"token": 5})
+
+    def test_reasons_link_to_the_source(self, outlook: Bridge) -> None:
+        outlook.widget.refused = REFUSED
+        outlook.widget.tab = "refused"
+        outlook.push()
+        assert "`enum`: [1]" in outlook.page.get_by_test_id("next-refusal").inner_text()
+        outlook.page.get_by_test_id("next-source").click()
+        assert outlook.soon("selection", {"pointer": "#/properties/mode"})
+
+    def test_a_search_that_is_not_done_is_finished(self, bridged: Callable[[LiveView[Any]], Bridge]) -> None:
+        view = NextView()
+
+        def rest(_: Any) -> dict[str, Any]:
+            view.show(OUTLOOK)
+            return {}
+
+        view.answers("more", rest)
+        view.show({**OUTLOOK, "complete": False, "seconds": 0.03, "groups": OUTLOOK["groups"][:1]})
+        bridge = bridged(view)
+        expect(bridge.page.get_by_test_id("next-chip")).to_have_count(3)
+        assert [request["type"] for request in bridge.requests] == ["more"]
+
+    def test_why_asks_for_reasons_and_types(self, bridged: Callable[[LiveView[Any]], Bridge]) -> None:
+        view = WhyView()
+
+        def reasons(_: Any) -> dict[str, Any]:
+            found = [{"label": "`enum`: [1]", "keyword": "enum", "pointer": "#/mode", "rule": None}]
+            view.show({**WHY, "reasons": found})
+            return {}
+
+        view.answers("reasons", reasons)
+        view.show(WHY)
+        bridge = bridged(view)
+        page = bridge.page
+        expect(page.get_by_test_id("why-reason")).to_have_text("`enum`: [1] #/mode")
+        assert page.get_by_test_id("why-text").inner_text() == f'"nm{EVIL}'
+        assert page.get_by_test_id("why-fatal").inner_text() == "m"
+        assert (page.locator(".dot").text_content() or "").count("x") == 300  # never cut
+        page.get_by_test_id("why-pointer").click()
+        assert bridge.soon("selection", {"pointer": "#/mode"})
+        page.get_by_test_id("why-suggestion").click()
+        page.wait_for_function("window.sent === 2")
+        assert bridge.requests[-1] == {"kind": "type", "what": "suggestion", "number": 0, "position": 7}
+        page.get_by_test_id("why-box").fill("x y")
+        page.wait_for_function("window.sent === 3")
+        assert bridge.requests[-1] == {"kind": "ask", "text": "x y"}
+
+    def test_a_mask_that_is_made_out_of_sight_is_drawn_when_it_comes_into_sight(
+        self, bridged: Callable[[LiveView[Any]], Bridge]
+    ) -> None:
+        bridge = bridged(MaskMap(fixtures.token_sets()))
+        page = bridge.page
+        page.evaluate("""() => {
+          const hidden = document.getElementById("two");
+          hidden.style.display = "none";
+          window.bridge.show("two");
+        }""")
+        colours = """() => { const canvas = document.querySelector("#two canvas");
+          const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+          const pixel = (_, i) => data.slice(4 * i, 4 * i + 4).join();
+          return new Set(Array.from({ length: data.length / 4 }, pixel)).size; }"""
+        count = page.locator("#two").get_by_test_id("mask-count")
+        assert count.inner_text() == ""
+        page.evaluate("document.getElementById('two').style.display = 'block'")
+        expect(count).to_contain_text("allowed")
+        assert page.evaluate(colours) > 3
