@@ -138,33 +138,50 @@ def _ended(forest: Forest) -> list[ChartItem]:
 
 def _merged(forest: Forest, stacks: Stacks, position: int) -> CallStack:
     levels: list[StackLevel] = []
-    known: dict[tuple[Level, ...], int] = {}
+    known: dict[tuple[tuple[Level, int], ...], int] = {}
     listed = []
-    for stack in stacks.listed:
+    for stack in (_as_rules(forest, found) for found in stacks.listed):
         numbers: list[int] = []
-        for depth, level in enumerate(stack):
+        for depth, (_, begin) in enumerate(stack):
             if len(stack) > MAX_LEVELS and _SHOWN_FIRST <= depth < len(stack) - MAX_LEVELS + _SHOWN_FIRST:
                 continue
             path = stack[: depth + 1]
             if path not in known:
                 known[path] = len(levels)
-                end = stack[depth + 1].item.origin if depth + 1 < len(stack) else forest.last
                 parent = numbers[-1] if numbers else -1
+                end = stack[depth + 1][1] if depth + 1 < len(stack) else forest.last
                 omitted = depth - len(numbers) - sum(levels[number].omitted for number in numbers)
-                above = levels[parent].begin if numbers else 0
-                levels.append(_level(forest, level, end, parent, len(numbers), omitted, above))
+                named = parent >= 0 and forest.offset[begin] > levels[parent].begin
+                levels.append(_level(forest, stack[depth], end, (parent, len(numbers), omitted), named))
             numbers.append(known[path])
         listed.append(tuple(numbers))
     return CallStack(position, forest.text, tuple(levels), tuple(listed), stacks.total, stacks.exact)
 
 
-def _level(forest: Forest, level: Level, end: int, parent: int, depth: int, omitted: int, above: int) -> StackLevel:
-    """`end`: the column where the next level begins; `above`: the byte where the one above began."""
-    item, table, offset = level.item, forest.table, forest.offset
-    begin = offset[item.origin]
-    # Of levels that begin at one place the first has the key.
-    named = parent >= 0 and begin > above
+def _as_rules(forest: Forest, stack: tuple[Level, ...]) -> tuple[tuple[Level, int], ...]:
+    """A stack as (level, column where its rule began); a counted repetition is one with the rule it stands in."""
+    table = forest.table
+    found: list[tuple[Level, int]] = []
+    for level in stack:
+        rule = table.rule_of[level.item.state]
+        if found and table.repeat[rule] is not None:
+            above, begin = found[-1]
+            if forest.name(table.rule_of[above.item.state]) == forest.name(rule):
+                found[-1] = level, begin
+                continue
+        found.append((level, level.item.origin))
+    return tuple(found)
+
+
+def _level(forest: Forest, at: tuple[Level, int], end: int, place: tuple[int, int, int], named: bool) -> StackLevel:
+    """`at`: the level, and where its rule began; `end`: where the next one does; `place`: parent, depth, omitted.
+
+    `named`: a key may be in front of it; of levels that begin at one place only the first has it.
+    """
+    (level, column), table, offset = at, forest.table, forest.offset
+    item, begin = level.item, offset[column]
     found = _KEY.search(forest.text[max(0, begin - _BEFORE) : begin]) if named else None
+    parent, depth, omitted = place
     return StackLevel(
         parent,
         depth,
@@ -173,7 +190,7 @@ def _level(forest: Forest, level: Level, end: int, parent: int, depth: int, omit
         "   ".join(table.dots(item.state)[:_MAX_DOTS]),
         begin,
         offset[end],
-        item.origin == forest.last and forest.last > 0,
+        column == forest.last and forest.last > 0,
         level.column == forest.last and table.scannable(item.state),
         omitted,
         table.span(table.rule_of[item.state]),

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
-from kernels_core.grammar.ir import Choice, Node, RuleRef, Seq, TagDispatch, children, walk
+from kernels_core.grammar.ir import Choice, DeferredRule, Node, RuleRef, Seq, TagDispatch, children, walk
 from kernels_core.grammar.ir import Literal as Text
 from kernels_core.inspect.classic import ChartItem
 from kernels_core.inspect.forest import Forest, Link, written
@@ -37,6 +37,7 @@ __all__ = [
     "Segment",
     "TrieNode",
     "TriggerAutomaton",
+    "may_switch",
     "modes",
 ]
 
@@ -80,7 +81,7 @@ class OpenTag:
 
 @dataclass(frozen=True, repr=False)
 class Modes(Table):
-    """A text by modes.  `segments` cover it without gaps.
+    """A text by modes.  `segments` cover `text`, the bytes read, without gaps.
 
     `mode`: how the next byte will be read, as far as is known ("trigger": one has begun, or has just been read to its
     end).  `stack`: the tags that are open, outermost first.  `automaton`: what the innermost free text watches for, or
@@ -89,12 +90,17 @@ class Modes(Table):
     """
 
     position: int
+    text: bytes
     segments: tuple[Segment, ...]
     mode: Mode
     stack: tuple[OpenTag, ...]
     automaton: TriggerAutomaton | None
     active: bool
     has_dispatch: bool
+
+    def matched(self, segment: Segment) -> bytes:
+        """The bytes of a segment."""
+        return self.text[segment.begin : segment.end]
 
     def at(self, position: int) -> Segment | None:
         """The segment of the byte at `position`; None outside the text."""
@@ -149,6 +155,17 @@ def modes(matcher: GrammarMatcher) -> Modes:
         if reader is None:
             reader = _READERS[forest] = _Reader(forest)
         return reader.modes(matcher.position)
+
+
+def may_switch(matcher: GrammarMatcher) -> bool:
+    """Whether the grammar has free text with tags in a rule that is made by now: a quick look."""
+    rules = list(matcher.compiled.grammar.lazy_ir.rules.values())
+    return any(
+        isinstance(node, TagDispatch)
+        for rule in rules
+        if not isinstance(rule, DeferredRule)
+        for node in walk(rule.body)
+    )
 
 
 class _At(NamedTuple):
@@ -213,7 +230,7 @@ class _Reader:
         self._keep()
         if not self._reaches(forest.ir.root):
             segments = (Segment(0, position, "plain", "", (), -1),) if position else ()
-            return Modes(position, segments, "plain", (), None, False, False)
+            return Modes(position, forest.text, segments, "plain", (), None, False, False)
         tips = kernel(forest) or [item for item in forest.items(forest.last) if forest.accepts(item)]
         stacks = find_stacks(forest, tips, 1)
         if not stacks.listed:
@@ -445,7 +462,7 @@ class _Reader:
             automaton = watch.shown(last.node, last.least)
             if active and any(pattern.read and pattern.kind == "tag" for pattern in automaton.patterns):
                 mode = "trigger"
-        return Modes(position, segments.found(), mode, tuple(open_tags), automaton, active, True)
+        return Modes(position, forest.text, segments.found(), mode, tuple(open_tags), automaton, active, True)
 
     def _progress(self, segments: _Segments, at: _At, column: int, around: tuple[str, ...]) -> None:
         """Free text up to the end of the text; what may become a trigger is told apart."""

@@ -110,7 +110,7 @@ class Builder:
 
     def _closed(self, part: Part, depth: int, chain: tuple[int, ...]) -> _Node:
         name = self._name(part.rule)
-        key = f"{name}@{part.begin}-{part.end}" + "'" * len(chain)
+        key = f"{name}@{part.begin}-{part.end}" + "'" * chain.count(part.rule)
         kind: NodeKind = "again" if part.rule in chain else "rule"
         return _Node(kind, name, part.begin, part.end, depth, key, part.rule, chain=chain)
 

@@ -1,6 +1,6 @@
-"""Where the Earley parser stands: the items of the frontier, and the operations of the last step.
+"""Where the Earley parser stands: the frontier, the operations of the last step, and those behind one item.
 
-Read on: `visualizers/live.py` (the views), `workbench/panels/base.py`.
+Read on: `visualizers/live.py` and `visualizers/chain.py` (the views), `workbench/panels/base.py`.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kernels_core.inspect.derivation import chain
+from visualizers.chain import ChainView
 from visualizers.live import FrontierView, OperationView
 from visualizers.live_base import LiveView
 from workbench.panels.base import Desk, Panel
@@ -17,7 +19,7 @@ __all__ = ["ChartPanel"]
 
 
 class ChartPanel(Panel):
-    """Frontier and operations below each other."""
+    """Frontier, chain and operations below each other; the item chosen in the frontier is the selection's item."""
 
     name = "chart"
     title = "Chart"
@@ -27,12 +29,29 @@ class ChartPanel(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: FrontierView = FrontierView()
+        self.chain: ChainView = ChainView()
         self.operations = OperationView()
+        self.view.observe(self._chosen, names="selected_item")
 
     @property
     def views(self) -> Mapping[str, LiveView[Any]]:
-        return {"frontier": self.view, "operations": self.operations}
+        return {"frontier": self.view, "chain": self.chain, "operations": self.operations}
 
     def update(self, change: Change | None) -> None:
         self.view.show(self.session.frontier())
         self.operations.show(self.session.operations())
+        self._show_chain()
+
+    def _chosen(self, change: Any) -> None:
+        """A person chose an item of the frontier, or let go of it."""
+        with self.session.held():
+            self._show_chain()
+        if self.desk.selection.get("item") != change["new"]:
+            self.desk.select(item=change["new"])
+
+    def _show_chain(self) -> None:
+        chosen, frontier = self.view.selected_item, self.view.frontier
+        if chosen is None or frontier is None or not 0 <= chosen < len(frontier.items):
+            self.chain.show(None)
+        else:
+            self.chain.show(chain(self.session.matcher, frontier.items[chosen]))

@@ -14,6 +14,7 @@ from visualizers.glyphs import SPACE, clip, glyph, parse
 from visualizers.text import TextView
 from workbench.history import Place, Step
 from workbench.panels.base import Desk, Panel
+from workbench.panels.triggers import step_modes
 from workbench.reading import Candidate, Reading, describe_bytes
 from workbench.session import Change, Session
 from workbench.strip import ribbon_html
@@ -36,20 +37,15 @@ class TextPanel(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: TextView = TextView()
-        self._modes: tuple[str, ...] = ()
-
-    def set_modes(self, modes: Sequence[str]) -> None:
-        """Name the mode in which each step of the history was read ("" for none); the ribbon colours them.
-
-        Takes effect with the next update; call it from the `update` of a panel of lower rank in the strip, or before
-        `desk.do`.
-        """
-        self._modes = tuple(modes)
 
     def update(self, change: Change | None) -> None:
         desk, view = self.desk, self.view
         state = stepper_state(
-            self.session, typed=desk.typed, reading=desk.reading, trouble=desk.trouble, modes=self._modes
+            self.session,
+            typed=desk.typed,
+            reading=desk.reading,
+            trouble=desk.trouble,
+            modes=step_modes(self.session),
         )
         view.state = state
         view.running = self.session.is_running

@@ -1,0 +1,168 @@
+"""Stack, tree, chain and triggers: what their traits hold, and in a browser what a person sees and clicks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from kernels_core import Grammar, GrammarMatcher
+from kernels_core.inspect.derivation import call_stack, chain, derivation
+from kernels_core.inspect.dispatch import modes
+from tests.engine.driver import compiled
+from tests.visualizers.bridge import Bridge
+from visualizers.assets import module
+from visualizers.chain import ChainView
+from visualizers.live_base import LiveView
+from visualizers.stack import StackView
+from visualizers.tree import TreeView
+from visualizers.triggers import TriggerView
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+BYTES = [bytes([byte]) for byte in range(256)]
+SUMS = 'root ::= E\nE ::= E "+" E | E "*" E | [0-9]'
+TAGS = 'root ::= TagDispatch(("<call=", call), ("<b>", "x"), excludes=("<bad>",))\ncall ::= "w>" [a-z]* "</call>"'
+NASTY = 'root ::= "<script>alert(1)</script>&" [a-z]*'
+
+
+def at(grammar: str, text: bytes) -> GrammarMatcher:
+    matcher = GrammarMatcher(compiled(Grammar.from_ebnf(grammar), BYTES))
+    assert not text or matcher.accept_string(text)
+    return matcher
+
+
+def views(matcher: GrammarMatcher) -> list[LiveView[Any]]:
+    stack, tree, triggers, steps = StackView(), TreeView(), TriggerView(), ChainView()
+    stack.show(call_stack(matcher))
+    tree.show(derivation(matcher))
+    triggers.show(modes(matcher))
+    items = matcher.frontier().items
+    steps.show(chain(matcher, items[-1]) if items else None)
+    return [stack, tree, triggers, steps]
+
+
+@pytest.mark.parametrize("name", ["stack", "tree", "chain", "triggers"])
+def test_modules_are_small(name: str) -> None:
+    assert len(module(name)) < 30_000
+
+
+@pytest.mark.parametrize(
+    ("grammar", "text"), [(SUMS, b"1+2*3"), (TAGS, b"a <call=w>x"), (NASTY, b"<script>al"), (SUMS, b"")]
+)
+def test_static_twins_escape_what_they_show(grammar: str, text: bytes) -> None:
+    for view in views(at(grammar, text)):
+        html = view.static_html()
+        assert not re.search(r"<(script|style|svg|iframe|link)\b|\son\w+=", html)
+        assert repr(view).startswith(type(view).__name__)
+
+
+def test_traits_are_plain_and_small() -> None:
+    """A step of a long text sends a bounded amount."""
+    import json
+
+    matcher = at('root ::= "[" item ("," item)* "]"\nitem ::= [a-z]+', b"[" + b",".join([b"abc"] * 2_000))
+    for view in views(matcher):
+        traits = {name: getattr(view, name) for name in view.keys}
+        assert len(json.dumps(traits)) < 60_000
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that fails the test when anything is logged or thrown in it."""
+    context = browser.new_context(viewport={"width": 900, "height": 700})
+    page = context.new_page()
+    page.set_default_timeout(5_000)
+    trouble: list[str] = []
+    page.on("console", lambda message: trouble.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    yield page
+    assert not trouble
+    context.close()
+
+
+@pytest.fixture
+def bridged(page: Page) -> Callable[[LiveView[Any]], Bridge]:
+    return lambda view: Bridge(page, view)
+
+
+@pytest.mark.browser
+class TestBrowser:
+    """Each view in a page."""
+
+    def test_another_stack_is_lit_and_a_click_chooses_a_rule(self, page: Page, bridged: Callable[..., Bridge]) -> None:
+        view = StackView()
+        view.show(call_stack(at(SUMS, b"1+2")))
+        bridge = bridged(view)
+        expect(page.get_by_test_id("stack-crumbs")).to_have_text("root›E›E")
+        page.get_by_test_id("stack-on").click()
+        expect(page.get_by_test_id("stack-crumbs")).to_have_text("root›E")
+        assert bridge.soon("stack", 1)
+        page.get_by_test_id("stack-level").first.click()
+        assert bridge.soon("selection", {"rule": "root"})
+        view.show(call_stack(at(SUMS, b"1")))
+        bridge.push()
+        expect(page.get_by_test_id("stack-level")).to_have_count(2)
+
+    def test_an_ambiguous_node_is_flipped(self, page: Page, bridged: Callable[..., Bridge]) -> None:
+        view, matcher = TreeView(), at(SUMS, b"1+2*3")
+        view.show(derivation(matcher))
+        bridge = bridged(view)
+        expect(page.get_by_test_id("tree-ambiguous")).to_have_text("1 ambiguous node")
+        page.get_by_test_id("tree-flip-on").click()
+        assert bridge.soon("wish", {"readings": {"E@0-5": 1}})
+        view.show(derivation(matcher, readings=view.wish["readings"]))
+        bridge.push()
+        expect(page.get_by_text("ambiguous: reading 2 of 2")).to_be_visible()
+
+    def test_rows_fold_in_the_browser_and_long_lists_in_python(
+        self, page: Page, bridged: Callable[..., Bridge]
+    ) -> None:
+        view, matcher = TreeView(), at('root ::= "\\"" char* "\\""\nchar ::= [a-z]', b'"' + b"x" * 40)
+        view.show(derivation(matcher))
+        bridge = bridged(view)
+        expect(page.get_by_text("40 char folded")).to_be_visible()
+        page.locator(".is-fold .sign").click()
+        assert bridge.soon("wish", {"unfolded": [view.nodes[-1]["key"]], "folded": []})
+        page.locator(".row .sign").first.click()
+        expect(page.get_by_test_id("tree-node")).to_have_count(1)
+
+    def test_progress_is_lit_in_the_trie(self, page: Page, bridged: Callable[..., Bridge]) -> None:
+        view = TriggerView()
+        view.show(modes(at(TAGS, b"see <cal")))
+        bridge = bridged(view)
+        expect(page.get_by_test_id("trigger-sentence")).to_have_text("trigger '<call=': 4 of 6 bytes read")
+        expect(page.get_by_test_id("trie-lit")).to_have_count(4)
+        expect(page.get_by_text("fires after l=")).to_be_visible()
+        page.get_by_test_id("trigger-links").click()
+        expect(page.get_by_text("every failure link leads back to the start")).to_be_visible()
+        view.show(modes(at(TAGS, b"<call=w>ab")))
+        bridge.push()
+        expect(page.get_by_test_id("trigger-stack")).to_contain_text("<call=")
+        expect(page.get_by_test_id("trie-lit")).to_have_count(0)
+
+    def test_an_exclude_that_is_nearly_complete(self, page: Page, bridged: Callable[..., Bridge]) -> None:
+        view = TriggerView()
+        view.show(modes(at(TAGS, b"<bad")))
+        bridged(view)
+        expect(page.get_by_text("> cannot come next")).to_be_visible()
+
+    def test_a_chain_begins_at_the_start(self, page: Page, bridged: Callable[..., Bridge]) -> None:
+        view, matcher = ChainView(), at(SUMS, b"1+2")
+        view.show(None)
+        bridge = bridged(view)
+        expect(page.get_by_text("Choose an item")).to_be_visible()
+        view.show(chain(matcher, matcher.frontier().items[-1]))
+        bridge.push()
+        expect(page.get_by_test_id("chain-step").first).to_contain_text("start")
+
+    def test_text_is_data(self, page: Page, bridged: Callable[..., Bridge]) -> None:
+        view = TreeView()
+        view.show(derivation(at(NASTY, b"<script>al")))
+        bridged(view)
+        expect(page.get_by_text("<script>al")).to_be_visible()
+        assert page.locator("#one script").count() == 0

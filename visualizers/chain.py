@@ -1,0 +1,72 @@
+"""The chain of operations behind one item of the frontier: predict, scan and complete, from the start of the text on.
+
+Read on: `kernels_core/inspect/derivation.py` (`chain`), `visualizers/esm/chain.js`, `workbench/panels/chart.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import traitlets as t
+
+from kernels_core.inspect.derivation import Chain, ChainStep
+from visualizers.glyphs import html_escape
+from visualizers.html import OPERATION_KINDS
+from visualizers.live_base import LiveView, Traits, synced
+from visualizers.stack import dots, tail
+from visualizers.tables import badge, card, table
+
+__all__ = ["ChainView", "chain_html"]
+
+TEXT: Final = 36
+_TINTS: Final = {**OPERATION_KINDS, "start": "active", "omitted": "rejected"}
+
+
+class ChainView(LiveView[Chain | None]):
+    """`show(chain(matcher, item))`; `show(None)` where no item is chosen."""
+
+    _module = "chain"
+    _styles = ("chain",)
+    _height = 260
+
+    rows = synced(t.List())
+    chosen = synced(t.List())
+
+    def traits_of(self, snapshot: Chain | None) -> Traits:
+        if snapshot is None:
+            return {"rows": [], "chosen": []}
+        return {"rows": [_step(step, snapshot.text) for step in snapshot.steps], "chosen": dots(snapshot.item.dot, 1)}
+
+    def static_html(self) -> str:
+        return chain_html(self._shown) if self._shown is not None else ""
+
+    def __repr__(self) -> str:
+        return f"ChainView({self._shown!r})" if self._shown is not None else "ChainView(empty)"
+
+
+def _step(step: ChainStep, text: bytes) -> dict[str, Any]:
+    return {
+        "kind": step.kind,
+        "tint": _TINTS[step.kind],
+        "end": step.end,
+        "cause": step.cause,
+        "text": tail(text[step.begin : step.end], TEXT) if step.end > step.begin else "",
+        "rule": step.rule,
+        "dots": dots(step.dot, 1),
+        "others": step.others,
+    }
+
+
+def chain_html(snapshot: Chain, *, limit: int = 60) -> str:
+    """The operations as a table."""
+    rows = [
+        [
+            f"{step.end:,}",
+            badge(step.kind, _TINTS[step.kind]),
+            html_escape(step.cause or tail(snapshot.text[step.begin : step.end], TEXT)),
+            html_escape(step.dot.split("   ")[0]),
+        ]
+        for step in snapshot.steps[-limit:]
+    ]
+    body = table(["byte", "operation", "by", "brings"], rows, align="rlll", mono=(0, 2, 3))
+    return card("Chain", [f"{len(snapshot)} operations"], body)

@@ -1,0 +1,46 @@
+// How the parser got to the chosen item: its operations from the start of the text on.
+// Read on: visualizers/chain.py, workbench/panels/chart.py.
+import { h, number, many, mount } from "./common.js";
+
+function render({ model, el }) {
+  const view = mount({ model, el }, "chain", "chain-view");
+  const head = h("div", { class: "ms-bar" });
+  const list = h("ol", { class: "chain" });
+  const scroll = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "chain-rows" }, list);
+  const note = h("div", { class: "ms-note" });
+  view.root.append(head, scroll, note);
+
+  const dotted = ([before, after] = [""]) => after === undefined ? [before]
+    : [h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), after];
+
+  function draw() {
+    const rows = model.get("rows") || [], chosen = model.get("chosen") || [];
+    head.replaceChildren(...[h("span", { class: "ms-title" }, "How it got there"),
+      chosen.length ? h("span", { class: "ms-mono clip" }, ...dotted(chosen[0])) : null, h("span", { class: "ms-grow" }),
+      rows.length ? h("span", { class: "ms-muted" }, many(rows.length, "operation")) : null].filter(Boolean));
+    list.replaceChildren(...rows.map((row) => h("li", { "data-testid": "chain-step", "data-kind": row.kind },
+      h("span", { class: "ms-num", title: "bytes read" }, number(row.end)), h("span", { class: `ms-badge ${row.tint}` }, row.kind),
+      row.kind === "omitted" ? h("span", { class: "ms-muted" }, `${row.cause} operations in between`) : null,
+      row.cause && row.kind !== "omitted" ? h("span", { class: "ms-mono", title: row.kind === "predict" ? "called by" : "this rule ended" },
+        row.kind === "predict" ? `by ${row.cause}` : row.cause) : null,
+      row.text ? h("span", { class: "text" }, row.text) : null,
+      h("span", { class: "rule" }, ...dotted(row.dots[0])),
+      row.others ? h("span", { class: "ms-badge uncertain", title: "the parser got here in other ways, too" }, `+${many(row.others, "other way")}`) : null)));
+    note.textContent = rows.length ? "" : "Choose an item of the frontier to see the operations behind it.";
+    note.hidden = rows.length > 0;
+    scroll.hidden = !rows.length;
+    scroll.scrollTop = scroll.scrollHeight;
+  }
+
+  let queued = false;
+  const soon = () => {
+    if (queued) return;
+    queued = true;
+    queueMicrotask(() => { queued = false; draw(); });
+  };
+  for (const trait of ["rows", "chosen"]) view.on(`change:${trait}`, soon);
+  draw();
+  return () => view.clean();
+}
+
+export default { render };

@@ -1,0 +1,88 @@
+// The call stack: crumbs from the root to what waits, and a row for each level with what it has read.
+// Stacks share what they have in common; the one that is lit can be changed.
+// Read on: visualizers/stack.py, workbench/panels/stack.py.
+import { h, number, many, mount } from "./common.js";
+
+function render({ model, el }) {
+  const view = mount({ model, el }, "stack", "stack-view");
+  const head = h("div", { class: "ms-bar" });
+  const crumbs = h("div", { class: "crumbs", "data-testid": "stack-crumbs" });
+  const body = h("tbody", {});
+  const scroll = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "stack-rows" },
+    h("table", { class: "ms-table", "aria-label": "Call stack" }, h("thead", {}, h("tr", {},
+      h("th", { title: "the rule that was called; the key in front of it where the text is JSON" }, "level"),
+      h("th", { class: "ms-num", title: "bytes read when the rule was called" }, "began at"),
+      h("th", { title: "what was read in this rule before the next level began" }, "has read"),
+      h("th", { title: "the rule, with a dot where it waits" }, "waits at"))), body));
+  view.root.append(head, crumbs, scroll);
+  let drawn = -1;
+
+  const lit = () => {
+    const stacks = model.get("stacks") || [];
+    return Math.min(Math.max(0, model.get("stack") || 0), Math.max(0, stacks.length - 1));
+  };
+  const choose = (level) => {
+    const before = model.get("selection") || {};
+    view.commit("selection", { ...before, rule: before.rule === level.rule ? null : level.rule });
+  };
+  const turn = (by) => {
+    const count = (model.get("stacks") || []).length;
+    if (count > 1) view.commit("stack", (lit() + by + count) % count);
+  };
+
+  function draw() {
+    const about = model.get("about") || {}, levels = model.get("levels") || [], stacks = model.get("stacks") || [];
+    const at = lit();
+    const several = stacks.length > 1;
+    head.replaceChildren(...[h("span", { class: "ms-title" }, "Call stack"),
+      h("span", { class: "ms-mono" }, `after ${many(about.position ?? 0, "byte")}`), h("span", { class: "ms-grow" }),
+      several ? h("span", { class: "ms-group" },
+        h("button", { type: "button", title: "the stack before", "data-testid": "stack-back", onclick: () => turn(-1) }, "◂"),
+        h("span", { class: "ms-muted", "data-testid": "stack-count" },
+          `stack ${at + 1} of ${number(stacks.length)}${about.total > stacks.length || !about.exact ? `; ${about.exact ? "" : "more than "}${number(about.total)} in all` : ""}`),
+        h("button", { type: "button", title: "the next stack", "data-testid": "stack-on", onclick: () => turn(1) }, "▸")) : null].filter(Boolean));
+    const stack = stacks[at] || [];
+    crumbs.replaceChildren(...stack.flatMap((place, depth) => {
+      const level = levels[place];
+      const crumb = h("button", { type: "button", class: `crumb${level.predicted ? " predicted" : ""}`, title: level.predicted ? "called here; nothing of it has been read" : `began at byte ${number(level.begin)}`,
+        onclick: () => choose(level) }, level.label ? h("span", { class: "key" }, `${level.label}: `) : null, level.rule);
+      return [...(depth ? [h("span", { class: "ms-muted" }, level.omitted ? `› ${number(level.omitted)} more ›` : "›")] : []), crumb];
+    }));
+    const on = new Set(stack);
+    const rule = (model.get("selection") || {}).rule;
+    body.replaceChildren(...levels.map((level, place) => row(level, place, on.has(place), rule)));
+    const last = body.querySelector("tr.on:last-of-type") || [...body.querySelectorAll("tr.on")].pop();
+    if (last && about.position !== drawn) {
+      scroll.scrollTop = Math.max(0, last.offsetTop + last.offsetHeight - scroll.clientHeight + 24);
+      crumbs.scrollLeft = crumbs.scrollWidth;
+      drawn = about.position;
+    }
+  }
+
+  function row(level, place, on, rule) {
+    const [before, after] = level.dots[0] || [""];
+    const dotted = after === undefined ? [before] : [h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), after];
+    const name = h("td", { class: "name" }, h("span", { class: "indent", style: `width:${level.depth * 12}px` }),
+      level.omitted ? h("span", { class: "ms-muted" }, `+${number(level.omitted)} › `) : null,
+      level.label ? h("span", { class: "key" }, `${level.label}: `) : null, level.rule);
+    return h("tr", { class: on ? "on" : "off", "data-testid": "stack-level", "data-rule": level.rule, tabindex: "0",
+      "aria-selected": String(level.rule === rule), onclick: () => choose(level),
+      onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { choose(level); event.preventDefault(); } } },
+      name, h("td", { class: "ms-num" }, number(level.begin)),
+      h("td", { class: "read" }, level.text || (level.predicted ? h("span", { class: "ms-muted" }, "nothing yet") : "")),
+      h("td", { class: "rule" }, ...dotted, level.dots.length > 1 ? h("span", { class: "ms-muted" }, `  +${level.dots.length - 1}`) : null,
+        level.waits ? h("span", { class: "ms-badge active", title: "a byte can move this on" }, "reads next") : null));
+  }
+
+  let queued = false;
+  const soon = () => {
+    if (queued) return;
+    queued = true;
+    queueMicrotask(() => { queued = false; draw(); });
+  };
+  for (const trait of ["about", "levels", "stacks", "stack", "selection"]) view.on(`change:${trait}`, soon);
+  draw();
+  return () => view.clean();
+}
+
+export default { render };

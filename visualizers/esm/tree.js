@@ -1,0 +1,104 @@
+// The parse tree as indented rows: the newest part in view, open rules at the end, ambiguous nodes with a flip.
+// Rows whose parts are here fold in the browser; what is not here is asked of Python by the trait `wish`.
+// Read on: visualizers/tree.py, workbench/panels/tree.py.
+import { h, number, many, mount } from "./common.js";
+
+function render({ model, el }) {
+  const view = mount({ model, el }, "tree", "tree-view");
+  const head = h("div", { class: "ms-bar" });
+  const rows = h("div", { class: "rows", role: "tree", "aria-label": "Parse tree", tabindex: "0", "data-testid": "tree-rows" });
+  const scroll = h("div", { class: "ms-scroll" }, rows);
+  view.root.append(head, scroll);
+  const closed = new Set(); // keys of nodes folded here
+  let shown = -1;
+
+  const wish = (part) => {
+    const before = model.get("wish") || {};
+    view.commit("wish", { ...before, ...part });
+  };
+  const listed = (name) => (model.get("wish") || {})[name] || [];
+  const choose = (node) => {
+    const before = model.get("selection") || {};
+    view.commit("selection", { ...before, rule: before.rule === node.label ? null : node.label });
+  };
+
+  function flip(node, by) {
+    const readings = { ...((model.get("wish") || {}).readings || {}) };
+    readings[node.key] = (node.reading + by + node.readings) % node.readings;
+    wish({ readings });
+  }
+
+  function toggle(node, below) {
+    if (node.kind === "fold" || node.folded) wish({ unfolded: [...listed("unfolded"), node.key], folded: listed("folded").filter((key) => key !== node.key) });
+    else if (below) {
+      if (!closed.delete(node.key)) closed.add(node.key);
+      draw();
+    }
+  }
+
+  function draw() {
+    const about = model.get("about") || {}, nodes = model.get("nodes") || [];
+    const offline = Boolean(model.get("offline"));
+    const turn = (by) => wish({ tree: (about.tree + by + about.trees) % about.trees });
+    const state = about.complete && about.tree === 0 ? "complete" : "open";
+    head.replaceChildren(...[h("span", { class: "ms-title" }, "Derivation"),
+      h("span", { class: "ms-mono", "data-testid": "tree-position" }, `after ${many(about.position ?? 0, "byte")}`),
+      h("span", { class: `ms-badge ${state === "complete" ? "accepted" : "active"}`, "data-testid": "tree-state",
+        title: state === "complete" ? "a derivation of the whole text" : "rules that have begun and not ended are open" }, state),
+      about.ambiguous ? h("span", { class: "ms-badge uncertain", "data-testid": "tree-ambiguous" }, many(about.ambiguous, "ambiguous node")) : null,
+      h("span", { class: "ms-grow" }),
+      about.trees > 1 ? h("span", { class: "ms-group" },
+        h("button", { type: "button", disabled: offline, title: "the tree before", "data-testid": "tree-back", onclick: () => turn(-1) }, "◂"),
+        h("span", { class: "ms-muted", title: "the finished tree first, if the text may end here, then one for each way in which rules can be open" },
+          `tree ${about.tree + 1} of ${about.exact ? "" : "more than "}${number(about.trees)}`),
+        h("button", { type: "button", disabled: offline, title: "the next tree", "data-testid": "tree-on", onclick: () => turn(1) }, "▸")) : null].filter(Boolean));
+    const rule = (model.get("selection") || {}).rule;
+    const below = new Set(nodes.map((node) => node.parent));
+    const hidden = new Set();
+    const made = [];
+    nodes.forEach((node, place) => {
+      if (hidden.has(node.parent) || (node.parent >= 0 && closed.has(nodes[node.parent].key))) hidden.add(place);
+      else made.push(row(node, place, below.has(place), rule, offline));
+    });
+    rows.replaceChildren(...made);
+    if (about.position !== shown) {
+      const last = rows.querySelector(".open:last-of-type") || rows.lastElementChild;
+      if (last) scroll.scrollTop = scroll.scrollHeight;
+      shown = about.position;
+    }
+  }
+
+  function row(node, place, hasBelow, rule, offline) {
+    const more = node.folded || node.kind === "fold";
+    const can = (hasBelow || (more && !offline)) && !node.leaf;
+    const sign = !can ? "" : more || closed.has(node.key) ? "▸" : "▾";
+    const label = node.kind === "text" ? null : node.kind === "fold" ? h("span", { class: "fold" }, `${node.label} folded`) :
+      h("button", { type: "button", class: "label", onclick: () => choose(node) }, node.label);
+    const [before, after] = (node.open || [])[0] || [];
+    const showText = node.kind !== "rule" || node.leaf || more || !hasBelow || closed.has(node.key);
+    return h("div", { class: `row is-${node.kind}${node.open ? " open" : ""}`, role: "treeitem", "aria-level": node.depth + 1, "data-testid": "tree-node", "data-key": node.key,
+      "aria-selected": String(node.kind === "rule" && node.label === rule), "aria-expanded": can ? String(sign === "▾") : null, title: `bytes ${number(node.begin)} to ${number(node.end)}` },
+      h("span", { class: "indent", style: `width:${node.depth * 14}px` }),
+      h("button", { type: "button", class: "sign", tabindex: can ? "0" : "-1", "aria-label": can ? (sign === "▾" ? "fold" : "unfold") : null, disabled: !can, onclick: () => toggle(node, hasBelow) }, sign), label,
+      showText && node.text ? h("span", { class: "text" }, node.text) : null,
+      node.kind === "again" ? h("span", { class: "ms-badge uncertain", title: "over the same text, without end" }, "derives itself again") : null,
+      node.levels ? h("span", { class: "ms-badge", title: "a recursive list: its elements are drawn side by side" }, `${number(node.levels)} levels drawn flat`) : null,
+      node.readings ? h("span", { class: "ambiguous" },
+        h("button", { type: "button", disabled: offline, title: "another reading", "data-testid": "tree-flip", onclick: () => flip(node, -1) }, "◂"),
+        h("span", { class: "ms-badge uncertain" }, `ambiguous: reading ${number(node.reading + 1)} of ${number(node.readings)}`),
+        h("button", { type: "button", disabled: offline, title: "another reading", "data-testid": "tree-flip-on", onclick: () => flip(node, 1) }, "▸")) : null,
+      node.open && after !== undefined ? h("span", { class: "dotted" }, h("span", { class: "dot" }, "•"), after) : null);
+  }
+
+  let queued = false;
+  const soon = () => {
+    if (queued) return;
+    queued = true;
+    queueMicrotask(() => { queued = false; draw(); });
+  };
+  for (const trait of ["about", "nodes", "selection"]) view.on(`change:${trait}`, soon);
+  draw();
+  return () => view.clean();
+}
+
+export default { render };

@@ -1,0 +1,160 @@
+// Free text with tags: the text by modes, the tags that are open, the trie of what is watched for with its progress, and
+// what would fire and what cannot come.  Failure links are drawn where they lead past the start, on demand.
+// Read on: visualizers/triggers.py, workbench/panels/triggers.py.
+import { h, number, many, mount } from "./common.js";
+
+const CELL = 22, ROW = 28, PAD = 10, DRAWN = 60;
+const DOES = { tag: "then", stop: "ends free text", exclude: "may not come" };
+const svg = (tag, props, ...children) => {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(props)) if (value != null) node.setAttribute(name, value);
+  node.append(...children.filter((child) => child != null));
+  return node;
+};
+
+function render({ model, el }) {
+  const view = mount({ model, el }, "triggers", "trigger-view");
+  const head = h("div", { class: "ms-bar" });
+  const body = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "trigger-body" });
+  view.root.append(head, body);
+  let links = false;
+
+  const choose = (rule) => {
+    const before = model.get("selection") || {};
+    view.commit("selection", { ...before, rule: before.rule === rule ? null : rule });
+  };
+
+  function draw() {
+    const about = model.get("about") || {};
+    const stack = model.get("stack") || [];
+    head.replaceChildren(h("span", { class: "ms-title" }, "Free text and tags"),
+      h("span", { class: `ms-badge big ${tint(about.mode)}`, "data-testid": "trigger-sentence" }, about.sentence || "nothing read"),
+      h("span", { class: "ms-grow" }), h("span", { class: "ms-mono" }, `after ${many(about.position ?? 0, "byte")}`));
+    if (!about.has_dispatch) {
+      body.replaceChildren(h("div", { class: "ms-empty" }, "This grammar has no free text in which tags could begin."));
+      return;
+    }
+    body.replaceChildren(...[ribbon(about), tags(stack), watched(about)].filter(Boolean));
+  }
+
+  const tint = (mode) => ({ trigger: "uncertain", tag: "active", stop: "uncertain" }[mode] || "");
+
+  // The text, one piece a mode.
+  function ribbon(about) {
+    const segments = model.get("segments") || [];
+    const strip = h("div", { class: "ribbon", "data-testid": "trigger-ribbon" },
+      about.earlier ? h("span", { class: "ms-muted" }, `${number(about.earlier)} earlier parts …`) : null,
+      ...segments.map((one) => h("span", { class: `piece ${one.mode} hue-${one.number < 0 ? "none" : one.number % 6}`, "data-mode": one.mode,
+        title: `${one.mode}${one.label ? ` ${one.label}` : ""}, bytes ${number(one.begin)} to ${number(one.end)}` },
+      h("span", { class: "what" }, one.mode === "tag" ? one.label : one.mode === "plain" ? "" : one.mode === "free" ? "free text" : one.mode),
+      h("span", { class: "said" }, one.text))));
+    queueMicrotask(() => { strip.scrollLeft = strip.scrollWidth; });
+    return strip;
+  }
+
+  // Tags that are open, outermost first.
+  function tags(stack) {
+    if (!stack.length) return null;
+    return h("div", { class: "open-tags", "data-testid": "trigger-stack" }, h("span", { class: "ms-muted" }, "inside"),
+      ...stack.flatMap((tag, depth) => [depth ? h("span", { class: "ms-muted" }, "›") : null,
+        h("button", { type: "button", title: `its trigger began at byte ${number(tag.begin)}, its content at byte ${number(tag.content)}; rule ${tag.rule}`, onclick: () => choose(tag.rule) }, tag.name)].filter(Boolean)),
+      h("span", { class: "ms-muted" }, stack[stack.length - 1].returns ? "when it ends, free text goes on" : "when it ends, free text is over"));
+  }
+
+  function watched(about) {
+    const trie = model.get("trie") || [], patterns = model.get("patterns") || [];
+    if (!trie.length) return h("div", { class: "ms-empty" }, "Outside free text nothing is watched for.");
+    const state = about.active ? (about.free ? null : "a pattern is complete: free text is over") : "not watching: inside a tag; this is what free text around it watches for";
+    const toggle = h("button", { type: "button", "aria-pressed": String(links), "data-testid": "trigger-links",
+      title: "where the automaton goes on when the next byte does not fit: the longest suffix that begins a pattern", onclick: () => { links = !links; draw(); } }, "failure links");
+    return h("div", { class: about.active ? "watched" : "watched idle" },
+      h("div", { class: "caption" }, h("b", {}, "Watched for"), h("span", { class: "ms-muted" }, `${many(about.patterns, "pattern")} in rule ${about.rule}`),
+        state ? h("span", { class: "ms-badge" }, state) : null, h("span", { class: "ms-grow" }), toggle),
+      picture(trie, patterns, about), table(patterns, about));
+  }
+
+  // The trie as a tidy tree: a column for each byte, a row for each end.
+  function picture(trie, patterns, about) {
+    const below = trie.map(() => []);
+    trie.forEach(([parent], id) => { if (parent >= 0) below[parent].push(id); });
+    const row = trie.map(() => 0);
+    let rows = 0;
+    const order = [];
+    const visit = [0];
+    while (visit.length) {
+      const id = visit.pop();
+      order.push(id);
+      visit.push(...below[id].slice().reverse());
+    }
+    for (const id of order) {
+      if (id && trie[id][0] >= 0 && below[trie[id][0]][0] !== id) rows += 1;
+      row[id] = rows;
+    }
+    const kept = new Set(order.filter((id) => row[id] < DRAWN));
+    const x = (id) => PAD + trie[id][2] * CELL, y = (id) => PAD + row[id] * ROW;
+    const named = Object.fromEntries(patterns.map((pattern) => [pattern.number, pattern]));
+    const cells = [], lines = [], arcs = [], words = [];
+    let width = 0;
+    for (const id of order) {
+      if (!kept.has(id)) continue;
+      const [parent, text, , failure, pattern, lit] = trie[id];
+      const here = id === about.node && about.active;
+      if (parent >= 0 && row[id] !== row[parent]) lines.push(svg("path", { class: "branch", d: `M${x(parent) + CELL / 2} ${y(parent) + 20}V${y(id) + 10}H${x(id)}` }));
+      const found = pattern == null ? null : named[pattern];
+      cells.push(svg("g", { class: `cell${lit ? " lit" : ""}${here ? " here" : ""}${found ? ` end ${found.kind}` : ""}`, "data-testid": lit ? "trie-lit" : "trie-node" },
+        svg("rect", { x: x(id) + 1, y: y(id), width: CELL - 2, height: 20, rx: 4 }),
+        svg("text", { x: x(id) + CELL / 2, y: y(id) + 14 }, id ? (text.length > 2 ? "▪" : text) : "●"),
+        svg("title", {}, id ? `${text}: byte ${trie[id][2]} of a pattern; otherwise ${failure ? "on at the failure link" : "back to the start"}` : "the start: free text")));
+      if (found) {
+        const label = `${found.kind === "tag" ? `→ ${found.content}` : DOES[found.kind]}`;
+        if (!below[id].length) words.push(svg("text", { class: `does ${found.kind}`, x: x(id) + CELL + 6, y: y(id) + 14 }, label));
+        width = Math.max(width, x(id) + CELL + 20 + 7 * label.length);
+      }
+      width = Math.max(width, x(id) + CELL + 10);
+      if (links && failure && kept.has(failure)) {
+        const [a, b, c, d] = [x(id) + CELL / 2, y(id) + 20, x(failure) + CELL / 2, y(failure) + (row[failure] <= row[id] ? 20 : 0)];
+        arcs.push(svg("path", { class: "failure", d: `M${a} ${b}C${a} ${b + 16} ${c} ${d + 16} ${c} ${d}`, "data-testid": "trie-failure" }));
+      }
+    }
+    const height = PAD * 2 + (Math.min(rows, DRAWN - 1) + 1) * ROW;
+    const drawing = svg("svg", { class: "trie", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "trie of the patterns" }, ...lines, ...cells, ...words, ...arcs);
+    const hidden = about.omitted || trie.length - kept.size;
+    return h("div", { class: "picture" }, drawing,
+      links && !arcs.length ? h("div", { class: "ms-muted" }, "every failure link leads back to the start") : null,
+      hidden ? h("div", { class: "ms-muted" }, `${number(Math.max(about.omitted, 0) + trie.length - kept.size)} more nodes are not drawn`) : null);
+  }
+
+  // What each pattern lacks, and what it does then.
+  function table(patterns, about) {
+    const rows = patterns.map((pattern) => {
+      const last = pattern.read != null && pattern.size - pattern.read === 1;
+      const what = pattern.fired ? (pattern.kind === "tag" ? "has fired" : "complete")
+        : pattern.read == null ? "cannot come here"
+          : pattern.kind === "exclude" ? (last ? `${pattern.rest} cannot come next` : "refused when complete")
+            : last ? `fires on the next byte, ${pattern.rest}` : `fires after ${pattern.rest}`;
+      const tone = pattern.read == null || (pattern.kind === "exclude" && last) ? "rejected" : pattern.fired || pattern.read ? "uncertain" : "";
+      return h("tr", { "data-testid": "trigger-pattern", "data-kind": pattern.kind },
+        h("td", { class: "word" }, h("b", {}, pattern.begun), pattern.rest || pattern.fired ? pattern.rest : pattern.text),
+        h("td", {}, h("span", { class: `ms-badge ${{ tag: "active", stop: "uncertain", exclude: "rejected" }[pattern.kind]}` }, pattern.kind)),
+        h("td", {}, pattern.kind === "tag" ? h("button", { type: "button", onclick: () => choose(pattern.content) }, pattern.content) : DOES[pattern.kind]),
+        h("td", { class: "ms-num" }, pattern.read == null ? "–" : `${pattern.read} of ${pattern.size}`),
+        h("td", {}, about.active ? h("span", { class: `ms-badge ${tone}` }, what) : h("span", { class: "ms-muted" }, "not watched for now")));
+    });
+    const more = about.patterns - patterns.length;
+    return h("div", {}, h("table", { class: "ms-table", "aria-label": "Patterns" }, h("thead", {}, h("tr", {}, h("th", {}, "pattern"), h("th", {}, "kind"),
+      h("th", { title: "what comes behind it" }, "then"), h("th", { class: "ms-num" }, "read"), h("th", {}, "now"))), h("tbody", {}, ...rows)),
+    more > 0 ? h("div", { class: "ms-note" }, `${number(more)} more patterns`) : null);
+  }
+
+  let queued = false;
+  const soon = () => {
+    if (queued) return;
+    queued = true;
+    queueMicrotask(() => { queued = false; draw(); });
+  };
+  for (const trait of ["about", "segments", "stack", "trie", "patterns"]) view.on(`change:${trait}`, soon);
+  draw();
+  return () => view.clean();
+}
+
+export default { render };

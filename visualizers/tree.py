@@ -1,0 +1,102 @@
+"""The parse tree of the text read so far: open rules at its end, ambiguous nodes to flip, long lists folded.
+
+Read on: `kernels_core/inspect/derivation.py` (`derivation`), `visualizers/esm/tree.js`, `workbench/panels/tree.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import traitlets as t
+
+from kernels_core.inspect.derivation import Derivation, TreeNode
+from visualizers.glyphs import html_escape
+from visualizers.live_base import LiveView, Traits, synced
+from visualizers.stack import dots, tail
+from visualizers.tables import card, table
+
+__all__ = ["TreeView", "tree_html"]
+
+TEXT: Final = 56
+
+
+class TreeView(LiveView[Derivation]):
+    """`show(derivation(matcher, ...))` shows a tree.
+
+    `wish` is what a person asked for: `tree` (which of the trees), `readings` (of a node, by its key), and `unfolded`
+    and `folded` (keys); whoever ties the view to a matcher passes it to `derivation`.  A click on a rule sets
+    `selection["rule"]`.
+    """
+
+    _module = "tree"
+    _styles = ("tree",)
+    _height = 380
+    _placed = ("about", "nodes")
+    _given = ("wish",)
+
+    about = synced(t.Dict())
+    nodes = synced(t.List())
+    wish = synced(t.Dict())
+    selection = synced(t.Dict())
+
+    def traits_of(self, snapshot: Derivation) -> Traits:
+        about = {
+            "position": snapshot.position,
+            "tree": snapshot.tree,
+            "trees": snapshot.trees,
+            "exact": snapshot.exact,
+            "complete": snapshot.complete,
+            "ambiguous": len(snapshot.ambiguous),
+        }
+        return {"about": about, "nodes": [_node(node, snapshot.text) for node in snapshot.nodes]}
+
+    def static_html(self) -> str:
+        return tree_html(self._shown) if self._shown is not None else "<i>no tree shown yet</i>"
+
+    def __repr__(self) -> str:
+        return f"TreeView({self._shown!r})" if self._shown is not None else "TreeView(empty)"
+
+
+def _node(node: TreeNode, text: bytes) -> dict[str, Any]:
+    """What differs from the usual only: a tree has hundreds of nodes."""
+    found: dict[str, Any] = {
+        "parent": node.parent,
+        "depth": node.depth,
+        "kind": node.kind,
+        "label": node.label,
+        "text": tail(text[node.begin : node.end], TEXT),
+        "begin": node.begin,
+        "end": node.end,
+        "key": node.key,
+    }
+    if node.open:
+        found["open"] = dots(node.dot, 1)
+    if node.readings > 1:
+        found |= {"readings": node.readings, "reading": node.reading}
+    if node.levels > 1:
+        found["levels"] = node.levels
+    if node.count:
+        found["count"] = node.count
+    return {**found, **({"folded": True} if node.folded else {}), **({"leaf": True} if node.leaf else {})}
+
+
+def tree_html(snapshot: Derivation, *, limit: int = 120) -> str:
+    """The tree as an indented table."""
+    rows = []
+    for node in snapshot.nodes[:limit]:
+        sign = {"fold": "… ", "again": "↻ "}.get(node.kind, "◦ " if node.open else "")
+        facts = []
+        if node.readings > 1:
+            facts.append(f"ambiguous: reading {node.reading + 1:,} of {node.readings:,}")
+        if node.levels > 1:
+            facts.append(f"{node.levels:,} levels drawn flat")
+        if node.open:
+            facts.append("open")
+        shown = html_escape(tail(snapshot.text[node.begin : node.end], TEXT))
+        label = html_escape(sign + node.label)
+        rows.append(["&nbsp;" * (2 * node.depth) + label, shown, f"{node.begin:,}–{node.end:,}", ", ".join(facts)])
+    state = "complete" if snapshot.complete and snapshot.tree == 0 else "open"
+    facts = [f"after {snapshot.position:,} bytes", state, f"tree {snapshot.tree + 1} of {snapshot.trees}"]
+    if len(snapshot.nodes) > limit:
+        facts.append(f"the first {limit} of {len(snapshot.nodes)} nodes")
+    return card("Derivation", facts, table(["rule", "text", "bytes", ""], rows, align="llrl", mono=(0, 1, 2)))

@@ -1,0 +1,145 @@
+"""Free text with tags: which part of the text was what, what is watched for, what would fire and what cannot come.
+
+Read on: `kernels_core/inspect/dispatch.py` (`modes`), `visualizers/esm/triggers.js`, `workbench/panels/triggers.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import traitlets as t
+
+from kernels_core.inspect.dispatch import Modes, Pattern, Segment
+from visualizers.glyphs import glyph, html_escape
+from visualizers.live_base import LiveView, Traits, synced
+from visualizers.stack import tail
+from visualizers.tables import badge, card, table
+
+__all__ = ["TriggerView", "modes_html"]
+
+MAX_SEGMENTS: Final = 60  # the last ones
+MAX_PATTERNS: Final = 120
+TEXT: Final = 40
+KINDS: Final = {
+    "tag": "then its content",
+    "stop": "ends free text",
+    "exclude": "may not come",
+}
+_TINTS: Final = {"free": "rejected", "trigger": "uncertain", "tag": "active", "stop": "uncertain", "plain": "rejected"}
+
+
+class TriggerView(LiveView[Modes]):
+    """`show(modes(matcher))` shows the text by modes, the tags that are open, and the trie with its progress."""
+
+    _module = "triggers"
+    _styles = ("triggers",)
+    _height = 360
+    _placed = ("about", "segments", "stack", "trie", "patterns")
+
+    about = synced(t.Dict())
+    segments = synced(t.List())
+    stack = synced(t.List())
+    trie = synced(t.List())
+    patterns = synced(t.List())
+    selection = synced(t.Dict())
+
+    def traits_of(self, snapshot: Modes) -> Traits:
+        automaton = snapshot.automaton
+        shown = snapshot.segments[-MAX_SEGMENTS:]
+        about: dict[str, Any] = {
+            "position": snapshot.position,
+            "mode": snapshot.mode,
+            "sentence": snapshot.sentence(),
+            "active": snapshot.active,
+            "has_dispatch": snapshot.has_dispatch,
+            "earlier": len(snapshot.segments) - len(shown),
+        }
+        if automaton is not None:
+            about |= {
+                "rule": automaton.rule,
+                "node": automaton.node,
+                "free": automaton.free,
+                "loop": automaton.loop,
+                "omitted": automaton.omitted,
+                "patterns": len(automaton.patterns),
+                "refused": [glyph(bytes([byte])) for byte in automaton.refused()],
+            }
+        # The patterns whose ends are drawn, and those in progress, come first.
+        order = {} if automaton is None else dict(enumerate(automaton.patterns))
+        kept = sorted(order, key=lambda k: (-(order[k].read or 0), k))[:MAX_PATTERNS]
+        return {
+            "about": about,
+            "segments": [_segment(one, snapshot.matched(one)) for one in shown],
+            "stack": [
+                {"name": tag.name, "begin": tag.begin, "content": tag.content, "rule": tag.rule, "returns": tag.returns}
+                for tag in snapshot.stack
+            ],
+            "trie": [] if automaton is None else [_trie(node) for node in automaton.nodes],
+            "patterns": [_pattern(order[k], k) for k in kept],
+        }
+
+    def static_html(self) -> str:
+        return modes_html(self._shown) if self._shown is not None else "<i>nothing shown yet</i>"
+
+    def __repr__(self) -> str:
+        return f"TriggerView({self._shown!r})" if self._shown is not None else "TriggerView(empty)"
+
+
+def _segment(segment: Segment, text: bytes) -> dict[str, Any]:
+    return {
+        "mode": segment.mode,
+        "label": segment.label,
+        "text": tail(text, TEXT),
+        "number": segment.number,
+        "depth": len(segment.tags),
+        "begin": segment.begin,
+        "end": segment.end,
+    }
+
+
+def _trie(node: Any) -> list[Any]:
+    """[parent, byte as text, depth, failure, pattern, lit]: short, for there are hundreds."""
+    shown = "" if node.byte < 0 else glyph(bytes([node.byte]))
+    return [node.parent, shown, node.depth, node.failure, node.pattern, node.lit]
+
+
+def _pattern(pattern: Pattern, number: int) -> dict[str, Any]:
+    return {
+        "number": number,
+        "text": glyph(pattern.text),
+        "size": len(pattern.text),
+        "kind": pattern.kind,
+        "content": pattern.content,
+        "read": pattern.read,
+        "begun": glyph(pattern.text[: pattern.read or 0]),
+        "rest": glyph(pattern.rest),
+        "fired": pattern.fired,
+    }
+
+
+def modes_html(snapshot: Modes, *, limit: int = 40) -> str:
+    """The text by modes, and the patterns with what is missing of each."""
+    if not snapshot.has_dispatch:
+        return card("Triggers", [], '<i style="font-size:12px">this grammar has no free text with tags</i>')
+    parts = [
+        [
+            f"{one.begin:,}–{one.end:,}",
+            badge(one.mode, _TINTS[one.mode]),
+            html_escape(one.label),
+            html_escape(tail(snapshot.matched(one), 60)),
+        ]
+        for one in snapshot.segments[-limit:]
+    ]
+    body = table(["bytes", "mode", "", "text"], parts, align="rlll", mono=(0, 2, 3))
+    if snapshot.automaton is not None:
+        rows = [
+            [
+                html_escape(glyph(pattern.text)),
+                KINDS[pattern.kind] + (f": {html_escape(pattern.content)}" if pattern.content else ""),
+                "cannot come here" if pattern.read is None else f"{pattern.read} of {len(pattern.text)}",
+                html_escape(glyph(pattern.rest)),
+            ]
+            for pattern in snapshot.automaton.patterns[:limit]
+        ]
+        body += table(["watched for", "", "read", "missing"], rows, align="lllr", mono=(0, 3))
+    return card("Triggers", [html_escape(snapshot.sentence())], body)

@@ -1,0 +1,48 @@
+"""The parse tree of the text, growing with it.
+
+Read on: `kernels_core/inspect/derivation.py`, `visualizers/tree.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernels_core.inspect.derivation import derivation
+from visualizers.tree import TreeView
+from workbench.panels.base import Desk, Panel
+from workbench.session import Change
+
+__all__ = ["TreePanel"]
+
+
+class TreePanel(Panel):
+    """One tree; another tree, other readings and what is folded are the person's wish, kept while it fits the text."""
+
+    name = "tree"
+    title = "Derivation"
+    dock = "right_top"
+    rank = 40
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.view: TreeView = TreeView()
+        self.view.observe(self._wished, names="wish")
+
+    def update(self, change: Change | None) -> None:
+        wish = self.view.wish
+        readings = wish.get("readings")
+        chosen: dict[str, Any] = {
+            "readings": {str(key): int(value) for key, value in readings.items()} if isinstance(readings, dict) else {},
+            "unfolded": [str(key) for key in wish.get("unfolded") or ()],
+            "folded": [str(key) for key in wish.get("folded") or ()],
+        }
+        matcher, tree = self.session.matcher, wish.get("tree", 0)
+        try:
+            found = derivation(matcher, tree=int(tree), **chosen)
+        except IndexError:  # of a text that was read before: there are fewer trees here
+            found = derivation(matcher, **chosen)
+        self.view.show(found)
+
+    def _wished(self, _change: object) -> None:
+        with self.session.held():
+            self.update(None)

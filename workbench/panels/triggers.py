@@ -1,0 +1,68 @@
+"""Free text with tags: what was read as what, what is watched for.
+
+Read on: `kernels_core/inspect/dispatch.py`, `visualizers/triggers.py`.
+"""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from kernels_core import CompiledGrammar
+from kernels_core.errors import BudgetExceededError
+from kernels_core.inspect.dispatch import Segment, may_switch, modes
+from visualizers.triggers import TriggerView
+from workbench.panels.base import Desk, Panel
+from workbench.session import Change, Session
+
+__all__ = ["TriggersPanel", "step_modes"]
+
+_SWITCHES: WeakKeyDictionary[CompiledGrammar, bool] = WeakKeyDictionary()
+
+
+class TriggersPanel(Panel):
+    """The text by modes, the open tags, the trie of triggers."""
+
+    name = "triggers"
+    title = "Triggers"
+    dock = "right_top"
+    rank = 50
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.view: TriggerView = TriggerView()
+
+    def update(self, change: Change | None) -> None:
+        self.view.show(modes(self.session.matcher))
+
+
+def step_modes(session: Session) -> tuple[str, ...]:
+    """In which mode each step taken was read, for a colour: "free text", "trigger <call=", a tag's name, or "".
+
+    Nothing for grammars without free text, and for texts too long to be read again.
+    """
+    matcher = session.matcher
+    switches = _SWITCHES.get(matcher.compiled)
+    if switches is None:
+        switches = _SWITCHES[matcher.compiled] = may_switch(matcher)
+    if not switches:
+        return ()
+    try:
+        found = modes(matcher)
+    except BudgetExceededError:
+        return ()
+    named = []
+    for step in session.steps[: session.index]:
+        segment = found.at(step.end - 1) if step.end > step.start else None
+        named.append("" if segment is None else _mode_name(segment))
+    return tuple(named)
+
+
+def _mode_name(segment: Segment) -> str:
+    match segment.mode:
+        case "free":
+            return "free text"
+        case "trigger" | "stop":
+            return f"{segment.mode} {segment.label}"
+        case "tag":
+            return segment.label
+    return ""
