@@ -9,20 +9,25 @@ Read on: `visualizers/tokens.py` (the index behind them), `visualizers/esm/token
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import traitlets as t
 
 from kernels_core.inspect.snapshots import TokenSets
 from visualizers import html
+from visualizers.asked import AskedView
 from visualizers.glyphs import clip
-from visualizers.live_base import LiveView, Traits, synced
+from visualizers.live_base import Traits, synced
 from visualizers.standalone import Part
 from visualizers.tokens import TABS, TokenIndex, as_tab, token_index
 
 __all__ = ["MaskMap", "TokenTable"]
 
+Members = Callable[[], npt.NDArray[np.bool_]]
+"""The tokens of a group, when they are asked for: bool, shape (vocab_size,)."""
 DOT_WIDTH: Final = 240
 PAGE: Final = 100
 MAX_PAGE: Final = 500
@@ -32,34 +37,17 @@ EXPORTED_ROWS: Final = 200
 RECORDED_ROWS: Final = 40
 
 
-class _TokenView(LiveView[TokenSets]):
-    """A view that answers requests about the token sets shown last.
-
-    A request names its view and a sequence number; the reply repeats both, or carries `error`.
-    """
+class _TokenView(AskedView[TokenSets]):
+    """A view that answers requests about the token sets shown last."""
 
     selected_token = synced(t.Int(None, allow_none=True))
 
     def __init__(self, token_sets: TokenSets | None = None) -> None:
         self._index: TokenIndex | None = None
-        self._answers: dict[str, Callable[[Traits], Traits]] = {"token": self._answer_token}
         super().__init__()
-        self.on_msg(self._answer)
+        self.answers("token", self._answer_token)
         if token_sets is not None:
             self.show(token_sets)
-
-    def _answer(self, _widget: object, content: Any, _buffers: object) -> None:
-        if not isinstance(content, dict):
-            return
-        reply: Traits = {"view": content.get("view"), "seq": content.get("seq")}
-        try:
-            kind = content.get("type")
-            if kind not in self._answers:
-                raise ValueError(f"request {kind!r} is not known")
-            reply |= self._answers[kind](content)
-        except (IndexError, TypeError, ValueError) as error:
-            reply["error"] = str(error)
-        self.send(reply)
 
     def _answer_token(self, content: Traits) -> Traits:
         if self._index is None:
@@ -84,21 +72,24 @@ class _TokenView(LiveView[TokenSets]):
 class TokenTable(_TokenView):
     """Every token of the vocabulary with what became of it: tabs by kind, search, and rows on demand.
 
-    `tab`, `query` and `state` (one scannable state's id, or None for all) say what is listed and can be set from
-    Python; `selected_token` is the id that was clicked, or None.  The browser asks for 100 rows at a time.
+    `tab`, `query`, `state` (one scannable state's id, or None for all) and `group` (one of `groups`, or "" for all) say
+    what is listed and can be set from Python; `selected_token` is the id that was clicked, or None.  The browser asks
+    for 100 rows at a time.
     """
 
     _module = "tokens"
     _styles = ("tokens",)
-    _placed = ("counts", "states", "version", "page")
-    _given = ("tab", "query", "state")
+    _placed = ("counts", "states", "groups", "version", "page")
+    _given = ("tab", "query", "state", "group")
     _height = 440
 
-    tab = synced(t.Enum(TABS, default_value="accepted"))
+    tab = synced(t.Enum(TABS, default_value="allowed"))
     query = synced(t.Unicode(""))
     state = synced(t.Int(None, allow_none=True))
     counts = synced(t.Dict())
     states = synced(t.List())
+    group = synced(t.Unicode(""))
+    groups = synced(t.List(t.Unicode()))
     version = synced(t.Int(0))
     # The first rows of what is listed travel with the step, so that showing a step asks nothing back.
     page = synced(t.Dict())
@@ -106,12 +97,20 @@ class TokenTable(_TokenView):
 
     def __init__(self, token_sets: TokenSets | None = None) -> None:
         self._recorded: list[TokenSets] = []
+        self._members: Mapping[str, Members] = {}
         super().__init__(token_sets)
-        self._answers["page"] = self._answer_page
+        self.answers("page", self._answer_page)
 
-    def show(self, snapshot: TokenSets) -> None:
-        """Show one step's token sets; tab and query stay, the state filter stays while that state is scannable."""
+    def show(self, snapshot: TokenSets, groups: Mapping[str, Members] | None = None) -> None:
+        """Show one step's token sets; tab and query stay, the other filters as long as there is such a state or group.
+
+        `groups` are ways to choose tokens by name: functions that return bool arrays of shape (vocab_size,).
+        """
         with self.hold_sync():
+            self._members = groups or {}
+            self.groups = list(self._members)
+            if self.group not in self._members:
+                self.group = ""
             if self.state is not None and all(entry.state != self.state for entry in snapshot.states):
                 self.state = None
             index = token_index(snapshot) if self.state is None else TokenIndex(snapshot, self.state)
@@ -122,14 +121,21 @@ class TokenTable(_TokenView):
         self.counts = index.counts
         self.states = _state_list(index)
         self.version += 1
-        ids = index.ids(as_tab(self.tab), self.query)
+        ids = index.ids(as_tab(self.tab), self.query, self._within(self.group))
         self.page = {
             "tab": self.tab,
             "query": self.query,
+            "group": self.group,
             "version": self.version,
             "total": len(ids),
             "rows": index.rows(ids[:PAGE]),
         }
+
+    def _within(self, group: str) -> npt.NDArray[np.bool_] | None:
+        """The tokens of a group; None for all of them."""
+        if group and group not in self._members:
+            raise ValueError(f"there is no group {group!r} here: {', '.join(self._members) or 'none'}")
+        return self._members[group]() if group else None
 
     @t.validate("query")  # type: ignore[misc]
     def _valid_query(self, proposal: Traits) -> str:
@@ -161,7 +167,7 @@ class TokenTable(_TokenView):
             self.show(self._recorded[0])
 
     def traits_of(self, snapshot: TokenSets) -> Traits:
-        return self._exported(TokenIndex(snapshot), RECORDED_ROWS)
+        return self._exported(token_index(snapshot), RECORDED_ROWS)
 
     def _exported(self, index: TokenIndex, rows: int) -> Traits:
         return {
@@ -172,7 +178,7 @@ class TokenTable(_TokenView):
 
     def part(self) -> Part:
         part = super().part()
-        state = {**part.state, "page": {}, "state": None}
+        state = {**part.state, "page": {}, "state": None, "group": "", "groups": []}
         if self._recorded:
             state["steps"] = [self.traits_of(snapshot) for snapshot in self._recorded]
         elif self._shown is not None:
@@ -186,7 +192,7 @@ class TokenTable(_TokenView):
             raise ValueError(f"rows {start} to {start + count} were asked: expected at most {MAX_PAGE} from 0 on")
         if self._index is None:
             return {"total": 0, "rows": []}
-        ids = self._index.ids(tab, query)
+        ids = self._index.ids(tab, query, self._within(str(content.get("group") or "")))
         return {"total": len(ids), "rows": self._index.rows(ids[start : start + count])}
 
 
@@ -231,7 +237,7 @@ class MaskMap(_TokenView):
                 setattr(self, name, value)
 
     def traits_of(self, snapshot: TokenSets) -> Traits:
-        return self._bits(TokenIndex(snapshot))
+        return self._bits(token_index(snapshot))
 
     def _bits(self, index: TokenIndex) -> Traits:
         return {"size": index.sets.vocab_size, "mask": index.mask_bits(), "uncertain": index.uncertain_bits()}

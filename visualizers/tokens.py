@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -24,11 +24,13 @@ from visualizers.glyphs import glyph
 __all__ = ["Kind", "Tab", "TokenIndex", "Vocabulary", "as_tab", "token_index", "vocabulary"]
 
 Kind = Literal["rejected", "accepted", "uncertain", "stop"]
-Tab = Literal["all", "accepted", "uncertain", "rejected", "stop"]
+Tab = Literal["all", "allowed", "accepted", "uncertain", "rejected", "stop"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 TABS: Final[tuple[Tab, ...]] = get_args(Tab)
 _REJECTED, _ACCEPTED, _UNCERTAIN, _STOP = range(4)
 _SEARCHES_KEPT: Final = 8
+_KEPT: Final = 4
+_KEPT_INDICES: Final = 32
 
 Ids = npt.NDArray[np.int64]
 
@@ -63,10 +65,17 @@ class Vocabulary:
         return np.array([i for i, text in enumerate(texts) if wanted in text or i == number], dtype=np.int64)
 
 
-@lru_cache(maxsize=4)
 def vocabulary(tokens: tuple[bytes, ...]) -> Vocabulary:
-    """The shared `Vocabulary` of `tokens`; the last four vocabularies are kept."""
-    return Vocabulary(tokens)
+    """The shared `Vocabulary` of `tokens`; those of the last four tuples are kept, found by the tuple itself."""
+    known = _vocabularies.get(id(tokens))
+    if known is None or known[0] is not tokens:
+        known = _vocabularies[id(tokens)] = tokens, Vocabulary(tokens)
+        if len(_vocabularies) > _KEPT:
+            _vocabularies.popitem(last=False)
+    return known[1]
+
+
+_vocabularies: OrderedDict[int, tuple[tuple[bytes, ...], Vocabulary]] = OrderedDict()
 
 
 def uncertain_columns(entry: StateTokens) -> tuple[Ids, Ids, npt.NDArray[np.bool_]]:
@@ -129,22 +138,31 @@ class TokenIndex:
             raise ValueError(f"token id {bad} is outside the vocabulary of {self.sets.vocab_size:,} tokens")
         return array
 
-    @property
+    @cached_property
     def counts(self) -> dict[str, int]:
         """Tokens by tab; `all` is the vocabulary's size, `allowed` what the mask lets through."""
         numbers = np.bincount(self.kinds, minlength=len(KINDS))
         counts: dict[str, int] = {kind: int(number) for kind, number in zip(KINDS, numbers, strict=True)}
         return {"all": self.sets.vocab_size, **counts, "allowed": int(self.allowed.sum())}
 
-    def ids(self, tab: Tab = "all", query: str = "") -> Ids:
-        """Token ids under `tab` that match `query`: ascending, and uncertain tokens that were let through first."""
+    def ids(self, tab: Tab = "all", query: str = "", within: npt.NDArray[np.bool_] | None = None) -> Ids:
+        """Token ids under `tab` that match `query`: ascending, and uncertain tokens that were let through first.
+
+        `within`, bool of shape (vocab_size,), leaves out others.
+        """
         if tab not in TABS:
             raise ValueError(f"tab is {tab!r}: expected one of {', '.join(TABS)}")
+        if within is not None:
+            ids = self.ids(tab, query)
+            return ids[within[ids]]
         key = (tab, query)
         if key in self._searches:
             self._searches.move_to_end(key)
             return self._searches[key]
-        ids = np.arange(self.sets.vocab_size) if tab == "all" else np.flatnonzero(self.kinds == KINDS.index(tab))
+        if tab == "all":
+            ids = np.arange(self.sets.vocab_size)
+        else:
+            ids = np.flatnonzero(self.allowed if tab == "allowed" else self.kinds == KINDS.index(tab))
         if query:
             ids = ids[np.isin(ids, self.vocabulary.matching(query), assume_unique=True)]
         if tab == "uncertain":
@@ -186,23 +204,36 @@ class TokenIndex:
 
     def mask_bits(self) -> bytes:
         """The mask, one bit a token, least significant bit first; ceil(vocab_size / 8) bytes."""
-        return np.packbits(self.allowed, bitorder="little").tobytes()
+        return self._bits[0]
 
     def uncertain_bits(self) -> bytes:
         """One bit a token, set for the uncertain ones; same layout as `mask_bits`."""
-        return np.packbits(self.kinds == _UNCERTAIN, bitorder="little").tobytes()
+        return self._bits[1]
+
+    @cached_property
+    def _bits(self) -> tuple[bytes, bytes]:
+        mask = np.packbits(self.allowed, bitorder="little").tobytes()
+        return mask, np.packbits(self.kinds == _UNCERTAIN, bitorder="little").tobytes()
 
 
 def token_index(sets: TokenSets) -> TokenIndex:
-    """The index of `sets` over all states; several views of one step share it."""
-    global _latest
-    latest = _latest
-    if latest is None or latest.sets is not sets:
-        _latest = latest = TokenIndex(sets)
-    return latest
+    """The index of `sets` over all states; those of the last parser states are kept, and views share them.
+
+    Token sets of one parser state at different places of a text have one index: they hold the same entries.
+    """
+    key = id(sets.states), id(sets.allowed)
+    known = _indices.get(key)
+    if known is None or any(
+        getattr(known.sets, part) is not getattr(sets, part) for part in ("states", "allowed", "vocab")
+    ):
+        known = _indices[key] = TokenIndex(sets)
+    _indices.move_to_end(key)
+    if len(_indices) > _KEPT_INDICES:
+        _indices.popitem(last=False)
+    return known
 
 
-_latest: TokenIndex | None = None
+_indices: OrderedDict[tuple[int, int], TokenIndex] = OrderedDict()
 
 
 def as_tab(value: object) -> Tab:

@@ -419,7 +419,7 @@ class TestTokens:
         bridge.widget.show(fixtures.stop_sets())
         bridge.push()
         assert bridge.page.get_by_test_id("count-stop").inner_text() == "1"
-        assert bridge.page.get_by_test_id("token-row").count() == 0
+        assert bridge.page.get_by_test_id("token-row").count() == 1  # the stop token
         assert bridge.requests == []
 
     def test_stale_and_foreign_replies_are_dropped(self, bridged: Callable[..., Bridge]) -> None:

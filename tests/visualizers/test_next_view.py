@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
 from tests.visualizers import fixtures
 from tests.visualizers.bridge import Bridge
 from tests.visualizers.test_static import survives
-from visualizers.live import MaskMap
+from visualizers.live import MaskMap, TokenTable
 from visualizers.live_base import LiveView
 from visualizers.next import NextView
 from visualizers.why import WhyView
@@ -209,3 +210,20 @@ class TestBrowser:
         page.evaluate("document.getElementById('two').style.display = 'block'")
         expect(count).to_contain_text("allowed")
         assert page.evaluate(colours) > 3
+
+    def test_the_table_is_listed_by_meaning(self, bridged: Callable[[LiveView[Any]], Bridge]) -> None:
+        sets = fixtures.token_sets()
+        odd = np.arange(sets.vocab_size) % 2 == 1
+        view = TokenTable()
+        view.show(sets, {"keys": lambda: odd})
+        bridge = bridged(view)
+        page = bridge.page
+        assert page.get_by_test_id("count-allowed").inner_text() == str(len(sets.allowed))
+        page.get_by_test_id("token-group").select_option("keys")
+        expected = [token for token in sets.allowed if odd[token]]
+        expect(page.get_by_test_id("token-note")).to_contain_text(f"{len(expected)} tokens")
+        assert page.get_by_test_id("token-row").first.get_attribute("data-token") == str(expected[0])
+        view.show(fixtures.stop_sets())  # no such group there
+        bridge.push()
+        assert view.group == ""
+        expect(page.get_by_test_id("token-row")).to_have_count(1)

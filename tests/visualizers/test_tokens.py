@@ -53,7 +53,10 @@ def test_kinds_partition_the_vocabulary_and_agree_with_the_mask(sets: TokenSets)
     for tab in TABS:
         ids = index.ids(tab).tolist()
         assert len(ids) == counts[tab]
-        assert sorted(ids) == [t for t in range(sets.vocab_size) if tab in ("all", _kind(sets, t))]
+        expected = [t for t in range(sets.vocab_size) if tab in ("all", _kind(sets, t))]
+        assert sorted(ids) == (sorted(sets.allowed) if tab == "allowed" else expected)
+        odd = np.arange(sets.vocab_size) % 2 == 1
+        assert index.ids(tab, within=odd).tolist() == [token for token in ids if token % 2]
     bits = np.unpackbits(np.frombuffer(index.mask_bits(), np.uint8), bitorder="little")
     assert np.flatnonzero(bits).tolist() == list(sets.allowed)
 

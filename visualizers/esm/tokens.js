@@ -1,10 +1,14 @@
 // The token sets of one step: tabs by kind, search, and a table that only ever holds the rows in sight.
 // Pages of 100 rows are asked of Python; without Python (`offline`) the first rows of each tab travel along.
 // Read on: visualizers/live.py (TokenTable), visualizers/tokens.py (kinds and search).
-import { h, number, mount, channel } from "./common.js";
+import { h, many, number, mount, channel } from "./common.js";
 
 const ROW = 22, PAGE = 100, PATIENCE = 4000;
-const TABS = ["all", "accepted", "uncertain", "rejected", "stop"];
+const TABS = ["all", "allowed", "accepted", "uncertain", "rejected", "stop"];
+const MEANS = {
+  all: "the whole vocabulary", allowed: "what the mask lets through, whatever the reason", accepted: "stays inside its rule, so it may come",
+  uncertain: "runs over the end of its rule: the callers decide about the rest", rejected: "dies inside its rule", stop: "ends the text, or is named by its id",
+};
 
 function render({ model, el }) {
   const view = mount({ model, el }, "tokens", "token-table");
@@ -13,12 +17,13 @@ function render({ model, el }) {
   const tabs = h("div", { class: "ms-tabs", role: "tablist", "aria-label": "kind of token" });
   const search = h("input", { type: "search", placeholder: "search text or id  ( / )", "aria-label": "search tokens", "data-testid": "token-search", spellcheck: "false", autocomplete: "off" });
   const states = h("select", { "aria-label": "state", "data-testid": "token-state" });
+  const groups = h("select", { "aria-label": "meaning", "data-testid": "token-group" });
   const body = h("div", { class: "ms-body", tabindex: "0", role: "grid", "aria-label": "tokens", "data-testid": "token-rows" });
   const spacer = h("div", { class: "ms-spacer", role: "rowgroup" });
   const note = h("div", { class: "ms-note", role: "status", "data-testid": "token-note" });
   body.append(spacer);
   view.root.append(
-    h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Tokens"), tabs, h("span", { class: "ms-grow" }), states, search),
+    h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Tokens"), tabs, h("span", { class: "ms-grow" }), groups, states, search),
     h("div", { class: "ms-heads" }, h("span", { class: "ms-num" }, "id"), h("span", {}, "token"), h("span", {}, "kind"), h("span", {}, "why")),
     body, note);
 
@@ -43,7 +48,7 @@ function render({ model, el }) {
       total = found.length;
     } else {
       const first = model.get("page") || {};
-      const fits = first.tab === model.get("tab") && first.query === model.get("query") && first.version === model.get("version");
+      const fits = first.tab === model.get("tab") && first.query === model.get("query") && (first.group || "") === (model.get("group") || "") && first.version === model.get("version");
       if (fits) {
         pages.set(0, first.rows);
         total = first.total;
@@ -67,7 +72,7 @@ function render({ model, el }) {
   function request(page) {
     if (asked.has(page) || offline()) return;
     asked.add(page);
-    python.ask({ type: "page", tab: model.get("tab"), query: model.get("query"), start: page * PAGE, count: PAGE }, (reply) => {
+    python.ask({ type: "page", tab: model.get("tab"), query: model.get("query"), group: model.get("group"), start: page * PAGE, count: PAGE }, (reply) => {
       silent = false;
       if (reply.error) {
         note.textContent = reply.error;
@@ -144,14 +149,14 @@ function render({ model, el }) {
       const here = ((model.get("page_by_tab") || {})[model.get("tab")] || []).length;
       const all = counts[model.get("tab")] || 0;
       note.textContent = `${number(total)} shown` + (here < all ? `; this page holds the first ${number(here)} of ${number(all)}, and searches only these` : "");
-    } else note.textContent = model.get("query") ? `${number(total)} match` : `${number(total)} tokens`;
+    } else note.textContent = model.get("query") ? `${number(total)} match${total === 1 ? "es" : ""}` : many(total, "token");
     note.textContent += ` · mask allows ${number(counts.allowed || 0)} of ${number(counts.all || 0)}`;
   }
 
   function head() {
     const counts = model.get("counts") || {};
     tabs.replaceChildren(...TABS.filter((tab) => tab !== "stop" || counts.stop || model.get("tab") === "stop").map((tab) =>
-      h("button", { type: "button", role: "tab", "aria-selected": String(tab === model.get("tab")), "data-testid": `tab-${tab}`, onclick: () => choose(tab) },
+      h("button", { type: "button", role: "tab", "aria-selected": String(tab === model.get("tab")), title: MEANS[tab], "data-testid": `tab-${tab}`, onclick: () => choose(tab) },
         tab, h("span", { class: "ms-num", "data-testid": `count-${tab}` }, number(counts[tab] || 0)))));
     // A state appears once for each lap counter; the filter is by state.
     const list = [...new Map((model.get("states") || []).map((entry) => [entry.state, entry])).values()];
@@ -159,6 +164,10 @@ function render({ model, el }) {
       ...list.map((entry) => h("option", { value: entry.state }, `${entry.state} · ${entry.dot.length > 60 ? entry.dot.slice(0, 59) + "…" : entry.dot}`)));
     states.value = model.get("state") ?? "";
     states.hidden = offline() || list.length < 2;
+    const names = model.get("groups") || [];
+    groups.replaceChildren(h("option", { value: "" }, "any meaning"), ...names.map((name) => h("option", { value: name }, name)));
+    groups.value = model.get("group") || "";
+    groups.hidden = offline() || !names.length;
     if (document.activeElement !== search) search.value = model.get("query") || "";
   }
 
@@ -173,6 +182,7 @@ function render({ model, el }) {
     delay = setTimeout(() => view.commit("query", search.value), 60);
   });
   view.listen(states, "change", () => view.commit("state", states.value === "" ? null : Number(states.value)));
+  view.listen(groups, "change", () => view.commit("group", groups.value));
   view.listen(body, "scroll", () => draw(false));
   view.listen(body, "click", (event) => {
     const node = event.target.closest(".ms-row[data-token]");
@@ -220,8 +230,8 @@ function render({ model, el }) {
     if (queued === null) queueMicrotask(() => { const kept = queued; queued = null; head(); restart(kept); });
     queued = keep && queued !== false;
   };
-  for (const trait of ["tab", "query", "state"]) view.on(`change:${trait}`, () => soon(false));
-  for (const trait of ["version", "page", "counts", "states", "page_by_tab"]) view.on(`change:${trait}`, () => soon(true));
+  for (const trait of ["tab", "query", "state", "group"]) view.on(`change:${trait}`, () => soon(false));
+  for (const trait of ["version", "page", "counts", "states", "groups", "page_by_tab"]) view.on(`change:${trait}`, () => soon(true));
   view.on("change:selected_token", mark);
   const resized = new ResizeObserver(() => draw(false));
   resized.observe(body);

@@ -5,15 +5,22 @@ Read on: `visualizers/live_tokens.py` (`TokenTable`), `workbench/panels/base.py`
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
 from visualizers.live import TokenTable
+from workbench.next import Outlook
 from workbench.panels.base import Desk, Panel
+from workbench.panels.next import QUICK
 from workbench.session import Change
 
 __all__ = ["TokensPanel"]
 
 
 class TokensPanel(Panel):
-    """The token table; the token chosen in it is the selection's token."""
+    """The token table, also by meaning; the token chosen in it is the selection's token."""
 
     name = "tokens"
     title = "Tokens"
@@ -25,4 +32,19 @@ class TokensPanel(Panel):
         self.view: TokenTable = TokenTable()
 
     def update(self, change: Change | None) -> None:
-        self.view.show(self.session.token_sets())
+        self.view.show(self.session.token_sets(), _members(self.session.next(seconds=QUICK)))
+
+
+def _members(here: Outlook) -> Mapping[str, Callable[[], npt.NDArray[np.bool_]]]:
+    """The groups of what may come next; their tokens are looked up when somebody asks for a group."""
+
+    def member(number: int) -> Callable[[], npt.NDArray[np.bool_]]:
+        def look() -> npt.NDArray[np.bool_]:
+            chosen = np.zeros(here.vocab_size, dtype=np.bool_)
+            for chip in here.groups[number].chips:
+                chosen[here.tokens(chip, here.vocab_size)] = True
+            return chosen
+
+        return look
+
+    return {group.name: member(number) for number, group in enumerate(here.groups)}
