@@ -18,7 +18,7 @@ from typing import Any, Final
 from visualizers.host import Host
 from visualizers.live_base import LiveView
 from workbench.history import Unit
-from workbench.languages import Draft
+from workbench.languages import Draft, Source
 from workbench.panels import panel_types
 from workbench.panels.base import DOCKS, Panel
 from workbench.panels.text import box_bytes, box_text
@@ -271,8 +271,12 @@ class Desk:
         wanted = box_text(session.text) if self._typed is None else self._typed
         text, language = str(message["text"]), message.get("language")
         document = session.document if draft is None else draft.source
-        same = language is None or language == document.language
-        reading = session.edit(document.with_text(text)) if same else session.edit(text, language=language)
+        options = message.get("options")
+        if options is None and language in (None, document.language):
+            typed = document.with_text(text)
+        else:
+            typed = Source(language or document.language, text, dict(options or {}), document.name if options else "")
+        reading = session.edit(typed)
         if isinstance(reading, Draft):
             return
         self._renew()

@@ -18,21 +18,14 @@ from visualizers.live_base import LiveView, to_page
 from visualizers.mode import get_mode
 from visualizers.twin import display_with_twin
 from workbench.desk import Desk
+from workbench.languages.examples import EXAMPLES
 from workbench.panels.base import Panel
 from workbench.session import Session
 from workbench.strip import save_html
 
 __all__ = ["EXAMPLE_GRAMMAR", "Explorer", "explore"]
 
-EXAMPLE_GRAMMAR = r"""# A small language of calls: edit it and see.
-root   ::= call
-call   ::= "call " name "(" args? ")"
-name   ::= [a-z]+
-args   ::= value (", " value)*
-value  ::= number | string | call
-number ::= "-"? [0-9]+ ("." [0-9]+)?
-string ::= "\"" [a-zA-Z0-9 ]* "\""
-"""
+EXAMPLE_GRAMMAR = EXAMPLES["ebnf"]
 
 
 def explore(grammar: Any = None, tokenizer: Any = "tekken", **options: Any) -> Explorer:

@@ -19,7 +19,6 @@ from visualizers.mode import set_mode
 from workbench.desk import arrangement_of, in_sight
 from workbench.explorer import EXAMPLE_GRAMMAR, Explorer, explore
 from workbench.panels import panel_types
-from workbench.panels.source import lit_lines
 from workbench.panels.text import box_bytes, box_text
 from workbench.run import RunError
 from workbench.session import Session
@@ -151,17 +150,16 @@ def test_a_bad_grammar_is_shown_in_place_and_the_last_good_one_stays(explorer: E
     type_prefix(explorer, '{"a":1}')
     automaton, svg = explorer.session.automaton(), explorer.views["automaton"].svg
     send(explorer, kind="source", text='root ::= "a"\nb ::= ??', client="me", seq=3)
-    editor = explorer.views["source"].state
-    assert editor["ok"] is False
-    assert editor["line"] == 2
-    assert "line 2, column 7" in editor["message"]
-    assert editor["text"] == 'root ::= "a"\nb ::= ??'
+    editor: Any = explorer.views["source"]
+    assert [(mistake["line"], mistake["column"]) for mistake in editor.mistakes] == [(2, 7)]
+    assert editor.status == "The last good grammar stays in use."
+    assert editor.document["text"] == 'root ::= "a"\nb ::= ??'
+    assert (editor.document["client"], editor.document["seq"]) == ("me", 3)
     assert (explorer.session.automaton(), explorer.views["automaton"].svg) == (automaton, svg)
     assert explorer.session.source == GRAMMAR
     send(explorer, kind="source", text='root ::= "{" .*', client="me", seq=4)
-    if not explorer.views["source"].state["ok"]:  # the dialect may not have a dot
-        send(explorer, kind="source", text='root ::= "{" [^}]* "}"', client="me", seq=5)
-    assert explorer.views["source"].state["ok"] is True
+    assert editor.mistakes == []
+    assert editor.status == ""
     assert explorer.views["automaton"].svg != svg
     assert explorer.session.text == b'{"a":1}'
 
@@ -210,7 +208,7 @@ def test_what_a_cell_does_reaches_the_views(explorer: Explorer, tokenizer: Token
     explorer.session.step('{"a')
     assert stepper(explorer)["box"] == '{"a'
     explorer.session.set_grammar('root ::= "{" [a-z"]*')
-    assert explorer.views["source"].state["text"] == 'root ::= "{" [a-z"]*'
+    assert explorer.views["source"].document["text"] == 'root ::= "{" [a-z"]*'
     assert stepper(explorer)["box"] == '{"a'
     explorer.session.set_tokenizer([bytes((value,)) for value in range(256)])
     assert "256" in str(explorer.views["tokens"].counts["all"])
@@ -225,7 +223,9 @@ def test_only_what_changed_is_sent(explorer: Explorer) -> None:
         explorer.views["mask"],
         explorer.views["source"],
     ):
-        view.observe(lambda change: sent.append(change["name"]), names=["svg", "active", "mask", "items", "state"])
+        view.observe(
+            lambda change: sent.append(change["name"]), names=["svg", "active", "mask", "items", "document", "places"]
+        )
     explorer.refresh()
     assert sent == []
     type_prefix(explorer, '{"name":1')
@@ -273,19 +273,6 @@ def test_the_example_grammar_explores_the_default_vocabulary() -> None:
 @given(st.binary(max_size=40))
 def test_box_text_is_exact(data: bytes) -> None:
     assert box_bytes(box_text(data)) == data
-
-
-@given(st.text(alphabet="ab \n", max_size=30), st.integers(0, 30), st.integers(0, 30))
-def test_lit_lines_are_those_with_something_of_the_span(source: str, start: int, length: int) -> None:
-    lines, offset = [], 0
-    for number, line in enumerate(source.split("\n"), start=1):
-        part = line[max(0, start - offset) : max(0, start + length - offset)]
-        lines.append((number, part))
-        offset += len(line) + 1
-    lit = lit_lines(source, [(start, start + length)])
-    filled = [number for number, part in lines if part.strip()]
-    assert set(filled) <= set(lit)
-    assert not lit or (not filled or lit[-1] == filled[-1])
 
 
 @pytest.fixture(scope="module")

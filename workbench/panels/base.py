@@ -51,7 +51,8 @@ class Desk(Protocol):
         """Perform a person's command and bring everything up to date; what goes wrong is shown, not raised.
 
         "prefix" text · "move" to="back"|"forward"|"first"|"last", by="token"|"byte" · "goto" index · "token" id ·
-        "text" text (str or bytes) to read on with · "source" text, language (None: as it is) · "stop" · "select" any
+        "text" text (str or bytes) to read on with · "source" text, language (None: as it is), options (None: as
+        they are, or none of another language) · "stop" · "select" any
         keys of `selection`.
         """
 

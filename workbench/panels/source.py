@@ -1,74 +1,248 @@
-"""The grammar's text in an editor, with the rules at work lit in the gutter.
+"""The source in its own language: what is read is lit in it, mistakes are marked, a click chooses a rule or a pointer.
 
-Read on: `visualizers/esm/editor.js`, `workbench/desk.py`.
+What each language said last is kept, so that one can look at another and come back.
+
+Read on: `visualizers/source.py` (the view), `workbench/provenance` (the places), `workbench/languages` (the sources).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from visualizers.editor import EditorView
+from visualizers.source import SourceView
+from workbench.languages import LANGUAGES, OPTIONS, TITLES, Language, Mistake, Source, parts_of
+from workbench.languages.examples import EXAMPLES
+from workbench.languages.keywords import KEYWORDS
 from workbench.panels.base import Desk, Panel
+from workbench.provenance import Place, forbidding, place_at, provenance
+from workbench.provenance.rules import spans_of_rules
+from workbench.reading import describe_bytes
 from workbench.session import Change, Session
-from workbench.strip import grammar_html
 
-__all__ = ["SourcePanel", "editor_state", "lit_lines"]
+__all__ = ["SourcePanel", "document_state", "hover_lines", "mistake_state", "place_state", "selected_span"]
 
-
-def lit_lines(source: str, spans: list[tuple[int, int]]) -> list[int]:
-    """The 1-based lines of `source` touched by the character ranges `spans`, ascending."""
-    lines: set[int] = set()
-    for start, end in spans:
-        start, end = max(0, start), min(end, len(source))
-        while end > start and source[end - 1].isspace():
-            end -= 1
-        if start < end:
-            first = source.count("\n", 0, start) + 1
-            lines.update(range(first, first + source.count("\n", start, end) + 1))
-    return sorted(lines)
+MAX_PLACES = 300
+FORBIDS_MS = 60.0
+State = dict[str, Any]
 
 
-def editor_state(session: Session) -> dict[str, Any]:
-    """The grammar editor's state: the text it holds, the mistake in it (if any), the rules at work."""
-    draft, rules = session.draft, len(session.grammar.ir.rules)
-    state: dict[str, Any] = {
-        "text": session.source if draft is None else draft.source.text,
-        "ok": draft is None,
-        "message": "",
-        "line": None,
-        "summary": f"{rules:,} rule{'' if rules == 1 else 's'} · {session.tokenizer.name}",
-        "lit": [],
-        "select": None,
+def shown_source(session: Session) -> Source:
+    """The source on the screen: the draft, if there is one, else the source in use."""
+    return session.document if session.draft is None else session.draft.source
+
+
+def document_state(session: Session) -> State:
+    """The text, its language, the languages there are, and the options of this one."""
+    source = shown_source(session)
+    rules = len(session.grammar.lazy_ir.rules)
+    name = f"{source.name} · " if source.name else ""
+    return {
+        "text": source.text,
+        "language": source.language,
+        "title": source.title,
+        "languages": [{"name": language, "title": TITLES[language]} for language in LANGUAGES],
+        "options": [
+            {
+                "name": option.name,
+                "kind": option.kind,
+                "value": source.option(option.name),
+                "default": option.default,
+                "help": option.help,
+                "choices": list(option.choices),
+            }
+            for option in OPTIONS[source.language]
+        ],
+        "summary": f"{name}{rules:,} rule{'' if rules == 1 else 's'} · {session.tokenizer.name}",
+        "why": f"read as {source.title}: {source.why}",
     }
-    if draft is not None:
-        state["message"] = f"{draft.source.title}, {draft}"
-        state["line"] = draft.mistakes[0].line
-    else:
-        spans = {item.span for item in session.frontier().items if item.span is not None}
-        state["lit"] = lit_lines(session.source, sorted(spans))
-    return state
+
+
+def place_state(source: Source, place: Place) -> State:
+    """A place for the browser: its range, and what to light of it (`from`, `to`): all of one line, else its key."""
+    state: State = {"role": place.role, "label": place.label, "pointer": place.pointer, "rule": place.rule}
+    if place.span is None:
+        return {**state, "start": None, "end": None, "from": None, "to": None}
+    start, end = place.span
+    return {
+        **state,
+        "start": start,
+        "end": end,
+        **dict(zip(("from", "to"), _lit(source, place, start, end), strict=True)),
+    }
+
+
+def _lit(source: Source, place: Place, start: int, end: int) -> tuple[int, int]:
+    line = source.text.find("\n", start, end)
+    if line < 0:
+        return start, end
+    if source.is_json and place.pointer is not None and place.pointer in source.json.entries:
+        entry = source.json.entries[place.pointer]
+        return entry.key if entry.key is not None else (entry.start, entry.start + 1)
+    return start, line
+
+
+def mistake_state(mistake: Mistake) -> State:
+    return {
+        "start": mistake.start,
+        "end": mistake.end,
+        "line": mistake.line,
+        "column": mistake.column,
+        "message": mistake.message,
+        "cure": mistake.cure,
+        "pointer": mistake.pointer,
+    }
+
+
+def selected_span(session: Session, selection: Mapping[str, Any]) -> State | None:
+    """The range of the pointer or the rule that is chosen; None where it is not in this source."""
+    source = session.document
+    pointer, rule = selection.get("pointer"), selection.get("rule")
+    if session.draft is not None:
+        return None
+    if source.is_json and isinstance(pointer, str) and pointer in source.json.entries:
+        entry = source.json.entries[pointer]
+        start, end = entry.span
+        lit = (start, end)
+        if "\n" in source.text[start:end]:
+            lit = entry.key if entry.key is not None else (entry.start, entry.start + 1)
+        return {"start": start, "end": end, "from": lit[0], "to": lit[1]}
+    if isinstance(rule, str):
+        spans = spans_of_rules(session)
+        # A rule made while lowering is called after the one it was made of: `value_2`.
+        found = spans.get(rule) or spans.get(rule.rpartition("_")[0])
+        if found is not None:
+            start, end = found
+            return {"start": start, "end": end, "from": start, "to": start + len(rule) if rule in spans else end}
+    return None
+
+
+def hover_lines(session: Session, offset: int, places: tuple[Place, ...]) -> list[str]:
+    """What to tell of the character at `offset`: its rule or pointer, its part in the text, what may come."""
+    place = place_at(session, offset)
+    if place is None:
+        return []
+    lit = [one for one in places if one.span is not None and one.span[0] <= offset < one.span[1]]
+    lit.sort(key=lambda one: (one.span[1] - one.span[0] if one.span else 0, one.role != "here"))
+    lines = [place.pointer or f"rule {place.rule}"]
+    if place.pointer is not None:
+        lines += _keyword_lines(session.document, place.pointer)
+    if place.rule is not None:
+        dots = [item.dot for item in session.frontier().items if item.rule == place.rule]
+        lines += [f"waits at {dot}" for dot in list(dict.fromkeys(dots))[:3]]
+    active = next((one for one in lit if one.role in ("here", "next")), None)
+    if active is not None:
+        lines.append(f"{'is read now' if active.role == 'here' else 'may come next'}: {active.label}")
+        if active.role == "here":
+            lines.append(f"next byte: {describe_bytes(session.next_bytes())}")
+    return lines
+
+
+def _keyword_lines(source: Source, pointer: str) -> list[str]:
+    """What the keyword of a schema means that a pointer ends in."""
+    parts = parts_of(pointer)
+    if source.language == "structural_tag" or not parts or parts[-1] not in KEYWORDS:
+        return []
+    named = len(parts) > 1 and parts[-2] in ("properties", "patternProperties", "$defs", "definitions")
+    return [] if named else [f"{parts[-1]}: {KEYWORDS[parts[-1]]}"]
 
 
 class SourcePanel(Panel):
-    """The grammar as it was typed."""
+    """The source as it was typed."""
 
     name = "source"
-    title = "Grammar"
+    title = "Source"
     dock = "left_top"
     rank = 10
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self.view: EditorView = EditorView()
-        self._answer: dict[str, Any] = {}
+        self.view: SourceView = SourceView()
+        self._answer: State = {}
+        self._kept: dict[Language, Source] = {}
+        self._shown: tuple[Any, ...] | None = None
+        self._places: tuple[Place, ...] = ()
+        self._refused: tuple[Any, State] | None = None
 
     def update(self, change: Change | None) -> None:
-        self.view.state = {**editor_state(self.session), **self._answer}
+        session, view, draft = self.session, self.view, self.session.draft
+        source = shown_source(session)
+        self._kept[source.language] = source
+        key = (source, draft is None, session.tokenizer.name, tuple(self._answer.items()))
+        if self._shown is None or any(new is not old and new != old for new, old in zip(key, self._shown, strict=True)):
+            self._shown = key
+            view.document = {**document_state(session), **self._answer}
+            view.mistakes = [] if draft is None else [mistake_state(mistake) for mistake in draft.mistakes]
+            view.status = "" if draft is None else draft.status
+        self._places = () if draft is not None else provenance(session)
+        view.places = [place_state(session.document, place) for place in self._places[:MAX_PLACES]]
+        view.forbids = self._forbids()
+        view.selected = selected_span(session, self.desk.selection)
+
+    def chosen(self) -> None:
+        self.view.selected = selected_span(self.session, self.desk.selection)
+
+    def _forbids(self) -> list[State]:
+        """Why the rest of a text that was refused cannot come."""
+        reading, session = self.desk.reading, self.session
+        if reading is None or reading.ok or session.draft is not None:
+            return []
+        rest = reading.text[reading.read :]
+        key = (session.document, session.text, rest)
+        if self._refused is None or self._refused[0] != key:
+            found = forbidding(session, rest, budget_ms=FORBIDS_MS)
+            self._refused = key, {"list": [place_state(session.document, place) for place in found]}
+        return list(self._refused[1]["list"])
+
+    # -- what a person does ------------------------------------------------------------------------------------------
 
     def received(self, content: Any) -> None:
-        if isinstance(content, dict) and content.get("kind") == "source":
-            self._answer = {"client": content.pop("client", None), "seq": content.pop("seq", None)}
-        super().received(content)
+        kind = content.get("kind") if isinstance(content, dict) else None
+        if kind == "source":
+            self._answer = {"client": content.get("client"), "seq": content.get("seq")}
+            self.desk.do("source", text=str(content.get("text", "")))
+        elif kind == "language":
+            self._speak(content.get("language"))
+        elif kind == "option":
+            self._set(str(content.get("name")), content.get("value"))
+        elif kind == "choose":
+            self._choose(content)
+        elif kind == "hover":
+            self._hover(content)
+        else:
+            super().received(content)
 
-    def static_html(self) -> str:
-        return grammar_html(self.session.source)
+    def _speak(self, language: Any) -> None:
+        """Go on in another language: with what was written in it last, else with an example."""
+        if language not in LANGUAGES:
+            return
+        other = self._kept.get(language) or Source(language, EXAMPLES[language], name="example")
+        self.desk.do("source", text=other.text, language=language, options=dict(other.options))
+
+    def _set(self, name: str, value: Any) -> None:
+        source = shown_source(self.session)
+        if name not in {option.name for option in OPTIONS[source.language]}:
+            return
+        default = next(option.default for option in OPTIONS[source.language] if option.name == name)
+        options = {key: kept for key, kept in source.options.items() if key != name}
+        if value != default:
+            options[name] = value
+        self.desk.do("source", text=source.text, language=source.language, options=options)
+
+    def _choose(self, content: State) -> None:
+        """Choose the rule or the pointer at a character, or the one that is named."""
+        offset = content.get("offset")
+        if not isinstance(offset, int):
+            self.desk.select(pointer=content.get("pointer"), rule=content.get("rule"))
+            return
+        place = place_at(self.session, offset) if self.session.draft is None else None
+        if place is not None:
+            self.desk.select(pointer=place.pointer, rule=place.rule)
+
+    def _hover(self, content: State) -> None:
+        offset = content.get("offset")
+        lines: list[str] = []
+        if isinstance(offset, int) and self.session.draft is None:
+            with self.session.held():
+                lines = hover_lines(self.session, offset, self._places)
+        self.view.send({"view": content.get("view"), "seq": content.get("seq"), "lines": lines})

@@ -206,7 +206,7 @@ class Reader:
                         continue
                     if any(can_come(before + rest) for before in comma):
                         pointer = content.pointer(child(site.pointer, "properties", name))
-                        yield json_place(self.source, pointer, "next", f"the name {name!r} may come", "properties")
+                        yield json_place(self.source, pointer, "next", f"name {name}", "properties")
             elif prefix.part == "value":
                 values = site.get("enum")
                 for index, value in enumerate(values if isinstance(values, list) else ()):
@@ -214,7 +214,7 @@ class Reader:
                     rest = _rest(value, prefix.partial)
                     if rest is not None and asked <= MAX_NEXT and can_come(rest):
                         pointer = content.pointer(child(site.pointer, "enum", index))
-                        yield json_place(self.source, pointer, "next", "one of the values that may come", "enum")
+                        yield json_place(self.source, pointer, "next", f"value {json.dumps(value, ensure_ascii=False, default=str)}", "enum")
 
 
 def read_text(session: Session) -> bytes:

@@ -1,0 +1,179 @@
+"""The source panel: what it lights, what a click and a hover say, languages and options, mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.workbench.test_provenance import INFO, SCHEMA, TAG, TOOLS
+from tests.workbench.vocabulary import GRAMMAR
+from visualizers.source import SourceView
+from workbench.explorer import Explorer, explore
+from workbench.languages import LANGUAGES, Source
+from workbench.languages.examples import EXAMPLES
+from workbench.session import Session
+
+
+@pytest.fixture
+def opened() -> Iterator[Explorer]:
+    with explore(SCHEMA, INFO) as explorer:
+        yield explorer
+
+
+def view_of(explorer: Explorer) -> Any:
+    return explorer.views["source"]
+
+
+def send(explorer: Explorer, **message: Any) -> None:
+    view_of(explorer)._handle_custom_msg(message, [])
+
+
+def lit(explorer: Explorer, role: str = "here") -> list[str]:
+    view = view_of(explorer)
+    text = view.document["text"]
+    return [text[place["from"] : place["to"]] for place in view.places if place["role"] == role]
+
+
+def test_the_place_is_lit_in_the_text_as_it_is(opened: Explorer) -> None:
+    view = view_of(opened)
+    assert view.document["text"] == Source.of(SCHEMA).text
+    assert (view.document["language"], view.status, view.mistakes) == ("json_schema", "", [])
+    opened.session.step('{"city": "Lu", "unit": ')
+    assert lit(opened) == ['"unit": {"type": "string", "enum": ["celsius", "fahrenheit"]}']
+    assert lit(opened, "next") == ['"celsius"', '"fahrenheit"']
+    opened.session.step('"celsius", "pos": [1')
+    assert lit(opened) == ['{"type": "number"}']
+    for place in view.places:
+        assert place["start"] <= place["from"] < place["to"] <= place["end"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_example_opens_without_a_mistake(opened: Explorer, language: str) -> None:
+    send(opened, kind="language", language=language)
+    view = view_of(opened)
+    assert view.document["language"] == language
+    assert view.document["text"] == (Source.of(SCHEMA).text if language == "json_schema" else EXAMPLES[language])  # type: ignore[index]
+    assert (view.mistakes, opened.last_error, opened.desk.troubles) == ([], None, {})
+    assert view.places
+
+
+def test_languages_keep_what_was_written_in_them(opened: Explorer) -> None:
+    typed = "root ::= [ab]+\n"
+    send(opened, kind="language", language="ebnf")
+    send(opened, kind="source", text=typed, client="me", seq=1)
+    assert (view_of(opened).document["client"], view_of(opened).document["seq"]) == ("me", 1)
+    send(opened, kind="language", language="json_schema")
+    assert view_of(opened).document["text"] == Source.of(SCHEMA).text
+    assert opened.session.document.language == "json_schema"
+    send(opened, kind="language", language="ebnf")
+    assert view_of(opened).document["text"] == typed
+    assert opened.session.source == typed
+
+
+def test_options_change_the_grammar(opened: Explorer) -> None:
+    assert not opened.session.explain('{"days').ok
+    send(opened, kind="option", name="any_order", value=True)
+    assert opened.session.explain('{"days').ok
+    assert [option["value"] for option in view_of(opened).document["options"] if option["name"] == "any_order"] == [
+        True
+    ]
+    send(opened, kind="option", name="any_order", value=False)
+    assert opened.session.document.options == {}
+    send(opened, kind="option", name="nonsense", value=1)
+    assert opened.session.document.options == {}
+
+
+def test_mistakes_are_marked_and_the_last_good_text_stays_in_use(opened: Explorer) -> None:
+    view, good = view_of(opened), opened.session.source
+    send(opened, kind="source", text=good.replace('"integer"', '"integr"'), client="me", seq=1)
+    assert [view.document["text"][one["start"] : one["end"]] for one in view.mistakes] == ['"type": "integr"'] * 2
+    assert view.status == "The last good grammar stays in use."
+    assert view.places == []
+    assert opened.session.source == good
+    send(opened, kind="source", text=good[:-1], client="me", seq=2)
+    assert "never closed" in view.mistakes[0]["message"]
+    send(opened, kind="source", text=good, client="me", seq=3)
+    assert (view.mistakes, view.status) == ([], "")
+    assert view.places
+
+
+def test_a_draft_opens_on_its_own_text() -> None:
+    with explore('{"type": "objct"}', INFO) as explorer:
+        view = view_of(explorer)
+        assert view.document["text"] == '{"type": "objct"}'
+        assert len(view.mistakes) == 1
+        assert "no grammar yet" in view.status
+        send(explorer, kind="source", text='{"type": "object"}', client="me", seq=1)
+        assert (view.mistakes, view.status) == ([], "")
+        assert explorer.session.document.language == "json_schema"
+
+
+def test_a_refused_text_lights_what_forbids_it(opened: Explorer) -> None:
+    opened.desk.do("prefix", text='{"city": "lu')
+    view = view_of(opened)
+    assert [(place["pointer"], place["label"]) for place in view.forbids] == [
+        ("#/properties/city", '`pattern`: "^[A-Z]"')
+    ]
+    assert view.document["text"][view.forbids[0]["from"] : view.forbids[0]["to"]] == '"pattern": "^[A-Z]"'
+    opened.desk.do("prefix", text='{"city": "Lu')
+    assert view.forbids == []
+
+
+def test_a_click_chooses_and_what_is_chosen_elsewhere_is_shown(opened: Explorer) -> None:
+    view = view_of(opened)
+    offset = opened.session.source.index('"minimum"') + 3
+    send(opened, kind="choose", offset=offset)
+    assert opened.selection["pointer"] == "#/properties/days/minimum"
+    opened.desk.select(pointer="#/properties/unit")
+    text = view.document["text"]
+    assert text[view.selected["start"] : view.selected["end"]].startswith('"unit": ')
+    opened.desk.select(pointer=None)
+    assert view.selected is None
+    with explore(GRAMMAR, INFO) as other:
+        send(other, kind="choose", offset=GRAMMAR.index("array ::=") + 10)
+        assert other.selection["rule"] == "array"
+        other.desk.select(rule="number")
+        chosen = view_of(other).selected
+        assert GRAMMAR[chosen["start"] : chosen["end"]].startswith("number ::=")
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "at", "said"),
+    [
+        (
+            SCHEMA,
+            '{"city": "L',
+            '"minLength"',
+            ["#/properties/city/minLength", "minLength: at least so many characters"],
+        ),
+        (SCHEMA, '{"city": "L', '"city": {', ["#/properties/city", "is read now: city", "next byte: "]),
+        (GRAMMAR, "[1", "number ::=", ["rule number"]),
+        (TAG, "hello <f=", '"<f=b>"', ["#/format/tags/1/begin", "may come next: the beginning of tag '<f=b>'"]),
+        (TOOLS, "hi", '"get_weather"', ["#/0/function/name"]),
+    ],
+)
+def test_hovering_explains(source: Any, text: str, at: str, said: list[str]) -> None:
+    with explore(source, INFO) as explorer:
+        explorer.session.set_prefix(text)
+        view, heard = view_of(explorer), []
+        view.send = heard.append
+        send(explorer, kind="hover", offset=explorer.session.source.index(at) + 1, view="v", seq=4)
+        assert (heard[0]["view"], heard[0]["seq"]) == ("v", 4)
+        for line in said:
+            assert any(found.startswith(line) for found in heard[0]["lines"]), heard[0]["lines"]
+
+
+def test_the_static_twin_shows_text_and_marks_and_escapes_both() -> None:
+    session = Session('root ::= "<b>&" [a-z]', INFO)
+    with explore(session) as explorer:
+        page = view_of(explorer).static_html()
+        assert "&lt;b&gt;&amp;" in page
+        assert "<b>&" not in page
+        assert '<span style="background' in page
+        explorer.session.edit(Source("ebnf", "root ::= <script>"))
+        page = view_of(explorer).static_html()
+        assert "<script>" not in page
+        assert "line 1, column" in page
+    assert "SourceView" in repr(SourceView())

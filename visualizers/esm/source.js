@@ -1,0 +1,215 @@
+// The source in its own language: what is read is lit in it, mistakes are marked where they are, a click chooses.
+//
+// Traits (Python to browser; offsets count characters as Python does):
+//   document  {text, language, languages: [{name, title}], options: [{name, kind, value, default, help, choices}], summary,
+//              why, client, seq}: client and seq say whose edit this answers
+//   mistakes  [{start, end, line, column, message, cure}]; status: what is in use instead, "" where all is well
+//   places    [{role: "here" | "next" | "around", label, start, end, from, to, pointer, rule}]: from and to are what to
+//              light of a range that is long; forbids: the same, why the text that was refused cannot come
+//   selected  {start, end} or null: what is chosen, here or elsewhere
+//   selection what all views have chosen (see workbench/panels/base.py)
+// Messages (browser to Python): {kind: "source", text, client, seq}, {kind: "language", language}, {kind: "option", name,
+// value}, {kind: "choose", offset}, and by channel {kind: "hover", offset} -> {lines: [...]}.
+//
+// Keys: those of CodeMirror; Tab indents (Escape first, and it goes on to the next field).
+// Read on: codemirror.js, plaintext.js (the two editors), workbench/panels/source.py.
+import { codemirror, codeEditor } from "./codemirror.js";
+import { h, channel, mount, many } from "./common.js";
+import { plainEditor } from "./plaintext.js";
+
+const WAIT_MS = 350;
+const CHIPS = 6;
+
+// Python counts characters, JavaScript counts UTF-16 units, and editors know one kind of line end.
+function codec(text) {
+  const shown = text.replace(/\r\n?/g, "\n");
+  if (shown === text && !/[\ud800-\udfff]/.test(text)) return { shown, out: (at) => at, back: (at) => at };
+  const units = [];
+  let unit = 0, before = "";
+  for (const character of text) {
+    if (before === "\r" && character === "\n") units.push(unit - 1);
+    else { units.push(unit); unit += character.length; }
+    before = character;
+  }
+  units.push(unit);
+  const out = (at) => units[Math.max(0, Math.min(at, units.length - 1))];
+  const back = (at) => { let low = 0; while (low + 1 < units.length && units[low + 1] <= at) low += 1; return low; };
+  return { shown, out, back };
+}
+
+async function render({ model, el }) {
+  const view = mount({ model, el }, "source", "source");
+  const talk = channel(model, view);
+  const client = Math.random().toString(36).slice(2);
+  let seq = 0, timer = null, turns = codec(""), language = null, revealed = "", closed = false;
+
+  // -- what it is made of -------------------------------------------------------------------------------------------
+  const tabs = h("div", { class: "ms-group ms-source-tabs", role: "tablist", "aria-label": "language" });
+  const summary = h("span", { class: "ms-muted ms-source-summary", "data-testid": "grammar-summary" });
+  const waiting = h("span", { class: "ms-badge active ms-source-waiting" }, "compiling…");
+  const toggle = h("button", { type: "button", "aria-expanded": "false", "data-testid": "source-options", title: "options of this language",
+    "aria-label": "options of this language" }, "⚙");
+  const bar = h("div", { class: "ms-bar" }, tabs, h("span", { class: "ms-grow" }), toggle);
+  const options = h("div", { class: "ms-source-options", hidden: true });
+  const page = h("div", { class: "ms-source-page" });
+  const said = h("div", { class: "ms-source-said", role: "status", "data-testid": "grammar-status" });
+  const here = h("div", { class: "ms-source-chips", "data-testid": "source-here" });
+  const foot = h("div", { class: "ms-source-foot" }, here, waiting, summary);
+  view.root.append(bar, options, page, said, foot);
+  toggle.addEventListener("click", () => {
+    options.hidden = !options.hidden;
+    toggle.setAttribute("aria-expanded", String(!options.hidden));
+  });
+
+  // -- the editor ---------------------------------------------------------------------------------------------------
+  const on = {
+    edited() {
+      seq += 1;
+      view.root.classList.add("ms-pending");
+      clearTimeout(timer);
+      timer = setTimeout(send, WAIT_MS);
+    },
+    clicked(at) {
+      if (timer === null && inUse()) model.send({ kind: "choose", offset: turns.back(at) });
+    },
+    hover: (at) => new Promise((resolve) => {
+      const known = [...(model.get("mistakes") || []).map((one) => ({ ...one, lines: [one.message, one.cure] })),
+        ...(model.get("forbids") || []).map((one) => ({ ...one, lines: [one.label] }))]
+        .filter((one) => turns.out(one.start) <= at && at <= turns.out(one.end));
+      const local = () => {
+        const places = lit().filter((one) => turns.out(one.start) <= at && at <= turns.out(one.end));
+        places.sort((a, b) => a.end - a.start - (b.end - b.start));
+        return places.length ? [places[0].label, places[0].pointer || places[0].rule] : [];
+      };
+      const answer = (lines) => resolve(lines.length ? told(lines) : null);
+      if (known.length || model.get("offline") || timer !== null) return answer(known.length ? known[0].lines : local());
+      const late = setTimeout(() => answer(local()), 1500);
+      talk.ask({ kind: "hover", offset: turns.back(at) }, (reply) => { clearTimeout(late); answer(reply.lines || []); });
+    }),
+  };
+  // Where what hovers is put: nothing there cuts it off.
+  const parts = { label: "the grammar's source", testid: "grammar-editor", over: el.closest(".ms-desk") || view.root, on };
+  const modules = model.get("offline") ? null : await codemirror();
+  const editor = modules ? codeEditor(modules, page, parts) : plainEditor(page, parts);
+  view.root.dataset.editor = editor.kind;
+
+  function send() {
+    clearTimeout(timer);
+    timer = null;
+    model.send({ kind: "source", text: editor.text, client, seq });
+  }
+
+  // -- what is shown ------------------------------------------------------------------------------------------------
+  const current = () => model.get("document") || {};
+  const stale = () => current().client === client && current().seq < seq;
+  const inUse = () => editor.text === turns.shown;
+  const lit = () => model.get("places") || [];
+
+  function update() {
+    const state = current();
+    if (stale()) return; // an answer to an older edit
+    turns = codec(state.text || "");
+    if (timer === null) { editor.show(turns.shown); view.root.classList.remove("ms-pending"); }
+    summary.textContent = state.summary || "";
+    summary.title = state.why || "";
+    if (language !== state.language) { language = state.language; editor.colour(language); }
+    drawTabs(state);
+    drawOptions(state);
+    mark();
+  }
+
+  function drawTabs(state) {
+    const wanted = (state.languages || []).map((one) => h("button", {
+      type: "button", role: "tab", "aria-selected": String(one.name === state.language), "data-testid": `language-${one.name}`,
+      onclick: () => { if (one.name !== current().language) { if (timer !== null) send(); model.send({ kind: "language", language: one.name }); } },
+    }, one.title));
+    tabs.replaceChildren(...wanted);
+  }
+
+  function drawOptions(state) {
+    const list = state.options || [];
+    toggle.hidden = !list.length;
+    const changed = list.filter((one) => one.value !== one.default).length;
+    toggle.textContent = changed ? `⚙ ${changed}` : "⚙";
+    if (options.contains(document.activeElement)) return;
+    const set = (name, value) => model.send({ kind: "option", name, value });
+    options.replaceChildren(...list.map((one) => {
+      const name = one.name.replaceAll("_", " ");
+      if (one.kind === "flag") {
+        const box = h("input", { type: "checkbox", onchange: (event) => { event.target.blur(); set(one.name, event.target.checked); } });
+        box.checked = Boolean(one.value);
+        return h("label", { title: one.help }, box, name);
+      }
+      const field = one.kind === "choice"
+        ? h("select", { onchange: (event) => { event.target.blur(); set(one.name, event.target.value); } }, ...one.choices.map((choice) => h("option", { value: choice }, choice)))
+        : h("input", { type: "text", size: 10, onchange: (event) => set(one.name, event.target.value) });
+      field.value = one.value ?? "";
+      return h("label", { title: one.help }, name, field);
+    }));
+  }
+
+  function mark() {
+    if (stale() || timer !== null) return;
+    const ranges = [];
+    const add = (list, css, line) => {
+      for (const one of list || []) if (one.start != null)
+        ranges.push({ from: turns.out(one.from ?? one.start), to: turns.out(one.to ?? one.end), css, line, title: one.label || one.message,
+          ...(line ? {} : null), whole: [turns.out(one.start), turns.out(one.end)] });
+    };
+    const of = (role) => lit().filter((one) => one.role === role);
+    add(of("around"), "", "ms-line-around");
+    add(of("next"), "ms-lit-next");
+    add(of("here"), "ms-lit-here", "ms-line-here");
+    add(model.get("forbids"), "ms-lit-forbids");
+    add(model.get("mistakes"), "ms-lit-mistake");
+    const chosen = model.get("selected");
+    if (chosen) add([chosen], "ms-lit-chosen");
+    // What is lit is a key or a word, what its line is marked for is the whole range.
+    editor.mark(ranges.flatMap((one) => one.line
+      ? [{ ...one, line: null }, { from: one.whole[0], to: one.whole[1], css: "", line: one.line }] : [one]));
+    say();
+    const target = chosen || (inUse() && [...of("here")].sort((a, b) => a.end - a.start - (b.end - b.start))[0]);
+    const key = target && target.start != null ? `${turns.shown.length} ${target.start} ${target.end}` : "";
+    if (key && key !== revealed && !page.contains(document.activeElement)) editor.reveal(turns.out(target.from ?? target.start), turns.out(target.to ?? target.end));
+    revealed = key;
+  }
+
+  function say() {
+    const mistakes = model.get("mistakes") || [];
+    said.hidden = !mistakes.length && !model.get("status");
+    view.root.classList.toggle("ms-failed", mistakes.length > 0);
+    const rows = mistakes.slice(0, 20).map((one) => h("button", {
+      type: "button", class: "ms-source-mistake", onclick: () => editor.select(turns.out(one.start), turns.out(one.end)),
+    }, h("span", { class: "ms-num" }, `line ${one.line}, column ${one.column}`), h("span", {}, one.message, one.cure ? h("span", { class: "ms-muted" }, ` — ${one.cure}`) : null)));
+    if (mistakes.length > 20) rows.push(h("span", { class: "ms-muted" }, `and ${many(mistakes.length - 20, "mistake")} more`));
+    said.replaceChildren(...rows, ...(model.get("status") ? [h("div", { class: "ms-muted" }, model.get("status"))] : []));
+
+    const chip = (one) => h("button", { type: "button", class: `ms-source-chip ${one.role}`, title: one.pointer || one.rule || "",
+      onclick: () => { if (one.start != null) { editor.reveal(turns.out(one.from), turns.out(one.to)); model.send({ kind: "choose", pointer: one.pointer, rule: one.rule }); } } }, one.label);
+    const group = (title, list) => list.length ? [h("span", { class: "ms-muted" }, title), ...list.slice(0, CHIPS).map(chip),
+      ...(list.length > CHIPS ? [h("span", { class: "ms-muted" }, `and ${(list.length - CHIPS).toLocaleString("en-US")} more`)] : [])] : [];
+    const forbids = model.get("forbids") || [];
+    const unique = (list) => list.filter((one, at) => list.findIndex((other) => other.label === one.label) === at);
+    here.replaceChildren(...group("forbidden by", forbids), ...group("here", unique(lit().filter((one) => one.role === "here"))),
+      ...group("next", unique(lit().filter((one) => one.role === "next"))));
+    if (mistakes.length) here.replaceChildren();
+  }
+
+  function told(lines) {
+    const [first, ...rest] = lines.filter(Boolean);
+    return h("div", { class: "ms-source-tip" }, h("div", { class: "ms-head" }, first), ...rest.map((line) => h("div", {}, line)));
+  }
+
+  view.watch(["document"], update);
+  view.watch(["places", "mistakes", "forbids", "status", "selected"], mark);
+  view.watch(["offline"], () => editor.lock(Boolean(model.get("offline"))));
+  view.defer(() => {
+    if (closed) return;
+    closed = true;
+    if (timer !== null) send(); // the last keystrokes are not lost when the view goes
+    editor.close();
+  });
+  return view.clean;
+}
+
+export default { render };
