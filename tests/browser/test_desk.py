@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.desk import GRAMMAR, SIZE, OpenDesk, boxes, write_notebook
+from tests.browser.editor import expect_source, source_text
 from tests.browser.lab import Lab, open_notebook, run_all
 
 pytestmark = pytest.mark.browser
@@ -77,15 +78,15 @@ def test_enter_and_undo_belong_to_the_editor(opened: OpenDesk) -> None:
     opened.page.keyboard.press("e")
     editor = opened.find("grammar-editor")
     expect(editor).to_be_focused()
-    before = editor.input_value()
+    before = source_text(editor)
     editor.press("Control+End")
     editor.press("Enter")
     opened.page.keyboard.type("more ::= word")
-    expect(editor).to_have_value(before + "\nmore ::= word")
+    expect_source(editor, before + "\nmore ::= word")
     for _ in range(6):
         editor.press("Control+z")
-    expect(editor).to_have_value(before)
-    expect(opened.desk.locator(".mx-pending")).to_have_count(0)
+    expect_source(editor, before)
+    expect(opened.desk.locator(".ms-source.ms-pending")).to_have_count(0)
     editor.press("Escape")
     expect(opened.desk).to_be_focused()
     cells = "() => window.jupyterapp.shell.currentWidget.content.model.cells.length"

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browser.editor import source_text, write_source
 from tests.browser.lab import ROOT, Lab, open_notebook, run_all
 
 pytestmark = pytest.mark.browser
@@ -180,9 +181,9 @@ def test_the_token_table_is_searched_and_explains(tour: Tour) -> None:
 def test_a_nonsense_grammar_is_reported_in_place_and_the_last_good_one_stays(tour: Tour) -> None:
     explorer = tour.explorer(0)
     editor, status = explorer.get_by_test_id("grammar-editor"), explorer.get_by_test_id("grammar-status")
-    good = editor.input_value()
+    good = source_text(editor)
     states = lit(explorer)
-    pending = explorer.locator(".mx-pending")
+    pending = explorer.locator(".ms-source.ms-pending")
     for nonsense, reason in (
         ("root ::= (((", "never closed"),
         ("%&/()=?", "line 1, column 1"),
@@ -190,17 +191,17 @@ def test_a_nonsense_grammar_is_reported_in_place_and_the_last_good_one_stays(tou
         ("⟨\u0001\u2028💥", "line 1, column 1"),
         (good + "list ::= [value", "line 8, column 10"),
     ):
-        editor.fill(nonsense)
+        write_source(editor, nonsense)
         expect(pending).to_have_count(0)
         expect(status).to_contain_text(reason)
         expect(status).to_contain_text("The last good grammar stays in use")
-        assert editor.input_value() == nonsense
+        assert source_text(editor) == nonsense
         assert lit(explorer) == states
     shoot(explorer, "grammar-error.png")
-    editor.fill(good.replace("[0-9]+ (", "[0-9a-f]+ ("))
+    write_source(editor, good.replace("[0-9]+ (", "[0-9a-f]+ ("))
     expect(status).to_be_hidden()
     expect(explorer.get_by_test_id("place")).to_contain_text("byte 25 ")
-    editor.fill(good)
+    write_source(editor, good)
     expect(status).to_be_hidden()
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
 from kernels_core.grammar.templates import model_templates
-from tests.workbench.test_positions import LAYOUTS, VALUES
+from tests.workbench.test_positions import LAYOUTS, PATIENT, VALUES
 from workbench.languages import Source, parts_of, read_json
 from workbench.provenance import forbidding, place_at, provenance
 from workbench.provenance.branches import Oracles
@@ -82,6 +82,7 @@ def here(session: Session, role: str = "here") -> list[str]:
 # -- JSON texts -------------------------------------------------------------------------------------------------------
 
 
+@PATIENT
 @given(VALUES, LAYOUTS, st.data())
 def test_a_cut_json_text_stands_where_the_whole_one_says(
     value: Any, layout: dict[str, Any], data: st.DataObject

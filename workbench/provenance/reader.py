@@ -214,7 +214,7 @@ class Reader:
                     rest = _rest(value, prefix.partial)
                     if rest is not None and asked <= MAX_NEXT and can_come(rest):
                         pointer = content.pointer(child(site.pointer, "enum", index))
-                        yield json_place(self.source, pointer, "next", f"value {json.dumps(value, ensure_ascii=False, default=str)}", "enum")
+                        yield json_place(self.source, pointer, "next", f"value {_spelt(value)}", "enum")
 
 
 def read_text(session: Session) -> bytes:
@@ -256,10 +256,14 @@ def _rest(value: Any, partial: str) -> bytes | None:
     if isinstance(value, list | dict):
         return None
     try:
-        text = json.dumps(value, ensure_ascii=False, default=str)
+        text = _spelt(value)
     except ValueError:
         return None
     return text[len(partial) :].encode(errors="replace") if text.startswith(partial) else None
+
+
+def _spelt(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _at(value: Any, pointer: str) -> Any:

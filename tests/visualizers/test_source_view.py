@@ -1,0 +1,156 @@
+"""The source where there is no CodeMirror: a text area with the same marks, and a page without a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.visualizers.bridge import Bridge
+from visualizers.host import Host
+from visualizers.live_base import to_page
+from visualizers.source import SourceView
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+TEXT = 'root ::= "𝔸" word\nword ::= [a-z]+ <b>\n'
+
+
+def filled() -> SourceView:
+    """A text with a character beyond U+FFFF, so that Python and JavaScript count differently."""
+    view = SourceView()
+    word, start = TEXT.index("word"), TEXT.index("[a-z]+")
+    view.show(
+        {
+            "document": {
+                "text": TEXT,
+                "language": "ebnf",
+                "title": "EBNF",
+                "languages": [{"name": "ebnf", "title": "EBNF"}],
+            },
+            "places": [
+                {
+                    "role": "here",
+                    "label": "word: [a-z]",
+                    "start": start,
+                    "end": start + 6,
+                    "from": start,
+                    "to": start + 6,
+                    "pointer": None,
+                    "rule": "word",
+                },
+                {
+                    "role": "next",
+                    "label": "next",
+                    "start": word,
+                    "end": word + 4,
+                    "from": word,
+                    "to": word + 4,
+                    "pointer": None,
+                    "rule": "word",
+                },
+            ],
+        }
+    )
+    return view
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 700, "height": 500})
+    page = context.new_page()
+    page.set_default_timeout(5_000)
+    trouble: list[str] = []
+    page.on("console", lambda message: trouble.append(message.text))
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    yield page
+    assert not trouble
+    context.close()
+
+
+@pytest.fixture
+def view() -> SourceView:
+    return filled()
+
+
+@pytest.fixture
+def bridge(page: Page, view: SourceView) -> Bridge:
+    bridge = Bridge(page, Host({"source": view}))
+    page.locator("[data-editor]").wait_for()
+    return bridge
+
+
+def test_a_text_area_carries_the_marks_where_they_are(page: Page, bridge: Bridge) -> None:
+    assert page.get_by_test_id("source").get_attribute("data-editor") == "plain"
+    assert page.get_by_test_id("grammar-editor").input_value() == TEXT
+    assert page.locator(".ms-lit-here").all_inner_texts() == ["[a-z]+"]
+    assert page.locator(".ms-lit-next").all_inner_texts() == ["word"]
+    assert page.locator(".ms-source-copy").inner_text().replace("\u200b", "") == TEXT
+    assert page.locator("b").count() == 0
+
+
+def test_typing_is_sent_after_a_pause_and_an_older_answer_changes_nothing(
+    page: Page, bridge: Bridge, view: SourceView
+) -> None:
+    heard: list[Any] = []
+    view.on_msg(lambda _view, content, _buffers: heard.append(content))
+    area = page.get_by_test_id("grammar-editor")
+    area.focus()
+    area.press("Control+End")
+    area.press("Enter")
+    page.keyboard.type("x")
+    area.press("Tab")
+    expect(page.locator(".ms-source.ms-pending")).to_have_count(1)
+    page.wait_for_function("() => window.sent === 1")
+    page.wait_for_timeout(50)
+    assert [(message["kind"], message["text"]) for message in heard] == [("source", TEXT + "\nx  ")]
+    sent = heard[0]
+    # An answer to an edit before this one: the text area keeps what was typed.
+    view.document = {**view.document, "client": sent["client"], "seq": sent["seq"] - 1}
+    bridge.push()
+    assert area.input_value() == TEXT + "\nx  "
+    view.document = {**view.document, "text": TEXT + "\nx  ", "seq": sent["seq"]}
+    view.mistakes = [
+        {
+            "start": len(TEXT) + 1,
+            "end": len(TEXT) + 2,
+            "line": 4,
+            "column": 1,
+            "message": "<i>no</i>",
+            "cure": "mend it",
+        }
+    ]
+    view.status = "The last good grammar stays in use."
+    bridge.push()
+    expect(page.locator(".ms-lit-mistake")).to_have_text("x")
+    expect(page.get_by_test_id("grammar-status")).to_contain_text("line 4, column 1")
+    expect(page.get_by_test_id("grammar-status")).to_contain_text("<i>no</i>")
+    expect(page.locator(".ms-source.ms-pending")).to_have_count(0)
+
+
+def test_a_click_sends_the_place_as_python_counts(page: Page, bridge: Bridge, view: SourceView) -> None:
+    heard: list[Any] = []
+    view.on_msg(lambda _view, content, _buffers: heard.append(content))
+    area = page.get_by_test_id("grammar-editor")
+    area.evaluate("(node, at) => { node.focus(); node.setSelectionRange(at, at); node.click(); }", 15)
+    page.wait_for_function("() => window.sent === 1")
+    page.wait_for_timeout(50)
+    assert heard == [{"kind": "choose", "offset": 14}]  # 𝔸 is one character, and two units
+
+
+def test_a_page_without_a_kernel_shows_the_marks_and_takes_no_text(
+    page: Page, tmp_path: Path, view: SourceView
+) -> None:
+    file = tmp_path / "source.html"
+    file.write_text(to_page([view]), encoding="utf-8")
+    page.goto(file.as_uri())
+    area = page.get_by_test_id("grammar-editor")
+    expect(area).to_have_value(TEXT)
+    expect(page.locator(".ms-lit-here")).to_have_text("[a-z]+")
+    expect(area).not_to_be_editable()
