@@ -103,7 +103,13 @@ def _group_cells(group: Data) -> list[str]:
     count = "the end" if group["kind"] == "end" else f"{group['count']:,}"
     where = f"{group['parts_at']} after {group['after']}" if group["after"] else group["parts_at"]
     examples = "  ".join(example["token"] for example in group["examples"][:5])
-    return [count, group["allowed_by"], where, examples, group["why"]]
+    return [count, group["allowed_by"], where, examples, _why(group)]
+
+
+def _why(group: Data) -> str:
+    """Our sentence, with the parts of the source that it is about."""
+    places = "; ".join(group["places"])
+    return f"{group['why']}{' (in ' if group['ours'] else ' (because: '}{places})" if places else str(group["why"])
 
 
 def _row(cells: Sequence[str], tag: str = "td", numbers: set[int] | None = None, mono: set[int] | None = None) -> str:

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
+from kernels_core import Grammar, Options
 from tests.workbench.peers import FlippedEngine, TextlessEngine
-from workbench.comparing.arena import shortest_end
 from workbench.comparing.finding import Hunt
 from workbench.comparing.hunting import _has_half_pairs, _respelt
 from workbench.comparing.shrink import shrink
@@ -251,19 +250,6 @@ def test_mutations_change_a_text_and_end() -> None:
     made = {mutate(text, random) for _ in range(200)}
     assert len(made) > 150
     assert mutate(b"", random) is not None
-
-
-def test_shortest_end(tokenizer: Tokenizer) -> None:
-    compiler = GrammarCompiler(tokenizer.info)
-
-    def end(grammar: str, text: str) -> bytes | None:
-        matcher = GrammarMatcher(compiler.compile_grammar(grammar))
-        assert matcher.accept_string(text)
-        return shortest_end(matcher)
-
-    assert end(LISTS, "[[a,[b") == b"]]]"
-    assert end('root ::= "ab" "c"* "d"', "abc") == b"d"
-    assert end('root ::= "a"', "a") == b""
 
 
 def test_other_spellings_of_a_value() -> None:

@@ -32,27 +32,6 @@ function render({ model, el }) {
     event.stopPropagation();
   });
 
-  view.watch(["choices", "chosen"], () => {
-    const choices = model.get("choices") || [];
-    engine.replaceChildren(...choices.map((choice) => h("option", { value: choice.id }, choice.label)));
-    if (model.get("chosen")) engine.value = model.get("chosen");
-  });
-
-  view.watch(["status", "note", "offline"], () => {
-    const state = model.get("status");
-    const words = { idle: "computed when asked for", busy: "comparing ...", done: "", stale: "of another place: compare again", error: "" };
-    status.textContent = model.get("offline") ? "" : words[state] ?? "";
-    ask.disabled = state === "busy" || model.get("offline");
-    engine.disabled = other.disabled = Boolean(model.get("offline"));
-    body.classList.toggle("stale", state === "stale");
-    draw();
-  });
-
-  view.watch(["other_text"], () => {
-    if (other.value !== model.get("other_text")) other.value = model.get("other_text") || "";
-    if (other.value) more.open = true;
-  });
-
   function head(...names) {
     return h("thead", {}, h("tr", {}, ...names.map((name) => h("th", { class: /^#/.test(name) ? "ms-num" : "" }, name.replace("#", "")))));
   }
@@ -79,7 +58,7 @@ function render({ model, el }) {
       h("td", {}, group.allowed_by, KINDS[group.kind] ? h("div", { class: "ms-muted" }, KINDS[group.kind]) : null),
       h("td", { class: "ms-mono" }, group.after ? `${group.parts_at} after ${group.after}` : group.parts_at),
       h("td", { class: "chips" }, ...group.examples.map(chip)),
-      h("td", {}, group.why)));
+      h("td", {}, group.why, group.places.length ? h("div", { class: "ms-muted" }, `${group.ours ? "in" : "because:"} ${group.places.join("; ")}`) : null)));
     return h("table", { class: "ms-table groups" }, head("#tokens", "allowed by", "part at", "for example", "why, by our engine"), h("tbody", {}, ...rows));
   }
 
@@ -108,7 +87,29 @@ function render({ model, el }) {
     body.replaceChildren(...parts);
   }
 
-  view.watch(["result", "picture"], draw);
+  view.watch(["choices", "chosen"], () => {
+    const choices = model.get("choices") || [];
+    engine.replaceChildren(...choices.map((choice) => h("option", { value: choice.id }, choice.label)));
+    if (model.get("chosen")) engine.value = model.get("chosen");
+  });
+
+  view.watch(["status", "note", "offline"], () => {
+    const state = model.get("status");
+    const words = { idle: "computed when asked for", busy: "comparing ...", done: "", stale: "of another place: compare again", error: "" };
+    status.textContent = model.get("offline") ? "" : words[state] ?? "";
+    ask.disabled = state === "busy" || model.get("offline");
+    engine.disabled = other.disabled = Boolean(model.get("offline"));
+    body.classList.toggle("stale", state === "stale");
+    draw();
+  });
+
+  view.watch(["other_text"], () => {
+    if (other.value !== model.get("other_text")) other.value = model.get("other_text") || "";
+    if (other.value) more.open = true;
+  });
+
+  view.on("change:result", draw);
+  view.on("change:picture", draw);
   return () => view.clean();
 }
 

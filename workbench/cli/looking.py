@@ -5,7 +5,7 @@ Read on: `workbench/cli/common.py`, `workbench/session.py`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console, Group
@@ -30,15 +30,12 @@ from workbench.cli.common import (
 )
 
 if TYPE_CHECKING:
+    from workbench.next import Why
     from workbench.provenance import Place
     from workbench.reading import Reading
     from workbench.session import Session
 
 __all__ = ["add_commands"]
-
-NEAREST: Final = 8
-CHOICE: Final = 2000
-"""With more allowed tokens than this, the most similar ones say nothing."""
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -110,14 +107,10 @@ def _checked(session: Session, name: str, data: bytes, prefix: bool) -> dict[str
         result |= {
             "line": place.count(b"\n") + 1,
             "column": len(place[place.rfind(b"\n") + 1 :].decode(errors="replace")) + 1,
-            **_reading_data(session, reading, data[reading.read :]),
+            **_why_data(session.why(data[reading.read :]), reading),
         }
         if reading.ok:
-            from workbench.comparing.arena import shortest_end
-
             result["message"] = f"the text is not complete; {reading.message.partition('; ')[2]}"
-            end = shortest_end(session.matcher)
-            result["could_end_with"] = None if end is None else glyph(end)
     return result
 
 
@@ -217,12 +210,9 @@ def explain(
         _go(session, read_text(text, text_file, as_json=as_json), as_json)
         if token is not None and not 0 <= token < session.tokenizer.vocab_size:
             fail(f"there is no token {token}: ids go from 0 to {session.tokenizer.vocab_size - 1:,}", as_json=as_json)
-        wanted: str | int = what if what is not None else int(token or 0)
-        reading = session.explain(wanted)
-        data = reading.text[reading.read :]
-        result = {"ok": reading.ok, "message": reading.message, "position": session.position}
-        if not reading.ok:
-            result |= _reading_data(session, reading, data)
+        why = session.why(what if what is not None else int(token or 0))
+        reading = why.reading
+        result = {"ok": reading.ok, "message": why.message, "position": session.position, **_why_data(why, reading)}
         if as_json:
             say_json(result)
         else:
@@ -230,7 +220,7 @@ def explain(
             console.print(_place_line(session))
             shown = f"token {token}, {glyph(reading.text)}" if token is not None else glyph(reading.text)
             verdict = ("may come", "green") if reading.ok else ("may not come", "red")
-            console.print(Text.assemble((shown, "bold"), ": ", verdict, f"\n  {reading.message}"))
+            console.print(Text.assemble((shown, "bold"), ": ", verdict, f"\n  {why.message}"))
             for line in _details(result):
                 console.print(line)
     raise typer.Exit(FINE if reading.ok else DIFFERENT)
@@ -244,7 +234,7 @@ def _go(session: Session, data: bytes, as_json: bool) -> None:
     reading = session.set_prefix(data)
     if reading.ok:
         return
-    result = _reading_data(session, reading, data[reading.read :])
+    result = _why_data(session.why(data[reading.read :]), reading)
     if as_json:
         say_json({"ok": False, "error": f"the text before this place dies: {reading.message}", **result})
     else:
@@ -271,76 +261,46 @@ def _places(session: Session) -> tuple[Place, ...]:
     return provenance(session)
 
 
-def _reading_data(session: Session, reading: Reading, rest: bytes) -> dict[str, Any]:
-    """What there is to say of a text that dies, at the place where it does."""
-    from workbench.provenance import forbidding
-
-    matcher = session.matcher
-    text = reading.text
-    if reading.read and session.position < reading.start + reading.read:
-        matcher.accept_string(text[: reading.read])
-    reasons = forbidding(session, text) if session.position == reading.start else ()
-    if not reasons and rest:
-        reasons = forbidding(session, rest) if session.position == reading.start + reading.read else reasons
-    vocabulary = session.tokenizer.info.decoded_vocab
-    nearest = _nearest(matcher, rest, vocabulary)
-    forced = "" if matcher.is_terminated() else matcher.find_jump_forward_string()
-    rules = dict.fromkeys(item.rule for item in reading.waiting)
+def _why_data(why: Why, reading: Reading) -> dict[str, Any]:
+    """What there is to say: `why` at the place where a text dies (or stands), `reading` of the text as it was given."""
+    state = why.state()
     return {
         "died_at": reading.died_at,
         "picture": reading.picture(),
         "possible": [glyph(bytes((value,))) for value in reading.possible],
+        "expected": state["expected"],
         "may_end": reading.completed,
-        "note": reading.note,
-        "rules": list(rules),
+        "rules": state["rules"],
         "forbidden_by": [
-            {
-                "what": str(place),
-                "keyword": place.keyword,
-                "pointer": place.pointer,
-                "rule": place.rule,
-                "span": place.span,
-            }
-            for place in reasons
+            {"what": str(one), "keyword": one.keyword, "pointer": one.pointer, "rule": one.rule, "span": one.span}
+            for one in why.reasons or ()
         ],
-        "nearest": nearest,
-        "forced": glyph(forced.encode()),
+        "did_you_mean": state["suggestions"],
+        "forced": state["forced"],
+        "shortest_end": state["end"],
+        "note": reading.note,
     }
-
-
-def _nearest(matcher: Any, rest: bytes, vocabulary: Any) -> list[dict[str, Any]]:
-    """Allowed tokens that are most like what was wanted; none where there is too much choice to mean anything."""
-    import difflib
-
-    allowed = [(int(token), bytes(vocabulary[token])) for token in matcher.allowed_token_ids()]
-    allowed = [(token, data) for token, data in allowed if data.strip()]
-    if not rest or len(allowed) > CHOICE:
-        return []
-
-    def unlike(pair: tuple[int, bytes]) -> tuple[float, int, bytes]:
-        ratio = difflib.SequenceMatcher(None, pair[1][:24], rest[:24], autojunk=False).ratio()
-        return -ratio, len(pair[1]), pair[1]
-
-    return [{"id": token, "token": glyph(data)} for token, data in sorted(allowed, key=unlike)[:NEAREST]]
 
 
 def _details(result: dict[str, Any]) -> list[Text]:
     lines = []
-    if result.get("picture"):
+    if result["picture"]:
         lines += [Text(f"    {line}", no_wrap=True, overflow="crop") for line in result["picture"].split("\n")]
-    if result.get("forbidden_by"):
-        lines.append(Text("  forbidden by: " + "; ".join(clip(one["what"], 90) for one in result["forbidden_by"][:3])))
-    if result.get("rules"):
-        lines.append(Text("  waiting: " + clip(", ".join(result["rules"]), 85)))
-    if result.get("could_end_with"):
-        lines.append(Text(f"  it could end with: {clip(result['could_end_with'], 75)}"))
-    if result.get("note"):
+    if result["died_at"] is not None:
+        end = " or the end of the text" if result["may_end"] else ""
+        lines.append(Text(f"  expected: {clip(result['expected'] or 'nothing', 70)}{end}"))
+    for one in result["forbidden_by"][:3]:
+        lines.append(Text(f"  forbidden by: {clip(one['what'], 150)}"))
+    if result["rules"] and not result["forbidden_by"]:
+        lines.append(Text(f"  waiting: {clip(', '.join(result['rules']), 85)}"))
+    if result["note"]:
         lines.append(Text(f"  {result['note']}"))
-    if result.get("nearest"):
-        shown = ", ".join(clip(one["token"], 24) for one in result["nearest"])
-        lines.append(Text(f"  tokens that may come instead: {shown}"))
-    if result.get("forced"):
-        lines.append(Text(f"  the grammar leaves no choice but: {clip(result['forced'], 70)}"))
+    if result["did_you_mean"]:
+        lines.append(Text(f"  did you mean: {clip('   '.join(result['did_you_mean']), 80)}"))
+    if result["forced"]:
+        lines.append(Text(f"  must follow: {clip(result['forced'], 80)}"))
+    if result["shortest_end"]:
+        lines.append(Text(f"  shortest end: {clip(result['shortest_end'], 80)}"))
     return lines
 
 

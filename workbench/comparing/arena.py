@@ -5,7 +5,6 @@ Read on: `workbench/comparing/hunting.py`.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -13,17 +12,17 @@ from typing import Final
 
 import numpy as np
 
-from kernels_core import GrammarMatcher
 from workbench.comparing.finding import FindingKind
 from workbench.comparing.sides import Bits, Common, guarded, unpacked
+from workbench.next.why import shortest_end
 from workbench.peers.base import Constraint
 from workbench.peers.ours import OurConstraint
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["Arena", "Contestant", "shortest_end"]
+__all__ = ["Arena", "Contestant"]
 
-MAX_STATES: Final = 4000
-"""Parser states that the search for a shortest end visits."""
+END_SECONDS: Final = 2.0
+"""Of the search for a shortest end."""
 
 
 @dataclass
@@ -116,7 +115,7 @@ class Arena:
         if not self.reads(one, begun):
             return None
         if isinstance(one.constraint, OurConstraint):
-            way = shortest_end(one.constraint.matcher)
+            way = shortest_end(one.constraint.matcher, seconds=END_SECONDS)
             return None if way is None else [*begun, *self.tokenizer.encode(way)]
         vocabulary = self.tokenizer.info.decoded_vocab
         tokens = list(begun)
@@ -139,30 +138,3 @@ class Arena:
                 return None
             tokens.append(token)
         return None
-
-
-def shortest_end(matcher: GrammarMatcher) -> bytes | None:
-    """The fewest bytes after which the text may end, breadth first over parser states; printable ones are preferred.
-
-    b"" where it may end here.  None where no end is found within 4,000 states.
-    """
-    if matcher.is_completed():
-        return b""
-    start = matcher.fork()
-    seen = {int(start.set_number)}
-    queue: deque[tuple[GrammarMatcher, bytes]] = deque([(start, b"")])
-    while queue:
-        at, way = queue.popleft()
-        possible = [value for low, high in at.possible_bytes() for value in range(low, high + 1)]
-        for value in sorted(possible, key=lambda value: not 0x20 < value < 0x7F):
-            step = bytes((value,))
-            after = at.fork()
-            if not after.accept_string(step) or int(after.set_number) in seen:
-                continue
-            if after.is_completed():
-                return way + step
-            seen.add(int(after.set_number))
-            if len(seen) > MAX_STATES:
-                return None
-            queue.append((after, way + step))
-    return None

@@ -15,18 +15,20 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
 
-from kernels_core import GrammarMatcher
+from kernels_core import GrammarMatcher, Options
 from visualizers.glyphs import byte_class, clip, glyph, split_rules
 from workbench.comparing.sides import Answer, Bits, our_constraint
 from workbench.languages import Source
 from workbench.peers.base import Constraint, RefusedError
+from workbench.provenance import forbidding, provenance
 from workbench.reader import possible_bytes
 from workbench.reading import byte_ranges, describe_bytes
+from workbench.session import Session
 from workbench.tokenizers import Tokenizer
 
 __all__ = ["Difference", "Judge", "Kind", "find_differences"]
@@ -40,6 +42,9 @@ ASKED: Final = 2000
 EXAMPLES: Final = 6
 MAX_EXPLAINED: Final = 400
 RULES: Final = 3
+PLACED: Final = 12
+"""Groups for which the source is asked what forbids them: that tries the source without each part."""
+PLACE_MS: Final = 150.0
 FOLLOWED: Final = 20_000
 """Tokens of the refusing side, the shortest ones, that are followed to learn which bytes it allows where."""
 
@@ -53,7 +58,8 @@ class Difference:
     token_ids: all of them, ascending.  examples: (id, bytes), shortest first.
     ours: whether our engine, on the refusing side's grammar, reads the tokens; None where it has no say.
     why: one sentence by our engine.  rules: the rules of ours that waited (or, where ours reads on, that read it);
-    dots: the same as dotted rules.
+    dots: the same as dotted rules.  places: the parts of the source that forbid it (or, where ours reads on, that are
+    being read), in the source's own words: a schema's keywords with their pointers.
     """
 
     kind: Kind
@@ -67,6 +73,7 @@ class Difference:
     why: str
     rules: tuple[str, ...] = ()
     dots: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -98,6 +105,7 @@ class Difference:
             "why": self.why,
             "rules": list(self.rules),
             "dots": list(self.dots),
+            "places": list(self.places),
         }
 
 
@@ -105,6 +113,7 @@ class Judge:
     """Our engine on one grammar at one place: who explains.  `matcher` is None where it has no say; `reason` why."""
 
     def __init__(self, grammar: Source, tokenizer: Tokenizer, text: bytes) -> None:
+        self._asked = grammar, tokenizer, text
         self.matcher: GrammarMatcher | None = None
         self.reason = ""
         try:
@@ -145,6 +154,21 @@ class Judge:
             before = data
             found.append(list(path))
         return found
+
+    def places(self, after: bytes, data: bytes, ours: bool | None) -> tuple[str, ...]:
+        """Which parts of the source forbid the token `data` behind `after`, or are read there where ours reads on."""
+        if self.matcher is None or ours is None:
+            return ()
+        grammar, tokenizer, text = self._asked
+        session = Session(grammar, tokenizer, options=Options())
+        if ours:
+            if not session.set_prefix(text + data).ok:
+                return ()
+            return tuple(str(place) for place in provenance(session) if place.role == "here")[:RULES]
+        if not session.set_prefix(text + after).ok:
+            return ()
+        found = forbidding(session, data[len(after) :], budget_ms=PLACE_MS)
+        return tuple(str(place) for place in found)[:RULES]
 
     def at(self, data: bytes) -> GrammarMatcher | None:
         """A matcher that has read `data` from here; None where that cannot be."""
@@ -236,7 +260,11 @@ def _grouped(
                 dots=reason.dots,
             )
         )
-    return sorted(made, key=lambda difference: -difference.count)
+    made.sort(key=lambda difference: -difference.count)
+    return [
+        replace(one, places=judge.places(one.after, one.examples[0][1], one.ours)) if number < PLACED else one
+        for number, one in enumerate(made)
+    ]
 
 
 @dataclass

@@ -65,12 +65,12 @@ class Finding:
         """One sentence."""
         before = f"after {glyph(self.text)}" if self.text else "at the beginning"
         if self.kind == "end":
-            return f"{before}: {self.goes_on} lets the text end, {self.refuses} does not"
+            return f"{self.goes_on} lets the text end {before} ({self.refuses} does not)"
         if self.kind == "mask only":
-            return f"{before}: the mask of {self.refuses} leaves out {glyph(self.token)}, which it takes"
+            return f"the mask of {self.refuses} leaves out {glyph(self.token)} {before} (its parser takes it)"
         if self.kind == "false hope":
-            return f"{before}: the mask of {self.goes_on} allows {glyph(self.token)}, which it does not take"
-        return f"{before}: {self.goes_on} takes {glyph(self.token)}, {self.refuses} refuses it"
+            return f"the mask of {self.goes_on} allows {glyph(self.token)} {before} (its parser refuses it)"
+        return f"{self.goes_on} takes {glyph(self.token)} {before} ({self.refuses} refuses it)"
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """What there is to say, as name and text."""
@@ -193,12 +193,22 @@ class Hunt:
             for name, reason in self.refusals.items()
         )
         notes = "".join(f'<div style="opacity:0.7">{html_escape(note)}</div>' for note in self.notes)
-        return f"<div><p>{html_escape(repr(self))}</p>{left}{''.join(parts)}{notes}</div>"
+        return f"<div><p>{html_escape(self.summary)}</p>{left}{''.join(parts)}{notes}</div>"
+
+    @property
+    def verdict(self) -> str:
+        """How many disagreements."""
+        count = len(self.findings)
+        return f"{count} disagreement{'' if count == 1 else 's'}" if count else "no disagreement found"
+
+    @property
+    def summary(self) -> str:
+        """What was tried and what came of it, in one line."""
+        texts = f"{self.texts:,} text{'' if self.texts == 1 else 's'}"
+        places = f"{self.places:,} place{'' if self.places == 1 else 's'}"
+        stopped = ", interrupted" if self.interrupted else ""
+        engines = ", ".join(self.engines) or "no engines"
+        return f"{self.verdict} of {engines} in {texts}, {places}, {self.seconds:.1f} s, seed {self.seed}{stopped}"
 
     def __repr__(self) -> str:
-        found = f"{len(self.findings)} disagreement{'' if len(self.findings) == 1 else 's'}"
-        stopped = ", interrupted" if self.interrupted else ""
-        return (
-            f"<Hunt over {', '.join(self.engines)}: {found} in {self.texts:,} texts, {self.places:,} places, "
-            f"{self.seconds:.1f} s, seed {self.seed}{stopped}>"
-        )
+        return f"<Hunt: {self.summary}>"

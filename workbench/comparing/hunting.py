@@ -408,10 +408,12 @@ class _Search:
         items = at.frontier().items
         rules = ", ".join(dict.fromkeys(item.rule for item in items if item.scannable or read == len(token)))
         if read == len(token):
-            return f"reads {glyph(token)}, in {clip(rules, 80)}"
+            return f"reads {glyph(token)}, in {clip('; '.join(judge.places(b'', token, True)) or rules, 80)}"
         possible = describe_bytes(possible_bytes(at))
         end = " or the text may end" if at.is_completed() else ""
-        return f"{glyph(token[read : read + 1])} cannot come in {clip(rules, 60)}; possible: {clip(possible, 80)}{end}"
+        said = f"{glyph(token[read : read + 1])} cannot come in {clip(rules, 60)}; possible: {clip(possible, 80)}{end}"
+        places = judge.places(token[:read], token, False)
+        return f"{said}; because: {clip('; '.join(places), 120)}" if places else said
 
     def whole(self, prefix: list[int], token: int | None, goes_on: Contestant) -> bytes | None:
         """A whole text that begins so and that `goes_on` accepts."""

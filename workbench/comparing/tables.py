@@ -121,7 +121,11 @@ def _pair_tables(pair: Pair) -> Iterator[Any]:
         where = difference.parts_at
         if difference.after:
             where = f"{where} after {clip(glyph(difference.after), EXAMPLE)}"
-        table.add_row(what, Text(difference.allowed_by), Text(where), Text(examples), Text(clip(difference.why, 240)))
+        why = Text(clip(difference.why, 240))
+        if difference.places:
+            verb = "in" if difference.ours else "because:"
+            why.append(f"\n{verb} {clip('; '.join(difference.places), 200)}", "dim")
+        table.add_row(what, Text(difference.allowed_by), Text(where), Text(examples), why)
     yield table
     if len(pair.differences) > MAX_GROUPS:
         yield from legend(f"... and {len(pair.differences) - MAX_GROUPS:,} more groups: see to_frame() or --json")
@@ -130,12 +134,8 @@ def _pair_tables(pair: Pair) -> Iterator[Any]:
 
 def hunt_tables(hunt: Hunt) -> Iterator[Any]:
     """What was tried, then each finding with its text, then who is right."""
-    tried = f"{hunt.texts:,} texts and {hunt.places:,} places in {hunt.seconds:.1f} s, seed {hunt.seed}"
-    verdict = f"{len(hunt.findings)} disagreements" if len(hunt.findings) != 1 else "1 disagreement"
     style = "red" if hunt.findings else "green"
-    stopped = ", interrupted" if hunt.interrupted else ""
-    yield Text.assemble((verdict if hunt.findings else "no disagreement found", style), f" in {tried}{stopped}")
-    yield Text(f"engines: {', '.join(hunt.engines)}", style="dim")
+    yield Text.assemble((hunt.verdict, style), hunt.summary.removeprefix(hunt.verdict))
     for name, reason in hunt.refusals.items():
         yield Text.assemble((f"{name} was left out: ", "yellow"), reason)
     for number, finding in enumerate(hunt.findings, 1):

@@ -1,0 +1,154 @@
+"""The compare panel in a browser: it asks, shows what comes back, survives odd data, and chooses tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.visualizers.bridge import Bridge
+from visualizers.compare import CompareView, comparison_html
+from workbench.cli.doctor import find_chromium
+
+playwright = pytest.importorskip("playwright.sync_api")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(find_chromium() is None, reason="needs a Chromium"),
+]
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def comparison() -> dict[str, Any]:
+    """The data of a comparison of three sides, one of which refuses."""
+    side = {
+        "side": "ours",
+        "text": "{",
+        "settings": "",
+        "allowed": 12345,
+        "may_end": False,
+        "compile_ms": 1.234,
+        "first_mask_us": 42.0,
+        "mask_again_us": 0.5,
+        "stage": "",
+        "refusal": "",
+    }
+    refused = {**side, "side": "peer 2", "allowed": None, "may_end": None, "stage": "grammar", "refusal": HOSTILE}
+    group = {
+        "kind": "refused",
+        "allowed_by": "peer 1",
+        "refused_by": "ours",
+        "count": 1234,
+        "after": "ab",
+        "parts_at": "[⟨0x00⟩]",
+        "token_ids": [7, 9],
+        "examples": [{"id": 7, "token": HOSTILE}, {"id": 9, "token": "␣x"}],
+        "ours": False,
+        "why": "it cannot come in name; possible: [a-z]",
+        "rules": ["name"],
+        "dots": [],
+        "places": ["`maxLength`: 5 (#/properties/name)"],
+    }
+    pair = {
+        "base": "ours",
+        "other": "peer 1",
+        "agree": False,
+        "both": 20,
+        "only_base": 0,
+        "only_other": 1234,
+        "neither": 5,
+        "special": 0,
+        "differences": [group],
+    }
+    return {
+        "notes": ["all but 10 ids are compared"],
+        "sides": [side, {**side, "side": "peer 1"}, refused],
+        "pairs": [pair],
+        "masks": [bytes(range(4)) * 16],
+    }
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        made = driver.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    context = browser.new_context(viewport={"width": 900, "height": 700})
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    trouble: list[str] = []
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("dialog", lambda dialog: trouble.append(dialog.message))
+    yield page
+    assert not trouble
+    context.close()
+
+
+def test_it_asks_and_shows_the_answer(page: Any) -> None:
+    view = CompareView([{"id": "ours:parser=naive", "label": "naive"}, {"id": "peer", "label": "peer 1"}])
+    bridge = Bridge(page, view)
+    assert "Choose, then compare" in page.get_by_test_id("compare-result").inner_text()
+    page.get_by_test_id("compare-engine").select_option("peer")
+    page.locator("summary").first.click()
+    grammar = page.get_by_test_id("compare-grammar")
+    grammar.click()
+    grammar.press_sequentially("root ::=")
+    grammar.press("Enter")
+    grammar.press_sequentially('"a"')
+    page.get_by_test_id("compare-ask").click()
+    assert bridge.soon("chosen", "peer")
+    (request,) = bridge.requests
+    assert request == {"type": "compare", "engine": "peer", "grammar": 'root ::=\n"a"'}
+    assert view.other_text == 'root ::=\n"a"'
+    view.status = "busy"
+    bridge.push()
+    assert page.get_by_test_id("compare-ask").is_disabled()
+    view.show(comparison())
+    bridge.push()
+    assert page.get_by_test_id("compare-ask").is_enabled()
+    assert "1 difference" in page.get_by_test_id("compare-counts").inner_text()
+    assert "1,234" in page.get_by_test_id("compare-group").inner_text()
+    assert "because: `maxLength`: 5" in page.get_by_test_id("compare-group").inner_text()
+    assert HOSTILE in page.get_by_test_id("compare-sides").inner_text()
+    assert page.locator("img[src=x]").count() == 0
+    view.status = "stale"
+    bridge.push()
+    assert "another place" in page.get_by_test_id("compare-status").inner_text()
+
+
+def test_a_click_on_a_token_chooses_it(page: Any) -> None:
+    view = CompareView([{"id": "ours", "label": "ours"}])
+    view.selection = {"rule": "name", "token": None}
+    view.show(comparison())
+    bridge = Bridge(page, view)
+    page.locator("[data-token='9']").click()
+    assert bridge.soon("selection", {"rule": "name", "token": 9})
+
+
+def test_an_error_is_shown_as_text(page: Any) -> None:
+    view = CompareView([{"id": "ours", "label": "ours"}])
+    view.status, view.note = "error", HOSTILE
+    Bridge(page, view)
+    assert page.get_by_test_id("compare-note").inner_text() == HOSTILE
+
+
+def test_a_page_without_python_shows_the_last_one(page: Any, tmp_path: Any) -> None:
+    view = CompareView([{"id": "ours", "label": "ours"}])
+    view.show(comparison())
+    page.goto(view.save(tmp_path / "compare.html").as_uri())
+    assert "1 difference" in page.get_by_test_id("compare-counts").inner_text()
+    assert page.get_by_test_id("compare-ask").is_disabled()
+
+
+def test_the_static_twin_is_tables_and_pictures() -> None:
+    html = comparison_html(comparison(), comparison()["masks"])
+    assert "<img src=x" not in html
+    assert "<script" not in html
+    assert html.count("<table") == 2
+    assert "data:image/png;base64," in html
