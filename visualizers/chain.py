@@ -23,7 +23,7 @@ _TINTS: Final = {**OPERATION_KINDS, "start": "active", "omitted": "rejected"}
 
 
 class ChainView(LiveView[Chain | None]):
-    """`show(chain(matcher, item))`; `show(None)` where no item is chosen."""
+    """`show(chain(matcher, item))`; `show(None)` where no item is chosen.  Closing it sets `selection["item"]` to None."""
 
     _module = "chain"
     _styles = ("chain",)
@@ -31,6 +31,7 @@ class ChainView(LiveView[Chain | None]):
 
     rows = synced(t.List())
     chosen = synced(t.List())
+    selection = synced(t.Dict())
 
     def traits_of(self, snapshot: Chain | None) -> Traits:
         if snapshot is None:

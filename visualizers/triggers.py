@@ -19,7 +19,7 @@ __all__ = ["TriggerView", "modes_html"]
 
 MAX_SEGMENTS: Final = 60  # the last ones
 MAX_PATTERNS: Final = 120
-TEXT: Final = 40
+TEXT: Final = 34
 KINDS: Final = {
     "tag": "then its content",
     "stop": "ends free text",

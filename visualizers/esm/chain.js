@@ -13,11 +13,16 @@ function render({ model, el }) {
   const dotted = ([before, after] = [""]) => after === undefined ? [before]
     : [h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), after];
 
+  const close = () => view.commit("selection", { ...(model.get("selection") || {}), item: null });
+
   function draw() {
     const rows = model.get("rows") || [], chosen = model.get("chosen") || [];
     head.replaceChildren(...[h("span", { class: "ms-title" }, "How it got there"),
-      chosen.length ? h("span", { class: "ms-mono clip" }, ...dotted(chosen[0])) : null, h("span", { class: "ms-grow" }),
-      rows.length ? h("span", { class: "ms-muted" }, many(rows.length, "operation")) : null].filter(Boolean));
+      h("span", { class: "ms-mono clip" }, ...dotted(chosen[0])), h("span", { class: "ms-grow" }),
+      rows.length ? h("span", { class: "ms-muted" }, many(rows.length, "operation")) : null,
+      h("button", { type: "button", title: "back to the operations of the last step", "data-testid": "chain-close", onclick: close }, "×")].filter(Boolean));
+    head.hidden = !rows.length;
+    view.root.classList.toggle("some", rows.length > 0);
     list.replaceChildren(...rows.map((row) => h("li", { "data-testid": "chain-step", "data-kind": row.kind },
       h("span", { class: "ms-num", title: "bytes read" }, number(row.end)), h("span", { class: `ms-badge ${row.tint}` }, row.kind),
       row.kind === "omitted" ? h("span", { class: "ms-muted" }, `${row.cause} operations in between`) : null,

@@ -3,6 +3,8 @@
 // Read on: visualizers/stack.py, workbench/panels/stack.py.
 import { h, number, many, mount } from "./common.js";
 
+const BEFORE = 36; // characters in front of a dot
+
 function render({ model, el }) {
   const view = mount({ model, el }, "stack", "stack-view");
   const head = h("div", { class: "ms-bar" });
@@ -13,7 +15,7 @@ function render({ model, el }) {
       h("th", { title: "the rule that was called; the key in front of it where the text is JSON" }, "level"),
       h("th", { class: "ms-num", title: "bytes read when the rule was called" }, "began at"),
       h("th", { title: "what was read in this rule before the next level began" }, "has read"),
-      h("th", { title: "the rule, with a dot where it waits" }, "waits at"))), body));
+      h("th", { title: "the rule, with a dot where it waits" }, "waits at"), h("th", {}, ""))), body));
   view.root.append(head, crumbs, scroll);
   let drawn = -1;
 
@@ -60,7 +62,10 @@ function render({ model, el }) {
   }
 
   function row(level, place, on, rule) {
-    const [before, after] = level.dots[0] || [""];
+    const [whole, after] = level.dots[0] || [""];
+    // The rule's name is in the first column already; what is near the dot matters.
+    const start = whole.startsWith(`${level.rule} ::=`) ? whole.slice(level.rule.length + 5) : whole;
+    const before = start.length > BEFORE && after !== undefined ? `…${start.slice(-BEFORE)}` : start;
     const dotted = after === undefined ? [before] : [h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), after];
     const name = h("td", { class: "name" }, h("span", { class: "indent", style: `width:${level.depth * 12}px` }),
       level.omitted ? h("span", { class: "ms-muted" }, `+${number(level.omitted)} › `) : null,
@@ -70,8 +75,8 @@ function render({ model, el }) {
       onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { choose(level); event.preventDefault(); } } },
       name, h("td", { class: "ms-num" }, number(level.begin)),
       h("td", { class: "read" }, level.text || (level.predicted ? h("span", { class: "ms-muted" }, "nothing yet") : "")),
-      h("td", { class: "rule" }, ...dotted, level.dots.length > 1 ? h("span", { class: "ms-muted" }, `  +${level.dots.length - 1}`) : null,
-        level.waits ? h("span", { class: "ms-badge active", title: "a byte can move this on" }, "reads next") : null));
+      h("td", { class: "rule", title: `${whole} ${after === undefined ? "" : `• ${after}`}` }, ...dotted, level.dots.length > 1 ? h("span", { class: "ms-muted", title: "other places that this item stands for" }, `  +${level.dots.length - 1}`) : null),
+      h("td", {}, level.waits ? h("span", { class: "ms-badge active", title: "a byte can move this on" }, "reads next") : null));
   }
 
   let queued = false;

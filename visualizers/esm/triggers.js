@@ -64,7 +64,7 @@ function render({ model, el }) {
   function watched(about) {
     const trie = model.get("trie") || [], patterns = model.get("patterns") || [];
     if (!trie.length) return h("div", { class: "ms-empty" }, "Outside free text nothing is watched for.");
-    const state = about.active ? (about.free ? null : "a pattern is complete: free text is over") : "not watching: inside a tag; this is what free text around it watches for";
+    const state = about.active ? (about.free ? null : "a pattern is complete: free text is over") : "not now: inside a tag";
     const toggle = h("button", { type: "button", "aria-pressed": String(links), "data-testid": "trigger-links",
       title: "where the automaton goes on when the next byte does not fit: the longest suffix that begins a pattern", onclick: () => { links = !links; draw(); } }, "failure links");
     return h("div", { class: about.active ? "watched" : "watched idle" },

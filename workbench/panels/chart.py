@@ -19,7 +19,10 @@ __all__ = ["ChartPanel"]
 
 
 class ChartPanel(Panel):
-    """Frontier, chain and operations below each other; the item chosen in the frontier is the selection's item."""
+    """The frontier, and beside it the operations of the last step, or those behind the item that is chosen.
+
+    The item chosen in the frontier is the selection's item.  `esm/chain.css` puts the three views in their places.
+    """
 
     name = "chart"
     title = "Chart"
@@ -35,12 +38,18 @@ class ChartPanel(Panel):
 
     @property
     def views(self) -> Mapping[str, LiveView[Any]]:
-        return {"frontier": self.view, "chain": self.chain, "operations": self.operations}
+        return {"frontier": self.view, "operations": self.operations, "chain": self.chain}
 
     def update(self, change: Change | None) -> None:
         self.view.show(self.session.frontier())
         self.operations.show(self.session.operations())
         self._show_chain()
+
+    def chosen(self) -> None:
+        """Somebody let go of the item, or chose another."""
+        item = self.desk.selection.get("item")
+        if item != self.view.selected_item and (item is None or item in range(len(self.view.items))):
+            self.view.selected_item = item
 
     def _chosen(self, change: Any) -> None:
         """A person chose an item of the frontier, or let go of it."""
