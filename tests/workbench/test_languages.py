@@ -151,7 +151,7 @@ TYPO = '{\n  "type": "object",\n  "properties": {\n    "city": {"type": "strin"}
         (TYPO, [(4, 14, '"type": "strin"'), (5, 14, '"minimum": "x"')]),
         ('{"type": "object",}', [(1, 18, ",")]),
         ({"$ref": "#/$defs/no"}, [(1, 2, '"$ref": "#/$defs/no"')]),
-        ({"type": "string", "pattern": "é[a-"}, [(1, 20, '"pattern": "é[a-"')]),
+        ({"type": "string", "pattern": "é[a-"}, [(1, 33, "[")]),
         ({"type": "integer", "minimum": 3, "maximum": 2}, None),
         ({**TAG, "format": {**TAG["format"], "triggers": []}}, None),
         ({"type": "structural_tag", "format": {"type": "regex", "pattern": 'é"[a-'}}, None),

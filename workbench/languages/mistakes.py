@@ -25,6 +25,7 @@ from workbench.languages.tools import ToolsError
 __all__ = ["Mistake", "locate", "mistake_at"]
 
 _TOKEN = re.compile(r"\w+|.", re.S)
+_IN_PATTERN = re.compile(r"\(character (\d+) of the pattern\)")
 MAX_MISTAKES = 100
 # What to do about what the engine finds wrong in a grammar, where its own words do not say.
 _CURES = (
@@ -149,6 +150,9 @@ def _of_schema(text: str, places: JsonText | None, problem: SchemaProblem, moved
     with_keyword = child(pointer, problem.keyword)
     if with_keyword in places.entries:
         start, end = places.entries[with_keyword].span
+        inner = _IN_PATTERN.search(problem.reason)
+        if problem.keyword == "pattern" and inner is not None:
+            start, end = places.inside(with_keyword, int(inner.group(1))), 0
         return mistake_at(text, start, end, message, cure, with_keyword)
     if not pointer.startswith("#"):  # another document
         return mistake_at(text, 0, 0, f"{problem.pointer}: {message}", cure, problem.pointer)
