@@ -149,7 +149,7 @@ class TestBrowser:
         outlook.widget.refused = REFUSED
         outlook.widget.tab = "refused"
         outlook.push()
-        assert "`enum`: [1]" in outlook.page.get_by_test_id("next-refusal").inner_text()
+        assert "enum: [1]" in outlook.page.get_by_test_id("next-refusal").inner_text()
         outlook.page.get_by_test_id("next-source").click()
         assert outlook.soon("selection", {"pointer": "#/properties/mode"})
 
@@ -178,7 +178,7 @@ class TestBrowser:
         view.show(WHY)
         bridge = bridged(view)
         page = bridge.page
-        expect(page.get_by_test_id("why-reason")).to_have_text("`enum`: [1] #/mode")
+        expect(page.get_by_test_id("why-reason")).to_have_text("enum: [1] #/mode")
         assert page.get_by_test_id("why-text").inner_text() == f'"nm{EVIL}'
         assert page.get_by_test_id("why-fatal").inner_text() == "m"
         assert (page.locator(".dot").text_content() or "").count("x") == 300  # never cut

@@ -14,6 +14,9 @@ export function h(tag, props = {}, ...children) {
 
 export const many = (count, what) => `${number(count)} ${what}${count === 1 ? "" : "s"}`;
 
+// A text with words in `backticks`, which become code.
+export const code = (text) => h("span", {}, ...text.split("`").map((part, k) => (k % 2 ? h("code", { class: "ms-mono" }, part) : part)));
+
 export const number = (value) => Number(value).toLocaleString("en-US");
 
 // The view's root element and its bookkeeping.

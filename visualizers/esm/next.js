@@ -1,6 +1,6 @@
 // What may come next, by meaning: groups of chips that type themselves, and the refused and uncertain tokens by reason.
 // The tokens behind a chip or a row are asked of Python.  Read on: visualizers/next.py, workbench/panels/next.py.
-import { h, number, many, mount, channel } from "./common.js";
+import { code, h, number, many, mount, channel } from "./common.js";
 
 const TABS = [["next", "may come"], ["refused", "refused"], ["uncertain", "uncertain"]];
 const HINTS = {
@@ -138,7 +138,7 @@ function render({ model, el }) {
       event.stopPropagation();
       choose(part);
     } }, text);
-    for (const one of row.reasons || []) cell.append(h("div", {}, one.label, " ", one.pointer ? link(one.pointer, { pointer: one.pointer }) : one.rule ? link(one.rule, { rule: one.rule }) : ""));
+    for (const one of row.reasons || []) cell.append(h("div", {}, code(one.label), " ", one.pointer ? link(one.pointer === "#" ? "# (the whole)" : one.pointer, { pointer: one.pointer }) : one.rule ? link(one.rule, { rule: one.rule }) : ""));
     if (!(row.reasons || []).length) for (const rule of row.rules || []) cell.append(link(rule, { rule }), " ");
     return cell;
   }

@@ -1,6 +1,6 @@
 // Why a text or a token may come here or not: the byte at which it dies, what was expected, who forbids it, ways out.
 // Read on: visualizers/why.py, workbench/panels/why.py.
-import { h, mount, channel } from "./common.js";
+import { code, h, mount, channel } from "./common.js";
 
 function render({ model, el }) {
   const view = mount({ model, el }, "why", "why-view");
@@ -66,8 +66,8 @@ function render({ model, el }) {
   function reasons(why) {
     const rules = why.rules.map((rule) => link(rule, { rule }, "why-rule"));
     if (why.reasons === null) return [h("span", { class: "ms-muted" }, "looking for the reason in the source … "), ...rules];
-    const found = why.reasons.map((reason) => h("span", { class: "reason", "data-testid": "why-reason" }, h("span", {}, reason.label), " ",
-      reason.pointer ? link(reason.pointer, { pointer: reason.pointer }, "why-pointer") : reason.rule ? link(reason.rule, { rule: reason.rule }, "why-rule") : null));
+    const found = why.reasons.map((reason) => h("span", { class: "reason", "data-testid": "why-reason" }, code(reason.label), " ",
+      reason.pointer ? link(reason.pointer === "#" ? "# (the whole)" : reason.pointer, { pointer: reason.pointer }, "why-pointer") : reason.rule ? link(reason.rule, { rule: reason.rule }, "why-rule") : null));
     return found.length ? found : rules.length ? [h("span", { class: "ms-muted" }, "rules waiting: "), ...rules] : [h("span", { class: "ms-muted" }, "nothing can follow here")];
   }
 

@@ -13,9 +13,10 @@ from typing import Any
 from visualizers.glyphs import SPACE, clip, glyph, parse
 from visualizers.text import TextView
 from workbench.history import Place, Step
+from workbench.next.outlook import content
 from workbench.panels.base import Desk, Panel
 from workbench.panels.triggers import step_modes
-from workbench.reading import Candidate, Reading, describe_bytes
+from workbench.reading import Candidate, Reading
 from workbench.session import Change, Session
 from workbench.strip import ribbon_html
 
@@ -115,7 +116,7 @@ def stepper_state(
         "after": len(steps) - last,
         "status": _status(session, reading, trouble),
         "place": f"byte {position:,} · step {index:,} of {len(steps):,} · {_allowed(allowed)}",
-        "next": describe_bytes(session.next_bytes()),
+        "next": content(session.next_bytes()) or "nothing",
         "candidates": [{"id": c.token_id, "text": clip(str(c), 24), "stop": c.stop} for c in candidates],
         "more": f"{allowed - len(candidates):,}" if allowed > len(candidates) else "",
         "can_back": session.place > Place(),
@@ -124,20 +125,22 @@ def stepper_state(
 
 
 def _candidates(session: Session) -> list[Candidate]:
-    """Allowed tokens worth offering: readable ones before control bytes, and not single characters alone."""
+    """Allowed tokens worth offering: readable ones before blanks and control bytes, and not single characters alone."""
     found = session.allowed_tokens(SCANNED)
     if len(found) <= CANDIDATES:
         return found
-    single, longer, unreadable = [], [], []
+    single, longer, blank, unreadable = [], [], [], []
     for candidate in found:
-        if not candidate.stop and "⟨" in glyph(candidate.token):
+        if not candidate.stop and not candidate.token.strip():
+            blank.append(candidate)
+        elif not candidate.stop and "⟨" in glyph(candidate.token):
             unreadable.append(candidate)
         elif candidate.stop or len(candidate.token) == 1:
             single.append(candidate)
         else:
             longer.append(candidate)
     first = max(SINGLE, CANDIDATES - len(longer))
-    return (single[:first] + longer + single[first:] + unreadable)[:CANDIDATES]
+    return (single[:first] + longer + single[first:] + blank + unreadable)[:CANDIDATES]
 
 
 def _allowed(count: int) -> str:
