@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from itertools import count as counting
@@ -90,6 +91,7 @@ class CompiledGrammar:
         pool: TokenSetPool | None = None,
         *,
         cancel: CancelToken | None = None,
+        apart: bool = False,
     ) -> None:
         ir = grammar.lazy_ir
         where = f"grammar {ir.root!r}"
@@ -105,7 +107,7 @@ class CompiledGrammar:
         self.renewals = 0
         _check_tokens(ir, tokenizer_info)
         lazy = options.makes_states_when_met
-        lowering = Lowering(ir if lazy else grammar.ir, options, budget.check)
+        lowering = Lowering(ir if lazy else grammar.ir, options, budget.check, apart=apart)
         machine = self._parser(GrowingTables(lowering) if lazy else self._whole(lowering), where)
         lowering.check = _never_called_off
         self.masks = self._masks(_trie(tokenizer_info) if pool is None else pool.trie, machine)
@@ -211,9 +213,25 @@ class CompiledGrammar:
 
     @cached_property
     def state_table(self) -> StateTable:
-        """Automata by state id, for inspection."""
-        self.machine.complete()
+        """Automata by state id, for inspection, as far as they are made; looking makes nothing."""
         return StateTable(self.machine.tables)
+
+    def complete(self) -> None:
+        """Lower every rule and make every state now, for those who want to see or warm them all."""
+        self.machine.complete()
+
+    def apart(self) -> CompiledGrammar:
+        """The same grammar compiled again for questions that the engine which runs must not notice.
+
+        It has the same options, but nothing is made ahead of time, and it shares nothing with other grammars: the
+        source is read again, automata, parser states and masks are its own, and so is its cross-grammar cache.  State
+        ids differ where states are made as they are met (`inspect.pairs`).
+        """
+        options = replace(self.options, jit=0) if self.options.parser == "earley" else self.options
+        pool = None
+        if self._pool is not None:
+            pool = TokenSetPool(self.masks.trie, max_bytes=options.pool_bytes)
+        return CompiledGrammar(self.grammar.read_again(), self.tokenizer_info, options, pool, apart=True)
 
     @cached_property
     def vocab(self) -> tuple[bytes, ...]:
@@ -230,7 +248,7 @@ class CompiledGrammar:
         return int(self.machine.nbytes + counters["mask_bytes"] + counters["token_set_bytes"])
 
     def automaton(self) -> Automaton:
-        """All rule automata, to draw or to read."""
+        """The rule automata as far as they are made, to draw or to read; all of them after `complete()`."""
         return self.state_table.automaton
 
     def cache_stats(self) -> CacheStats:

@@ -283,7 +283,23 @@ cdef class GrammarMatcher:
         """
         if self._terminated():
             raise MatcherTerminatedError("the text has ended: roll back or reset before asking for a mask")
-        cdef MaskRec* mask = self._mask()
+        return self._write(self._mask(), bitmask, index)
+
+    def peek_next_token_bitmask(self, bitmask, int index=0):
+        """`fill_next_token_bitmask` where the mask is known here: whether it is; if not, nothing is written.
+
+        For those who look: nothing is made, and nothing is counted.
+        """
+        cdef MaskRec* mask = NULL
+        if not self._terminated():
+            mask = <MaskRec*>ms_load(&self._last.set.mask)
+        if mask == NULL:
+            return False
+        self._write(mask, bitmask, index)
+        return True
+
+    cdef bint _write(self, MaskRec* mask, bitmask, int index) except -1:
+        """Write `mask`, with the stop tokens, into row `index`; whether some bit of the row is 0."""
         cdef bint may_stop = self._last.set.completed and not self.terminate_without_stop_token
         cdef int words = self._trie.words
         cdef int64_t row_words
@@ -547,6 +563,11 @@ cdef class GrammarMatcher:
     def masks(self):
         """The mask cache, and with it the parser states, that this matcher is in (`CompiledGrammar.renew`)."""
         return self._masks
+
+    @property
+    def reads_tokens(self):
+        """Whether some token may be taken here as a whole, by its id."""
+        return bool(self._last.set.tokens)
 
     @property
     def set_number(self):

@@ -20,7 +20,10 @@ Unit = Literal["token", "byte"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """After `index` whole steps, and `offset` bytes of the next one (less than all of it)."""
+    """After `index` whole steps, and `offset` bytes of the next one (less than all of it).
+
+    A matcher gets there by as many moves: the steps as they were taken, then single bytes.
+    """
 
     index: int = 0
     offset: int = 0
@@ -47,7 +50,7 @@ class Step:
 
     @property
     def units(self) -> int:
-        """How many moves of a matcher the step is: one for each byte, or one in all."""
+        """How many places end in the step: one for each byte, or one in all."""
         return 1 if self.whole else len(self.data)
 
 
@@ -59,7 +62,6 @@ class Tape:
 
     def __init__(self, steps: Iterable[Step] = ()) -> None:
         self._steps: list[Step] = []
-        self._units: list[int] = [0]  # moves of a matcher before each step, and in all
         self._data = bytearray()
         for step in steps:
             self.append(step)
@@ -93,14 +95,13 @@ class Tape:
         if step.whole and step.token_id is None:
             raise ValueError("only a token is taken whole")
         self._steps.append(replace(step, start=len(self._data)))
-        self._units.append(self._units[-1] + step.units)
         self._data += step.data
 
     def cut(self, place: Place) -> None:
         """Forget all that lies after `place`.  A token cut in the middle stays as a run of bytes."""
         partial = self._steps[place.index].data[: place.offset] if place.offset else b""
         start = self.position(Place(place.index))
-        del self._steps[place.index :], self._units[place.index + 1 :], self._data[start:]
+        del self._steps[place.index :], self._data[start:]
         if partial:
             self.append(Step(start, partial))
 
@@ -109,10 +110,6 @@ class Tape:
         if place.index == len(self._steps):
             return len(self._data)
         return self._steps[place.index].start + place.offset
-
-    def units(self, place: Place) -> int:
-        """Moves of a matcher before `place`."""
-        return self._units[place.index] + place.offset
 
     def place(self, index: int) -> Place:
         """The place after `index` whole steps; IndexError outside `[0, len(tape)]`."""
@@ -156,8 +153,8 @@ class Tape:
         while place < last:
             step = self._steps[place.index]
             stop = last.offset if last.index == place.index else len(step.data)
-            part = replace(step, start=step.start + place.offset, data=step.data[place.offset : stop])
-            yield step if step.whole else part
+            part = Step(step.start + place.offset, step.data[place.offset : stop])
+            yield part if place.offset or stop < len(step.data) else step
             place = Place(place.index + 1)
 
     def shared(self, other: Tape) -> Place:

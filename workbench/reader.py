@@ -8,23 +8,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from kernels_core import CompiledGrammar, GrammarMatcher
+from kernels_core import GrammarMatcher
 from kernels_core.errors import TokenizerError
 from workbench.history import Step, Tape, Unit
 from workbench.reading import Reading, StepError
 from workbench.tokenizers import Tokenizer
+from workbench.twin import Twin
 
 __all__ = [
     "Piece",
     "as_unit",
     "bytes_of",
+    "count_read",
     "lay",
     "play",
     "possible_bytes",
     "read_bytes",
     "report",
     "single_bytes",
-    "take_token",
+    "step_of_token",
     "tokenise",
 ]
 
@@ -32,49 +34,51 @@ Piece = tuple[bytes, int | None]
 """Bytes and the token that spells them, or None."""
 
 
-def take_token(matcher: GrammarMatcher, token_id: int) -> Step | None:
-    """Move `matcher` over a token; the step it was, or None, and nothing moved, where the mask forbids it.
+def step_of_token(matcher: GrammarMatcher, token_id: int) -> Step | None:
+    """The step that a token is for `matcher`, which stays where it is; None where the mask forbids it.
 
-    A token is read byte by byte, so that one can stop inside it, unless its id matters: a stop token, or one that the
-    grammar names as a whole.
+    One can stop inside a token that is read byte by byte, unless its id matters: a stop token, or one that the grammar
+    names as a whole.
     """
     whole = matcher.fork()
     if not whole.accept_token(token_id):
         return None
     info = matcher.compiled.tokenizer_info
     data = bytes(info.decoded_vocab[token_id]) if whole.position > matcher.position else b""
-    spelt = matcher.fork()
-    if data and not whole.is_terminated() and spelt.accept_string(data) and spelt.set_number == whole.set_number:
-        read_bytes(matcher, data)
-        return Step(0, data, token_id)
-    matcher.accept_token(token_id)
+    if data and not whole.is_terminated():
+        spelt = matcher.fork()
+        if not matcher.reads_tokens or (spelt.accept_string(data) and spelt.set_number == whole.set_number):
+            return Step(0, data, token_id)
     return Step(0, data, token_id, whole=True, stop=bool(whole.is_terminated()))
 
 
-def lay(compiled: CompiledGrammar, pieces: list[Piece], note: str = "") -> tuple[Tape, Reading]:
-    """Read `pieces` from the beginning as far as they go: the tape of what was read, and the fate of the text."""
-    matcher = GrammarMatcher(compiled)
+def lay(twin: Twin, pieces: list[Piece], note: str = "") -> tuple[Tape, Reading]:
+    """Read `pieces` from the beginning as far as they go: the tape of what was read, and the fate of the text.
+
+    The twin reads, so what the grammar refuses leaves no trace in the engine that runs.
+    """
+    matcher = twin.start()
     tape = Tape()
     for piece, token_id in pieces:
-        step = None if token_id is None else take_token(matcher, token_id)
+        step = None if token_id is None else step_of_token(matcher, token_id)
         if step is None:  # bytes, or a token that dies inside
-            read = read_bytes(matcher, piece)
+            read = count_read(matcher, piece)
             step = Step(0, piece[:read]) if read else None
         if step is not None:
             tape.append(step)
+            play(matcher, [step])
         if step is None or len(step.data) < len(piece):
             break
     data = b"".join(piece for piece, _ in pieces)
-    return tape, report(data, 0, len(tape.data), matcher, note)
+    return tape, report(data, 0, len(tape.data), twin, matcher, note)
 
 
 def play(matcher: GrammarMatcher, steps: Iterable[Step]) -> None:
-    """Move `matcher` over steps that it is known to allow."""
+    """Move `matcher` over steps that it is known to allow, one move each."""
     for step in steps:
-        if step.whole:
-            matcher.accept_token(step.token_id)
-        else:
-            read_bytes(matcher, step.data)
+        taken = matcher.accept_string(step.data) if step.token_id is None else matcher.accept_token(step.token_id)
+        if not taken:
+            raise RuntimeError(f"the engine refuses {step!r} after {matcher.text!r}, which its twin took")
 
 
 def single_bytes(data: bytes) -> list[Piece]:
@@ -90,8 +94,8 @@ def tokenise(data: bytes, tokenizer: Tokenizer) -> tuple[list[Piece], str]:
     return [(bytes(tokenizer.info.decoded_vocab[i]), i) for i in ids], ""
 
 
-def report(data: bytes, start: int, read: int, matcher: GrammarMatcher, note: str = "") -> Reading:
-    """The `Reading` of `data`, of which `matcher` has just read `read` bytes."""
+def report(data: bytes, start: int, read: int, twin: Twin, matcher: GrammarMatcher, note: str = "") -> Reading:
+    """The `Reading` of `data`, of which `matcher`, one of the twin's, has just read `read` bytes."""
     dead = read < len(data)
     return Reading(
         text=data,
@@ -99,18 +103,23 @@ def report(data: bytes, start: int, read: int, matcher: GrammarMatcher, note: st
         read=read,
         possible=possible_bytes(matcher),
         completed=bool(matcher.is_completed()),
-        waiting=tuple(item for item in matcher.frontier().items if item.scannable) if dead else (),
+        waiting=tuple(item for item in twin.items(matcher) if item.scannable) if dead else (),
         note=note,
     )
 
 
 def read_bytes(matcher: GrammarMatcher, data: bytes) -> int:
-    """Read `data` byte by byte, one rollback step each; how many bytes the grammar took."""
+    """Read `data` byte by byte, one move each; how many bytes the grammar took."""
     accept = matcher.accept_string
     for count in range(len(data)):
         if not accept(data[count : count + 1]):
             return count
     return len(data)
+
+
+def count_read(matcher: GrammarMatcher, data: bytes) -> int:
+    """How many bytes of `data` the grammar would take; `matcher` stays where it is."""
+    return read_bytes(matcher.fork(), data)
 
 
 def possible_bytes(matcher: GrammarMatcher) -> bytes:

@@ -94,7 +94,7 @@ class Run:
             self.stop()
             return
         try:
-            session.step_token(step.token_id)
+            session._take(step.token_id, step.fill)
         except StepError as error:
             self._died, self._reason = error.reading, error.reason
             return

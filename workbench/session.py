@@ -5,12 +5,15 @@ one moves through it by token or by byte, and asks what the parser is doing (`fr
 (`token_sets`, `allowed_tokens`, `next_bytes`) and why a text is refused (`explain`).  Views register with `on_change`
 and all read the same place, so they can never disagree.
 
+What is shown is the engine that runs, with the options that were given, and showing it leaves no trace in it: whatever
+makes something is asked of a twin (`twin`), which reads the same text and shares nothing with it.
+
 An operation that raises leaves the session as it was.  Every public method takes the session's lock, so a
 generation may step it from a background thread while a cell reads it; callbacks run after the lock is released, in the
 thread that made the change.
 
-Read on: `workbench/history.py` (the tape), `workbench/reading.py` (what became of a text),
-`workbench/explorer.py` (the views).
+Read on: `workbench/history.py` (the tape), `workbench/twin.py`, `workbench/masks.py`, `workbench/reading.py` (what
+became of a text), `workbench/explorer.py` (the views).
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
@@ -32,9 +36,10 @@ from kernels_core import (
     Options,
     allocate_token_bitmask,
 )
-from kernels_core.errors import MaskscopeError
+from kernels_core.errors import DeadEndError, MaskscopeError, MatcherTerminatedError
 from workbench.history import Place, Step, Tape, Unit
 from workbench.languages import NOTHING, Draft, Source
+from workbench.masks import MAX_ASKED, Fills, Known, ids_of
 from workbench.reader import (
     as_unit,
     bytes_of,
@@ -44,16 +49,17 @@ from workbench.reader import (
     read_bytes,
     report,
     single_bytes,
-    take_token,
+    step_of_token,
     tokenise,
 )
 from workbench.reading import Candidate, Reading, StepError
 from workbench.run import Run, RunError
 from workbench.tokenizers import Tokenizer, load_tokenizer
+from workbench.twin import Twin
 
 if TYPE_CHECKING:
     from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
-    from kernels_core.inspect.trace import Operations
+    from kernels_core.inspect.trace import FillEvent, Operations
     from workbench.generation import LanguageModel
     from workbench.next import Outlook, Refusals, Why
     from workbench.trace import Trace
@@ -67,6 +73,7 @@ was typed as a grammar and cannot be used (`Session.draft`)."""
 
 T = TypeVar("T")
 Bitmask = np.ndarray[Any, np.dtype[np.int32]]
+Ids = np.ndarray[Any, np.dtype[np.int32]]
 
 
 class Session:
@@ -94,17 +101,20 @@ class Session:
     ) -> None:
         self._lock = threading.RLock()
         self._observers: list[Callable[[Change], None]] = []
-        # What is looked at as a whole is lowered as a whole: minimal automata are what a person wants to read.
-        self._options = options or Options(lazy_lowering=False)
+        self._options = options or Options()
         self._tokenizer = load_tokenizer(tokenizer)
         self._compiler = GrammarCompiler(self._tokenizer.info, options=self._options)
         self._document = Source.of(grammar, language, **reading)
         self._draft: Draft | None = None
         self._compiled = self._compiler.compile_grammar(self._document.grammar(self._tokenizer.info))
         self._matcher = GrammarMatcher(self._compiled)
+        self._made_twin: Twin | None = None
+        self._looked_at: Grammar | None = None
         self._tape = Tape()
         self._place = Place()
-        self._seen: dict[str, Any] = {}
+        self._fills = Fills()
+        self._known = Known()  # by parser state
+        self._seen: dict[str, Any] = {}  # at this place
         self._run: Run | None = None
         self._trace: Trace | None = None
 
@@ -133,11 +143,21 @@ class Session:
 
     @property
     def compiled(self) -> CompiledGrammar:
+        """The compiled grammar of the engine that runs: what is done with it is seen in its counters (see `twin`)."""
         return self._compiled
 
     @property
+    def options(self) -> Options:
+        """The engine's options, as they were given."""
+        return self._options
+
+    @property
     def grammar(self) -> Grammar:
-        return self._compiled.grammar
+        """The grammar in use, read again to be looked at: asking for the rules of a schema makes them."""
+        with self._lock:
+            if self._looked_at is None:
+                self._looked_at = self._compiled.grammar.read_again()
+            return self._looked_at
 
     @property
     def document(self) -> Source:
@@ -160,9 +180,19 @@ class Session:
 
     @property
     def matcher(self) -> GrammarMatcher:
-        """A fork of the matcher at the current place: play with it, the session will not notice."""
+        """A fork of the engine's matcher at the current place, to go on with, as a generation does.
+
+        What it reads and the masks that it asks for are seen in the engine's counters; to play, see `twin`.
+        """
         with self._lock:
             return self._matcher.fork()
+
+    def twin(self) -> GrammarMatcher:
+        """A matcher at the current place in a second engine, to play with: neither the session nor its engine notice.
+
+        The second engine has the same options and shares nothing with the first; its state ids are its own.
+        """
+        return self._twin().fork()
 
     def __repr__(self) -> str:
         with self._lock:
@@ -172,7 +202,7 @@ class Session:
             elif self.is_completed:
                 state = ", may end here"
             shown = text if len(text) <= 40 else b"..." + text[-37:]
-            rules = len(self._compiled.grammar.ir.rules)
+            rules = len(self._compiled.grammar.lazy_ir.rules)
             return (
                 f"<Session: {rules} rules, {self._tokenizer.name} ({self._tokenizer.info.vocab_size:,} tokens); "
                 f"step {self.index} of {len(self._tape)}, byte {position}: {shown.decode(errors='replace')!r}{state}>"
@@ -275,11 +305,10 @@ class Session:
         data = bytes_of(what)
         with self._lock:
             self._refuse_after_stop()
-            if not self._matcher.fork().accept_string(data):
+            if not self.twin().accept_string(data):
                 reading = self.explain(data)
                 raise StepError(reading.message, reading)
             if data:
-                read_bytes(self._matcher, data)
                 self._commit(Step(0, data))
         if data:
             self._tell("place")
@@ -287,10 +316,16 @@ class Session:
 
     def step_token(self, token_id: int) -> Session:
         """Take one token of the vocabulary, the stop token included; `StepError` when the mask forbids it."""
+        return self._take(token_id, None)
+
+    def _take(self, token_id: int, fill: FillEvent | None) -> Session:
+        """Take a token; `fill`: how the mask before it came about, if a generation asked for that."""
         with self._lock:
+            if fill is not None and not self._place.offset:
+                self._fills.note(self._place.index, fill)
             self._token_bytes(token_id)
             self._refuse_after_stop()
-            step = take_token(self._matcher, token_id)
+            step = step_of_token(self.twin(), token_id)
             if step is None:
                 if token_id in self._matcher.stop_token_ids:
                     raise StepError("the stop token is not allowed here: the text is not complete", self.explain(b""))
@@ -352,7 +387,7 @@ class Session:
                 self._move_to(lambda: self._tape.place_at(len(data)))
                 return self
         with self._lock:
-            tape, reading = lay(self._compiled, *tokenise(data, self._tokenizer))
+            tape, reading = lay(self._twin(), *tokenise(data, self._tokenizer))
             if not reading.ok:
                 raise StepError(reading.message, reading)
             self._arrive(tape)
@@ -380,7 +415,7 @@ class Session:
             pieces, note = single_bytes(data), ""
             if as_unit(by) == "token":
                 pieces, note = tokenise(data, self._tokenizer)
-            tape, reading = lay(self._compiled, pieces, note)
+            tape, reading = lay(self._twin(), pieces, note)
             self._arrive(tape)
         self._tell("place")
         return reading
@@ -392,7 +427,8 @@ class Session:
         was possible there, and the rules that were waiting.
         """
         with self._lock:
-            matcher = self._matcher.fork()
+            twin = self._twin()
+            matcher = twin.fork()
             if isinstance(what, (int, np.integer)):
                 data = self._token_bytes(int(what))
                 if what in self._matcher.stop_token_ids or what in self._tokenizer.info.special_token_ids:
@@ -400,14 +436,14 @@ class Session:
             else:
                 data = bytes_of(what)
             read = 0 if matcher.is_terminated() else read_bytes(matcher, data)
-            return report(data, self.position, read, matcher)
+            return report(data, self.position, read, twin, matcher)
 
     def _explain_control(self, token_id: int, name: bytes, matcher: GrammarMatcher) -> Reading:
         """A control token is no text: it is taken where the text may end, or where the grammar names it by its id."""
         taken = matcher.accept_token(token_id)
         ends = "it ends the text" if matcher.is_terminated() else "the grammar names it here"
         note = f"a control token: {ends}" if taken else "a control token, not text"
-        return report(b"" if taken else name or b"?", self.position, 0, matcher, note)
+        return report(b"" if taken else name or b"?", self.position, 0, self._twin(), matcher, note)
 
     # -- replacing the grammar and the tokenizer ---------------------------------------------------------------------
 
@@ -421,10 +457,11 @@ class Session:
         source = self._sourced(grammar, language, reading)
         with self._lock:
             compiled = self._compiler.compile_grammar(source.grammar(self._tokenizer.info))
+            twin = Twin(compiled)
             taken = self._tape.between(Place(), self._place)
-            tape, outcome = lay(compiled, [(step.data, step.token_id) for step in taken if not step.stop])
-            self._compiled, self._document, self._draft = compiled, source, None
-            self._arrive(tape, GrammarMatcher(compiled))
+            tape, outcome = lay(twin, [(step.data, step.token_id) for step in taken if not step.stop])
+            self._document, self._draft = source, None
+            self._run_on(compiled, twin, tape)
         self._tell("grammar")
         return outcome
 
@@ -454,9 +491,10 @@ class Session:
             compiler = GrammarCompiler(loaded.info, options=self._options)
             # Made again: tokens may be written by their text.
             compiled = compiler.compile_grammar(self._document.grammar(loaded.info))
-            tape, reading = lay(compiled, *tokenise(self.text, loaded))
-            self._compiled, self._compiler, self._tokenizer = compiled, compiler, loaded
-            self._arrive(tape, GrammarMatcher(compiled))
+            twin = Twin(compiled)
+            tape, reading = lay(twin, *tokenise(self.text, loaded))
+            self._compiler, self._tokenizer = compiler, loaded
+            self._run_on(compiled, twin, tape)
         self._tell("tokenizer")
         return reading
 
@@ -552,8 +590,16 @@ class Session:
         return self._once("operations", cast("Callable[[], Operations]", self._matcher.operations))
 
     def token_sets(self) -> TokenSets:
-        """The mask of this step grouped by reason: accepted, rejected, uncertain."""
-        return self._once("token_sets", cast("Callable[[], TokenSets]", self._matcher.token_sets))
+        """The mask of this step grouped by reason: accepted, rejected, uncertain.
+
+        Asked of the twin, as a mask need not be made from token sets; `cached`, `storage` and `nbytes` are the twin's.
+        """
+
+        def place() -> TokenSets:
+            found = self._of_state("token_sets", lambda: self._twin().token_sets())
+            return found if found.position == self.position else replace(found, position=self.position)
+
+        return self._once("token_sets", place)
 
     def cache_stats(self) -> CacheStats:
         """The engine's counters since this grammar was compiled."""
@@ -561,9 +607,21 @@ class Session:
             return self._compiled.cache_stats()
 
     def automaton(self) -> Automaton:
-        """The automata of all rules, root first."""
+        """The automata of rules as far as the engine has made them, root first; the same object until it makes more."""
         with self._lock:
             return self._compiled.automaton()
+
+    def fills(self) -> tuple[FillEvent | None, ...]:
+        """How the engine came by its mask after each number of steps, and how long the mask alone took.
+
+        One entry for each place of the history, the first before any step.  None where it was not asked for: after a
+        stop token, before what was read at once and is longer than 512 steps, or where a mask is over the budget.
+        """
+        with self._lock:
+            self._ask()
+            self._fills.cut(len(self._tape))
+            missing = len(self._tape) + 1 - len(self._fills)
+            return (*self._fills.events, *[None] * missing)
 
     def mask(self) -> Bitmask:
         """The token mask here: int32, shape (ceil(vocab_size / 32),), bit 1 = allowed, least significant bit first.
@@ -571,12 +629,15 @@ class Session:
         Raises `DeadEndError` where no token of the vocabulary can go on, `MatcherTerminatedError` after the stop token.
         """
 
-        def fill() -> Bitmask:
+        def look() -> Bitmask:
+            self._ask()
             bitmask: Bitmask = allocate_token_bitmask(1, self._tokenizer.info.vocab_size)
-            self._matcher.fill_next_token_bitmask(bitmask)
+            # Inside a token the engine may have no mask, and with some options it keeps none.
+            if not self._matcher.peek_next_token_bitmask(bitmask):
+                self.twin().fill_next_token_bitmask(bitmask)
             return bitmask.reshape(-1)
 
-        return self._once("mask", fill).copy()
+        return self._once("mask", look).copy()
 
     def allowed_tokens(self, limit: int = 50, *, starting: bytes = b"") -> list[Candidate]:
         """The first `limit` tokens the mask allows, by id, whose bytes begin with `starting`; stop tokens first."""
@@ -599,7 +660,18 @@ class Session:
 
     def allowed_ids(self) -> Sequence[int]:
         """The ids the mask allows here, stop tokens included, ascending; empty at a dead end and after a stop token."""
-        return self._once("allowed", self._matcher.allowed_token_ids)
+        return self._once("allowed", lambda: self.allowed_array().tolist())
+
+    def allowed_array(self) -> Ids:
+        """`allowed_ids` as an int32 array, not to be written to."""
+
+        def look() -> Ids:
+            try:
+                return ids_of(self.mask(), self._tokenizer.info.vocab_size)
+            except (DeadEndError, MatcherTerminatedError):
+                return np.empty(0, dtype=np.int32)
+
+        return self._of_state("allowed", look)
 
     def next_bytes(self) -> bytes:
         """Every byte that can be read here, ascending; empty when only the end is possible."""
@@ -653,12 +725,45 @@ class Session:
         if self._matcher.is_terminated():
             raise StepError("the stop token was taken: nothing can follow; go back first")
 
+    def _twin(self) -> Twin:
+        """The twin, where the session stands."""
+
+        def follow() -> Twin:
+            if self._made_twin is None:
+                self._made_twin = Twin(self._compiled)
+            self._made_twin.follow(self._matcher)
+            return self._made_twin
+
+        return self._once("twin", follow)
+
+    def _of_state(self, what: str, make: Callable[[], T]) -> T:
+        """The value of `make`, which depends on the parser state alone, computed once for all places in this state."""
+        with self._lock:
+            matcher = self._matcher
+            state = id(matcher.masks), matcher.set_number, matcher.is_terminated()
+            return self._known.once(state, what, make)
+
+    def _ask(self) -> None:
+        """Have the engine make the mask here, as it would for a generation, unless it was asked before.
+
+        While a generation runs, it asks, and nobody is to be there first.
+        """
+        if not self._place.offset and self._run is None:
+            self._fills.ask(self._matcher, self._place.index)
+
     def _commit(self, step: Step) -> None:
-        """Lay a step that the matcher has just taken, in the place of what was undone."""
+        """Take a step that the twin allows, in the place of what was undone."""
+        self._ask()  # nobody came to the beginning
+        if self._place.offset:  # what was read of a token becomes a step of its own
+            self._matcher.rollback(self._place.offset)
+            play(self._matcher, self._tape.between(Place(self._place.index), self._place))
+        play(self._matcher, [step])
         self._tape.cut(self._place)
+        self._fills.cut(self._place.index)
         self._tape.append(step)
         self._place = self._tape.end
         self._seen.clear()
+        self._ask()
 
     def _move_to(self, choose: Callable[[], Place | None]) -> bool:
         """Put the matcher where `choose` says, within the history; False when it says nowhere or here."""
@@ -666,25 +771,46 @@ class Session:
             place = choose()
             if place is None or place == self._place:
                 return False
-            if place < self._place:
-                self._matcher.rollback(self._tape.units(self._place) - self._tape.units(place))
-            else:
-                play(self._matcher, self._tape.between(self._place, place))
-            self._place = place
-            self._seen.clear()
+            self._go(place)
         self._tell("place")
         return True
 
-    def _arrive(self, tape: Tape, matcher: GrammarMatcher | None = None) -> None:
-        """Stand at the end of `tape`, which the grammar allows, with a fresh matcher where there is one."""
-        shared = Place()
-        if matcher is None:
-            matcher = self._matcher
-            shared = min(self._tape.shared(tape), Place(self._place.index))
-            matcher.rollback(matcher.num_steps - tape.units(shared))
-        play(matcher, tape.between(shared, tape.end))
-        self._matcher, self._tape, self._place = matcher, tape, tape.end
+    def _go(self, place: Place) -> None:
+        """Put the matcher at another place of the tape: whole steps are one move each, the rest goes byte by byte."""
+        here, matcher, tape = self._place, self._matcher, self._tape
+        if here.index == place.index:
+            matcher.rollback(here.offset - place.offset)
+            read_bytes(matcher, tape.data[tape.position(here) : tape.position(place)])
+        else:
+            matcher.rollback(here.offset + max(0, here.index - place.index))
+            play(matcher, tape.between(Place(min(here.index, place.index)), Place(place.index)))
+            read_bytes(matcher, tape.data[tape.position(Place(place.index)) : tape.position(place)])
+        self._place = place
         self._seen.clear()
+        self._ask()
+
+    def _arrive(self, tape: Tape) -> None:
+        """Stand at the end of `tape`, which the twin allows."""
+        shared = min(self._tape.shared(tape), Place(self._place.index))
+        self._matcher.rollback(self._matcher.num_steps - shared.index)
+        self._fills.cut(shared.index)
+        if shared.index == 0 < len(tape) <= MAX_ASKED:
+            self._fills.ask(self._matcher, 0)
+        for step in tape.between(shared, tape.end):
+            play(self._matcher, [step])
+            index = self._matcher.num_steps
+            if index > len(tape) - MAX_ASKED:
+                self._fills.ask(self._matcher, index)
+        self._tape, self._place = tape, tape.end
+        self._seen.clear()
+
+    def _run_on(self, compiled: CompiledGrammar, twin: Twin, tape: Tape) -> None:
+        """Run another engine from now on, from the beginning of `tape` to its end."""
+        self._compiled, self._made_twin, self._looked_at = compiled, twin, None
+        self._matcher = GrammarMatcher(compiled)
+        self._tape, self._place, self._fills = Tape(), Place(), Fills()
+        self._known.clear()
+        self._arrive(tape)
 
     def _token_bytes(self, token_id: int) -> bytes:
         info = self._tokenizer.info

@@ -15,14 +15,14 @@ from kernels_core.automata.edges cimport Epsilon
 from kernels_core.automata.lengths cimport ENDLESS, Lengths
 from kernels_core.automata.nfa cimport C_AFTER, Nfa, RangeEdge
 from kernels_core.automata.weighing cimport CALL, Callee
-from kernels_core.automata.word_tree cimport Branch, Letters, WordTree
+from kernels_core.automata.word_tree cimport Branch, Letters, WordTree, branch_of, is_prefix
 from kernels_core.grammar.shorthand cimport Besides, Bounded, Branches, Diagram, Item, Listing, Row, Shorthand, Words
 from kernels_core.grammar.tree cimport HOLDS_CALLS, HOLDS_TOKENS, CharSet, Literal, Never, Node, RuleRef
 
 from kernels_core.errors import BudgetExceededError
 from kernels_core.grammar.ir import DeferredRule
 
-__all__ = ["spell_shorthand"]
+__all__ = ["prefix_at", "spell_shorthand", "traced"]
 
 cdef int32_t START = 0, FINAL = 1
 cdef int32_t NOWHERE = -1
@@ -60,6 +60,62 @@ cdef bint spell_opened(Nfa nfa, Decisions lowering, Listing listing, str rule, i
     nfa.tag(START, place)
     nfa.tag(FINAL, place, C_AFTER)
     return _spell_items(nfa, lowering, listing, START, limit)
+
+
+def traced(Decisions lowering, Shorthand shorthand, str rule not None, bint behind):
+    """The automaton of `shorthand` once more, for people: its states are tagged with the parts that they stand in.
+
+    `Nfa.part_at` tells the part, and where in it, of the places of its tags (`Nfa.tags_of`); the offset is that in a
+    literal:
+
+    - Listing: 0 opening, 1 empty, 2 closing; of item i (the others follow the items) 3 + 4 i the comma before it, 4 + 4 i
+      its key, 5 + 4 i the colon, 6 + 4 i the value.  `behind`: the opening is left out (`Opening`).
+    - Row: 0 opening, 1 empty, 2 closing, 3 the first item, 4 a comma, 5 another item.
+    - Words, Branches: k is the first word in order of those that begin with `offset` letters which were read.
+    - Diagram, Bounded: k is the state that an edge leaves.
+
+    `lowering` must have made the automaton of this very shorthand before: nothing is decided here.
+    """
+    cdef Nfa nfa = Nfa.__new__(Nfa)
+    cdef int32_t limit = lowering.limits.most_states
+    if behind:
+        nfa.root(rule, ())
+        _spell_items(nfa, lowering, <Listing?>shorthand, START, limit, True)
+    elif type(shorthand) is Listing:
+        nfa.root(rule, ())
+        _spell_listing(nfa, lowering, <Listing>shorthand, limit, True)
+    elif type(shorthand) is Row:
+        _spell_row(nfa, lowering, <Row>shorthand, limit, True)
+    elif type(shorthand) is Words:
+        _spell_words(nfa, (<Words>shorthand).words, limit, True)
+    elif type(shorthand) is Branches:
+        _spell_branches(nfa, lowering, <Branches>shorthand, nfa.root(rule, ()), limit, True)
+    elif type(shorthand) is Diagram:
+        _spell_diagram(nfa, lowering, <Diagram>shorthand, limit, True)
+    elif type(shorthand) is Bounded:
+        _spell_bounded(nfa, lowering, <Bounded>shorthand, limit, True)
+    else:
+        raise TypeError(f"the parts of a {type(shorthand).__name__} are not traced")
+    return nfa
+
+
+def prefix_at(Nfa nfa not None, int state):
+    """The letters read at a state of the automaton of a `Besides` that is a prefix of its words; None for other states."""
+    cdef const WordTree* tree = nfa.words.get()
+    cdef Branch branch
+    cdef int32_t first
+    if not is_prefix(tree, state):
+        return None
+    branch = branch_of(tree, state)
+    if branch.depth == 0:
+        return b""
+    first = tree.word_first[branch.first]
+    return bytes([tree.spelling[first + i] for i in range(branch.depth)])
+
+
+cdef inline int32_t _part(bint trace, int32_t number) noexcept:
+    """The place of a part of a shorthand: none, unless it is traced."""
+    return -2 - number if trace else NOWHERE
 
 
 cdef bint _spell_besides(Nfa nfa, Decisions lowering, Besides besides, int32_t limit) except -1:
@@ -140,7 +196,8 @@ cdef bint _spell_around(Nfa nfa, Decisions lowering, Besides besides, Node rest,
     return True
 
 
-cdef bint _spell_branches(Nfa nfa, Decisions lowering, Branches branches, int32_t place, int32_t limit) except -1:
+cdef bint _spell_branches(Nfa nfa, Decisions lowering, Branches branches, int32_t place, int32_t limit,
+                          bint trace=False) except -1:
     """The tree of the words; a rule is called where its word ends."""
     cdef vector[Branch] stack
     cdef vector[int32_t] states         # of the branches in `stack`
@@ -175,28 +232,31 @@ cdef bint _spell_branches(Nfa nfa, Decisions lowering, Branches branches, int32_
             states.push_back(nfa.state())
             nfa.bytes.push_back(RangeEdge(state, text[branch.depth], text[branch.depth], states.back()))
             nfa.tag(states.back(), place)
+            if trace:
+                nfa.tag(states.back(), _part(True, i), branch.depth + 1)
             i = k
         if nfa.size > limit:
             return False
     return True
 
 
-cdef bint _spell_listing(Nfa nfa, Decisions lowering, Listing listing, int32_t limit) except -1:
+cdef bint _spell_listing(Nfa nfa, Decisions lowering, Listing listing, int32_t limit, bint trace=False) except -1:
     cdef int32_t opened = nfa.state()
-    return (nfa.spell(lowering, listing.opening, START, opened, NOWHERE, limit)
-            and _spell_items(nfa, lowering, listing, opened, limit)
+    return (nfa.spell(lowering, listing.opening, START, opened, _part(trace, 0), limit)
+            and _spell_items(nfa, lowering, listing, opened, limit, trace)
             and (type(listing.empty) is Never
-                 or nfa.spell(lowering, listing.empty, START, FINAL, NOWHERE, limit)))
+                 or nfa.spell(lowering, listing.empty, START, FINAL, _part(trace, 1), limit)))
 
 
-cdef bint _spell_items(Nfa nfa, Decisions lowering, Listing listing, int32_t opened, int32_t limit) except -1:
+cdef bint _spell_items(Nfa nfa, Decisions lowering, Listing listing, int32_t opened, int32_t limit,
+                       bint trace=False) except -1:
     """Items in order, then others, and the closing, from state `opened` on.
 
     State `ahead[i]`: items from number i on may follow, and the others; `behind[i]` is its like behind an item, where
     a comma or the closing comes first.  Items that may be left out are passed by an ε-edge.
     """
     cdef vector[int32_t] ahead, behind
-    cdef int32_t i, count = <int32_t>len(listing.items), closing, place = NOWHERE
+    cdef int32_t i, count = <int32_t>len(listing.items), closing, part
     cdef bint ok = True
     cdef Item item
     for i in range(count + 1):
@@ -205,14 +265,18 @@ cdef bint _spell_items(Nfa nfa, Decisions lowering, Listing listing, int32_t ope
     closing = nfa.state()
     for i in range(count):
         item = listing.items[i]
-        ok = ok and _spell_item(nfa, lowering, listing.colon, item, ahead[i], behind[i + 1], limit)
+        ok = ok and _spell_item(nfa, lowering, listing.colon, item, ahead[i], behind[i + 1], limit,
+                                3 + 4 * i if trace else 0)
         if not item.required:
             nfa.epsilon(ahead[i], ahead[i + 1])
+    part = 3 + 4 * count
     for item in listing.others:
-        ok = ok and _spell_item(nfa, lowering, listing.colon, item, ahead[count], behind[count], limit)
+        ok = ok and _spell_item(nfa, lowering, listing.colon, item, ahead[count], behind[count], limit,
+                                part if trace else 0)
+        part += 4
     for i in range(1 if count else 0, count + 1):
         if i < count or listing.others:
-            ok = ok and nfa.spell(lowering, listing.comma, behind[i], ahead[i], place, limit)
+            ok = ok and nfa.spell(lowering, listing.comma, behind[i], ahead[i], _part(trace, 3 + 4 * i), limit)
     # From the end back to the last item that has to be there, the listing may close.
     for i in range(count, 0, -1):
         nfa.epsilon(behind[i], closing)
@@ -220,17 +284,19 @@ cdef bint _spell_items(Nfa nfa, Decisions lowering, Listing listing, int32_t ope
             break
     if not count:
         nfa.epsilon(behind[0], closing)
-    return ok and nfa.spell(lowering, listing.closing, closing, FINAL, place, limit)
+    return ok and nfa.spell(lowering, listing.closing, closing, FINAL, _part(trace, 2), limit)
 
 
-cdef bint _spell_item(Nfa nfa, Decisions lowering, Node colon, Item item, int32_t source, int32_t target, int32_t limit) except -1:
+cdef bint _spell_item(Nfa nfa, Decisions lowering, Node colon, Item item, int32_t source, int32_t target, int32_t limit,
+                      int32_t part) except -1:
+    """`part`: that of the comma before the item, where parts are traced; else 0."""
     cdef int32_t at = nfa.state(), after = nfa.state()
-    return (nfa.spell(lowering, item.key, source, at, NOWHERE, limit)
-            and nfa.spell(lowering, colon, at, after, NOWHERE, limit)
-            and nfa.spell(lowering, item.value, after, target, NOWHERE, limit))
+    return (nfa.spell(lowering, item.key, source, at, _part(part, part + 1), limit)
+            and nfa.spell(lowering, colon, at, after, _part(part, part + 2), limit)
+            and nfa.spell(lowering, item.value, after, target, _part(part, part + 3), limit))
 
 
-cdef bint _spell_words(Nfa nfa, tuple words, int32_t limit) except -1:
+cdef bint _spell_words(Nfa nfa, tuple words, int32_t limit, bint trace=False) except -1:
     """The tree of the words; its leaves are the final state."""
     cdef vector[Branch] stack
     cdef vector[int32_t] states         # of the branches in `stack`
@@ -259,36 +325,38 @@ cdef bint _spell_words(Nfa nfa, tuple words, int32_t limit) except -1:
                 stack.push_back(Branch(i, k, depth + 1))
                 states.push_back(target)
             nfa.bytes.push_back(RangeEdge(state, letter, letter, target))
+            if trace and target != FINAL:
+                nfa.tag(target, _part(True, i), depth + 1)
             i = k
         if nfa.size > limit:
             return False
     return True
 
 
-cdef bint _spell_row(Nfa nfa, Decisions lowering, Row row, int32_t limit) except -1:
+cdef bint _spell_row(Nfa nfa, Decisions lowering, Row row, int32_t limit, bint trace=False) except -1:
     """A state in front of each item that is counted and one behind it; without a most the last two are a loop."""
     cdef int32_t copies = max(1, row.least) if row.most < 0 else row.most, closing = nfa.state(), ahead = nfa.state()
     cdef int32_t behind = NOWHERE, count
-    if not nfa.spell(lowering, row.opening, START, ahead, NOWHERE, limit):
+    if not nfa.spell(lowering, row.opening, START, ahead, _part(trace, 0), limit):
         return False
     for count in range(1, copies + 1):
         if count > 1:
             ahead = nfa.state()
-            if not nfa.spell(lowering, row.comma, behind, ahead, NOWHERE, limit):
+            if not nfa.spell(lowering, row.comma, behind, ahead, _part(trace, 4), limit):
                 return False
         behind = nfa.state()
-        if not nfa.spell(lowering, row.item, ahead, behind, NOWHERE, limit):
+        if not nfa.spell(lowering, row.item, ahead, behind, _part(trace, 3 if count == 1 else 5), limit):
             return False
         if count >= row.least:
             nfa.epsilon(behind, closing)
-    if row.most < 0 and not nfa.spell(lowering, row.comma, behind, ahead, NOWHERE, limit):
+    if row.most < 0 and not nfa.spell(lowering, row.comma, behind, ahead, _part(trace, 4), limit):
         return False
-    if row.least == 0 and not nfa.spell(lowering, row.empty, START, FINAL, NOWHERE, limit):
+    if row.least == 0 and not nfa.spell(lowering, row.empty, START, FINAL, _part(trace, 1), limit):
         return False
-    return nfa.spell(lowering, row.closing, closing, FINAL, NOWHERE, limit)
+    return nfa.spell(lowering, row.closing, closing, FINAL, _part(trace, 2), limit)
 
 
-cdef bint _spell_diagram(Nfa nfa, Decisions lowering, Diagram diagram, int32_t limit) except -1:
+cdef bint _spell_diagram(Nfa nfa, Decisions lowering, Diagram diagram, int32_t limit, bint trace=False) except -1:
     """A state for each but the last, which is the final one.
 
     Most states of a search lead to the same few with the same labels: what is between the bytes of such a label is
@@ -306,6 +374,8 @@ cdef bint _spell_diagram(Nfa nfa, Decisions lowering, Diagram diagram, int32_t l
         if not 0 <= source < last or not 0 <= target <= last:
             raise ValueError(f"no edge can lead from state {source} to state {target} of {diagram.size}")
         target = FINAL if target == last else first + target
+        if trace:
+            nfa.tag(first + source, _part(True, source))
         if _is_byte(label):
             if not nfa.spell(lowering, label, first + source, target, NOWHERE, limit):
                 return False
@@ -331,7 +401,7 @@ cdef bint _is_byte(Node label) except -1:
     return False
 
 
-cdef bint _spell_bounded(Nfa nfa, Decisions lowering, Bounded bounded, int32_t limit) except -1:
+cdef bint _spell_bounded(Nfa nfa, Decisions lowering, Bounded bounded, int32_t limit, bint trace=False) except -1:
     """A state for each, between characters, and what is known of the lengths from each of all states."""
     cdef int32_t first = nfa.size, source, target
     cdef tuple edge
@@ -345,6 +415,8 @@ cdef bint _spell_bounded(Nfa nfa, Decisions lowering, Bounded bounded, int32_t l
         source, target = edge[0], edge[2]
         if not 0 <= source < bounded.size or not 0 <= target < bounded.size:
             raise ValueError(f"no edge can lead from state {source} to state {target} of {bounded.size}")
+        if trace:
+            nfa.tag(first + source, _part(True, source))
         if not nfa.spell(lowering, <Node?>edge[1], first + source, first + target, NOWHERE, limit):
             return False
     for source in bounded.accepting:

@@ -15,7 +15,7 @@ cimport cython
 
 from libc.stdint cimport int64_t
 
-from kernels_core.automata.weighing cimport CALL, CALLED, OPENED, SPELT_OUT, UNDECIDED, copies_in
+from kernels_core.automata.weighing cimport CALL, CALLED, OPENED, SPELT_OUT, UNDECIDED, Limits, copies_in
 from kernels_core.grammar.first_bytes cimport Beginnings, beginnings
 from kernels_core.grammar.rules cimport DeferredRule, Rule, opening_of
 from kernels_core.grammar.tree cimport HOLDS_TOKENS, CharSet, Never, Node, Repeat, TokenSet
@@ -88,12 +88,16 @@ cdef class Decisions(Weights):
     """What is decided of the rules of `ir`.
 
     `rules` by number and `token_sets` (ids, negated) by the number that token edges carry; both grow as rules are
-    lowered.  `check` is called now and then and may raise.
+    lowered.  `check` is called now and then and may raise.  `spelt` (by subclasses): what the automaton of each rule
+    was made of, a node or a shorthand.  `apart`: automata are not those of other grammars, nor theirs these.
     """
 
-    def __init__(self, ir, options, check=None):
+    def __init__(self, ir, options, check=None, bint apart=False):
         cdef Callee root
         self._open(ir, options)
+        if apart:
+            self.limits = Limits(options)
+            self.limits.automata = {}
         self.check = check if check is not None else _no_check
         self.rules = []
         self.token_sets = []

@@ -71,11 +71,13 @@ cdef Nfa _filled(Decisions lowering, LoweredRule rule):
         nfa = Nfa.__new__(Nfa)
         nfa.fill_opened(lowering, rule.source)
         return nfa
+    lowering.spelt[rule] = body
     nfa = _of_body(lowering, rule, body, use)
     if nfa.lengths.get() != NULL and not nfa.symbols.empty():
         # Characters are counted where bytes are read and nothing is called (`Options.inline_limit`).
         with lowering.lock:
             body = body_of(lowering.bodies, lowering.made, rule.source, False)
+        lowering.spelt[rule] = body
         nfa = _of_body(lowering, rule, <Node?>body, WHOLE)
     return nfa
 

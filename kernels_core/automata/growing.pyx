@@ -492,13 +492,24 @@ cdef class GrowingTables(Tables):
         self.edges.push_back(edge)
 
     def positions(self, int state):
-        cdef int32_t rule = self.rule_of[state], k
+        rule, at_start, members = self.subset_of(state)
         nfa = self.lowering.nfa(rule)
-        places = []
-        if rule >= 0 and state == self.start[rule]:
-            places = nfa.tags_of(0)
-        for k in range(self.subset_first[state], self.subset_past[state]):
-            places += nfa.tags_of(self.members[k])
+        places = nfa.tags_of(0) if at_start else []
+        for member in members:
+            places += nfa.tags_of(member)
         if not places:
             places = nfa.tags_of(0)     # inside a shorthand: no body was made that it would be a position in
         return self.lowering.positions(rule, places)
+
+    def subset_of(self, int state):
+        """(rule, whether it is the rule's start, NFA states ascending) of a state; nothing is made for it."""
+        cdef int32_t rule, begins, k
+        cdef vector[int32_t] members
+        with nogil:
+            self.lock.lock()
+            rule = self.rule_of[state]
+            begins = rule >= 0 and state == self.start[rule]
+            for k in range(self.subset_first[state], self.subset_past[state]):
+                members.push_back(self.members[k])
+            self.lock.unlock()
+        return rule, bool(begins), [members[i] for i in range(members.size())]

@@ -15,6 +15,7 @@ Read on: `decisions.pyx`, `filling.pyx`, `nfa.pyx`, `tables.pyx`, `growing.pyx`,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernels_core.automata.decisions import Decisions, LoweredRule
@@ -26,6 +27,8 @@ from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 from kernels_core.grammar.analysis import components, nullable_rules, recursive_rules
 from kernels_core.grammar.ir import CharSet, GrammarIR, Literal, Node, Repeat, Rule, RuleRef, TagDispatch
 from kernels_core.grammar.nodes import fold
+from kernels_core.grammar.shorthand import Shorthand
+from kernels_core.options import Options
 
 __all__ = ["AFTER", "LoweredRule", "Lowering", "Position"]
 
@@ -47,8 +50,16 @@ class Lowering(Decisions):
 
     `rules` by id; `token_sets` (ids, negated) by the number that token edges carry; both grow as rules are lowered.
     `ir` must be in normal form (`grammar.analysis.normal_form`: all rules productive).  `check` is called now and then
-    and may raise.  Not locked: the owner of the tables it fills asks under its own lock.
+    and may raise.  `spelt`: what the automaton of a rule was made of, once it is.  With `apart` no automaton is shared
+    with other grammars, and they do not notice this one.  Not locked: the owner of the tables it fills asks under its
+    own lock.
     """
+
+    def __init__(
+        self, ir: GrammarIR, options: Options, check: Callable[[], None] | None = None, *, apart: bool = False
+    ) -> None:
+        self.spelt: dict[LoweredRule, Node | Shorthand] = {}
+        super().__init__(ir, options, check, apart)
 
     def nfa(self, number: int) -> Nfa:
         """The automaton of rule `number`.  `BudgetExceededError` when it has far more than `max_states` states."""

@@ -32,6 +32,7 @@ __all__ = ["AFTER", "Nfa"]
 
 C_AFTER = -1
 AFTER = C_AFTER      # offset of a tag behind its node
+cdef int32_t WITHIN = -(1 << 24)     # places in the nodes of a traced shorthand, from here down
 cdef int32_t NOWHERE = -1    # the place of what stands in no body: parts of a shorthand
 cdef int32_t FINAL = 1
 cdef int32_t BREATH = 256   # nodes between two looks at the clock and at what there is
@@ -102,6 +103,8 @@ cdef class Nfa:
         if parent == NOWHERE:
             return NOWHERE
         self.places.push_back(Place(parent, child))
+        if parent < 0:              # in a part of a shorthand that is traced (`brief.traced`)
+            return WITHIN - <int32_t>self.places.size() + 1
         return <int32_t>self.places.size() - 1
 
     cpdef int32_t root(self, str rule, tuple path):
@@ -123,6 +126,14 @@ cdef class Nfa:
             home = self.roots[-1 - self.places[place].parent]
         rule, above = home
         return rule, above + tuple(reversed(path))
+
+    def part_at(self, int32_t place):
+        """(part, path of child indices) of a place below -1: parts of a shorthand are numbered from -2 down."""
+        cdef list path = []
+        while place <= WITHIN:
+            path.append(self.places[WITHIN - place].child)
+            place = self.places[WITHIN - place].parent
+        return -2 - place, tuple(reversed(path))
 
     def tag_at(self, int32_t index):
         """The (place, offset) pair of a tag."""
@@ -320,7 +331,7 @@ cdef class Nfa:
         if count == 0 and self.alone:
             self.counts = True
             return 0
-        if count == 0 and lowering.limits.copies_small and place != NOWHERE:
+        if count == 0 and lowering.limits.copies_small and place >= 0:
             rule, path = self.position(place)
             count = lowering.counted_rule(rule, path, item, node.minimum, node.maximum)
             self.tag(source, place)

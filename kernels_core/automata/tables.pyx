@@ -162,10 +162,50 @@ cdef class Tables:
              for k in range(self.token_first[state], self.token_past[state])],
         )
 
+    # -- looking: nothing is made by it -----------------------------------------------------------------------------
+
+    @property
+    def growth(self):
+        """Grows with whatever is made: equal numbers, equal tables."""
+        return self.flags.size() + self.edges.size() + self.calls.size() + self.tokens.size() + self.start.size()
+
+    def seen(self, int state):
+        """A state as far as it is made, which `row` would make: (rule, accepting, reads bytes, reads tokens, whether its
+        edges are made, and if they are what `row` has of these)."""
+        cdef object found
+        with nogil:
+            self.lock.lock()
+            try:
+                with gil:
+                    if not 0 <= state < <int>self.flags.size():
+                        raise IndexError(f"no state {state}: there are {self.flags.size()}")
+                    edges = self.row(state)[2:] if self.flags[state] & EXPANDED else ([], [], [])
+                    found = (self.rule_of[state], bool(self.flags[state] & ACCEPTING),
+                             bool(self.flags[state] & SCANNABLE), bool(self.flags[state] & TOKENS),
+                             bool(self.flags[state] & EXPANDED), *edges)
+            finally:
+                self.lock.unlock()
+        return found
+
+    def begun(self, int rule):
+        """The start state of `rule`; -1 if it was not entered yet."""
+        cdef int32_t found
+        with nogil:
+            self.lock.lock()
+            found = self.start[rule] if 0 <= rule < <int32_t>self.start.size() else -1
+            self.lock.unlock()
+        return found
+
     def counted(self, int state, int counter):
         """An item's counter where it comes to `state`; None if its text is too long then, or cannot become long enough."""
         cdef int32_t count = counter
-        return count if not self.bounded or self.count(state, &count) else None
+        cdef bint fits = True
+        if self.bounded:
+            with nogil:
+                self.lock.lock()
+                fits = self.count(state, &count)
+                self.lock.unlock()
+        return count if fits else None
 
     def positions(self, int state):
         """The dotted positions (`lower.Position`) that a state stands for."""

@@ -236,6 +236,17 @@ class Grammar:
         """`ir`, but bodies that nobody has asked for may not be made yet (`ir.DeferredRule`)."""
         return self._ir
 
+    def read_again(self) -> Grammar:
+        """An equal grammar: this one, or where rules are made when they are needed, one made from the source anew.
+
+        What is made of the one is then not made of the other.
+        """
+        ir = self._ir
+        if self._recipe is None or not (ir.made or any(isinstance(rule, DeferredRule) for rule in ir.rules.values())):
+            return self
+        make, arguments = self._recipe
+        return make(*arguments)
+
     @property
     def key(self) -> tuple[object, ...]:
         """What this grammar was made from, hashable; grammars with equal keys are equal, and so are their sources."""

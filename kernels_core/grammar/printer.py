@@ -8,6 +8,8 @@ Read on: `ebnf.py` (the dialect, and the way there).
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from . import charset
 from .ir import (
     ByteSet,
@@ -158,6 +160,7 @@ def _byte(value: int, short: dict[int, str]) -> str:
     return chr(value) if 0x20 <= value < 0x7F else f"\\x{value:02x}"
 
 
+@lru_cache(maxsize=1024)
 def _code_points(ranges: charset.Ranges) -> str:
     inverse = charset.canonical(charset.complement(ranges))
     # The shorter of [...] and [^...]; of equals the positive one.

@@ -3,6 +3,9 @@
 The engine keeps no positions: its frames are canonical.  For people the chart is rebuilt here from the bytes read,
 in plain Python, without frames, tail calls or interning; so it is also an independent check on the engine.
 
+A chart is over automata as far as they are made (`layout.StateTable`), and makes none: it can be that of a text which
+their engine has read, for then all is made that its items need.
+
 Reading on from a longer text extends the chart; going back keeps the common part.  Who asks for it gets the operations
 too, as `ParserEvent`s in the order in which they were done.
 """
@@ -93,7 +96,7 @@ class Chart:
         first = _Column()
         self._columns = [first]
         self._size = 0
-        self._close(first, 0, [ChartItem(table.start[0], 0, 0)])
+        self._close(first, 0, [ChartItem(table.entered(0), 0, 0)])
         self._record = None
 
     def seek(self, steps: Sequence[Step]) -> None:
@@ -134,8 +137,8 @@ class Chart:
         token = step.token
         whole = [
             ChartItem(target, item.origin, item.counter)
-            for item in before.items
-            for chosen, target in table.token_edges[item.state]
+            for item in (() if token is None else before.items)
+            for chosen, target in table.read_from(item.state).token_edges
             if token is not None and table.takes(chosen, token, step.has_text)
         ]
         # A token without text still takes a place; an empty string takes none.
@@ -199,11 +202,11 @@ class Chart:
         return self._columns[item.origin].waiting.get(self._table.rule_of[item.state], [])
 
     def _scan(self, byte: int) -> list[ChartItem]:
-        edges, counted = self._table.byte_edges, self._table.counted
+        read_from, counted = self._table.read_from, self._table.counted
         return [
             ChartItem(target, item.origin, counter)
             for item in self._columns[-1].items
-            for low, high, target in edges[item.state]
+            for low, high, target in read_from(item.state).byte_edges
             if low <= byte <= high and (counter := counted(target, item.counter)) is not None
         ]
 
@@ -217,24 +220,25 @@ class Chart:
             if item in column.items:
                 continue
             column.items[item] = None
-            for rule, target in table.call_edges[item.state]:
+            row = table.row(item.state)
+            for rule, target in row.call_edges:
                 waiting = column.waiting.setdefault(rule, [])
                 if not waiting:
-                    begun = ChartItem(table.start[rule], position, 0)
+                    begun = ChartItem(table.entered(rule), position, 0)
                     pending.append(begun)
                     kind: Operation = "dispatch" if self._dispatches(item.state) else "predict"
                     self._note(kind, position, begun, table.rule_name(item.state))
                 waiting.append(ChartItem(target, item.origin, item.counter))
-            rule = table.rule_of[item.state]
+            rule = row.rule
             # A rule that ends where it began was stepped over by an ε-edge at its call.
-            if table.accepting[item.state] and (item.origin < position):
-                bounds = table.repeat[rule]
+            if row.accepting and item.origin < position:
+                bounds = table.rule(rule).repeat
                 if bounds is not None:
                     laps = item.counter + 1
                     minimum, maximum = bounds
                     if maximum is None or laps < maximum:
                         counted = min(laps, minimum) if maximum is None else laps
-                        pending.append(ChartItem(table.start[rule], item.origin, counted))
+                        pending.append(ChartItem(table.entered(rule), item.origin, counted))
                         self._note("lap", position, pending[-1], table.rule_name(item.state))
                     if laps < minimum:
                         continue
@@ -269,4 +273,5 @@ class Chart:
             scannable=table.scannable(item.state),
             accepting=table.accepting[item.state],
             span=table.span(table.rule_of[item.state]),
+            source_rules=table.source_rules(item.state),
         )

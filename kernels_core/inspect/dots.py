@@ -1,57 +1,151 @@
-"""Dotted rules as text: `pair ::= string • ":" value`, the way every text on Earley parsing writes an item."""
+"""Dotted rules as text: `pair ::= string • ":" value`, the way every text on Earley parsing writes an item.
+
+Of a rule only the surroundings of its dot are printed, so a dotted rule costs the same however long the rule is.
+
+Read on: `parts.py` (dots in shorthands), `layout.py` (which asks, and keeps what was printed).
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from kernels_core.automata.lower import AFTER, Position
 from kernels_core.grammar.ir import Choice, GrammarIR, Literal, Node, Repeat, RuleRef, Seq, TagDispatch, children
 from kernels_core.grammar.printer import print_node
 
-__all__ = ["DOT", "dotted_rule"]
+__all__ = ["DOT", "around_dot", "between", "dotted_rule", "within"]
 
 DOT = "•"
-_CONTEXT = 60  # characters kept on each side of the dot when a rule is long
+CONTEXT = 60  # characters kept on each side of the dot when a rule is long
+_HERE = "\0"  # stands for the dot while a rule is printed: no name and no literal prints like it
+_ROOM = CONTEXT + 3
+_LONGEST = 4 * _ROOM  # bytes of a literal: a character has four at most
 
 
 def dotted_rule(ir: GrammarIR, position: Position) -> str:
     """The rule of `position` with a dot at it; long rules are cut to the surroundings of the dot."""
-    marked = _mark(ir.expand(position.rule).body, position.path, position.offset)
+    return around_dot(position.rule, ir.expand(position.rule).body, position.path, position.offset)
+
+
+def around_dot(name: str, body: Node, path: tuple[int, ...], offset: int) -> str:
+    """`name ::= body` with a dot `offset` bytes into the node at `path`, before it (0) or behind it (`AFTER`)."""
+    here, _ = _mark(body, path, offset)
+    return _cut(name, _joined(here))
+
+
+def between(name: str, left: Sequence[Node], right: Sequence[Node]) -> str:
+    """`name ::= left • right`, for what stands in no body."""
+    before, _ = _nearest(left, _ROOM, backwards=True)
+    after, _ = _nearest(right, _ROOM)
+    return _cut(name, _joined((*before, RuleRef(_HERE), *after)))
+
+
+def within(
+    name: str, left: Sequence[Node], node: Node, path: tuple[int, ...], offset: int, right: Sequence[Node]
+) -> str:
+    """The same with the dot at a place in a `node` between the two."""
+    here, room = _mark(node, path, offset)
+    before, _ = _nearest(left, room.left, backwards=True)
+    after, _ = _nearest(right, room.right)
+    return _cut(name, _joined((*before, *here, *after)))
+
+
+def _cut(name: str, marked: Node) -> str:
     text = print_node(marked)
-    at = text.index(DOT)
+    at = text.index(_HERE)
     left, right = text[:at], text[at + 1 :]
-    if len(left) > _CONTEXT:
-        left = "… " + left[-_CONTEXT:]
-    if len(right) > _CONTEXT:
-        right = right[:_CONTEXT] + " …"
-    return f"{position.rule} ::= {left}{DOT}{right}".rstrip()
+    if len(left) > CONTEXT:
+        left = "… " + left[-CONTEXT:]
+    if len(right) > CONTEXT:
+        right = right[:CONTEXT] + " …"
+    return f"{name} ::= {left}{DOT}{right}".rstrip()
 
 
-def _mark(node: Node, path: tuple[int, ...], offset: int) -> Node:
-    """`node` with a rule call named `•` put in at the place; iterative along `path`."""
+class _Room(NamedTuple):
+    """Characters that there is room for on each side of the dot."""
+
+    left: int
+    right: int
+
+
+def _mark(node: Node, path: tuple[int, ...], offset: int) -> tuple[tuple[Node, ...], _Room]:
+    """What is around a place in `node`, as a sequence, with a call of `_HERE` put in at it; and what room is left.
+
+    Iterative along `path`.
+    """
     chain = [node]
     for step in path:
         chain.append(children(chain[-1])[step])
     here: tuple[Node, ...]
-    dot = RuleRef(DOT)
+    dot = RuleRef(_HERE)
     target = chain.pop()
+    room = _Room(_ROOM, _ROOM)
     if offset == AFTER:
-        here = (*target.items, dot) if isinstance(target, Seq) else (target, dot)
+        items = target.items if isinstance(target, Seq) else (target,)
+        kept, left = _nearest(items, room.left, backwards=True)
+        here, room = (*kept, dot), room._replace(left=left)
     elif isinstance(target, Literal) and offset:
-        here = (Literal(target.value[:offset]), dot, Literal(target.value[offset:]))
+        before, after = target.value[:offset], target.value[offset:]
+        here = (Literal(before[-_LONGEST:]), dot, Literal(after[:_LONGEST]))
+        room = _Room(room.left - len(before) // 4, room.right - len(after) // 4)
     else:
-        here = (dot, target)
+        kept, right = _nearest((target,), room.right)
+        here, room = (dot, *kept), room._replace(right=right)
     # Going up, a sequence takes the marked pieces in between its items, anything else holds them as a sequence.
     for parent, step in zip(reversed(chain), reversed(path), strict=True):
+        below = children(parent)
+        before_it, left = _nearest(below[:step], room.left, backwards=True)
+        after_it, right = _nearest(below[step + 1 :], room.right)
         match parent:
-            case Seq(items):
-                here = (*items[:step], *here, *items[step + 1 :])
-            case Choice(items):
-                here = (Choice((*items[:step], _joined(here), *items[step + 1 :])),)
+            case Seq():
+                here = (*before_it, *here, *after_it)
+            case Choice():
+                here = (Choice((*before_it, _joined(here), *after_it)),)
             case Repeat(_, minimum, maximum):
                 here = (Repeat(_joined(here), minimum, maximum),)
-            case TagDispatch(contents=contents):
-                marked = (*contents[:step], _joined(here), *contents[step + 1 :])
-                here = (TagDispatch(parent.tags, marked, parent.loop, parent.excludes, parent.stops),)
-    return _joined(here)
+            case TagDispatch(tags, _, loop, excludes, stops):
+                shown = slice(step - len(before_it), step + 1 + len(after_it))
+                here = (TagDispatch(tags[shown], (*before_it, _joined(here), *after_it), loop, excludes, stops),)
+        room = _Room(left, right)
+    return here, room
+
+
+def _nearest(items: Sequence[Node], room: int, *, backwards: bool = False) -> tuple[tuple[Node, ...], int]:
+    """The first (or last) of `items`, shortened, as far as they are needed to fill `room`; and what room is left."""
+    kept: list[Node] = []
+    for item in reversed(items) if backwards else items:
+        if room <= 0:
+            break
+        short, size = _shortened(item, room, backwards)
+        kept.append(short)
+        room -= size + 1
+    return tuple(reversed(kept) if backwards else kept), room
+
+
+def _shortened(node: Node, room: int, backwards: bool) -> tuple[Node, int]:
+    """`node` without what does not fit into `room` at its end (or beginning), and the least that it takes printed."""
+    match node:
+        case Literal(value):
+            kept = value[-_LONGEST:] if backwards else value[:_LONGEST]
+            return Literal(kept), len(kept) // 4 + 2
+        case RuleRef(name):
+            return node, len(name)
+        case Seq(items) | Choice(items):
+            few, left = _nearest(items, room - 1, backwards=backwards)
+            if not few:
+                return RuleRef("…"), room
+            return (type(node)(few) if len(few) > 1 else few[0]), room - left
+        case Repeat(item, minimum, maximum):
+            short, size = _shortened(item, room - 1, backwards)
+            return Repeat(short, minimum, maximum), size + 1
+        case TagDispatch(tags, contents, loop, excludes, stops):
+            few, left = _nearest(contents, room - 1, backwards=backwards)
+            if not few:
+                return RuleRef("…"), room
+            shown = tags[len(tags) - len(few) :] if backwards else tags[: len(few)]
+            return TagDispatch(shown, few, loop, excludes, stops), room - left
+    return node, 2
 
 
 def _joined(nodes: tuple[Node, ...]) -> Node:

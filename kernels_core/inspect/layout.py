@@ -1,60 +1,163 @@
 """The automata of a compiled grammar as one table of states: what the views and the textbook parser look things up in.
 
-State ids here are the machine's; its tables must be complete (`Machine.complete`): what is shown is laid out once.
+State ids here are the machine's.  The engine makes rules and states as it meets them (`automata/growing.pyx`), and
+looking makes none: the table shows what there is, and what is not made yet it says is not.
+
+Read on: `classic.py` (the chart over a table), `dots.py` and `parts.py` (dotted rules).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, TypeVar, overload
 
-from kernels_core.automata.lower import Position
-from kernels_core.automata.tables import Tables
+from kernels_core.automata.decisions import LoweredRule
+from kernels_core.automata.lower import Lowering, Position
+from kernels_core.automata.tables import FIRST_STATE, Tables
+from kernels_core.grammar.ir import DeferredRule, Node
 from kernels_core.grammar.printer import print_node
 from kernels_core.inspect.dots import DOT, dotted_rule
-from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, AutomatonState, RuleAutomaton
+from kernels_core.inspect.parts import PartDots
+from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, AutomatonState, RuleAutomaton, SourceRule
 
-__all__ = ["StateTable"]
+__all__ = ["NotMadeError", "Row", "StateTable", "byte_label", "token_label"]
 
 _MAX_DOTS = 16  # dotted rules shown for one state: people stop reading long before
 
+T = TypeVar("T")
+
+
+class NotMadeError(LookupError):
+    """A rule or a state that the engine has not made yet was needed: it has not read this text."""
+
+
+class Row(NamedTuple):
+    """One state.  Its edges are known only if it is `made`: the parser went on from it, or calls something there."""
+
+    rule: int
+    accepting: bool
+    reads_bytes: bool
+    reads_tokens: bool
+    made: bool
+    byte_edges: list[tuple[int, int, int]]
+    call_edges: list[tuple[int, int]]
+    token_edges: list[tuple[int, int]]
+
+
+class _Column(Sequence[T], Generic[T]):
+    """One column of a table that grows, by state or by rule."""
+
+    def __init__(self, length: Callable[[], int], get: Callable[[int], T]) -> None:
+        self._length, self._get = length, get
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        if isinstance(index, slice):
+            return [self._get(number) for number in range(*index.indices(len(self)))]
+        return self._get(index)
+
+    def __len__(self) -> int:
+        return self._length()
+
 
 class StateTable:
-    """Lookups by machine state id.  Everything is computed on first use and kept.
+    """Lookups by machine state id.  Rows are read from the engine's tables when they are asked for.
 
-    `rule_of[s]` rule id; `start[r]` start state of rule r; `byte_edges[s]` (low, high, target) triples;
-    `call_edges[s]` (rule, target) and `token_edges[s]` (token set, target) pairs; `accepting[s]`; `repeat[r]` lap
-    bounds or None.
-    Lists by state have empty entries for the pseudo-states below `FIRST_STATE`.
+    `rule_of[s]` rule id (-1 for the pseudo-states below `FIRST_STATE`); `byte_edges[s]` (low, high, target) triples;
+    `call_edges[s]` (rule, target) and `token_edges[s]` (token set, target) pairs; `accepting[s]`.  `start[r]` is the
+    start state of rule r, -1 while it is not made; `repeat[r]` its lap bounds or None.
+    Edges of a state that is not made (`made`) are empty lists.
     """
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
-        self._lowering = tables.lowering
-        self.start: list[int] = [tables.start_of(rule) for rule in range(tables.rule_count)]
-        self.rule_of: list[int] = []
-        self.accepting: list[bool] = []
-        self.byte_edges: list[list[tuple[int, int, int]]] = []
-        self.call_edges: list[list[tuple[int, int]]] = []
-        self.token_edges: list[list[tuple[int, int]]] = []
-        self.repeat = [rule.repeat for rule in self._lowering.rules]
-        self._dots: dict[int, tuple[str, ...]] = {}
-        for state in range(tables.state_count):
-            rule, accepting, byte_edges, call_edges, token_edges = tables.row(state)
-            self.rule_of.append(rule)
-            self.accepting.append(accepting)
-            self.byte_edges.append(byte_edges)
-            self.call_edges.append(call_edges)
-            self.token_edges.append(token_edges)
+        self._lowering: Lowering = tables.lowering
+        self._rows: dict[int, Row] = {}
+        self._starts: dict[int, int] = {}
+        self._told: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._parts: dict[int, PartDots] = {}
+        self._members: list[list[int]] = []  # states by rule,
+        self._listed = FIRST_STATE  # ... of the states below this one
+        self._drawn: dict[int, tuple[tuple[int, int], RuleAutomaton]] = {}
+        self._latest: tuple[int, Automaton] | None = None
+        states, rules = lambda: self.state_count, lambda: self.rule_count
+        self.rule_of: Sequence[int] = _Column(states, lambda state: self.row(state).rule)
+        self.accepting: Sequence[bool] = _Column(states, lambda state: self.row(state).accepting)
+        self.byte_edges: Sequence[list[tuple[int, int, int]]] = _Column(states, lambda s: self.row(s).byte_edges)
+        self.call_edges: Sequence[list[tuple[int, int]]] = _Column(states, lambda s: self.row(s).call_edges)
+        self.token_edges: Sequence[list[tuple[int, int]]] = _Column(states, lambda s: self.row(s).token_edges)
+        self.start: Sequence[int] = _Column(rules, self._start)
+        self.repeat: Sequence[tuple[int, int | None] | None] = _Column(rules, lambda rule: self.rule(rule).repeat)
+
+    @property
+    def state_count(self) -> int:
+        """States made so far, the pseudo-states included."""
+        return int(self._tables.state_count)
+
+    @property
+    def rule_count(self) -> int:
+        """Rules named so far, made or only called."""
+        return int(self._tables.rule_count)
+
+    @property
+    def growth(self) -> int:
+        """A number that grows with whatever the engine makes."""
+        return int(self._tables.growth)
+
+    def row(self, state: int) -> Row:
+        """What is made of one state."""
+        found = self._rows.get(state)
+        if found is None:
+            found = Row(*self._tables.seen(state))
+            if found.made:  # and never changes again
+                self._rows[state] = found
+        return found
+
+    def rule(self, rule: int) -> LoweredRule:
+        return self._lowering.rules[rule]
+
+    def _start(self, rule: int) -> int:
+        found = self._starts.get(rule)
+        if found is None:
+            found = int(self._tables.begun(rule))
+            if found >= 0:
+                self._starts[rule] = found
+        return found
+
+    def made(self, state: int) -> bool:
+        """Whether the edges of `state` are known."""
+        return self.row(state).made
+
+    def entered(self, rule: int) -> int:
+        """The start state of `rule`; `NotMadeError` if the engine has not come to it."""
+        start = self._start(rule)
+        if start < 0:
+            raise NotMadeError(f"rule {self.rule(rule).name!r} is not made yet: the engine has not read this text")
+        return start
+
+    def read_from(self, state: int) -> Row:
+        """The row of a state that was read on from; `NotMadeError` if its edges are not known."""
+        row = self.row(state)
+        if not row.made and (row.reads_bytes or row.reads_tokens):
+            raise NotMadeError(f"the edges of state {state} are not made yet: the engine has not read this text")
+        return row
 
     def scannable(self, state: int) -> bool:
         """Whether a byte or a whole token can be read here."""
-        return bool(self.byte_edges[state] or self.token_edges[state])
+        row = self.row(state)
+        return row.reads_bytes or row.reads_tokens
 
     def takes(self, token_set: int, token: int, has_text: bool) -> bool:
         """Whether a token edge with `token_set` takes `token`; negated sets take no token without text."""
-        ids, negated = self._lowering.token_sets[token_set]
+        ids, negated = self.tokens(token_set)
         return (token not in ids and has_text) if negated else token in ids
+
+    def tokens(self, token_set: int) -> tuple[tuple[int, ...], bool]:
+        """The ids of a token set, and whether they are the ones left out."""
+        return self._lowering.token_sets[token_set]
 
     def counted(self, target: int, counter: int) -> int | None:
         """An item's counter where a byte leads it to `target`; None where its text is too long or ends too early."""
@@ -62,57 +165,117 @@ class StateTable:
         return found
 
     def rule_name(self, state: int) -> str:
-        name: str = self._lowering.rules[self.rule_of[state]].name
-        return name
+        return self.rule(self.row(state).rule).name
 
     def span(self, rule: int) -> tuple[int, int] | None:
         """Character range of the rule's definition in the grammar's source."""
-        found = self._lowering.ir.rules[self._lowering.rules[rule].source].span
+        return self._span(self.rule(rule).source)
+
+    def _span(self, name: str) -> tuple[int, int] | None:
+        found = self._lowering.ir.rules[name].span
         return None if found is None else (found.start, found.end)
 
     def source_name(self, rule: int) -> str:
-        """The name of the rule in the grammar that automaton `rule` comes from; counted repetitions have none."""
-        name: str = self._lowering.rules[rule].source
-        return name
+        """The name of the rule in the grammar that automaton `rule` comes from."""
+        return self.rule(rule).source
 
     def positions(self, state: int) -> Sequence[Position]:
-        """The places in the grammar that `state` stands for; none where its rule stands in no body."""
-        if self._lowering.rules[self.rule_of[state]].part is not None:
+        """The places in the grammar that `state` stands for; none where its rule stands in no body.
+
+        Bodies of schemas' rules may not be made: who asks the grammar for one that is deferred makes it.
+        """
+        if self.rule(self.row(state).rule).part is not None:
             return ()
         found: Sequence[Position] = self._tables.positions(state)
         return found
 
+    # -- dotted rules ------------------------------------------------------------------------------------------------
+
     def dots(self, state: int) -> tuple[str, ...]:
         """The dotted rules that `state` stands for."""
-        if state not in self._dots:
-            ir = self._lowering.ir
-            rule = self._lowering.rules[self.rule_of[state]]
-            if rule.part is not None:  # in no rule's body, so there is no place in one
-                self._dots[state] = (f"{rule.name} ::= {DOT} {print_node(rule.part)}",)
-            else:
-                self._dots[state] = tuple(
-                    dotted_rule(ir, position) for position in self._tables.positions(state)[:_MAX_DOTS]
-                )
-        return self._dots[state]
+        return self._tell(state)[0]
 
-    @cached_property
+    def source_rules(self, state: int) -> tuple[SourceRule, ...]:
+        """The written rules that the dots of `state` stand in: small ones are spelt out in their caller."""
+        return tuple(SourceRule(name, self._span(name)) for name in self._tell(state)[1])
+
+    def _tell(self, state: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        if state not in self._told:
+            self._told[state] = self._dots(state)
+        return self._told[state]
+
+    def _dots(self, state: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        number = self.row(state).rule
+        rule, ir = self.rule(number), self._lowering.ir
+        if rule.part is not None:  # the beginning of several rules, and in no rule's body
+            at = f"{DOT} {print_node(rule.part)}" if state == self._start(number) else f"… {DOT} …"
+            return (f"{rule.name} ::= {at}",), (rule.source,)
+        dots: list[str] = []
+        sources: list[str] = []
+        body = self._lowering.spelt.get(rule)
+        if body is not None and not isinstance(body, Node):
+            if number not in self._parts:
+                self._parts[number] = PartDots(self._lowering, rule, body)
+            dots += self._parts[number].of(self._tables.subset_of(state)[2])
+            sources.append(rule.source)
+        # A rule that is deferred still is a shorthand, and asking for its body would make it.
+        places: list[Position] = [
+            place for place in self._tables.positions(state) if not isinstance(ir.rules[place.rule], DeferredRule)
+        ]
+        dots += [dotted_rule(ir, place) for place in places[:_MAX_DOTS]]
+        sources += [place.rule for place in places]
+        if not dots:
+            dots, sources = [self._opened(number, state)], [rule.source]
+        return tuple(dict.fromkeys(dots))[:_MAX_DOTS], tuple(dict.fromkeys(sources))
+
+    def _opened(self, number: int, state: int) -> str:
+        """The dotted rule of a state of a rule that is called in two, an opening and what is behind; or of a gap."""
+        row, name = self.row(state), self.rule(number).source
+        if row.accepting and not row.call_edges and not row.byte_edges:
+            return f"{name} ::= … {DOT}"
+        opening = next((self.rule(rule).part for rule, _ in self.row(self._start(number)).call_edges), None)
+        if opening is None:
+            return f"{name} ::= … {DOT} …"
+        before, after = (DOT, " …") if state == self._start(number) else ("", f" {DOT} …")
+        return f"{name} ::= {before} {print_node(opening)}{after}".replace("::=  ", "::= ")
+
+    # -- the whole ---------------------------------------------------------------------------------------------------
+
+    @property
     def automaton(self) -> Automaton:
-        """All rule automata as a snapshot."""
-        rules = []
-        members: list[list[int]] = [[] for _ in self._lowering.rules]
-        for state, number in enumerate(self.rule_of):
-            if number >= 0:
-                members[number].append(state)
-        for number, rule in enumerate(self._lowering.rules):
-            ids = members[number]
-            states = tuple(
-                AutomatonState(s, rule.name, self.accepting[s], self.scannable(s), self.dots(s)) for s in ids
-            )
-            edges = [edge for s in ids for edge in self._edges(s)]
-            rules.append(
-                RuleAutomaton(rule.name, self.start[number], states, tuple(edges), rule.repeat, self.span(number))
-            )
-        return Automaton(tuple(rules), self._lowering.rules[0].name, self._lowering.ir.source)
+        """All rule automata as far as they are made, as a snapshot; the same object until the engine makes more."""
+        growth = self.growth
+        if self._latest is None or self._latest[0] != growth:
+            self._latest = growth, self._draw()
+        return self._latest[1]
+
+    def _draw(self) -> Automaton:
+        count, rules = self.state_count, self.rule_count
+        self._members += [[] for _ in range(len(self._members), rules)]
+        for state in range(self._listed, count):
+            self._members[self.row(state).rule].append(state)
+        self._listed = count
+        drawn, waiting = [], []
+        for number in range(rules):
+            if self._start(number) < 0:
+                waiting.append(self.rule(number).name)
+            else:
+                drawn.append(self._draw_rule(number))
+        return Automaton(tuple(drawn), self.rule(0).name, self._lowering.ir.source, tuple(waiting))
+
+    def _draw_rule(self, number: int) -> RuleAutomaton:
+        rule, ids = self.rule(number), self._members[number]
+        size = len(ids), sum(self.row(state).made for state in ids)
+        known = self._drawn.get(number)
+        if known is not None and known[0] == size:
+            return known[1]
+        states = tuple(
+            AutomatonState(s, rule.name, self.accepting[s], self.scannable(s), self.dots(s), self.made(s)) for s in ids
+        )
+        edges = tuple(edge for s in ids for edge in self._edges(s))
+        found = RuleAutomaton(rule.name, self._start(number), states, edges, rule.repeat, self.span(number))
+        self._drawn[number] = size, found
+        return found
 
     def _edges(self, state: int) -> list[AutomatonEdge]:
         by_target: dict[int, list[tuple[int, int]]] = {}
@@ -123,7 +286,7 @@ class StateTable:
             for target, ranges in by_target.items()
         ]
         for called, target in self.call_edges[state]:
-            name = self._lowering.rules[called].name
+            name = self.rule(called).name
             edges.append(AutomatonEdge(state, target, "call", name, rule=name))
         for chosen, target in self.token_edges[state]:
             edges.append(AutomatonEdge(state, target, "token", token_label(*self._lowering.token_sets[chosen])))

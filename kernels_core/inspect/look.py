@@ -1,14 +1,17 @@
 """Snapshots of a matcher: what `matcher.frontier()` and `matcher.token_sets()` return.
 
-Reads the engine through its Python-visible methods only; nothing here runs unless asked for.
+Reads the engine through its Python-visible methods only; nothing here runs unless asked for.  A frontier makes nothing
+in the engine.  Token sets do: they are asked for by reason, which a mask need not be made by.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from kernels_core.inspect.classic import Chart
-from kernels_core.inspect.snapshots import CacheStats, Frontier, StateTokens, TokenSets, TokenVerdict
+from kernels_core.inspect.snapshots import CacheStats, Frontier, StateTokens, TokenSets, UncertainTokens
 
 if TYPE_CHECKING:
     from kernels_core.compiler import CompiledGrammar
@@ -34,8 +37,10 @@ def token_sets(matcher: GrammarMatcher) -> TokenSets:
     frames: dict[tuple[int, int], list[int]] = {}
     items = [] if matcher.is_terminated() else masks.machine.set_items(matcher.set_number)
     for state, frame, counter in items:
-        if table.rule_of[state] >= 0 and table.byte_edges[state]:
+        row = table.row(state)
+        if row.rule >= 0 and row.reads_bytes:
             frames.setdefault((state, counter), []).append(frame)
+    vocab = compiled.vocab
     entries = []
     for (state, counter), callers in frames.items():
         verdicts = masks.verdicts(state, counter, callers)
@@ -44,22 +49,23 @@ def token_sets(matcher: GrammarMatcher) -> TokenSets:
                 state=state,
                 rule=table.rule_name(state),
                 dot="   ".join(table.dots(state)),
-                accepted=tuple(verdicts["accepted"]),
-                uncertain=tuple(TokenVerdict(*found) for found in verdicts["uncertain"]),
+                accepted=verdicts["accepted"],
+                uncertain=UncertainTokens(vocab, verdicts["uncertain"], verdicts["escapes"], verdicts["allowed"]),
                 rejected_count=verdicts["rejected_count"],
                 storage=verdicts["storage"],
                 nbytes=verdicts["nbytes"],
                 cached=verdicts["cached"],
+                source_rules=table.source_rules(state),
             )
         )
     info = compiled.tokenizer_info
     return TokenSets(
         position=matcher.position,
         states=tuple(entries),
-        allowed=tuple(matcher.allowed_token_ids()),
+        allowed=np.array(matcher.allowed_token_ids(), dtype=np.int32),
         stop_allowed=matcher.is_completed() and not matcher.is_terminated(),
         vocab_size=info.vocab_size,
-        vocab=compiled.vocab,
+        vocab=vocab,
     )
 
 

@@ -6,8 +6,12 @@ holds one.  `visualizers` knows these types and nothing else of the engine.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,12 +25,17 @@ __all__ = [
     "EarleyItem",
     "Explanation",
     "Frontier",
+    "SourceRule",
     "StateCost",
     "StateTokens",
     "Table",
     "TokenSets",
     "TokenVerdict",
+    "UncertainTokens",
 ]
+
+Ids: TypeAlias = npt.NDArray[np.int32]
+Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,7 @@ class AutomatonState:
 
     `id` is unique in the whole compiled grammar; `dots` are the dotted rules this state stands for
     (`value ::= "[" • elements "]"`), more than one where determinising or minimising merged positions.
+    `made`: its edges are known; otherwise the engine has heard of the state and has not gone on from it yet.
     """
 
     id: int
@@ -42,6 +52,7 @@ class AutomatonState:
     accepting: bool
     scannable: bool
     dots: tuple[str, ...]
+    made: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,25 +89,42 @@ class RuleAutomaton:
 
 @dataclass(frozen=True, repr=False)
 class Automaton:
-    """All rule automata of a compiled grammar, root first."""
+    """The rule automata of a compiled grammar as far as the engine has made them, root first.
+
+    `waiting`: names of rules that are called somewhere and not made yet, as the parser has not predicted them; `call`
+    edges may name one.
+    """
 
     rules: tuple[RuleAutomaton, ...]
     root: str
     source: str
+    waiting: tuple[str, ...] = ()
 
     def state_count(self) -> int:
         return sum(len(rule.states) for rule in self.rules)
 
     def __repr__(self) -> str:
-        return f"Automaton(root={self.root!r}, {len(self.rules)} rules, {self.state_count()} states)"
+        more = f", {len(self.waiting)} rules not made yet" if self.waiting else ""
+        return f"Automaton(root={self.root!r}, {len(self.rules)} rules, {self.state_count()} states{more})"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRule:
+    """A rule as it was written: its name, and the character range of its definition in the grammar's source, if any."""
+
+    name: str
+    span: tuple[int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
 class EarleyItem:
     """One hypothesis of the parser: a dotted rule, where it began, and its lap counter.
 
-    `origin` is the byte position at which the rule was predicted (the paper's first index); `counter` is 0 outside
-    counted rules; `state` is the automaton state's id; `span` the rule's character range in the source.
+    `rule` is the rule whose automaton has the `state`, and `span` its character range in the source.  `source_rules`
+    are the rules that the dots stand in as they were written: `rule`, or small rules that are spelt out in it.
+    `origin` is the byte position at which `rule` was predicted (the paper's first index); `counter` is 0 outside
+    counted rules.  `state` is the automaton state's id in the engine that runs; -1 if the engine has not made it (an
+    item of a text that was only asked about).  `dot`: its dotted rules, three blanks apart.
     """
 
     rule: str
@@ -107,6 +135,7 @@ class EarleyItem:
     scannable: bool
     accepting: bool
     span: tuple[int, int] | None
+    source_rules: tuple[SourceRule, ...] = ()
 
     def __str__(self) -> str:
         counter = f", lap {self.counter}" if self.counter else ""
@@ -170,43 +199,133 @@ class TokenVerdict:
     allowed: bool
 
 
-@dataclass(frozen=True, repr=False)
+class UncertainTokens(Sequence[TokenVerdict]):
+    """The uncertain tokens of a state as arrays that lie side by side; as a sequence it has `TokenVerdict`s, made when
+    they are asked for.
+
+    `ids` (int32, ascending), `escapes` (int32: bytes read when the rule ended), `allowed` (bool: whether a caller took
+    the rest); all of shape (count,) and not to be written to.
+    """
+
+    __slots__ = ("_vocab", "allowed", "escapes", "ids")
+
+    def __init__(self, vocab: Sequence[bytes], ids: Ids, escapes: Ids, allowed: Flags) -> None:
+        self._vocab = vocab
+        self.ids, self.escapes, self.allowed = ids, escapes, allowed
+
+    @classmethod
+    def of(cls, verdicts: Iterable[TokenVerdict]) -> UncertainTokens:
+        """Those of a list of verdicts, by id."""
+        ordered = sorted(verdicts, key=lambda verdict: verdict.token_id)
+        vocab = _Spelling({verdict.token_id: verdict.token for verdict in ordered})
+        return cls(
+            vocab,
+            _ids([verdict.token_id for verdict in ordered]),
+            _ids([verdict.escape for verdict in ordered]),
+            _read_only(np.array([verdict.allowed for verdict in ordered], dtype=np.bool_)),
+        )
+
+    @overload
+    def __getitem__(self, index: int) -> TokenVerdict: ...
+    @overload
+    def __getitem__(self, index: slice) -> UncertainTokens: ...
+    def __getitem__(self, index: int | slice) -> TokenVerdict | UncertainTokens:
+        if isinstance(index, slice):
+            return UncertainTokens(self._vocab, self.ids[index], self.escapes[index], self.allowed[index])
+        token_id, escape = int(self.ids[index]), int(self.escapes[index])
+        token = self._vocab[token_id]
+        return TokenVerdict(token_id, token, escape, token[escape:], bool(self.allowed[index]))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def verdict(self, token_id: int) -> TokenVerdict | None:
+        """That of one token; None if it is not uncertain.  A look-up, however many there are."""
+        at = int(np.searchsorted(self.ids, token_id))
+        return self[at] if at < len(self.ids) and self.ids[at] == token_id else None
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} uncertain tokens, {int(self.allowed.sum())} allowed>"
+
+
+class _Spelling(Sequence[bytes]):
+    """Tokens of which some are known."""
+
+    def __init__(self, known: dict[int, bytes]) -> None:
+        self._known = known
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[bytes]: ...
+    def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes]:
+        if isinstance(index, slice):
+            raise TypeError("tokens are looked up one by one")
+        return self._known[index]
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+def _ids(values: Sequence[int] | Ids) -> Ids:
+    return _read_only(np.array(values, dtype=np.int32))
+
+
+def _read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True, repr=False, eq=False)
 class StateTokens:
     """Accepted / rejected / uncertain tokens of one scannable state (paper: adaptive token mask cache).
 
-    `accepted` and `uncertain` are token ids, ascending; the rest of the vocabulary is rejected.
-    `storage` names how the engine keeps the accepted set ("list", "complement" or "bitset"), `nbytes` its size;
-    `cached` says whether it was known before this step.
+    `accepted` are token ids (an int32 array, ascending; any sequence of ids will do when one is made by hand),
+    `uncertain` the `UncertainTokens`; the rest of the vocabulary is rejected.  `storage` names how the engine keeps
+    the accepted set ("list", "complement", "bitset", "difference" or "laps"), `nbytes` its size; `cached` says whether
+    it was known before this step.  `source_rules` as in `EarleyItem`.
     """
 
     state: int
     rule: str
     dot: str
-    accepted: tuple[int, ...]
-    uncertain: tuple[TokenVerdict, ...]
+    accepted: Ids
+    uncertain: UncertainTokens
     rejected_count: int
     storage: str
     nbytes: int
     cached: bool
+    source_rules: tuple[SourceRule, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.accepted, np.ndarray):
+            object.__setattr__(self, "accepted", _ids(self.accepted))
+        if not isinstance(self.uncertain, UncertainTokens):
+            object.__setattr__(self, "uncertain", UncertainTokens.of(self.uncertain))
 
     def __repr__(self) -> str:
         kinds = f"{len(self.accepted)} accepted, {len(self.uncertain)} uncertain, {self.rejected_count} rejected"
         return f"StateTokens(state {self.state} of {self.rule}: {kinds})"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class TokenSets(Table):
     """The mask of the current step, grouped by reason: one `StateTokens` for each scannable state of the frontier.
 
-    `allowed` are the ids the mask finally allows (stop tokens included), ascending; `vocab` maps an id to its bytes.
+    `allowed` are the ids the mask finally allows (stop tokens included; an int32 array, ascending); `vocab` maps an id
+    to its bytes.
     """
 
     position: int
     states: tuple[StateTokens, ...]
-    allowed: tuple[int, ...]
+    allowed: Ids
     stop_allowed: bool
     vocab_size: int
     vocab: tuple[bytes, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.allowed, np.ndarray):
+            object.__setattr__(self, "allowed", _ids(self.allowed))
 
     def __repr__(self) -> str:
         # A vocabulary has no place in one line: it holds a hundred thousand tokens.
@@ -216,7 +335,7 @@ class TokenSets(Table):
     def rows(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
         for entry in self.states:
-            for token in entry.accepted:
+            for token in entry.accepted.tolist():
                 rows.append(self._row(entry, token, "accepted", True))
             for verdict in entry.uncertain:
                 rows.append(self._row(entry, verdict.token_id, "uncertain", verdict.allowed, verdict.suffix))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Events",
+    "Fill",
     "FillEvent",
     "FillKind",
     "Operation",
@@ -31,6 +32,7 @@ __all__ = [
     "ParserEvent",
     "StepEvent",
     "Tracing",
+    "fill_event",
     "fill_kind",
     "operations",
     "parser_events",
@@ -58,6 +60,22 @@ class FillEvent:
     token_sets_made: int
     pool_hits: int
     partial_hits: int = 0
+
+
+    @property
+    def how(self) -> str:
+        """`kind` in words."""
+        return _HOW[self.kind]
+
+
+_HOW: dict[FillKind, str] = {
+    "mask hit": "found by pointer",
+    "token-set hit": "put together from token sets of this grammar",
+    "pool hit": "put together from token sets of the cross-grammar cache",
+    "partial hit": "put together from token sets of the cross-grammar cache, filtered anew",
+    "miss": "made: token sets were computed",
+    "walk": "made: the vocabulary was walked from the parser state",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +183,7 @@ class Tracing:
 
     def fill(self, nanoseconds: int, nbytes: int, known: bool, made: int, pool: int, partial: int, hits: int) -> None:
         """A mask was found (`known`: by pointer), or `made` token sets, some in the pool, or some here (`hits`)."""
-        kind = fill_kind(known, made, pool, partial, hits)
-        at = self._matcher
-        self.events.append(FillEvent(at.num_steps, at.position, kind, nanoseconds, nbytes, made, pool, partial))
+        self.events.append(fill_event(self._matcher, nanoseconds, nbytes, known, made, pool, partial, hits))
 
     def step(self, taken: Step | None, nanoseconds: int, transitions_made: int) -> None:
         """The matcher took a step: `taken`, or None for a stop token that ended the text.
@@ -205,6 +221,39 @@ def fill_kind(known: bool, made: int, pool: int, partial: int, hits: int) -> Fil
     if pool:
         return "pool hit"
     return "token-set hit" if hits else "walk"
+
+
+def fill_event(
+    at: GrammarMatcher, nanoseconds: int, nbytes: int, known: bool, made: int, pool: int, partial: int, hits: int
+) -> FillEvent:
+    """The event of a mask at the place of `at`; the rest as in `Tracing.fill`."""
+    kind = fill_kind(known, made, pool, partial, hits)
+    return FillEvent(at.num_steps, at.position, kind, nanoseconds, nbytes, made, pool, partial)
+
+
+class Fill:
+    """`with Fill(matcher) as fill:` hears of the mask that is asked for meanwhile: `fill.event`, None before.
+
+    It costs next to nothing, and is told of a dead end's mask, too.  Another context that listens hears it as well.
+    """
+
+    def __init__(self, matcher: GrammarMatcher) -> None:
+        self._matcher = matcher
+        self._before: Any = None
+        self.event: FillEvent | None = None
+
+    def __enter__(self) -> Fill:
+        self._before = self._matcher.set_trace(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._matcher.set_trace(self._before)
+
+    def fill(self, nanoseconds: int, nbytes: int, known: bool, made: int, pool: int, partial: int, hits: int) -> None:
+        """Called by the matcher, as `Tracing.fill`."""
+        self.event = fill_event(self._matcher, nanoseconds, nbytes, known, made, pool, partial, hits)
+        if self._before is not None:
+            self._before.fill(nanoseconds, nbytes, known, made, pool, partial, hits)
 
 
 def operations(matcher: GrammarMatcher, chart: Chart) -> Operations:

@@ -45,22 +45,24 @@ def test_token_sets_add_up_to_the_mask(world: World, options: Options, data: st.
 def check_token_sets(sets: TokenSets, matcher: GrammarMatcher, vocab: list[bytes]) -> None:
     allowed = mask(matcher)
     stop = len(vocab)
-    assert sets.allowed == tuple(sorted(allowed))
+    assert sets.allowed.tolist() == sorted(allowed)
     assert (sets.position, sets.vocab_size) == (matcher.position, stop + 1)
     assert list(sets.vocab[:stop]) == vocab
     assert sets.stop_allowed == (stop in allowed) == matcher.is_completed()
     explained: set[int] = {stop} if sets.stop_allowed else set()
     for entry in sets.states:
         uncertain = [verdict.token_id for verdict in entry.uncertain]
-        assert list(entry.accepted) == sorted(set(entry.accepted))
+        accepted = entry.accepted.tolist()
+        assert accepted == sorted(set(accepted))
         assert uncertain == sorted(set(uncertain))
-        assert not set(uncertain) & set(entry.accepted)
-        assert len(entry.accepted) + len(uncertain) + entry.rejected_count == sets.vocab_size
+        assert not set(uncertain) & set(accepted)
+        assert len(accepted) + len(uncertain) + entry.rejected_count == sets.vocab_size
         for verdict in entry.uncertain:
             assert verdict.token == vocab[verdict.token_id]
             assert 0 < verdict.escape < len(verdict.token)
             assert verdict.suffix == verdict.token[verdict.escape :]
-        explained.update(entry.accepted, (verdict.token_id for verdict in entry.uncertain if verdict.allowed))
+            assert entry.uncertain.verdict(verdict.token_id) == verdict
+        explained.update(accepted, (verdict.token_id for verdict in entry.uncertain if verdict.allowed))
     assert explained == allowed
     assert len(sets.rows()) == sum(len(entry.accepted) + len(entry.uncertain) for entry in sets.states)
     assert {row["token_id"] for row in sets.rows() if row["allowed"]} == allowed - {stop}
@@ -71,11 +73,11 @@ def check_token_sets(sets: TokenSets, matcher: GrammarMatcher, vocab: list[bytes
 def test_frontier_items_are_of_the_automaton(world: World, options: Options, data: st.DataObject) -> None:
     ir, vocab = world
     grammar = compiled(ir, vocab, options)
-    states = {state.id: state for rule in grammar.automaton().rules for state in rule.states}
-    bounds = {rule.rule: rule.repeat for rule in grammar.automaton().rules}
     matcher = GrammarMatcher(grammar)
     for byte in (*data.draw(texts(Recogniser(ir))), None):
         frontier = matcher.frontier()
+        states = {state.id: state for rule in grammar.automaton().rules for state in rule.states}
+        bounds = {rule.rule: rule.repeat for rule in grammar.automaton().rules}
         assert frontier.position == matcher.position
         assert frontier.completed == matcher.is_completed()
         assert len(frontier) > 0
@@ -84,6 +86,8 @@ def test_frontier_items_are_of_the_automaton(world: World, options: Options, dat
             state = states[item.state]
             assert (item.rule, item.scannable, item.accepting) == (state.rule, state.scannable, state.accepting)
             assert item.dot == "   ".join(state.dots)
+            assert item.source_rules
+            assert {rule.name for rule in item.source_rules} <= {*ir.rules, *grammar.grammar.ir.rules}
             assert 0 <= item.origin <= frontier.position
             repeat = bounds[item.rule]
             assert item.counter >= 0
@@ -99,6 +103,7 @@ def test_frontier_items_are_of_the_automaton(world: World, options: Options, dat
 def test_frontier_is_the_textbooks(ir: GrammarIR, data: st.DataObject) -> None:
     """Rule by rule, with origins and laps, the frontier is the set of a parser that knows no automata."""
     grammar = compiled(ir, [b"a"], LITERAL_RULES)
+    grammar.complete()
     repeats = {rule.rule: rule.repeat for rule in grammar.automaton().rules}
     counted = {(rule.split("{")[0], repeat) for rule, repeat in repeats.items() if repeat is not None}
     recogniser = Recogniser(grammar.grammar.ir)
@@ -120,6 +125,7 @@ def test_frontier_is_the_textbooks(ir: GrammarIR, data: st.DataObject) -> None:
 def test_the_automata_drawn_are_the_grammar(ir: GrammarIR, options: Options, data: st.DataObject) -> None:
     """Read back as a grammar, the automaton snapshot has the same texts."""
     grammar = compiled(ir, [b"a"], options)
+    grammar.complete()
     before, after = Recogniser(ir), Recogniser(read_back(grammar.automaton()))
     text = data.draw(texts(data.draw(st.sampled_from([before, after]))))
     for end in range(len(text) + 1):
@@ -204,5 +210,7 @@ def test_nothing_is_computed_twice(world: World, options: Options, data: st.Data
     assert after.pop("step_hits") - before.pop("step_hits") == steps
     assert after == before
     assert after["distinct_masks"] <= after["masks"] <= after["sets"]
-    shown = sum(len(rule.states) for rule in grammar.automaton().rules)  # looking lowers what was not met yet
-    assert after["states"] <= count(grammar)["states"] == shown + FIRST_STATE
+    assert after["states"] == grammar.automaton().state_count() + FIRST_STATE  # looking makes no state
+    grammar.complete()
+    assert after["states"] <= count(grammar)["states"] == grammar.automaton().state_count() + FIRST_STATE
+    assert not grammar.automaton().waiting

@@ -50,7 +50,9 @@ class Notes:
     def table(self) -> StateTable:
         """Automata with every rule by itself."""
         options = Options(inline_limit=0, cross_grammar_cache=False)
-        return CompiledGrammar(self._grammar, self._info, options).state_table
+        compiled = CompiledGrammar(self._grammar, self._info, options)
+        compiled.complete()  # nobody reads the text with it, so nothing would be made
+        return compiled.state_table
 
 
 class NotedText:

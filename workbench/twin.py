@@ -1,0 +1,81 @@
+"""The twin of the engine that a session runs: the same grammar compiled again, to be asked whatever a person may ask.
+
+What is only asked (why not this token? which bytes may follow? which state accepts what?) makes parser states, token
+sets and automaton states, and counts as hits and misses.  None of that may show in the engine that runs.  So it is
+asked of a twin, which follows the same text and shares nothing with it (`CompiledGrammar.apart`).
+
+State ids of the twin are its own.  What it tells is told in those of the engine that runs (`inspect/pairs.py`).
+
+Read on: `workbench/session.py`, whose lock guards its twin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from kernels_core import CompiledGrammar, GrammarMatcher
+from kernels_core.inspect.classic import Chart
+from kernels_core.inspect.pairs import Pairs
+from kernels_core.inspect.snapshots import EarleyItem, StateTokens, TokenSets
+
+__all__ = ["Twin"]
+
+
+class Twin:
+    """A second engine for `compiled`, made when it is first asked."""
+
+    def __init__(self, compiled: CompiledGrammar) -> None:
+        self._ours = compiled
+        self.compiled = compiled.apart()
+        self._matcher = GrammarMatcher(self.compiled)
+        self._chart = Chart(self.compiled.state_table)
+        self._pairs = Pairs(compiled.state_table, self.compiled.state_table)
+
+    def follow(self, matcher: GrammarMatcher) -> None:
+        """Go to the place of the engine's `matcher`."""
+        wanted, here = matcher.history, self._matcher.history
+        shared = 0
+        for one, other in zip(wanted, here, strict=False):
+            if one != other:
+                break
+            shared += 1
+        self._matcher.rollback(len(here) - shared)
+        for step in wanted[shared:]:
+            taken = self._matcher.accept_string(step) if isinstance(step, bytes) else self._matcher.accept_token(step)
+            if not taken:
+                raise RuntimeError(f"the twin refuses {step!r} after {self._matcher.text!r}, which the engine took")
+
+    def fork(self) -> GrammarMatcher:
+        """A matcher at this place."""
+        return self._matcher.fork()
+
+    def start(self) -> GrammarMatcher:
+        """A matcher at the beginning."""
+        return GrammarMatcher(self.compiled)
+
+    def items(self, matcher: GrammarMatcher) -> tuple[EarleyItem, ...]:
+        """The Earley items of a matcher of the twin's, with the states of the engine that runs."""
+        self._chart.seek(matcher.steps())
+        return tuple(map(self._told, self._chart.items()))
+
+    def token_sets(self) -> TokenSets:
+        """The mask here by reason, with the states of the engine that runs."""
+        found: TokenSets = self._matcher.token_sets()
+        return replace(found, states=tuple(map(self._tokens_told, found.states)))
+
+    def states(self, theirs: Iterable[int]) -> list[int]:
+        """States of the twin's as those of the engine that runs; -1 for those that it has not made."""
+        return [self._pairs.ours(state) for state in theirs]
+
+    def _told(self, item: EarleyItem) -> EarleyItem:
+        state, rule = self._named(item.state, item.rule)
+        return replace(item, state=state, rule=rule)
+
+    def _tokens_told(self, entry: StateTokens) -> StateTokens:
+        state, rule = self._named(entry.state, entry.rule)
+        return replace(entry, state=state, rule=rule)
+
+    def _named(self, state: int, rule: str) -> tuple[int, str]:
+        ours = self._pairs.ours(state)
+        return (ours, self._ours.state_table.rule_name(ours)) if ours >= 0 else (-1, rule)
