@@ -48,7 +48,7 @@ class Run:
             session.set_tokenizer(model.tokenizer)
         session.reset()
         self.stream = stream(model, prompt, session.matcher if constrained else None, **options)
-        self._automaton = session.automaton()
+        self._compiled = session.compiled
         self._frontiers: list[Frontier] = [session.frontier()]
         self._place = session.place
         self._died: Reading | None = None
@@ -68,7 +68,7 @@ class Run:
         return Trace(
             generation=self.stream.generation,
             source=self._session.source,
-            automaton=self._automaton,
+            automaton=self._compiled.automaton(),  # as far as the run has made it
             frontiers=tuple(self._frontiers),
             died=self._died,
             reason=self._reason,

@@ -61,7 +61,6 @@ class FillEvent:
     pool_hits: int
     partial_hits: int = 0
 
-
     @property
     def how(self) -> str:
         """`kind` in words."""
