@@ -107,20 +107,14 @@ class TokenIndex:
             raise KeyError(f"state {state} is not scannable in this step (scannable: {scannable})")
         self.kinds = np.zeros(sets.vocab_size, dtype=np.uint8)
         self.allowed = np.zeros(sets.vocab_size, dtype=np.bool_)
-        self._verdicts: dict[int, tuple[StateTokens, TokenVerdict]] = {}
         self._fill()
         self._searches: OrderedDict[tuple[Tab, str], Ids] = OrderedDict()
 
     def _fill(self) -> None:
         for entry in self.entries:
-            for verdict in entry.uncertain:
-                known = self._verdicts.get(verdict.token_id)
-                # Of several askers show one that was told yes, because the mask is the union.
-                if known is None or (verdict.allowed and not known[1].allowed):
-                    self._verdicts[verdict.token_id] = (entry, verdict)
-        uncertain = self._checked(tuple(self._verdicts))
-        self.kinds[uncertain] = _UNCERTAIN
-        self.allowed[[i for i, (_, verdict) in self._verdicts.items() if verdict.allowed]] = True
+            uncertain = self._checked(entry.uncertain.ids)
+            self.kinds[uncertain] = _UNCERTAIN
+            self.allowed[uncertain] |= entry.uncertain.allowed
         for entry in self.entries:
             accepted = self._checked(entry.accepted)
             self.kinds[accepted] = _ACCEPTED
@@ -131,12 +125,18 @@ class TokenIndex:
             self.kinds[stray] = _STOP
             self.allowed[stray] = True
 
-    def _checked(self, ids: tuple[int, ...]) -> Ids:
-        array = np.array(ids, dtype=np.int64)
+    def _checked(self, ids: npt.NDArray[np.int32]) -> Ids:
+        array = ids.astype(np.int64)
         if array.size and (array.min() < 0 or array.max() >= self.sets.vocab_size):
             bad = array[(array < 0) | (array >= self.sets.vocab_size)][0]
             raise ValueError(f"token id {bad} is outside the vocabulary of {self.sets.vocab_size:,} tokens")
         return array
+
+    def _verdict(self, token_id: int) -> tuple[StateTokens, TokenVerdict]:
+        """What one that asks about an uncertain token was told; one that was told yes, as the mask is the union."""
+        found = [(entry, entry.uncertain.verdict(token_id)) for entry in self.entries]
+        told = [(entry, verdict) for entry, verdict in found if verdict is not None]
+        return next((pair for pair in told if pair[1].allowed), told[0])
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -189,7 +189,7 @@ class TokenIndex:
             "allowed": bool(self.allowed[token_id]),
         }
         if kind == "uncertain":
-            entry, verdict = self._verdicts[token_id]
+            entry, verdict = self._verdict(token_id)
             row |= {
                 "suffix": glyph(verdict.suffix),
                 "escape": verdict.escape,
