@@ -17,8 +17,8 @@ Read on: `visualizers/utf8.py` (the first folding), `visualizers/scene.py` (whic
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple
 
 from kernels_core.inspect.snapshots import AutomatonState, RuleAutomaton
@@ -78,11 +78,19 @@ class Place(NamedTuple):
     inside: bool
 
 
+class Begun(NamedTuple):
+    """Characters of which the engine has made only the first bytes: at most these, through these states."""
+
+    ranges: Ranges
+    states: frozenset[int]
+
+
 @dataclass(frozen=True, slots=True)
 class FoldedRule:
     """A folded rule: the states that are left, the edges, and where the other states have gone.
 
-    `otherwise[s]` is the state whose edges hold for bytes that `s` itself does not read.
+    `otherwise[s]` is the state whose edges hold for bytes that `s` itself does not read.  `begun[s]` are characters of
+    which the first bytes lead on from `s`, and the rest is not made yet.
     """
 
     rule: RuleAutomaton
@@ -90,6 +98,7 @@ class FoldedRule:
     edges: tuple[FoldedEdge, ...]
     places: dict[int, tuple[Place, ...]]
     otherwise: dict[int, int]
+    begun: dict[int, Begun] = field(default_factory=dict)
 
 
 def fold_rule(rule: RuleAutomaton) -> FoldedRule:
@@ -109,8 +118,9 @@ def fold_rule(rule: RuleAutomaton) -> FoldedRule:
         elif edge.kind == "token" or not edge.ranges:
             edges[edge.source].append(FoldedEdge(edge.source, edge.target, (Piece("token", name=edge.label),)))
     otherwise = _fall_back(rule, states, edges)
-    _options(states, edges, otherwise)
-    return _chained(rule, states, edges, otherwise)
+    _options(states, edges, otherwise, spelt.begun)
+    begun = {state: Begun(*found) for state, found in spelt.begun.items()}
+    return _chained(rule, states, edges, otherwise, begun)
 
 
 def unfolded_rule(rule: RuleAutomaton) -> FoldedRule:
@@ -196,15 +206,26 @@ def _byte_edges(source: int, reads: dict[int, int]) -> list[FoldedEdge]:
     return made
 
 
-def _options(states: dict[int, AutomatonState], edges: dict[int, list[FoldedEdge]], otherwise: dict[int, int]) -> None:
+def _options(
+    states: dict[int, AutomatonState],
+    edges: dict[int, list[FoldedEdge]],
+    otherwise: dict[int, int],
+    begun: Collection[int],
+) -> None:
     """Where `s -x-> u` and `s` without x reads what `u` reads, `s` has the one edge `x?`."""
-    meaning = {state: frozenset((edge.pieces, edge.target) for edge in out) for state, out in edges.items()}
+    meaning = {
+        state: frozenset((edge.pieces, edge.target) for edge in out)
+        for state, out in edges.items()
+        if states[state].made and state not in begun
+    }
     optional: dict[int, FoldedEdge] = {}
-    for state, out in edges.items():
+    for state in meaning:
+        out = edges[state]
         for edge in sorted(out, key=lambda edge: edge.pieces[0].kind != "call"):
             after = edge.target
             if (
                 after != state
+                and after in meaning
                 and len(out) > 1
                 and meaning[state] - {(edge.pieces, after)} == meaning[after]
                 and states[state].accepting == states[after].accepting
@@ -226,9 +247,10 @@ def _chained(
     states: dict[int, AutomatonState],
     edges: dict[int, list[FoldedEdge]],
     otherwise: dict[int, int],
+    begun: dict[int, Begun],
 ) -> FoldedRule:
     """Join edges through states with one way in and one way out."""
-    inside = _inside(rule, states, edges, otherwise)
+    inside = _inside(rule, states, edges, otherwise) - begun.keys()
     joined: list[FoldedEdge] = []
     for state, out in edges.items():
         if state in inside:
@@ -259,6 +281,7 @@ def _chained(
         tuple(joined),
         {state: tuple(found) for state, found in places.items()},
         {state: loop for state, loop in otherwise.items() if state in shown},
+        begun,
     )
 
 

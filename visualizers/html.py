@@ -16,11 +16,12 @@ from typing import Final, Protocol
 from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
 from kernels_core.inspect.trace import Events, FillEvent, Operations
 from visualizers.dot import repeat_label
+from visualizers.folds import Folds
 from visualizers.glyphs import clip, glyph, html_escape, split_dot, split_rules
 from visualizers.layout import plan
 from visualizers.marks import marks
 from visualizers.png import data_uri, mask_png
-from visualizers.scene import Folds, Request, scene
+from visualizers.scene import Request, scene
 from visualizers.svg import render
 from visualizers.tokens import Tab, TokenIndex, token_index
 from visualizers.way import Travelled

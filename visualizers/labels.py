@@ -79,7 +79,7 @@ def _short_class(text: str) -> str:
 
 def edge_label(edge: FoldedEdge, *, rows: int = ROWS) -> Label:
     """An edge's label in at most `rows` rows of `WIDTH` columns; of a longer one the middle is left out."""
-    cells = [_cell(piece, index) for index, piece in enumerate(edge.pieces)]
+    cells = _counted([_cell(piece, index) for index, piece in enumerate(edge.pieces)])
     if sum(columns(cell.text) for cell in cells) > rows * WIDTH:
         cells = _without_middle(cells, rows * WIDTH - 1)
     broken: list[list[Cell]] = [[]]
@@ -96,6 +96,24 @@ def edge_label(edge: FoldedEdge, *, rows: int = ROWS) -> Label:
         broken[-1].append(cell)
         used += width
     return Label(tuple(tuple(row) for row in broken), tuple(_cuts(broken, len(edge.pieces))))
+
+
+def _counted(cells: Sequence[Cell]) -> list[Cell]:
+    """The same class several times in a row is written once, with how often: `[0-9]{4}`."""
+    out: list[Cell] = []
+    at = 0
+    while at < len(cells):
+        same = at + 1
+        while same < len(cells) and (cells[same].kind, cells[same].text) == (cells[at].kind, cells[at].text):
+            same += 1
+        count = same - at
+        if count == 1 or cells[at].kind != "class" or cells[at].text.endswith("?"):
+            out += cells[at:same]
+        else:
+            # A place between two of them is behind the class and before the count.
+            out += [cells[at], Cell("class", f"{{{count}}}", at + 1)]
+        at = same
+    return out
 
 
 def _without_middle(cells: Sequence[Cell], width: int) -> list[Cell]:
@@ -128,7 +146,7 @@ def _cuts(rows: Sequence[Sequence[Cell]], pieces: int) -> Iterable[tuple[int, in
             length += len(cell.text)
     known = (0, 0)
     for place in range(1, pieces):
-        known = at.get(place, known)  # a place within what was left out is at the `…`
+        known = at.get(place, known)  # a place within what is not written out is at the `…` or the count
         yield known
 
 

@@ -60,6 +60,7 @@ class Plan:
     height: float
     engine: Engine
     note: str
+    rules: tuple[Sketch, Drawing] | None = None
 
 
 def available_engines() -> tuple[Engine, ...]:
@@ -120,7 +121,7 @@ def _key(one: Sketch) -> object:
 def plan(scene: Scene, layouts: Layouts | None = None) -> Plan:
     """Lay out a scene and arrange its panels."""
     layouts = layouts or Layouts()
-    sketches = [sketch(panel.graph) for panel in scene.panels]
+    sketches = sketches_of(scene)
     drawings, engine, trouble = layouts.drawings(sketches)
     notes = [scene.note] if scene.note else []
     if scene.left_out:
@@ -128,12 +129,18 @@ def plan(scene: Scene, layouts: Layouts | None = None) -> Plan:
         notes.append(f"also at work: {shown}")
     if trouble:
         notes.append(trouble)
+    if scene.rules is not None:
+        (drawing,) = drawings
+        size = drawing.width + 2 * PADDING, drawing.height + 2 * PADDING
+        return Plan(scene, (), *size, engine, "; ".join(notes), (sketches[0], drawing))
     placed, width, height = _pack(list(zip(scene.panels, sketches, drawings, strict=True)))
     return Plan(scene, placed, width, height, engine, "; ".join(notes))
 
 
 def sketches_of(scene: Scene) -> list[Sketch]:
     """What would have to be laid out."""
+    if scene.rules is not None:
+        return [sketch(scene.rules)]
     return [sketch(panel.graph) for panel in scene.panels]
 
 

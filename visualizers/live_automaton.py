@@ -22,12 +22,13 @@ import traitlets as t
 from kernels_core.inspect.snapshots import Automaton, AutomatonState, Frontier, RuleAutomaton
 from visualizers import html
 from visualizers.dot import rule_title
+from visualizers.folds import Folds, Mode
 from visualizers.glyphs import clip, split_dot
 from visualizers.labels import full_text
 from visualizers.layout import TIMEOUT, Engine, Layouts, Plan, plan, sketches_of
 from visualizers.live_base import LiveView, Traits, synced
 from visualizers.marks import Marks, marks
-from visualizers.scene import Folds, Mode, Request, Scene, covers, scene
+from visualizers.scene import Request, Scene, covers, scene
 from visualizers.standalone import Part
 from visualizers.svg import render
 from visualizers.way import Travelled
@@ -266,7 +267,7 @@ class AutomatonView(LiveView[Frontier]):
                 "engine": drawn.engine,
                 "note": drawn.note,
                 "whole": chosen.whole,
-                "shown": sum(len(panel.graph.nodes) - len(panel.stubs) for panel in chosen.panels),
+                "shown": sum(name.startswith("s") for panel in chosen.panels for name in panel.graph.nodes),
             }
             while len(self._rendered) > PICTURES:
                 self._rendered.popitem(last=False)
@@ -286,7 +287,12 @@ class AutomatonView(LiveView[Frontier]):
     def _tell(self) -> None:
         rules = self._automaton.rules
         states = self._automaton.state_count()
-        self.about = {"rules": len(rules), "states": states, "names": [rule.rule for rule in rules[:2000]]}
+        self.about = {
+            "rules": len(rules),
+            "states": states,
+            "waiting": len(self._automaton.waiting),
+            "names": [rule.rule for rule in rules[:2000]],
+        }
 
     @property
     def engine(self) -> str:
@@ -380,7 +386,7 @@ class AutomatonView(LiveView[Frontier]):
         with self._lock:
             folds = self._folds
         if query.isdigit() and (number := folds.owner.get(int(query))) is not None:
-            rule = folds.automaton.rules[number]
+            rule = folds.rules[number]
             hits.append({"kind": "state", "text": f"state {query}", "rule": rule.rule, "state": int(query)})
         for rule in folds.automaton.rules:
             if small in rule.rule.casefold():
@@ -388,8 +394,8 @@ class AutomatonView(LiveView[Frontier]):
             if len(hits) >= MAX_HITS:
                 return hits
         spaced = small.replace(" ", "␣")
-        for number, rule in enumerate(folds.automaton.rules):
-            for edge in folds.rule(number).edges:
+        for start, rule in folds.rules.items():
+            for edge in folds.rule(start).edges:
                 text = full_text(edge)
                 if not edge.is_call and (small in text.casefold() or spaced in text.casefold()):
                     hits.append({"kind": "label", "text": clip(text, 60), "rule": rule.rule, "state": edge.source})
@@ -414,6 +420,8 @@ def _flags(state: AutomatonState, rule: RuleAutomaton) -> list[str]:
         names.append("the rule may end here" if rule.repeat is None else "a repetition may end here")
     if state.scannable:
         names.append("reads bytes")
+    if not state.made:
+        names.append("not made further yet: the engine has not gone on from here")
     return names
 
 
@@ -426,13 +434,14 @@ def _has_grown(old: Automaton, new: Automaton) -> bool:
     """Whether `new` is a later state of the same automaton: nothing that was there has changed."""
     if old.root != new.root or old.source != new.source or len(old.rules) > len(new.rules):
         return False
-    for before, after in zip(old.rules, new.rules, strict=False):
+    later = {rule.start: rule for rule in new.rules}
+    for before in old.rules:
+        after = later.get(before.start)
         if before is after:
             continue
-        if before.rule != after.rule or len(before.states) > len(after.states) or len(before.edges) > len(after.edges):
+        if after is None or before.rule != after.rule or len(before.edges) > len(after.edges):
             return False
-        ids = {state.id for state in after.states}
-        if not all(state.id in ids for state in before.states):
+        if not {state.id for state in before.states} <= {state.id for state in after.states}:
             return False
         if not set(_ends(before)) <= set(_ends(after)):
             return False
@@ -461,6 +470,7 @@ def _key(chosen: Scene, mode: Mode) -> str:
                 )
                 for panel in chosen.panels
             ],
+            None if chosen.rules is None else (chosen.rules.nodes, chosen.rules.arrows),
             chosen.left_out,
             chosen.note,
         )

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from visualizers.fold import FoldedRule
-from visualizers.scene import Folds, Scene, edge_id
+from visualizers.folds import Folds
+from visualizers.scene import Scene, edge_id
 from visualizers.way import Travelled
 
 __all__ = ["Marks", "marks"]
@@ -51,6 +52,11 @@ def marks(
     on: dict[str, set[int]] = {}
     way = travelled or Travelled()
     calls = set(way.waiting)
+    if scene.rules is not None:
+        owners = dict.fromkeys(folds.owner[state] for state in active if state in folds.owner)
+        lit += [f"r{start}" for start in owners if f"r{start}" in scene.rules.nodes]
+        callers = dict.fromkeys(folds.owner[state] for state in way.callers if state in folds.owner)
+        waiting += [f"r{start}" for start in callers if f"r{start}" in scene.rules.nodes]
     for panel in scene.panels:
         folded = panel.folded
         drawn = {state.id for state in folded.states if f"s{state.id}" in panel.graph.nodes}
@@ -59,6 +65,9 @@ def marks(
         new += [f"s{state}" for state in sorted(drawn.intersection(fresh))]
         edges = [k for arrow in panel.graph.arrows for k in arrow.edges]
         names = {k: edge_id(folded.edges[k], k, folded) for k in edges}
+        for source, begun in folded.begun.items():
+            if source in drawn and not begun.states.isdisjoint(active):
+                lit.append(f"begun{source}")
         for state in active:
             for place in folded.places.get(state, ()):
                 if place.edge in names:

@@ -12,18 +12,17 @@ Read on: `visualizers/layout.py` (where things go), `visualizers/live_automaton.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final
 
-from kernels_core.inspect.snapshots import Automaton, RuleAutomaton
-from visualizers.fold import FoldedEdge, FoldedRule, fold_rule, unfolded_rule
+from visualizers.fold import FoldedEdge, FoldedRule
+from visualizers.folds import Folds
+from visualizers.glyphs import character_class, clip
 from visualizers.graph import Arrow, ArrowKind, Graph
 from visualizers.labels import Label, edge_label
 
-__all__ = ["Folds", "Mode", "Panel", "Request", "Scene", "covers", "edge_id", "rules_graph", "scene"]
-
-Mode = Literal["characters", "bytes"]
+__all__ = ["Panel", "Request", "Scene", "covers", "edge_id", "rules_graph", "scene"]
 
 WHOLE_STATES: Final = 40  # an automaton of so many folded states and edges is drawn whole
 WHOLE_EDGES: Final = 60
@@ -32,80 +31,11 @@ NODES: Final = 60  # in one picture, if nothing was opened by hand
 RULE_NODES: Final = 26  # in one rule
 FAN: Final = 7  # ways on that are drawn of a state, unless it is opened
 FAN_IN: Final = 3
+RULE_NAME: Final = 24  # columns of a rule's name in the map of rules
+BEGUN: Final = 14  # columns of a class whose characters are not made to their ends
 LINES: Final = 6  # edges written on one arrow
 MAX_RULES: Final = 60  # rules in the map of rules
 MAX_OPEN: Final = 400  # nodes in one picture, whatever was opened
-
-
-class Folds:
-    """An automaton with its rules folded when they are asked for, and kept while they stay what they were."""
-
-    def __init__(self, automaton: Automaton, mode: Mode = "characters") -> None:
-        self.automaton = automaton
-        self.mode: Mode = mode
-        self._folded: dict[int, FoldedRule] = {}
-        self._owner: dict[int, int] | None = None
-        self._index: dict[str, int] | None = None
-        self._callers: dict[str, tuple[int, ...]] | None = None
-
-    def rule(self, number: int) -> FoldedRule:
-        """Rule `number`, folded (or byte by byte in the mode "bytes")."""
-        if number not in self._folded:
-            make = fold_rule if self.mode == "characters" else unfolded_rule
-            self._folded[number] = make(self.automaton.rules[number])
-        return self._folded[number]
-
-    @property
-    def owner(self) -> Mapping[int, int]:
-        """The number of each state's rule."""
-        if self._owner is None:
-            self._owner = {state.id: k for k, rule in enumerate(self.automaton.rules) for state in rule.states}
-        return self._owner
-
-    @property
-    def index(self) -> Mapping[str, int]:
-        """The number of each rule by its name."""
-        if self._index is None:
-            self._index = {rule.rule: k for k, rule in enumerate(self.automaton.rules)}
-        return self._index
-
-    def grown(self, automaton: Automaton) -> Folds:
-        """The same for a later state of the automaton; rules that did not change stay folded."""
-        other = Folds(automaton, self.mode)
-        for number, (old, new) in enumerate(zip(self.automaton.rules, automaton.rules, strict=False)):
-            if number in self._folded and same_rule(old, new):
-                other._folded[number] = self._folded[number]
-        return other
-
-    def seeds(self, states: Iterable[int]) -> dict[int, dict[int, bool]]:
-        """By rule: the states of the folded picture that stand for `states`, and whether ways on begin there.
-
-        A state on an edge stands for both its ends, and ways on begin at the far one.
-        """
-        found: dict[int, dict[int, bool]] = {}
-        for state in states:
-            number = self.owner.get(state)
-            if number is None:
-                continue
-            folded = self.rule(number)
-            seeds = found.setdefault(number, {})
-            if state not in folded.places:
-                seeds[state] = True
-            for place in folded.places.get(state, ())[:4]:
-                seeds.setdefault(folded.edges[place.edge].source, False)
-                seeds[folded.edges[place.edge].target] = True
-        return found
-
-
-def same_rule(old: RuleAutomaton, new: RuleAutomaton) -> bool:
-    """Whether a rule's automaton is still the same: it only ever grows, so its size tells."""
-    return old is new or (
-        old.rule == new.rule
-        and old.start == new.start
-        and len(old.states) == len(new.states)
-        and len(old.edges) == len(new.edges)
-        and old.states[-1:] == new.states[-1:]
-    )
 
 
 @dataclass(frozen=True)
@@ -149,13 +79,18 @@ class Panel:
 
 @dataclass(frozen=True)
 class Scene:
-    """The panels of a picture in order; `left_out` names rules at work that found no room."""
+    """The panels of a picture in order; `left_out` names rules at work that found no room.
+
+    Of an automaton that is asked for as a whole and too large for that, `rules` is drawn instead: who calls whom, with
+    the rules' `names` by element.
+    """
 
     panels: tuple[Panel, ...]
     whole: bool
     left_out: tuple[str, ...] = ()
     note: str = ""
-    rules: tuple[int, ...] = field(default=())
+    rules: Graph | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 def edge_id(edge: FoldedEdge, number: int, folded: FoldedRule) -> str:
@@ -173,15 +108,19 @@ def scene(folds: Folds, request: Request) -> Scene:
     for name in (*request.focus, *request.pinned):
         if name not in folds.index:
             raise ValueError(f"no rule is called {name!r}")
-    rules = folds.automaton.rules
     if request.focus:
         wanted = [folds.index[name] for name in request.focus]
+        if request.whole and sum(len(folds.rule(start).states) for start in wanted) <= MAX_OPEN:
+            return Scene(tuple(_panel(folds, start, None, request) for start in wanted), False)
         seeds = folds.seeds((*request.active, *request.waiting, *_own(request)))
         return _several(folds, request, wanted, seeds, always=len(wanted))
+    if request.whole and len(folds.rules) > MAX_OPEN:
+        return _map(folds, request)
     if request.whole or _is_small(folds):
-        panels = tuple(_panel(folds, k, None, request) for k in range(len(rules)))
+        panels = tuple(_panel(folds, start, None, request) for start in folds.rules)
         if sum(panel.shown for panel in panels) <= MAX_OPEN:
-            return Scene(panels, True, rules=tuple(range(len(rules))))
+            return Scene(panels, True)
+        return _map(folds, request)
     seeds = folds.seeds((*request.waiting, *request.active, *_own(request)))
     wanted = [folds.index[name] for name in request.pinned]
     active = folds.seeds((*request.active, *_own(request)))
@@ -189,16 +128,19 @@ def scene(folds: Folds, request: Request) -> Scene:
     inner = list(reversed(folds.seeds(request.waiting)))
     wanted += [*active, *inner]
     if not wanted:
-        wanted = [folds.index.get(folds.automaton.root, 0)] if rules else []
+        wanted = [] if folds.root is None else [folds.root]
     needed = len(dict.fromkeys(wanted))
-    wanted += [number for number in request.recent if number < len(rules)]
+    wanted += [start for start in request.recent if start in folds.rules]
     return _several(folds, request, list(dict.fromkeys(wanted)), seeds, always=1, needed=needed)
 
 
 def covers(chosen: Scene, folds: Folds, request: Request) -> bool:
     """Whether a scene still shows what it should: then it stays, and nothing moves while one steps through it."""
     panels = {panel.rule: panel for panel in chosen.panels}
-    if any(panel.folded is not folds.rule(number) for number, panel in panels.items()):
+    if chosen.rules is not None:
+        near = folds.seeds((*request.active, *request.waiting))
+        return all(f"r{start}" in chosen.rules.nodes for start in near)
+    if any(number not in folds.rules or panel.folded is not folds.rule(number) for number, panel in panels.items()):
         return False
     if chosen.whole:
         return True
@@ -212,14 +154,27 @@ def covers(chosen: Scene, folds: Folds, request: Request) -> bool:
                 return False
     for number, seeds in folds.seeds(request.waiting).items():
         if number not in panels:
-            if folds.automaton.rules[number].rule not in chosen.left_out:
+            if folds.rules[number].rule not in chosen.left_out:
                 return False
         elif not all(f"s{state}" in panels[number].graph.nodes for state in seeds):
             return False
     for number, seeds in folds.seeds(_own(request)).items():
         if number not in panels or not all(f"s{state}" in panels[number].graph.nodes for state in seeds):
             return False
-    return all(folds.index[name] in panels for name in request.pinned)
+    return all(folds.index.get(name) in panels for name in request.pinned)
+
+
+def _map(folds: Folds, request: Request) -> Scene:
+    """The rules as boxes, with their calls, for an automaton that is too large to be drawn as a whole."""
+    near = [*folds.seeds((*request.active, *request.waiting)), *(folds.index[name] for name in request.pinned)]
+    graph = rules_graph(folds, near)
+    some = (
+        "the rules" if len(graph.nodes) == len(folds.rules) else f"the {len(graph.nodes)} rules nearest to the parser"
+    )
+    states = folds.automaton.state_count()
+    note = f"{some} and whom they call, for {states:,} states would be one blur: click on a rule to open it"
+    names = {name: folds.rules[int(name[1:])].rule for name in graph.nodes}
+    return Scene((), False, note=note, rules=graph, names=names)
 
 
 def _own(request: Request) -> tuple[int, ...]:
@@ -230,7 +185,7 @@ def _is_small(folds: Folds) -> bool:
     rules = folds.automaton.rules
     if len(rules) > WHOLE_STATES or sum(len(rule.states) for rule in rules) > 40 * WHOLE_STATES:
         return False
-    folded = [folds.rule(number) for number in range(len(rules))]
+    folded = [folds.rule(start) for start in folds.rules]
     states, edges = sum(len(one.states) for one in folded), sum(len(one.edges) for one in folded)
     return states <= WHOLE_STATES and edges <= WHOLE_EDGES
 
@@ -252,14 +207,14 @@ def _several(
         panel = _panel(folds, number, seeds.get(number, {}), request)
         if position >= always and panel.shown > room:
             if needed is None or position < needed:
-                left_out.append(folds.automaton.rules[number].rule)
+                left_out.append(folds.rules[number].rule)
             continue
         room -= panel.shown
         chosen[number] = panel
     places = {number: place for place, number in enumerate(request.recent)}
     outward = {number: place for place, number in enumerate(reversed(wanted))}
     order = sorted(chosen, key=lambda number: (places.get(number, len(places)), outward[number]))
-    return Scene(tuple(chosen[number] for number in order), len(chosen) == len(folds.automaton.rules), tuple(left_out))
+    return Scene(tuple(chosen[number] for number in order), len(chosen) == len(folds.rules), tuple(left_out))
 
 
 def _panel(folds: Folds, number: int, seeds: Mapping[int, bool] | None, request: Request) -> Panel:
@@ -368,8 +323,13 @@ def _graph(
     for name, count in stubs.items():
         nodes[name] = f"{count:,} more"
         arrows.append(Arrow("s" + name.removeprefix("out"), name, (), "stub"))
+    begun = {f"begun{state}": one for state, one in folded.begun.items() if state in visible}
+    for name, one in begun.items():
+        nodes[name] = clip(character_class(one.ranges), BEGUN)
+        arrows.append(Arrow("s" + name.removeprefix("begun"), name, (), "stub"))
     start = folded.rule.start
-    return Graph(nodes, tuple(arrows), f"s{start}" if start in visible else None, frozenset(stubs)), labels
+    boxes = frozenset((*stubs, *begun))
+    return Graph(nodes, tuple(arrows), f"s{start}" if start in visible else None, boxes), labels
 
 
 def else_text(edge: FoldedEdge) -> str:
@@ -377,36 +337,29 @@ def else_text(edge: FoldedEdge) -> str:
     return "else back" if edge.otherwise == edge.source else f"else as in {edge.otherwise}"
 
 
-def rules_graph(automaton: Automaton, near: Collection[int] = ()) -> tuple[Graph, tuple[int, ...]]:
-    """Rules as nodes `r<number>`, calls as arrows: (graph, numbers of the rules drawn).
+def rules_graph(folds: Folds, near: Collection[int] = ()) -> Graph:
+    """Rules as boxes `r<start state>`, calls as arrows.
 
     Of more than `MAX_RULES` rules those nearest to the rules `near` are drawn, or to the root.
     """
-    index = {rule.rule: k for k, rule in enumerate(automaton.rules)}
-    called: list[dict[int, int]] = [{} for _ in automaton.rules]
-    callers: list[list[int]] = [[] for _ in automaton.rules]
-    for k, rule in enumerate(automaton.rules):
-        for edge in rule.edges:
-            if edge.rule is not None and edge.rule in index:
-                other = index[edge.rule]
-                if other not in called[k]:
-                    callers[other].append(k)
-                called[k][other] = called[k].get(other, 0) + 1
+    called: dict[int, list[int]] = {}
+    for start, rule in folds.rules.items():
+        names = [edge.rule for edge in rule.edges if edge.rule is not None]
+        called[start] = list(dict.fromkeys(folds.index[name] for name in names if name in folds.index))
+    callers: dict[int, list[int]] = {start: [] for start in folds.rules}
+    for start, others in called.items():
+        for other in others:
+            callers[other].append(start)
     drawn: dict[int, None] = {}
-    queue = deque([*near, *([index.get(automaton.root, 0)] if automaton.rules else [])])
-    while len(drawn) < MAX_RULES and len(drawn) < len(automaton.rules):
-        if not queue:
-            queue.append(next(k for k in range(len(automaton.rules)) if k not in drawn))
-        number = queue.popleft()
-        if number not in drawn:
-            drawn[number] = None
-            queue.extend(called[number])
-            if near:
-                queue.extend(callers[number])
-    names = {f"r{k}": automaton.rules[k].rule for k in sorted(drawn)}
-    arrows = tuple(
-        Arrow(f"r{k}", f"r{other}", (), "call") for k in sorted(drawn) for other in called[k] if other in drawn
-    )
-    root = index.get(automaton.root)
-    start = f"r{root}" if root in drawn else None
-    return Graph(names, arrows, start, frozenset(names)), tuple(sorted(drawn))
+    queue = deque(near or (() if folds.root is None else (folds.root,)))
+    rest = iter(folds.rules)
+    while len(drawn) < min(MAX_RULES, len(folds.rules)):
+        start = queue.popleft() if queue else next(rest)
+        if start not in drawn:
+            drawn[start] = None
+            queue.extend(called[start])
+            queue.extend(callers[start] if near else ())
+    shown = [start for start in folds.rules if start in drawn]
+    arrows = tuple(Arrow(f"r{k}", f"r{other}", (), "call") for k in shown for other in called[k] if other in drawn)
+    nodes = {f"r{start}": clip(folds.rules[start].rule, RULE_NAME) for start in shown}
+    return Graph(nodes, arrows, f"r{folds.root}" if folds.root in drawn else None, frozenset(nodes))

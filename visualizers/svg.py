@@ -14,12 +14,13 @@ from collections.abc import Collection, Iterable, Sequence
 from kernels_core.inspect.snapshots import Automaton, AutomatonState
 from visualizers.assets import stylesheet
 from visualizers.dot import rule_title
+from visualizers.folds import Folds, Mode
 from visualizers.geometry import BOX_HEIGHT, ENTRY, LABEL_LINE, RADIUS, Curve, Point
 from visualizers.glyphs import DOT, clip, html_escape
 from visualizers.labels import Cell, Label, full_text
 from visualizers.layout import PADDING, TIMEOUT, TITLE, Engine, Layouts, Placed, Plan, plan
 from visualizers.marks import Marks, marks
-from visualizers.scene import Folds, Mode, Request, edge_id, else_text, scene
+from visualizers.scene import Request, edge_id, else_text, scene
 from visualizers.way import Travelled
 
 __all__ = ["automaton_svg", "render", "to_svg"]
@@ -80,6 +81,8 @@ def render(drawn: Plan, *, lit: Marks | None = None, standalone: bool = False) -
         out.append('<rect class="paper" width="100%" height="100%" rx="6"/>')
     out.append(f'<g class="graph" transform="translate({MARGIN:g} {MARGIN:g})">')
     out += [writer.panel(placed) for placed in drawn.placed]
+    if drawn.rules is not None:
+        out.append(writer.rules(drawn))
     out.append("</g></svg>")
     return "".join(out)
 
@@ -111,6 +114,11 @@ class _Writer:
             self._stub(name, count, placed.drawing.nodes[name], placed.sketch.sizes[name][0])
             for name, count in panel.stubs.items()
         ]
+        nodes += [
+            self._begun(name, placed.panel.graph.nodes[name], placed.drawing.nodes[name], placed.sketch.sizes[name][0])
+            for name in placed.panel.graph.nodes
+            if name.startswith("begun")
+        ]
         live = " live" * any(f'id="{name}"' in text for text in nodes for name in self._active)
         head = (
             f'<g class="panel{live}" id="rule{panel.rule}" data-rule="{html_escape(rule.rule)}" '
@@ -122,6 +130,26 @@ class _Writer:
             f"{curves}{''.join(nodes)}</g></g>"
         )
 
+    def rules(self, drawn: Plan) -> str:
+        """The map of rules."""
+        if drawn.rules is None or drawn.scene.rules is None:
+            raise ValueError("this plan has no map of rules")
+        one, drawing = drawn.rules
+        out = [
+            f'<g class="edge call"><path class="line" d="{_path(curve)}"/>{_arrow(curve.points)}</g>'
+            for curve in drawing.curves
+        ]
+        for name, text in drawn.scene.rules.nodes.items():
+            (x, y), (width, height) = drawing.nodes[name], one.sizes[name]
+            rule = html_escape(drawn.scene.names[name])
+            out.append(
+                f'<g class="rulenode{self._classes(name)}" id="{name}" data-title="{rule}" '
+                f'role="button" tabindex="0"><rect class="body" x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" '
+                f'width="{width:.1f}" height="{height:g}" rx="5"/><text x="{x:.1f}" y="{y + 3.5:.1f}">'
+                f"{html_escape(text)}</text></g>"
+            )
+        return f'<g transform="translate({PADDING:g} {PADDING:g})">{"".join(out)}</g>'
+
     def _classes(self, name: str) -> str:
         return (
             " active" * (name in self._active or name in self._on)
@@ -132,7 +160,8 @@ class _Writer:
 
     def _state(self, state: AutomatonState, at: Point, hidden: int, opened: bool) -> str:
         name = f"s{state.id}"
-        classes = "state" + " accepting" * state.accepting + " scannable" * state.scannable + self._classes(name)
+        classes = "state" + " accepting" * state.accepting + " scannable" * state.scannable
+        classes += " unmade" * (not state.made) + self._classes(name)
         x, y = at
         ring = f'<circle class="ring" cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS - 3.5:g}"/>' if state.accepting else ""
         title = ""
@@ -163,12 +192,20 @@ class _Writer:
             f'<text x="{x:.1f}" y="{y + 3.5:.1f}">{count:,} more</text></g>'
         )
 
+    def _begun(self, name: str, text: str, at: Point, width: float) -> str:
+        x, y = at
+        return (
+            f'<g class="begun{self._classes(name)}" id="{name}">'
+            f'<rect class="body" x="{x - width / 2:.1f}" y="{y - BOX_HEIGHT / 2:.1f}" width="{width:.1f}" '
+            f'height="{BOX_HEIGHT:g}" rx="4"/><text x="{x:.1f}" y="{y + 3.5:.1f}">{html_escape(text)}</text></g>'
+        )
+
     def _curve(self, placed: Placed, curve: Curve) -> str:
         arrow = curve.edge
         folded = placed.panel.folded
         names = [edge_id(folded.edges[k], k, folded) for k in arrow.edges]
         marks_ = " ".join(dict.fromkeys(word for name in names for word in self._classes(name).split()))
-        path = "M" + _xy(curve.points[0]) + "C" + " ".join(map(_xy, curve.points[1:]))
+        path = _path(curve)
         full = "\n".join(clip(full_text(folded.edges[k]), MAX_TIP) for k in arrow.edges[:20])
         title = f"<title>{html_escape(full)}</title>" if self._titled and full else ""
         tip = f' data-full="{html_escape(full)}"' if not self._titled and full else ""
@@ -282,6 +319,10 @@ def _arrow(points: tuple[Point, ...]) -> str:
     half = ARROW * 0.38
     corners = ((base[0] - uy * half, base[1] + ux * half), tip, (base[0] + uy * half, base[1] - ux * half))
     return f'<path class="arrow" d="M{"L".join(map(_xy, corners))}Z"/>'
+
+
+def _path(curve: Curve) -> str:
+    return "M" + _xy(curve.points[0]) + "C" + " ".join(map(_xy, curve.points[1:]))
 
 
 def _xy(point: Point) -> str:

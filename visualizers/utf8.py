@@ -15,14 +15,15 @@ from typing import Final, TypeAlias
 
 from kernels_core.inspect.snapshots import RuleAutomaton
 
-__all__ = ["Ranges", "Spelt", "characters", "merged"]
+__all__ = ["NOT_MADE", "Ranges", "Spelt", "characters", "merged"]
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """Inclusive ranges, ascending and apart."""
 
-_SURROGATES: Final = (0xD800, 0xDFFF)
+NOT_MADE: Final = -1  # stands for the state after a character whose last bytes are not made yet
 # Lead bytes, and how many bytes follow.
 _LEADS: Final = ((0xC2, 0xDF, 1), (0xE0, 0xEF, 2), (0xF0, 0xF4, 3))
+_SIZES: Final = {1: (0x80, 0x7FF), 2: (0x800, 0xFFFF), 3: (0x10000, 0x10FFFF)}
 _OFFSET: Final = {1: 0xC0, 2: 0xE0, 3: 0xF0}
 # After these leads not every continuation byte makes a character.
 _SECOND: Final = {0xE0: (0xA0, 0xBF), 0xED: (0x80, 0x9F), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}
@@ -32,13 +33,15 @@ _SECOND: Final = {0xE0: (0xA0, 0xBF), 0xED: (0x80, 0x9F), 0xF0: (0x90, 0xBF), 0x
 class Spelt:
     """Edges by (source, target): code points in `chars`, other bytes in `raw`; `inner` states are gone.
 
-    `within[source, target]` are the inner states on the way of that edge.
+    `within[source, target]` are the inner states on the way of that edge.  `begun[source]` are characters whose
+    first bytes lead on from `source` while the rest is not made yet, with the inner states met on the way.
     """
 
     chars: dict[tuple[int, int], Ranges]
     raw: dict[tuple[int, int], Ranges]
     inner: frozenset[int]
     within: dict[tuple[int, int], frozenset[int]]
+    begun: dict[int, tuple[Ranges, frozenset[int]]]
 
 
 def merged(ranges: Iterable[tuple[int, int]], *, points: bool = False) -> Ranges:
@@ -63,17 +66,24 @@ def characters(rule: RuleAutomaton) -> Spelt:
         else:
             entered.add(edge.target)
             blunt.add(edge.source)
-    depth = _inner(rule, out, entered, blunt)
+    open_ = {state.id for state in rule.states if not state.made}
+    depth = _inner(out, entered, blunt, open_)
     speller = _Speller(out, depth)
     chars: dict[tuple[int, int], list[tuple[int, int]]] = {}
     raw: dict[tuple[int, int], list[tuple[int, int]]] = {}
     within: dict[tuple[int, int], set[int]] = {}
+    begun: dict[int, list[tuple[int, int]]] = {}
+    begun_in: dict[int, set[int]] = {}
     for state, edges in out.items():
         if state in depth:
             continue
         for first, last, target in edges:
             if target in depth:
                 for end, points in speller.after_lead(first, last, target).items():
+                    if end == NOT_MADE:
+                        begun.setdefault(state, []).extend(_possible(points, depth[target]))
+                        begun_in.setdefault(state, set()).update(speller.through(target)[end])
+                        continue
                     chars.setdefault((state, end), []).extend(points)
                     within.setdefault((state, end), set()).update(speller.through(target)[end])
                 continue
@@ -88,11 +98,21 @@ def characters(rule: RuleAutomaton) -> Spelt:
         {ends: merged(ranges) for ends, ranges in raw.items()},
         frozenset(depth),
         {ends: frozenset(states) for ends, states in within.items()},
+        {state: (merged(points, points=True), frozenset(begun_in[state])) for state, points in begun.items()},
     )
 
 
+def _possible(points: Iterable[tuple[int, int]], depth: int) -> Iterable[tuple[int, int]]:
+    """What of `points` is written in `depth` bytes after the first, and is a character."""
+    low, high = _SIZES[depth]
+    for first, last in points:
+        for a, b in ((low, 0xD7FF), (0xE000, high)):
+            if max(a, first) <= min(b, last, high):
+                yield max(a, first), min(b, last, high)
+
+
 def _inner(
-    rule: RuleAutomaton, out: dict[int, list[tuple[int, int, int]]], entered: set[int], blunt: set[int]
+    out: dict[int, list[tuple[int, int, int]]], entered: set[int], blunt: set[int], unmade: set[int]
 ) -> dict[int, int]:
     """The inner states, each with the number of bytes that its character still lacks."""
     depths: dict[int, set[int]] = {state: set() for state in out}
@@ -117,7 +137,7 @@ def _inner(
         and found != {0}
         and state not in blunt
         and state not in entered
-        and out[state]
+        and (out[state] or state in unmade)
         and all(first >= 0x80 and last <= 0xBF for first, last, _ in out[state])
     }
     entering: dict[int, list[tuple[int, int, int]]] = {state: [] for state in out}
@@ -156,6 +176,8 @@ class _Speller:
 
     def values(self, state: int) -> dict[int, Ranges]:
         """By state after the character: the values of the lacking bytes, six bits each."""
+        if not self._out[state]:
+            return {NOT_MADE: ((0, 64 ** self._depth[state] - 1),)}
         if state not in self._values:
             weight = 64 ** (self._depth[state] - 1)
             found: dict[int, list[tuple[int, int]]] = {}
@@ -169,6 +191,8 @@ class _Speller:
 
     def through(self, state: int) -> dict[int, set[int]]:
         """By state after the character: the inner states on the way, this one included."""
+        if not self._out[state]:
+            return {NOT_MADE: {state}}
         if state not in self._through:
             found: dict[int, set[int]] = {}
             for _, _, target in self._out[state]:

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kernels_core.inspect.snapshots import Automaton
+from kernels_core.inspect.snapshots import Automaton, RuleAutomaton
 
 __all__ = ["Column", "Travelled", "Way"]
 
@@ -45,13 +45,28 @@ class Way:
     """The way of one text through `automaton`."""
 
     def __init__(self, automaton: Automaton) -> None:
+        self._rules: dict[int, RuleAutomaton] = {}
         self._reads: dict[int, list[tuple[int, int, int]]] = {}
         self._calls: dict[int, list[tuple[str, int]]] = {}
         self._rule: dict[int, str] = {}
         self._accepting: set[int] = set()
+        self.grow(automaton)
+        self._text = b""
+        self._columns: list[frozenset[Pair]] = []
+        self._news: list[tuple[list[int], list[Pair]]] = []  # what each column brought
+        self._states: Counter[int] = Counter()
+        self._pairs: Counter[Pair] = Counter()
+
+    def grow(self, automaton: Automaton) -> None:
+        """Take in what was made since: a later state of the same automaton."""
         for rule in automaton.rules:
+            if self._rules.get(rule.start) is rule:
+                continue
+            self._rules[rule.start] = rule
             for state in rule.states:
                 self._rule[state.id] = rule.rule
+                self._reads.pop(state.id, None)
+                self._calls.pop(state.id, None)
                 if state.accepting:
                     self._accepting.add(state.id)
             for edge in rule.edges:
@@ -60,11 +75,6 @@ class Way:
                 elif edge.ranges:
                     reads = self._reads.setdefault(edge.source, [])
                     reads += [(first, last, edge.target) for first, last in edge.ranges]
-        self._text = b""
-        self._columns: list[frozenset[Pair]] = []
-        self._news: list[tuple[list[int], list[Pair]]] = []  # what each column brought
-        self._states: Counter[int] = Counter()
-        self._pairs: Counter[Pair] = Counter()
 
     def go(self, text: bytes, columns: Sequence[Column]) -> Travelled:
         """Stand at the end of `text`, whose columns are `columns`: one more than it has bytes."""

@@ -298,6 +298,12 @@ class TestReading:
         assert sum("…" in line for line in label.lines) == 1
         assert len(label.cuts) == 599
 
+    def test_a_class_that_is_repeated_is_counted(self) -> None:
+        (rule,) = compiled('root ::= [0-9] [0-9] [0-9] [0-9] "-" [a-f] [a-f]').rules
+        label = edge_label(fold_rule(rule).edges[0])
+        assert label.lines == ("[0-9]{4}-[a-f]{2}",)
+        assert label.cuts == ((0, 5), (0, 5), (0, 5), (0, 8), (0, 9), (0, 14))
+
     def test_byte_by_byte_nothing_is_folded(self) -> None:
         for rule in compiled('root ::= "über" [а-я]').rules:
             folded = unfolded_rule(rule)

@@ -16,10 +16,11 @@ from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, AutomatonSt
 from tests.visualizers import fixtures
 from visualizers import dot, layout
 from visualizers.dot import repeat_label, rule_title, to_dot
+from visualizers.folds import Folds
 from visualizers.geometry import ENTRY, RADIUS, Drawing, Sketch, sketch
 from visualizers.graph import Arrow, Graph
 from visualizers.layered import layered
-from visualizers.scene import Folds, Request, Scene, rules_graph, scene
+from visualizers.scene import Request, Scene, rules_graph, scene
 
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="no dot program: apt-get install graphviz")
 
@@ -77,7 +78,7 @@ def test_the_example_is_laid_out_by_both_engines() -> None:
     automaton = fixtures.automaton()
     _both_engines([sketch(panel.graph) for panel in _whole(automaton).panels])
     _both_engines([sketch(panel.graph) for panel in _whole(automaton, "bytes").panels])
-    _both_engines([sketch(rules_graph(automaton)[0])])
+    _both_engines([sketch(rules_graph(Folds(automaton)))])
 
 
 @needs_dot

@@ -22,7 +22,7 @@ function render({ model, el }) {
   const search = h("input", { type: "search", placeholder: "find  /", "aria-label": "find a state, a rule or a text in the automaton", "data-testid": "automaton-search" });
   const hits = h("div", { class: "ms-hits", role: "listbox", hidden: true, "data-testid": "automaton-hits" });
   const around = h("select", { title: "how many steps around the parser are drawn", "aria-label": "steps around the parser", "data-testid": "automaton-around" },
-    ...[1, 2, 3, 4].map((count) => h("option", { value: count }, `${many(count, "step")} around`)), h("option", { value: "all" }, "everything"));
+    ...[1, 2, 3, 4].map((count) => h("option", { value: count }, many(count, "step"))), h("option", { value: "all" }, "everything"));
   const follow = toggle("follow", "keep the active states in sight", () => { press(follow, !pressed(follow)); if (pressed(follow)) chase(); });
   const bytes = toggle("bytes", "every state and byte as the engine has them (b)", () => view.commit("mode", model.get("mode") === "bytes" ? "characters" : "bytes"));
   press(follow, true);
@@ -112,8 +112,8 @@ function render({ model, el }) {
 
   function foot(picture) {
     const about = model.get("about") || {};
-    const part = picture.whole ? "all of" : `${picture.shown} states of`;
-    note.textContent = [`${part} ${many(about.rules || 0, "rule")}, ${many(about.states || 0, "byte state")}`,
+    const part = picture.whole ? "all of" : picture.shown ? `${picture.shown} states of` : "";
+    note.textContent = [`${part} ${many(about.rules || 0, "rule")}, ${many(about.states || 0, "byte state")}${about.waiting ? ` and ${many(about.waiting, "rule")} not made yet` : ""}`.trim(),
       picture.engine && picture.engine !== "dot" ? `layout: ${picture.engine}` : "", picture.note].filter(Boolean).join(" · ");
     note.title = note.textContent;
   }
@@ -206,7 +206,7 @@ function render({ model, el }) {
     }
   }
 
-  const live = () => [...stage.querySelectorAll(".state.active, .label.active")];
+  const live = () => [...stage.querySelectorAll(".state.active, .label.active, .rulenode.active")];
 
   function chase(always = false) {
     const frame = stage.getBoundingClientRect();
@@ -405,7 +405,7 @@ function render({ model, el }) {
   };
   view.listen(stage, "keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const focused = event.target.closest("[data-stub]");
+    const focused = event.target.closest("[data-stub], .rulenode");
     const states = [...stage.querySelectorAll(live().length ? ".state.active" : ".state")];
     if (keys[event.key]) keys[event.key]();
     else if ((event.key === "n" || event.key === "p") && states.length) {
