@@ -24,9 +24,9 @@ from visualizers.labels import Label, edge_label
 
 __all__ = ["Panel", "Request", "Scene", "covers", "edge_id", "rules_graph", "scene"]
 
-WHOLE_STATES: Final = 40  # an automaton of so many folded states and edges is drawn whole
-WHOLE_EDGES: Final = 60
-SMALL_RULE: Final = 9  # and so is a rule of so many, wherever it is drawn
+WHOLE_STATES: Final = 30  # an automaton of so many folded states and edges is drawn whole
+WHOLE_EDGES: Final = 44
+SMALL_RULE: Final = 7  # and so is a rule of so many, wherever it is drawn
 NODES: Final = 60  # in one picture, if nothing was opened by hand
 RULE_NODES: Final = 26  # in one rule
 FAN: Final = 7  # ways on that are drawn of a state, unless it is opened

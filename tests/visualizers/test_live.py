@@ -158,6 +158,43 @@ class TestAutomaton:
         view.rule = "nonsense"
         view.settle()
 
+    def test_what_is_too_large_as_a_whole_is_a_map_of_its_rules(self) -> None:
+        view = AutomatonView(fixtures.chain(30, 40, back=2), engine="built-in").settle()
+        view.show(at(850))
+        view.whole = True
+        view.settle()
+        assert re.findall(r'id="(r\d+)"', view.svg)[0] == "r0"
+        assert view.svg.count('class="rulenode') == 30
+        assert view.marks["active"] == ["r840"]
+        assert "click on a rule to open it" in view.note
+        view.focus = ["rule_3"]
+        view.settle()
+        assert re.findall(r'data-rule="(\w+)"', view.svg) == ["rule_3"]
+        assert 'class="part"' not in view.svg  # all of its states
+
+    def test_of_thousands_of_rules_the_map_shows_those_around_the_parser(self) -> None:
+        view = AutomatonView(fixtures.chain(1_000, 3), engine="built-in").settle()
+        view.show(at(1502))
+        view.whole = True
+        view.settle()
+        assert view.svg.count('class="rulenode') == 60
+        assert view.marks["active"] == ["r1500"]
+        assert "the 60 rules nearest to the parser" in view.note
+
+    def test_states_that_are_not_made_yet_are_marked(self) -> None:
+        whole = fixtures.automaton()
+        lists = whole.rules[1]
+        states = (*lists.states[:2], replace(lists.states[2], made=False))
+        edges = tuple(edge for edge in lists.edges if edge.source in (2, 3) and edge.target <= 4)
+        young = replace(whole, rules=(whole.rules[0], replace(lists, states=states, edges=edges), *whole.rules[2:]))
+        view = AutomatonView(replace(young, waiting=("later",)), engine="built-in").settle()
+        assert re.search(r'class="state scannable unmade" id="s4"', view.svg)
+        assert view.about["waiting"] == 1
+        assert any("not made further yet" in flag for flag in view.describe(4)["flags"])
+        view.automaton = replace(whole, waiting=())
+        view.settle()
+        assert "unmade" not in view.svg
+
     def test_bytes_on_demand(self) -> None:
         view = AutomatonView(fixtures.automaton(), engine="built-in").settle()
         assert 'id="s14"' not in view.svg
