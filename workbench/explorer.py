@@ -117,7 +117,7 @@ class Explorer:
     def to_html(self, *, title: str = "Maskscope explorer") -> str:
         """The pictures at the session's place as one HTML document that opens anywhere, without Python."""
         self.desk.update_all()
-        return to_page([view for name, view in self.views.items() if name not in ("text", "source")], title=title)
+        return to_page([view for name, view in self.views.items() if name != "text"], title=title)
 
     def save(self, path: str | Path, *, title: str = "Maskscope explorer") -> Path:
         """Write `to_html()` to `path`, which must end in `.html`; returns the path."""

@@ -154,3 +154,4 @@ def test_a_page_without_a_kernel_shows_the_marks_and_takes_no_text(
     expect(area).to_have_value(TEXT)
     expect(page.locator(".ms-lit-here")).to_have_text("[a-z]+")
     expect(area).not_to_be_editable()
+    expect(page.get_by_test_id("language-ebnf")).to_be_disabled()

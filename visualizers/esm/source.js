@@ -115,6 +115,7 @@ async function render({ model, el }) {
     if (language !== state.language) { language = state.language; editor.colour(language); }
     drawTabs(state);
     drawOptions(state);
+    lockTools();
     mark();
   }
 
@@ -146,6 +147,11 @@ async function render({ model, el }) {
       field.value = one.value ?? "";
       return h("label", { title: one.help }, name, field);
     }));
+  }
+
+  // Without a kernel there is nobody to read another text.
+  function lockTools() {
+    for (const one of [...tabs.children, ...options.querySelectorAll("input, select")]) one.disabled = Boolean(model.get("offline"));
   }
 
   function mark() {
@@ -202,7 +208,10 @@ async function render({ model, el }) {
 
   view.watch(["document"], update);
   view.watch(["places", "mistakes", "forbids", "status", "selected"], mark);
-  view.watch(["offline"], () => editor.lock(Boolean(model.get("offline"))));
+  view.watch(["offline"], () => {
+    editor.lock(Boolean(model.get("offline")));
+    lockTools();
+  });
   view.defer(() => {
     if (closed) return;
     closed = true;
