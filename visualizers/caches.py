@@ -10,13 +10,14 @@ Read on: `visualizers/esm/caches.js` (the browser's side), `workbench/caches.py`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import traitlets as t
 
 from kernels_core.inspect.fills import CacheRecord
 from kernels_core.inspect.sharing import SharedSet, Sharing, Use
+from kernels_core.inspect.snapshots import CacheStats
 from kernels_core.inspect.trace import FillKind
 from visualizers.glyphs import clip, glyph, html_escape
 from visualizers.live_base import LiveView, Traits, synced
@@ -49,6 +50,31 @@ COLOURS: Final[Mapping[FillKind, str]] = {
     "walk": "#d69414",
     "miss": "#d2463c",
 }
+COUNTERS: Final = (
+    ("sets", "parser states (interned Earley sets)", "alive"),
+    ("frames", "return contexts of predicted rules, interned", "alive"),
+    ("states", "automaton states made so far", "alive"),
+    ("masks", "parser states with a mask", "alive"),
+    ("distinct_masks", "different masks among them", "alive"),
+    ("token_sets", "accepted-rejected-uncertain entries", "alive"),
+    ("step_hits", "byte transitions found", "count"),
+    ("step_misses", "byte transitions made, also by walks over the vocabulary", "count"),
+    ("mask_hits", "masks found by pointer", "count"),
+    ("mask_misses", "masks made (first visits)", "count"),
+    ("walks", "masks made by following the vocabulary's trie", "count"),
+    ("token_set_hits", "token sets found in this grammar", "count"),
+    ("pool_hits", "token sets found in the cross-grammar cache (perfect hits)", "count"),
+    ("partial_hits", "token sets found there and filtered anew (partial hits)", "count"),
+    ("token_set_misses", "token sets computed", "count"),
+    ("nodes_walked", "trie nodes visited for token sets", "count"),
+    ("lookahead_dropped", "uncertain tokens dropped by the lookahead filter", "count"),
+    ("renewals", "times that parser states were made anew to stay within the budget", "count"),
+    ("arena_bytes", "of parser states", "bytes"),
+    ("mask_bytes", "of masks", "bytes"),
+    ("token_set_bytes", "of token sets; those that others hold as well in equal shares", "bytes"),
+)
+"""The engine's counters as the view lists them: name in `CacheStats`, what it counts, unit."""
+
 _NUMBER: Final = {kind: number for number, kind in enumerate(KINDS)}
 
 
@@ -56,13 +82,15 @@ _NUMBER: Final = {kind: number for number, kind in enumerate(KINDS)}
 class CacheShot:
     """What the view shows: a record, the sharing (None: not asked for), and the step one stands at.
 
-    `tokens[k]` is the text of the token taken after the mask of step k, where it is known.
+    `tokens[k]` is the text of the token taken after the mask of step k, where it is known.  `stats`: the engine's
+    counters.
     """
 
     record: CacheRecord
     sharing: Sharing | None = None
     step: int = 0
     tokens: Sequence[bytes] = ()
+    stats: CacheStats | None = None
 
 
 class CacheView(LiveView[CacheShot]):
@@ -80,6 +108,8 @@ class CacheView(LiveView[CacheShot]):
     states = synced(t.List())
     held = synced(t.Dict())
     sharing = synced(t.Dict())
+    stats = synced(t.Dict())
+    counters = synced(t.List())
     step = synced(t.Int(0))
     tab = synced(t.Unicode("timeline"))
 
@@ -96,6 +126,8 @@ class CacheView(LiveView[CacheShot]):
             "states": _states(record),
             "held": _held(record),
             "sharing": {} if snapshot.sharing is None else _sharing(snapshot.sharing),
+            "stats": {} if snapshot.stats is None else asdict(snapshot.stats),
+            "counters": [] if snapshot.stats is None else [list(row) for row in COUNTERS],
             "step": snapshot.step,
         }
 
@@ -126,7 +158,13 @@ def _about(record: CacheRecord) -> Traits:
 def _visits(record: CacheRecord, tokens: Sequence[bytes]) -> Traits:
     shown = record.visits[-MAX_SHOWN:]
     order = {key: number for number, key in enumerate(_order(record))}
-    texts = [clip(glyph(tokens[visit.event.step]), 20) if visit.event.step < len(tokens) else "" for visit in shown]
+    latest = {visit.event.step: k for k, visit in enumerate(shown)}  # earlier ones may be of another text
+    texts = [
+        clip(glyph(tokens[visit.event.step]), 20)
+        if visit.event.step < len(tokens) and latest[visit.event.step] == k
+        else ""
+        for k, visit in enumerate(shown)
+    ]
     return {
         "step": [visit.event.step for visit in shown],
         "kind": [_NUMBER[visit.event.kind] for visit in shown],

@@ -88,7 +88,7 @@ class StateVisits:
 
 @dataclass(frozen=True, repr=False)
 class CacheRecord(Table):
-    """The masks of one text in order of time.  `dropped` more were not kept (`MAX_VISITS`)."""
+    """The masks of one text in order of time.  `dropped` more are not in it."""
 
     visits: tuple[Visit, ...]
     dropped: int = 0
@@ -176,15 +176,16 @@ class CacheLog:
         """The mask asked for last."""
         return self._events[-1] if self._events else None
 
-    def record(self) -> CacheRecord:
-        """What was heard so far, as plain data."""
-        visits = zip(self._events, self._places, self._held, strict=True)
+    def record(self, *, first: int = 0, last: int | None = None) -> CacheRecord:
+        """What was heard, as plain data: from mask number `first` on, or the `last` masks of that."""
+        begin = first if last is None else max(first, len(self) - last)
+        visits = zip(self._events[begin:], self._places[begin:], self._held[begin:], strict=True)
         return CacheRecord(
             tuple(
                 Visit(event, renewal, number, self._walks[renewal].path(number), held)
                 for event, (renewal, number), held in visits
             ),
-            self._dropped,
+            self._dropped + begin - first,
         )
 
     # -- what a matcher calls ------------------------------------------------------------------------------------------

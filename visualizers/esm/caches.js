@@ -2,8 +2,8 @@
 // Read on: visualizers/caches.py (what the traits hold).
 import { h, number, many, mount } from "./common.js";
 
-const TABS = [["timeline", "Timeline"], ["states", "Parser states"], ["memory", "Memory"], ["sharing", "Sharing"]];
-const WIDTH = 720, LEFT = 52;
+const TABS = [["timeline", "Timeline"], ["states", "Parser states"], ["memory", "Memory"], ["sharing", "Sharing"], ["counters", "Counters"]];
+const LEFT = 52;
 const RELATIONS = {
   made: "computed for this place", perfect: "found, as it was wanted (perfect hit)",
   partial: "found for the state, then filtered for what can follow (partial hit)",
@@ -27,6 +27,12 @@ function render({ model, el }) {
   const legend = h("div", { class: "legend", "aria-label": "how masks were found" });
   const page = h("div", { class: "page", tabindex: "0", "data-testid": "cache-page" });
   view.root.append(h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Caches"), summary, h("span", { class: "ms-grow" }), tabs), legend, page);
+  let WIDTH = 720, HEIGHT = 250;   // of a chart, in pixels
+  const dock = el.closest(".ms-dock");
+  function measure(beside) {   // in a dock a chart takes the height that is left, elsewhere its own
+    WIDTH = Math.max(280, (page.clientWidth || 740) - 20);
+    HEIGHT = dock ? Math.max(110, page.clientHeight - 12 - beside) : 250;
+  }
   let move = () => {};   // marks the step one stands at, without drawing anew
 
   const go = (step) => model.get("offline") ? view.commit("index", step) : model.send({ kind: "goto", index: step });
@@ -49,7 +55,7 @@ function render({ model, el }) {
       ...ticks.flatMap(([value, label]) => [
         svg("line", { class: "grid", x1: LEFT, x2: WIDTH, y1: place(value), y2: place(value) }),
         svg("text", { x: LEFT - 6, y: place(value) + 4, "text-anchor": "end" }, label)]),
-      svg("text", { x: 4, y: top - 10 }, title),
+      svg("text", { x: LEFT + 4, y: top - 5 }, title),
     ];
   }
 
@@ -62,6 +68,8 @@ function render({ model, el }) {
   function timeline() {
     const v = model.get("visits") || {}, count = (v.us || []).length;
     if (!count) return empty();
+    measure(42);
+    const both = HEIGHT > 130, room = HEIGHT - (both ? 54 : 34), tall = both ? Math.round(0.7 * room) : room;
     const gap = (WIDTH - LEFT) / count, bar = Math.max(0.5, gap - (gap > 3 ? 1 : 0));
     const x = (k) => LEFT + k * gap;
     const chart = (values, top, height, title, label) => {
@@ -69,20 +77,20 @@ function render({ model, el }) {
       const ticks = decades(Math.min(...shown), Math.max(...shown));
       const [low, high] = [Math.log10(ticks[0]), Math.log10(ticks[ticks.length - 1])];
       const y = (value) => top + height - (height * (Math.log10(value) - low)) / Math.max(1, high - low);
-      const some = ticks.length > 5 ? ticks.filter((_, k) => k % 2 === 0) : ticks;
+      const every = Math.ceil(ticks.length / Math.max(2, height / 18)), some = ticks.filter((_, k) => k % every === 0);
       return [...axis(top, height, some.map((tick) => [tick, label(tick)]), y, title),
         ...shown.map((value, k) => svg("rect", { class: `k${v.kind[k]}`, x: x(k), width: bar, y: y(value), height: Math.max(1, top + height - y(value)) })),
         ...(title.startsWith("µs") ? shown.map((value, k) => v.kind[k] === 0 ? null
           : svg("circle", { class: `k${v.kind[k]}`, cx: x(k) + bar / 2, cy: y(value) - 4, r: Math.min(2.5, Math.max(1, gap / 2)) })).filter(Boolean) : [])];
     };
-    const now = svg("rect", { class: "now", y: 14, height: 214, width: Math.max(gap, 3) });
-    const over = svg("rect", { class: "hover", y: 14, height: 214, width: Math.max(gap, 3), visibility: "hidden" });
-    const hit = svg("rect", { class: "hit", x: LEFT, y: 0, width: WIDTH - LEFT, height: 245, "data-testid": "timeline-hit" });
-    const picture = svg("svg", { viewBox: `0 0 ${WIDTH} 250`, role: "img", "data-testid": "timeline", "aria-label": `time and size of ${count} masks` }, now,
-      ...chart(v.us, 26, 126, "µs to find or make the mask (log); ● first visit of the parser state", (t) => String(Number(t.toPrecision(2)))),
-      ...chart(v.bytes, 182, 44, "bytes of the mask (log)", (t) => t < 1024 ? String(t) : `${t / 1000}k`),
-      svg("text", { x: LEFT, y: 244 }, `first mask shown: step ${number(v.step[0])}`),
-      svg("text", { x: WIDTH, y: 244, "text-anchor": "end" }, `masks in the order asked for → step ${number(v.step[count - 1])}`), over, hit);
+    const now = svg("rect", { class: "now", y: 12, height: HEIGHT - 28, width: Math.max(gap, 3) });
+    const over = svg("rect", { class: "hover", y: 12, height: HEIGHT - 28, width: Math.max(gap, 3), visibility: "hidden" });
+    const hit = svg("rect", { class: "hit", x: LEFT, y: 0, width: WIDTH - LEFT, height: HEIGHT - 5, "data-testid": "timeline-hit" });
+    const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "data-testid": "timeline", "aria-label": `time and size of ${count} masks` }, now,
+      ...chart(v.us, 18, tall, "µs to find or make the mask (log); ● first visit of the parser state", (t) => String(Number(t.toPrecision(2)))),
+      ...(both ? chart(v.bytes, 38 + tall, room - tall, "bytes of the mask (log)", (t) => t < 1024 ? String(t) : `${t / 1000}k`) : []),
+      svg("text", { x: LEFT, y: HEIGHT - 4 }, `first mask shown: step ${number(v.step[0])}`),
+      svg("text", { x: WIDTH, y: HEIGHT - 4, "text-anchor": "end" }, `masks in the order asked for → step ${number(v.step[count - 1])}`), over, hit);
     const line = h("div", { class: "detail", "data-testid": "cache-detail" });
     const at = (event) => {
       const box = picture.getBoundingClientRect();
@@ -127,13 +135,15 @@ function render({ model, el }) {
   function memory() {
     const held = model.get("held") || {}, count = (held.sets || []).length;
     if (!count) return empty();
+    measure(28);
+    const room = HEIGHT - 54, tall = Math.round(0.62 * room), low = 38 + tall, small = room - tall;
     const x = (k) => LEFT + (WIDTH - LEFT) * (count === 1 ? 1 : k / (count - 1));
     const parts = [["arena_bytes", "parser states", "--k2"], ["mask_bytes", "masks", "--k4"], ["token_set_bytes", "token sets (shared ones in equal shares)", "--k1"]];
     const things = [["sets", "parser states", "--k2"], ["masks", "with a mask", "--k4"], ["token_sets", "token sets", "--k1"]];
     const tops = [], totals = Array(count).fill(0);
     for (const [name] of parts) { held[name].forEach((value, k) => { totals[k] += value; }); tops.push([...totals]); }
     const high = Math.max(1, ...totals), most = Math.max(1, ...things.flatMap(([name]) => held[name]));
-    const y = (value) => 26 + 101 - (101 * value) / high, z = (value) => 159 + 56 - (56 * value) / most;
+    const y = (value) => 18 + tall - (tall * value) / high, z = (value) => low + small - (small * value) / most;
     const path = (values, place) => values.map((value, k) => `${k ? "L" : "M"}${x(k).toFixed(1)} ${place(value).toFixed(1)}`).join("");
     const areas = parts.map(([, , colour], i) => {
       const below = i ? tops[i - 1] : Array(count).fill(0);
@@ -142,7 +152,7 @@ function render({ model, el }) {
       return area;
     });
     const lines = things.map(([name, , colour]) => { const line = svg("path", { class: "line", d: path(held[name], z) }); line.style.stroke = `var(${colour})`; return line; });
-    const now = svg("rect", { class: "now", y: 14, height: 202, width: 4 });
+    const now = svg("rect", { class: "now", y: 12, height: HEIGHT - 28, width: 4 });
     const key = (colour, text) => { const one = h("i", { class: "key" }); one.style.background = `var(${colour})`; return h("span", {}, one, text); };
     const last = count - 1, pool = held.pool_bytes;
     const v = model.get("visits") || {};
@@ -152,10 +162,10 @@ function render({ model, el }) {
       h("div", { class: "legend" }, ...parts.map(([name, label, colour]) => key(colour, `${label}: ${bytes(held[name][last])}`)),
         h("span", { title: "what all grammars of this compiler share; most of it is made with the first compiler of a vocabulary" }, `pool of all grammars: ${bytes(pool[last])}`,
           pool[last] - pool[0] ? ` (+${bytes(pool[last] - pool[0])})` : "")),
-      svg("svg", { viewBox: `0 0 ${WIDTH} 236`, role: "img", "data-testid": "memory", "aria-label": "bytes and numbers over the masks" }, now, ...areas,
-        ...axis(26, 101, [[0, "0"], [high / 2, bytes(high / 2)], [high, bytes(high)]], y, "bytes held by this grammar's caches"),
-        ...axis(159, 56, [[0, "0"], [most, number(most)]], z, things.map(([name, label]) => `${label}: ${number(held[name][last])}`).join(" · ") + " (number)"), ...lines,
-        svg("text", { x: WIDTH, y: 232, "text-anchor": "end" }, "masks in the order asked for →")),
+      svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "data-testid": "memory", "aria-label": "bytes and numbers over the masks" }, now, ...areas,
+        ...axis(18, tall, [[0, "0"], [high / 2, bytes(high / 2)], [high, bytes(high)]], y, "bytes held by this grammar's caches"),
+        ...axis(low, small, [[0, "0"], [most, number(most)]], z, things.map(([name, label]) => `${label}: ${number(held[name][last])}`).join(" · ") + " (number)"), ...lines,
+        svg("text", { x: WIDTH, y: HEIGHT - 4, "text-anchor": "end" }, "masks in the order asked for →")),
     ];
   }
 
@@ -188,8 +198,21 @@ function render({ model, el }) {
     ];
   }
 
+  let before = {}, shown = {};   // counters of the step before, for what changed
+  function counters() {
+    const stats = model.get("stats") || {};
+    if (stats.sets === undefined) return [h("div", { class: "ms-empty" }, "The engine's counters are not at hand.")];
+    const line = ([name, told, unit]) => {
+      const format = unit === "bytes" ? bytes : number, change = stats[name] - (before[name] ?? stats[name]);
+      return h("tr", {}, h("td", {}, name.replaceAll("_", " ")), h("td", { class: "ms-num", "data-testid": `counter-${name}` }, format(stats[name])),
+        h("td", { class: "ms-num", "data-testid": `delta-${name}` }, change ? `${change > 0 ? "+" : "−"}${format(Math.abs(change))}` : "·"), h("td", { class: "ms-muted" }, told));
+    };
+    return [h("table", { class: "ms-table" }, h("thead", {}, h("tr", {}, h("th", {}, "counter"), h("th", { class: "ms-num" }, "since compiled"),
+      h("th", { class: "ms-num" }, "last change"), h("th", {}, "what it counts"))), h("tbody", {}, ...(model.get("counters") || []).map(line)))];
+  }
+
   const empty = () => [h("div", { class: "ms-empty" }, "No mask was asked for yet.")];
-  const pages = { timeline, states, memory, sharing };
+  const pages = { timeline, states, memory, sharing, counters };
 
   function draw() {
     const about = model.get("about") || {}, tab = pages[model.get("tab")] ? model.get("tab") : "timeline";
@@ -199,7 +222,7 @@ function render({ model, el }) {
       h("i", { class: `key k${k}` }), `${kind} ${number(count)}`)));
     for (const button of tabs.children) button.setAttribute("aria-selected", String(button.dataset.tab === tab));
     move = () => {};
-    legend.hidden = tab === "memory" || tab === "sharing";
+    legend.hidden = tab !== "timeline" && tab !== "states";
     page.replaceChildren(...pages[tab]().filter((part) => part !== ""));
   }
 
@@ -209,8 +232,22 @@ function render({ model, el }) {
     queued = true;
     queueMicrotask(() => { queued = false; draw(); });
   };
+  view.on("change:stats", () => {
+    const stats = model.get("stats") || {};
+    before = stats.mask_misses >= (shown.mask_misses ?? 0) ? shown : stats;
+    shown = stats;
+    soon();
+  });
+  shown = before = model.get("stats") || {};
   for (const trait of ["about", "visits", "states", "held", "sharing", "tab"]) view.on(`change:${trait}`, soon);
   view.on("change:step", () => move());
+  let size = "";
+  const resized = new ResizeObserver(() => {
+    const now = `${page.clientWidth} ${dock ? page.clientHeight : 0}`;
+    if (now !== size) { size = now; soon(); }
+  });
+  resized.observe(page);
+  view.defer(() => resized.disconnect());
   draw();
   return () => view.clean();
 }

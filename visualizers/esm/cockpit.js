@@ -3,7 +3,7 @@
 import { h, number, many, mount } from "./common.js";
 
 const TABS = [["step", "This token"], ["run", "Mass and entropy"], ["time", "Time"]];
-const WIDTH = 720, LEFT = 52;
+const LEFT = 52;
 const FORCED = 1, GIVEN = 2, STOP = 4, REFUSED = 8, WISH = 16;
 const CLOCK_TINTS = ["--grey", "--blue", "--violet", "--good", "--warn"];
 
@@ -90,7 +90,7 @@ function render({ model, el }) {
       h("tr", { class: `${allowed ? "" : "refused "}${id === detail.id ? "drawn" : ""}`, "data-testid": "option", "data-token": id, "data-allowed": String(allowed) },
         h("td", { class: "ms-mono", title: `token ${id}` }, text, id === detail.id ? " ◂" : ""),
         h("td", { class: "value" }, bar("before", before), percent(before)), h("td", { class: "value" }, allowed ? bar("after", after) : "", allowed ? percent(after) : "–"),
-        h("td", { class: "why" }, allowed ? (id === detail.id ? h("span", { class: "ms-badge active" }, run.flags[i] & GIVEN ? "written by hand" : "drawn") : "") : h("span", {}, h("span", { class: "ms-badge rejected" }, "refused"), " ", why))));
+        h("td", { class: "why", title: why }, allowed ? (id === detail.id ? h("span", { class: "ms-badge active" }, run.flags[i] & GIVEN ? "written by hand" : "drawn") : "") : h("span", {}, h("span", { class: "ms-badge rejected" }, "refused"), " ", why))));
     return [facts, rows.length ? h("table", { class: "ms-table", "data-testid": "options" }, h("thead", {}, h("tr", {}, h("th", {}, "token (◂ taken)"),
       h("th", { title: "the model's own probability" }, "before the mask"), h("th", { title: "after it, rescaled to 1; before temperature, top-k and top-p" }, "after the mask"), h("th", {}, ""))), h("tbody", {}, ...rows))
       : h("div", { class: "ms-empty" }, "This generation was not recorded in detail (record=False).")];
@@ -100,16 +100,20 @@ function render({ model, el }) {
   const grid = (ticks, place, title, top) => [
     ...ticks.flatMap(([value, text]) => [svg("line", { class: "grid", x1: LEFT, x2: WIDTH, y1: place(value), y2: place(value) }),
       svg("text", { x: LEFT - 6, y: place(value) + 4, "text-anchor": "end" }, text)]),
-    svg("text", { x: 4, y: top - 11 }, title)];
+    svg("text", { x: LEFT + 4, y: top - 5 }, title)];
 
   let move = () => {};
-  function chart(height, draw, legend, testid) {
+  let WIDTH = 720;
+  const dock = el.closest(".ms-dock");
+  function chart(own, draw, legend, testid) {
     const run = first(), count = run ? run.text.length : 0;
     if (!count) return [h("div", { class: "ms-empty" }, "No token was drawn yet.")];
+    WIDTH = Math.max(280, (page.clientWidth || 740) - 20);
+    const height = dock ? Math.max(90, page.clientHeight - 34) : own;   // in a dock what is left
     const gap = (WIDTH - LEFT) / count, x = (k) => LEFT + k * gap;
     const now = svg("rect", { class: "now", y: 0, height: height - 16, width: Math.max(3, gap) });
     const hit = svg("rect", { class: "hit", x: LEFT, y: 0, width: WIDTH - LEFT, height });
-    const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "data-testid": testid, "aria-label": `${count} tokens` }, now, ...draw(run, gap, x),
+    const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "data-testid": testid, "aria-label": `${count} tokens` }, now, ...draw(run, gap, x, height),
       svg("text", { x: WIDTH, y: height - 3, "text-anchor": "end" }, `token ${number(run.from)} to ${number(run.from + count - 1)} →`), hit);
     hit.addEventListener("click", (event) => {
       const box = picture.getBoundingClientRect();
@@ -117,7 +121,7 @@ function render({ model, el }) {
     });
     move = () => now.setAttribute("x", x(at() - run.from));
     move();
-    return [h("div", { class: "facts" }, ...legend), picture];
+    return [h("div", { class: "facts keys" }, ...legend), picture];
   }
   const key = (colour, text, title) => { const one = h("i", { class: "key" }); one.style.background = `var(${colour})`; return h("span", { title }, one, text); };
   const line = (values, x, gap, y, colour) => {
@@ -129,23 +133,25 @@ function render({ model, el }) {
   };
 
   function runPage() {
-    return chart(236, (run, gap, x) => {
-      const y = (share) => 24 + 86 - 86 * share, most = Math.max(1, ...run.entropy.concat(run.masked).filter((value) => value != null)), z = (value) => 144 + 72 - (72 * value) / most;
-      return [...grid([[0, "0 %"], [0.5, "50 %"], [1, "100 %"]], y, "probability that the mask removed", 24),
+    return chart(236, (run, gap, x, height) => {
+      const tall = Math.round(0.52 * (height - 54)), low = 38 + tall, small = height - 16 - low;
+      const y = (share) => 18 + tall - tall * share, most = Math.max(1, ...run.entropy.concat(run.masked).filter((value) => value != null)), z = (value) => low + small - (small * value) / most;
+      return [...grid([[0, "0 %"], ...(tall > 50 ? [[0.5, "50 %"]] : []), [1, "100 %"]], y, "probability that the mask removed", 18),
         ...run.mass.map((mass, k) => { const one = svg("rect", { x: x(k), width: Math.max(0.5, gap - (gap > 3 ? 1 : 0)), y: y(1 - mass), height: Math.max(0.5, y(0) - y(1 - mass)) }); one.style.fill = `var(${tint(run, k)})`; return one; }),
-        ...grid([[0, "0"], [most, most.toFixed(1)]], z, "entropy, bits", 144), line(run.entropy, x, gap, z, "--grey"), line(run.masked, x, gap, z, "--good")];
-    }, [h("b", {}, "bars, removed:"), key("--good", "less than 10 %"), key("--warn", "less than 95 %"), key("--bad", "more"), key("--grey", "one token left"),
-      h("b", {}, "lines, entropy:"), key("--grey", "before the mask"), key("--good", "after it")], "mass-chart");
+        ...grid([[0, "0"], [most, most.toFixed(1)]], z, "entropy, bits", low), line(run.entropy, x, gap, z, "--grey"), line(run.masked, x, gap, z, "--good")];
+    }, [h("span", { class: "ms-muted" }, "removed"), key("--good", "< 10 %"), key("--warn", "< 95 %"), key("--bad", "more"), key("--grey", "no choice left", "the mask allows one token"),
+      h("span", { class: "ms-muted" }, "entropy"), key("--grey", "before the mask"), key("--good", "after it")], "mass-chart");
   }
 
   function timePage() {
     const clocks = (model.get("about") || {}).clocks || [];
-    return chart(210, (run, gap, x) => {
+    return chart(210, (run, gap, x, height) => {
       const all = run.us.flat().filter((value) => value > 0);
       const low = Math.floor(Math.log10(Math.min(...all, 1))), high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...all, 10))));
-      const y = (value) => 24 + 154 - (154 * (Math.log10(Math.max(value, 10 ** low)) - low)) / (high - low);
-      const ticks = Array.from({ length: high - low + 1 }, (_, k) => 10 ** (low + k)).map((value) => [value, value >= 1000 ? `${value / 1000} ms` : `${Number(value.toPrecision(1))} µs`]);
-      return [...grid(ticks, y, "time of each token (log)", 24), ...clocks.map((clock, c) => line(run.us.map((times) => times[c] > 0 ? times[c] : null), x, gap, y, CLOCK_TINTS[c]))];
+      const tall = height - 36, y = (value) => 18 + tall - (tall * (Math.log10(Math.max(value, 10 ** low)) - low)) / (high - low);
+      const every = Math.ceil((high - low) / Math.max(1, tall / 18));
+      const ticks = Array.from({ length: Math.floor((high - low) / every) + 1 }, (_, k) => 10 ** (low + every * k)).map((value) => [value, value >= 1000 ? `${value / 1000} ms` : `${Number(value.toPrecision(1))} µs`]);
+      return [...grid(ticks, y, "time of each token (log)", 18), ...clocks.map((clock, c) => line(run.us.map((times) => times[c] > 0 ? times[c] : null), x, gap, y, CLOCK_TINTS[c]))];
     }, clocks.map(([name, told], c) => {
       const run = first(), total = run ? run.us.reduce((sum, times) => sum + times[c], 0) : 0;
       return key(CLOCK_TINTS[c], `${name}: ${micros(total)} in all`, told);
@@ -167,6 +173,8 @@ function render({ model, el }) {
     chips.forEach((chip) => chip.classList.toggle("now", Number(chip.dataset.step) === k));
     const chip = run && chips[k - run.from];
     if (chip && k !== shownStep) {   // scrolls the strips alone, never the page around them
+      const left = chip.offsetLeft;
+      if (left < strips.scrollLeft || left + chip.offsetWidth > strips.scrollLeft + strips.clientWidth) strips.scrollLeft = Math.max(0, left - strips.clientWidth / 2);
       const top = chip.offsetTop, bottom = top + chip.offsetHeight;
       if (top < strips.scrollTop || bottom > strips.scrollTop + strips.clientHeight) strips.scrollTop = Math.max(0, top - strips.clientHeight / 2);
     }
@@ -188,6 +196,13 @@ function render({ model, el }) {
     drawPage();
   }
 
+  let size = "";
+  const resized = new ResizeObserver(() => {
+    const now = `${page.clientWidth} ${dock ? page.clientHeight : 0}`;
+    if (now !== size) { size = now; if (model.get("tab") !== "step") drawPage(); }
+  });
+  resized.observe(page);
+  view.defer(() => resized.disconnect());
   let queued = false;
   const soon = () => {
     if (queued) return;

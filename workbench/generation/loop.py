@@ -67,6 +67,7 @@ class TokenStream:
         chat: bool | None = None,
         record: bool = True,
         begin: Sequence[int | Step] = (),
+        log: CacheLog | None = None,
     ) -> None:
         if max_tokens < 1:
             raise ValueError(f"max_tokens must be at least 1, not {max_tokens!r}")
@@ -89,7 +90,8 @@ class TokenStream:
         self._given: list[Any] = list(begin)  # token ids and steps
         self._matcher = None if grammar is None else _matcher(model, grammar)
         self._origin = None if self._matcher is None else self._matcher.fork()
-        self._log = CacheLog()
+        self._log = CacheLog() if log is None else log
+        self._heard = len(self._log)
         if self._matcher is not None and record:
             self._log.listen(self._matcher)
         stops = self._info.stop_token_ids if self._matcher is None else self._matcher.stop_token_ids
@@ -132,7 +134,7 @@ class TokenStream:
                 "max_tokens": self._max_tokens,
                 "stop": [text.decode() for text in self._stop],
             },
-            masks=self._log.record() if self._origin is not None and self._recording else None,
+            masks=self._log.record(first=self._heard) if self._origin is not None and self._recording else None,
             source=Source(self._model, self._origin, tuple(self._prompt)),
         )
 

@@ -1,11 +1,14 @@
-"""The engine's counters and what the last step changed of them.
+"""The cache observatory on the desk: every mask that the session's engine was asked for, and what its grammars share.
 
-Read on: `visualizers/live.py` (`CounterView`), `workbench/panels/base.py`.
+Read on: `visualizers/caches.py` (the view), `workbench/caches.py` (`wb.caches`, the same for a finished run).
 """
 
 from __future__ import annotations
 
-from visualizers.live import CounterView
+from typing import Any
+
+from kernels_core.inspect.sharing import Sharing, sharing
+from visualizers.caches import MAX_SHOWN, CacheShot, CacheView
 from workbench.panels.base import Desk, Panel
 from workbench.session import Change
 
@@ -13,7 +16,7 @@ __all__ = ["CachesPanel"]
 
 
 class CachesPanel(Panel):
-    """Counters since the grammar was compiled."""
+    """How masks were found, visits of parser states, memory, sharing, counters."""
 
     name = "caches"
     title = "Caches"
@@ -22,12 +25,35 @@ class CachesPanel(Panel):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self.view: CounterView = CounterView()
-        self._compiled: object = None
+        self.view: CacheView = CacheView()
+        self.view.observe(self._turned, names="tab")
+        self._known: Any = None  # what the sharing depends on, and the sharing
+        self._sharing: Sharing | None = None
 
     def update(self, change: Change | None) -> None:
+        session = self.session
+        record = session.cache_record(last=MAX_SHOWN)
+        tokens = [step.data for step in session.steps]
+        shared = self._shared() if self.view.tab == "sharing" else None
+        self.view.show(CacheShot(record, shared, session.index, tokens, session.cache_stats()))
+
+    def _shared(self) -> Sharing | None:
+        """Who shares what; asked again only after something was made or found."""
+        compiler, pool = self.session.compiler, self.session.compiler.pool
         stats = self.session.cache_stats()
-        if self._compiled is not self.session.compiled:  # another grammar counts from its own beginning
-            self._compiled = self.session.compiled
-            self.view.show(stats)
-        self.view.show(stats)
+        state = (len(compiler.grammars), stats.masks, stats.token_sets, None if pool is None else pool.hits)
+        if self._known != state:
+            self._known, self._sharing = state, sharing(compiler)
+        return self._sharing
+
+    def _turned(self, _change: Any) -> None:
+        """The tab of sharing came into sight: nothing is known of it before."""
+        if self.view.tab == "sharing" and not self.view.sharing:
+            with self.session.held():
+                self.update(None)
+
+    def static_html(self) -> str:
+        session = self.session
+        return CacheView(
+            CacheShot(session.cache_record(last=MAX_SHOWN), self._shared(), session.index, stats=session.cache_stats())
+        ).static_html()
