@@ -47,7 +47,8 @@ class Run:
         if session.tokenizer.info.fingerprint != model.tokenizer.info.fingerprint:
             session.set_tokenizer(model.tokenizer)
         session.reset()
-        self.stream = stream(model, prompt, session.matcher if constrained else None, **options)
+        grammar = session.matcher if constrained else None
+        self.stream = stream(model, prompt, grammar, log=session._log, **options)
         self._compiled = session.compiled
         self._frontiers: list[Frontier] = [session.frontier()]
         self._place = session.place

@@ -37,6 +37,7 @@ from kernels_core import (
     allocate_token_bitmask,
 )
 from kernels_core.errors import DeadEndError, MaskscopeError, MatcherTerminatedError
+from kernels_core.inspect.fills import CacheLog, CacheRecord
 from workbench.history import Place, Step, Tape, Unit
 from workbench.languages import NOTHING, Draft, Source
 from workbench.masks import MAX_ASKED, Fills, Known, ids_of
@@ -108,6 +109,8 @@ class Session:
         self._draft: Draft | None = None
         self._compiled = self._compiler.compile_grammar(self._document.grammar(self._tokenizer.info))
         self._matcher = GrammarMatcher(self._compiled)
+        self._log = CacheLog(self._matcher)
+        self._log.listen(self._matcher)
         self._made_twin: Twin | None = None
         self._looked_at: Grammar | None = None
         self._tape = Tape()
@@ -150,6 +153,11 @@ class Session:
     def options(self) -> Options:
         """The engine's options, as they were given."""
         return self._options
+
+    @property
+    def compiler(self) -> GrammarCompiler:
+        """What compiled the grammar, and those before it: they share its cross-grammar cache."""
+        return self._compiler
 
     @property
     def grammar(self) -> Grammar:
@@ -577,6 +585,7 @@ class Session:
     def _finish(self, run: Run) -> None:
         with self._lock:
             self._trace, self._run = run.trace, None
+            self._log.listen(self._matcher)
         self._tell("run")
 
     # -- what the parser knows here ----------------------------------------------------------------------------------
@@ -605,6 +614,15 @@ class Session:
         """The engine's counters since this grammar was compiled."""
         with self._lock:
             return self._compiled.cache_stats()
+
+    def cache_record(self, *, last: int | None = None) -> CacheRecord:
+        """Every mask that the engine was asked for since it runs this grammar, or the `last` ones, in order of time.
+
+        Those of generations that the session followed are among them.
+        """
+        with self._lock:
+            self._ask()
+            return self._log.record(last=last)
 
     def automaton(self) -> Automaton:
         """The automata of rules as far as the engine has made them, root first; the same object until it makes more."""
@@ -808,6 +826,8 @@ class Session:
         """Run another engine from now on, from the beginning of `tape` to its end."""
         self._compiled, self._made_twin, self._looked_at = compiled, twin, None
         self._matcher = GrammarMatcher(compiled)
+        self._log = CacheLog(self._matcher)
+        self._log.listen(self._matcher)
         self._tape, self._place, self._fills = Tape(), Place(), Fills()
         self._known.clear()
         self._arrive(tape)

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from kernels_core.inspect.snapshots import Table
-from kernels_core.inspect.trace import FillEvent, FillKind, fill_kind
+from kernels_core.inspect.trace import FillEvent, FillKind, fill_event
 
 if TYPE_CHECKING:
     from kernels_core.inspect.classic import Step
@@ -150,6 +150,7 @@ class CacheLog:
         self._masks: list[Any] = []  # mask caches, one for each renewal: their numbers of sets are their own
         self._walks: list[Places] = []
         self._dropped = 0
+        self._last: FillEvent | None = None
 
     def __enter__(self) -> CacheLog:
         if self._matcher is None:
@@ -173,8 +174,13 @@ class CacheLog:
 
     @property
     def last(self) -> FillEvent | None:
-        """The mask asked for last."""
-        return self._events[-1] if self._events else None
+        """The mask asked for last, also if it was not kept."""
+        return self._last
+
+    @property
+    def heard(self) -> int:
+        """How many masks were asked for, those that were not kept included."""
+        return len(self._events) + self._dropped
 
     def record(self, *, first: int = 0, last: int | None = None) -> CacheRecord:
         """What was heard, as plain data: from mask number `first` on, or the `last` masks of that."""
@@ -194,15 +200,15 @@ class CacheLog:
         """A mask was found (`known`: by pointer) or made; see `trace.Tracing.fill`."""
         at = self._matcher
         assert at is not None
+        event = self._last = fill_event(at, nanoseconds, nbytes, known, made, pool, partial, hits)
         if len(self._events) >= MAX_VISITS:
             self._dropped += 1
             return
-        kind = fill_kind(known, made, pool, partial, hits)
         masks = at.masks
         if not self._masks or self._masks[-1] is not masks:
             self._masks.append(masks)
             self._walks.append(Places(masks))
-        self._events.append(FillEvent(at.num_steps, at.position, kind, nanoseconds, nbytes, made, pool, partial))
+        self._events.append(event)
         self._places.append((len(self._masks) - 1, at.set_number))
         self._held.append(self._holdings(masks, known))
 

@@ -279,9 +279,9 @@ class TokenStream:
             return 0, None
         if self._filled is None:
             began = time.perf_counter_ns()
-            heard = len(self._log)
+            heard = self._log.heard
             self._mask.fill(self._matcher)
-            event = self._log.last if len(self._log) > heard else None
+            event = self._log.last if self._log.heard > heard else None
             spent = time.perf_counter_ns() - began if event is None else event.nanoseconds
             self._filled = spent, event
         return self._filled

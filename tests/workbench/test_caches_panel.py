@@ -1,0 +1,94 @@
+"""The caches' panel on a desk: its numbers are the engine's, live and for a finished run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import workbench as wb
+from tests.workbench.vocabulary import GRAMMAR
+from workbench.desk import Desk
+from workbench.panels.caches import CachesPanel
+from workbench.panels.text import TextPanel
+from workbench.session import Session
+from workbench.tokenizers import Tokenizer
+
+TEXT = '{"name":"ab","name":"ab"'
+
+
+@pytest.fixture
+def desk(tokenizer: Tokenizer) -> Iterator[Desk]:
+    desk = Desk(Session(GRAMMAR, tokenizer), [TextPanel, CachesPanel])
+    desk.show("caches")
+    yield desk
+    desk.close()
+
+
+def counts(desk: Desk) -> dict[str, int]:
+    return {kind: count for kind, _, count in desk.views["caches"].about["kinds"]}
+
+
+def test_the_picture_counts_what_the_engine_counts(desk: Desk) -> None:
+    session = desk.session
+    for byte in b"1+2+":
+        try:
+            session.step_byte(byte)
+        except wb.StepError:
+            break
+    stats = session.cache_stats()
+    found = counts(desk)
+    assert found["mask hit"] == stats.mask_hits
+    assert sum(found.values()) == stats.mask_hits + stats.mask_misses == len(session.cache_record())
+    view = desk.views["caches"]
+    assert view.stats["masks"] == stats.masks
+    assert view.held["masks"][-1] == stats.masks
+    assert view.step == session.index
+    assert desk.troubles == {}
+
+
+def test_looking_adds_no_masks(desk: Desk) -> None:
+    before = desk.session.cache_stats()
+    desk.views["caches"].tab = "sharing"
+    assert desk.views["caches"].sharing["grammars"]
+    desk.refresh()
+    assert desk.panels["caches"].static_html()
+    assert desk.session.cache_stats() == before
+
+
+def test_another_grammar_begins_anew(desk: Desk) -> None:
+    desk.session.set_grammar('root ::= "x" "y"*')
+    assert sum(counts(desk).values()) == desk.session.cache_stats().mask_misses
+    found = wb.caches(desk.session)
+    assert found.sharing is not None
+    assert len(found.sharing.grammars) == 2
+    assert len(found.record) == sum(counts(desk).values())
+
+
+def test_caches_of_a_session_are_a_table_a_figure_and_a_display(desk: Desk) -> None:
+    found = wb.caches(desk.session)
+    frame = found.to_frame()
+    assert {"kind", "microseconds", "nbytes", "set_id", "where", "first_visit"} <= set(frame.columns)
+    assert "parser state" in found._repr_html_()
+    assert found.plot().layout.annotations[-1].text
+    assert found.view().steps
+
+
+class TestWithAModel:
+    def test_a_generations_masks_are_in_the_record(self) -> None:
+        pytest.importorskip("torch")
+        from experiments.demo_model import GRAMMAR_FILE
+        from workbench.generation import load_model
+
+        model = load_model("demo")
+        session = Session(GRAMMAR_FILE.read_text(), model.tokenizer)
+        before = len(session.cache_record())
+        trace = session.run(model, "weather in Lund", seed=2)
+        assert trace.generation.masks is not None
+        run = [visit.event for visit in trace.generation.masks.visits]
+        assert [step.fill for step in trace.steps] == run[: len(trace)]
+        events = [visit.event for visit in session.cache_record().visits]
+        assert events[before : before + len(run)] == run
+        session.step_byte() if not session.is_terminated else session.undo()
+        stats = session.cache_stats()
+        assert len(session.cache_record()) == stats.mask_hits + stats.mask_misses
