@@ -181,8 +181,8 @@ function render({ model, el }) {
       const chips = one.uses.filter(([g, p, , , relation]) => !seen.has(`${g} ${p} ${relation}`) && seen.add(`${g} ${p} ${relation}`)).map(([g, p, rule, state, relation, inside]) =>
         h("span", { class: `chip ${relation}`, title: `${RELATIONS[relation]}\nstate ${state} of ${rule}\ninside ${inside || p}` }, label(g, p)));
       return h("tr", { "data-testid": "shared-set", "data-parts": chips.length },
-        h("td", { title: `${one.storage}; ${one.followed}` }, h("span", { class: "ms-mono" }, one.rule), h("div", { class: "ms-muted" }, one.followed)),
-        h("td", { class: "ms-num" }, bytes(one.bytes)), h("td", {}, made, one.us == null ? "" : h("div", { class: "ms-muted" }, micros(one.us))),
+        h("td", { title: `${one.storage}; ${one.followed}` }, h("span", { class: "ms-mono" }, one.rule), h("span", { class: "ms-muted" }, ` ${one.followed}`)),
+        h("td", { class: "ms-num" }, bytes(one.bytes)), h("td", {}, made, one.us == null ? "" : h("span", { class: "ms-muted" }, ` in ${micros(one.us)}`)),
         h("td", { class: "uses" }, ...chips, one.more ? `and ${number(one.more)} more` : ""));
     });
     const pool = found.pool;

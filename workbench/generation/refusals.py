@@ -1,7 +1,8 @@
 """Why the grammar refused what the model wanted: asked afterwards, of a compiled grammar of its own.
 
-The engine that ran is not touched: explaining lowers whole grammars and walks charts, so it is asked of a second
-compiled grammar with the same options (a twin), along the text that was written.
+The engine that ran is not touched: reading refused texts makes parser states, so they are read by a second compiled
+grammar with the same options (a twin), along the text that was written.  The reason is the byte at which a token dies;
+`Session.explain` says more of one token.
 
 Read on: `trace.py` (`Generation.refusals`).
 """
@@ -9,11 +10,13 @@ Read on: `trace.py` (`Generation.refusals`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from kernels_core import GrammarCompiler, GrammarMatcher
+from kernels_core import CompiledGrammar, GrammarMatcher
 from kernels_core.errors import BudgetExceededError
+from visualizers.glyphs import glyph
+from workbench.reader import possible_bytes
+from workbench.reading import describe_bytes
 
 if TYPE_CHECKING:
     from workbench.generation.trace import Alternative, Generation, Step
@@ -50,22 +53,29 @@ def _refused(step: Step) -> tuple[Alternative, ...]:
 
 
 def _reason(matcher: GrammarMatcher, token: int) -> str:
+    """The byte of a refused token at which it dies, and what was possible there."""
     if token in matcher.stop_token_ids:
         return "the text may not end here"
+    if token in matcher.compiled.tokenizer_info.special_token_ids:
+        return "a control token, which the grammar does not name here"
+    text = bytes(matcher.compiled.vocab[token])
+    probe = matcher.fork()
     try:
-        return str(matcher.explain(token).reason).removeprefix("refused: ")
+        read = 0
+        while read < len(text) and probe.accept_string(text[read : read + 1]):
+            read += 1
     except BudgetExceededError as error:
         return f"not explained: {error}"
+    possible = describe_bytes(possible_bytes(probe)) if not probe.is_terminated() else "the end"
+    after = f" after {glyph(text[:read])}" if read else ""
+    return f"{glyph(text[read : read + 1])} cannot come{after}; possible: {possible}"
 
 
 def _twin(origin: GrammarMatcher) -> GrammarMatcher:
     """A matcher at the same place under the same grammar, compiled apart."""
-    compiled: Any = origin.compiled
-    options = replace(compiled.options, warm_start=False)
+    compiled: CompiledGrammar = origin.compiled
     twin = GrammarMatcher(
-        GrammarCompiler(compiled.tokenizer_info, options=options, cache_enabled=False).compile_grammar(
-            compiled.grammar
-        ),
+        compiled.apart(),
         override_stop_tokens=origin.stop_token_ids,
         terminate_without_stop_token=origin.terminate_without_stop_token,
     )
