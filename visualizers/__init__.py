@@ -7,15 +7,17 @@ Code map, in reading order:
 
 - `glyphs`      bytes as readable text, and escaping
 - `tokens`      the token sets of one step as an index: kinds, counts, search, rows
-- `dot`         an automaton as DOT
-- `layout`      where every state goes: Graphviz, pygraphviz or `layered`, and when to fold by rule
+- `fold`        a rule's byte automaton as a person writes it (with `utf8`); `folds` keeps those of an automaton
+- `scene`       which part of an automaton is drawn; `labels` what stands on its edges
+- `way`, `marks`  where the text went and what is lit
+- `layout`      where every state goes: Graphviz (`dot`) or the built-in `layered`
 - `svg`         a layout as an SVG with an element id for every state
 - `png`         a mask as a 1-bit PNG
 - `html`        static displays of every snapshot
 - `formatters`  makes snapshots display themselves in IPython
 - `assets`      the ES modules and style sheets in `esm/`
 - `standalone`  the same ES modules in one HTML file
-- `live`        the anywidget views
+- `live`        the anywidget views; `live_automaton` is the automaton's
 """
 
 from __future__ import annotations
