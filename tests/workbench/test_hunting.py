@@ -13,6 +13,7 @@ from kernels_core import Grammar, Options
 from tests.workbench.peers import FlippedEngine, TextlessEngine
 from workbench.comparing.finding import Hunt
 from workbench.comparing.hunting import _has_half_pairs, _respelt
+from workbench.comparing.referee import Referee, Unjudged
 from workbench.comparing.shrink import shrink
 from workbench.comparing.tables import as_text
 from workbench.comparing.texts import mutate, schema_text
@@ -250,6 +251,14 @@ def test_mutations_change_a_text_and_end() -> None:
     made = {mutate(text, random) for _ in range(200)}
     assert len(made) > 150
     assert mutate(b"", random) is not None
+
+
+def test_the_referee_knows_what_it_cannot_judge() -> None:
+    referee = Referee({"type": "string", "format": "date"})
+    assert referee.complaint('"2024-02-29"') is None
+    assert "2023-02-29" in str(referee.complaint('"2023-02-29"'))
+    with pytest.raises(Unjudged, match="year 0"):
+        referee.complaint('"0000-01-01"')
 
 
 def test_other_spellings_of_a_value() -> None:

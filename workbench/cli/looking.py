@@ -5,7 +5,7 @@ Read on: `workbench/cli/common.py`, `workbench/session.py`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.console import Console, Group
@@ -30,12 +30,15 @@ from workbench.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from workbench.next import Why
+    from workbench.next import Refusals, Why
     from workbench.provenance import Place
     from workbench.reading import Reading
     from workbench.session import Session
 
 __all__ = ["add_commands"]
+
+PATIENCE: Final = 10.0
+"""Seconds that following the refused tokens may take."""
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -160,7 +163,7 @@ def mask(
                     "next": outlook.rows(),
                     "complete": outlook.complete,
                     "tokens": [{"id": c.token_id, "token": str(c)} for c in listed],
-                    "refused": session.refusals().rows() if refused else None,
+                    "refused": _refused(session).rows() if refused else None,
                 }
             )
             return
@@ -178,7 +181,17 @@ def mask(
             console.print(Text("  ".join(f"{c.token_id}:{c}" for c in listed)))
             _legend(console, f"the first {len(listed):,} allowed tokens, as id:token (␣ is a space, ⟨0x0A⟩ a byte)")
         if refused:
-            console.print(Text(str(session.refusals())))
+            found = _refused(session)
+            console.print(Text(str(found)))
+            _legend(console, "after reading: what of such a token can be read; may not come: the byte behind it.")
+            if found.unsettled:
+                _legend(console, f"{found.unsettled:,} tokens were not followed to the end within {PATIENCE:g} s.")
+
+
+def _refused(session: Session) -> Refusals:
+    from workbench.next.refusals import refusals, with_reasons
+
+    return with_reasons(session, refusals(session, seconds=PATIENCE))
 
 
 # -- explain ----------------------------------------------------------------------------------------------------------

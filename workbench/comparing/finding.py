@@ -63,7 +63,8 @@ class Finding:
     @property
     def headline(self) -> str:
         """One sentence."""
-        before = f"after {glyph(self.text)}" if self.text else "at the beginning"
+        text = glyph(self.text)
+        before = f"after {text if len(text) <= 60 else '…' + text[-59:]}" if self.text else "at the beginning"
         if self.kind == "end":
             return f"{self.goes_on} lets the text end {before} ({self.refuses} does not)"
         if self.kind == "mask only":

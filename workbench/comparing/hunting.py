@@ -353,10 +353,10 @@ class _Search:
             return True
         self.found.add(key)
         number = token if not usual else self.ids.get(small)
-        whole = self.whole(cut, number, goes_on) if kind in ("refused", "end") else None
-        verdict, remark = None, ""
+        whole, verdict, remark = None, None, ""
+        if kind in ("refused", "end"):
+            whole, verdict = self.whole(cut, number, goes_on, refuses)
         if whole is not None:
-            verdict = self.judged(whole, goes_on, refuses)
             remark, respelt = self.remark(whole, refuses, verdict)
             if respelt and not self.spellings:
                 self.hunt.spellings += 1
@@ -415,14 +415,26 @@ class _Search:
         places = judge.places(token[:read], token, False)
         return f"{said}; because: {clip('; '.join(places), 120)}" if places else said
 
-    def whole(self, prefix: list[int], token: int | None, goes_on: Contestant) -> bytes | None:
-        """A whole text that begins so and that `goes_on` accepts."""
+    def whole(
+        self, prefix: list[int], token: int | None, goes_on: Contestant, refuses: Contestant
+    ) -> tuple[bytes | None, Verdict | None]:
+        """A whole text that begins so and that `goes_on` accepts, and what the referee says of it.
+
+        Of several ends a valid one is taken: what is wrong elsewhere in a text says nothing of this place.
+        """
         begun = [*prefix, *([] if token is None else [token])]
+        best: tuple[bytes | None, Verdict | None] = (None, None)
         for attempt in range(ENDINGS):
-            found = self.arena.ended(goes_on, begun, Random(attempt), WHOLE_TOKENS, self.ids, CLOSING)
-            if found is not None:
-                return b"".join(self.vocabulary[one] for one in found)
-        return None
+            found = self.arena.ended(goes_on, begun, attempt, WHOLE_TOKENS, self.ids, CLOSING)
+            if found is None:
+                continue
+            text = b"".join(self.vocabulary[one] for one in found)
+            verdict = self.judged(text, goes_on, refuses)
+            if verdict is None or verdict.valid:
+                return text, verdict
+            if best[0] is None or (best[1] is not None and best[1].valid is None):
+                best = text, verdict
+        return best
 
     def judged(self, whole: bytes, goes_on: Contestant, refuses: Contestant) -> Verdict | None:
         """What the referee says, and who is wrong then."""

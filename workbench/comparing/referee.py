@@ -61,7 +61,11 @@ class Referee:
             raise
         except Exception as error:  # the library's own troubles: references, patterns, recursion
             raise Unjudged(f"{type(error).__name__}: {error}") from None
-        return None if worst is None else f"{worst.json_path}: {worst.message}"
+        if worst is None:
+            return None
+        if worst.validator == "format" and isinstance(worst.instance, str) and worst.instance.startswith("0000-"):
+            raise Unjudged("Python's calendar has no year 0")
+        return f"{worst.json_path}: {worst.message}"
 
 
 def read_text(text: str) -> Any:

@@ -94,7 +94,7 @@ class ComparePanel(Panel):
 
     def _question(self, engine: str = "", grammar: str = "") -> _Question:
         session = self.session
-        options = getattr(session, "options", None) or Options()
+        options = session.options
         return _Question(engine, grammar[:MAX_OTHER], session.document, session.text, session.tokenizer, options)
 
     def _answer(self, question: _Question) -> None:
