@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["CompiledGrammar", "GrammarCompiler"]
 
 _TRIES: WeakValueDictionary[str, TokenTrie] = WeakValueDictionary()
+_POOLS_APART: WeakValueDictionary[str, _PoolApart] = WeakValueDictionary()
 _TRIES_LOCK = threading.Lock()
 _WARM_LOCK = threading.Lock()
 _NO_BUDGET = CompileBudget(0, None, "")
@@ -75,6 +76,19 @@ def _pool(info: TokenizerInfo, options: Options) -> TokenSetPool:
                 trie.warm = warm
         pool.adopt(trie.warm)
     return pool
+
+
+class _PoolApart(TokenSetPool):
+    """Python's own classes can be held weakly."""
+
+
+def _pool_apart(trie: TokenTrie, info: TokenizerInfo, options: Options) -> TokenSetPool:
+    """The cross-grammar cache of all grammars of the vocabulary that are only asked (`CompiledGrammar.apart`)."""
+    with _TRIES_LOCK:
+        pool = _POOLS_APART.get(info.fingerprint)
+        if pool is None:
+            pool = _POOLS_APART[info.fingerprint] = _PoolApart(trie, max_bytes=options.pool_bytes)
+        return pool
 
 
 class CompiledGrammar:
@@ -223,14 +237,12 @@ class CompiledGrammar:
     def apart(self) -> CompiledGrammar:
         """The same grammar compiled again for questions that the engine which runs must not notice.
 
-        It has the same options, but nothing is made ahead of time, and it shares nothing with other grammars: the
-        source is read again, automata, parser states and masks are its own, and so is its cross-grammar cache.  State
-        ids differ where states are made as they are met (`inspect.pairs`).
+        It has the same options, but nothing is made ahead of time, and it shares nothing with it: the source is read
+        again, automata, parser states and masks are its own, and its cross-grammar cache is that of all grammars which
+        are only asked.  State ids differ where states are made as they are met (`inspect.pairs`).
         """
         options = replace(self.options, jit=0) if self.options.parser == "earley" else self.options
-        pool = None
-        if self._pool is not None:
-            pool = TokenSetPool(self.masks.trie, max_bytes=options.pool_bytes)
+        pool = None if self._pool is None else _pool_apart(self.masks.trie, self.tokenizer_info, options)
         return CompiledGrammar(self.grammar.read_again(), self.tokenizer_info, options, pool, apart=True)
 
     @cached_property

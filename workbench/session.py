@@ -605,7 +605,7 @@ class Session:
         """
 
         def place() -> TokenSets:
-            found = self._of_state("token_sets", lambda: self._twin().token_sets())
+            found = self._of_state("token_sets", lambda: self._twin().token_sets(self.allowed_array()))
             return found if found.position == self.position else replace(found, position=self.position)
 
         return self._once("token_sets", place)

@@ -16,8 +16,9 @@ from dataclasses import replace
 
 from kernels_core import CompiledGrammar, GrammarMatcher
 from kernels_core.inspect.classic import Chart
+from kernels_core.inspect.look import token_sets
 from kernels_core.inspect.pairs import Pairs
-from kernels_core.inspect.snapshots import EarleyItem, StateTokens, TokenSets
+from kernels_core.inspect.snapshots import EarleyItem, Ids, StateTokens, TokenSets
 
 __all__ = ["Twin"]
 
@@ -59,9 +60,9 @@ class Twin:
         self._chart.seek(matcher.steps())
         return tuple(map(self._told, self._chart.items()))
 
-    def token_sets(self) -> TokenSets:
-        """The mask here by reason, with the states of the engine that runs."""
-        found: TokenSets = self._matcher.token_sets()
+    def token_sets(self, allowed: Ids) -> TokenSets:
+        """The mask here by reason, with the states of the engine that runs, and the ids that its mask has `allowed`."""
+        found = token_sets(self._matcher, allowed)
         return replace(found, states=tuple(map(self._tokens_told, found.states)))
 
     def states(self, theirs: Iterable[int]) -> list[int]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernels_core.inspect.classic import Chart
-from kernels_core.inspect.snapshots import CacheStats, Frontier, StateTokens, TokenSets, UncertainTokens
+from kernels_core.inspect.snapshots import CacheStats, Frontier, Ids, StateTokens, TokenSets, UncertainTokens
 
 if TYPE_CHECKING:
     from kernels_core.compiler import CompiledGrammar
@@ -26,10 +26,11 @@ def frontier(matcher: GrammarMatcher, chart: Chart) -> Frontier:
     return Frontier(matcher.position, matcher.set_number, matcher.is_completed(), tuple(chart.items()))
 
 
-def token_sets(matcher: GrammarMatcher) -> TokenSets:
+def token_sets(matcher: GrammarMatcher, allowed: Ids | None = None) -> TokenSets:
     """The step's mask by reason, one entry for each (state, lap counter) of the current set that can scan a byte.
 
-    Tokens that a grammar names by id are in `allowed` only; after the end there are no entries.
+    Tokens that a grammar names by id are in `allowed` only; after the end there are no entries.  `allowed`: what the
+    mask allows, for who knows it (int32 ids, ascending); it is asked for otherwise.
     """
     compiled: CompiledGrammar = matcher.compiled
     table = compiled.state_table
@@ -62,7 +63,7 @@ def token_sets(matcher: GrammarMatcher) -> TokenSets:
     return TokenSets(
         position=matcher.position,
         states=tuple(entries),
-        allowed=np.array(matcher.allowed_token_ids(), dtype=np.int32),
+        allowed=np.array(matcher.allowed_token_ids(), dtype=np.int32) if allowed is None else allowed,
         stop_allowed=matcher.is_completed() and not matcher.is_terminated(),
         vocab_size=info.vocab_size,
         vocab=vocab,
