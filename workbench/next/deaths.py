@@ -24,7 +24,7 @@ from workbench.next.places import live_bytes, state_key
 
 __all__ = ["Deaths", "Refusal", "deaths"]
 
-SECONDS: Final = 0.25
+SECONDS: Final = 0.5
 MAX_STATES: Final = 20_000
 _DEAD: Final = -1
 _UNKNOWN: Final = -2
@@ -113,6 +113,7 @@ def deaths(matcher: GrammarMatcher, lexicon: Lexicon, *, seconds: float = SECOND
 
     `seconds` and `states` bound the work; what is then not known is counted in `unsettled`.
     """
+    _ = lexicon.levels  # made once for a vocabulary: not of this walk's time
     return _Walk(matcher.fork(), lexicon, time.perf_counter() + seconds, states).run()
 
 
@@ -138,13 +139,15 @@ class _Walk:
             above, byte = above[at], level.byte[at]
             target = self.table[above, byte]
             new = target == _UNKNOWN
-            if not self._settle(np.unique(above[new].astype(np.int64) * 256 + byte[new])):
+            settled = self._settle(np.unique(above[new].astype(np.int64) * 256 + byte[new]))
+            target = self.table[above, byte]
+            if not settled:  # tokens that go on from here have no fate
                 left = np.zeros(len(found.lexicon.tokens), dtype=np.bool_)
-                _fill(left, level.first[at], level.last[at], True)
+                open_ends = at[target != _DEAD]
+                _fill(left, level.first[open_ends], level.last[open_ends], True)
                 found.unsettled = int(left.sum())
                 found.alive[left] = False
-                break
-            target = self.table[above, byte]
+                target = np.where(target == _DEAD, _DEAD, _UNKNOWN)
             dead = target == _DEAD
             first, last = level.first[at[dead]], level.last[at[dead]]
             _fill(found.depth, first, last, depth)

@@ -140,7 +140,7 @@ def _candidates(session: Session) -> list[Candidate]:
         else:
             longer.append(candidate)
     first = max(SINGLE, CANDIDATES - len(longer))
-    return (single[:first] + longer + single[first:] + blank + unreadable)[:CANDIDATES]
+    return (single[:first] + longer + single[first:] + blank[:3] + unreadable)[:CANDIDATES]
 
 
 def _allowed(count: int) -> str:
