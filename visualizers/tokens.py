@@ -78,18 +78,6 @@ def vocabulary(tokens: tuple[bytes, ...]) -> Vocabulary:
 _vocabularies: OrderedDict[int, tuple[tuple[bytes, ...], Vocabulary]] = OrderedDict()
 
 
-def uncertain_columns(entry: StateTokens) -> tuple[Ids, Ids, npt.NDArray[np.bool_]]:
-    """The uncertain tokens of a state as arrays of one length: ids, bytes read when the rule ended, allowed."""
-    found: Any = entry.uncertain
-    if hasattr(found, "ids"):
-        return found.ids, found.escapes, found.allowed
-    count = len(entry.uncertain)
-    ids = np.fromiter((verdict.token_id for verdict in entry.uncertain), np.int64, count)
-    escapes = np.fromiter((verdict.escape for verdict in entry.uncertain), np.int64, count)
-    allowed = np.fromiter((verdict.allowed for verdict in entry.uncertain), np.bool_, count)
-    return ids, escapes, allowed
-
-
 class TokenIndex:
     """What became of every token in one step, over all scannable states or in the one called `state`.
 

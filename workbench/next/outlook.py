@@ -23,7 +23,7 @@ from visualizers.next import outlook_html
 from workbench.next.continuations import Continuation, Exploration, explore
 from workbench.next.kinds import BLANKS, GROUPS, Kind
 from workbench.next.lexicon import Run, Runs, lexicon
-from workbench.next.places import open_end, state_key, twin_of
+from workbench.next.places import open_end, state_key
 from workbench.reading import byte_ranges
 
 if TYPE_CHECKING:
@@ -211,10 +211,10 @@ class Outlook(Table):
 def outlook(session: Session, *, seconds: float = PATIENCE) -> Outlook:
     """What may come next at the session's place; nothing of the session changes."""
     with session.held():
-        matcher = twin_of(session)
+        matcher = session.twin()
         info = session.tokenizer.info
         allowed = np.zeros(info.vocab_size, dtype=np.bool_)
-        allowed[np.asarray(session.allowed_ids(), dtype=np.int64)] = True
+        allowed[session.allowed_array()] = True
         explored = _explored(matcher, session.text, seconds)
         words = lexicon(info)
         runs = words.runs(allowed)

@@ -13,19 +13,11 @@ from kernels_core import GrammarMatcher
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from workbench.session import Session
-
-__all__ = ["live_bytes", "open_end", "state_key", "twin_of", "waiting_rules"]
+__all__ = ["live_bytes", "open_end", "state_key", "waiting_rules"]
 
 MAX_RULES: Final = 6
 MAX_TAG: Final = 64
 _TAG_BEGUN: Final = re.compile(rb"<[A-Za-z/|!_][^<>\s\"]*\Z")
-
-
-def twin_of(session: Session) -> GrammarMatcher:
-    """A matcher at the session's place whose grammar may be made to do anything."""
-    twin = getattr(session, "twin", None)
-    return twin() if callable(twin) else session.matcher
 
 
 def live_bytes(matcher: GrammarMatcher) -> bytes:
@@ -39,7 +31,7 @@ def state_key(matcher: GrammarMatcher) -> tuple[int, int]:
 
 
 def waiting_rules(matcher: GrammarMatcher) -> tuple[str, ...]:
-    """Names of the rules that wait for a byte or a token, at most six, in the order of the automata."""
+    """Names of the rules, as written, that wait for a byte or a token; at most six, in the order of the automata."""
     return tuple(dict.fromkeys(_waiting(matcher)))[:MAX_RULES]
 
 
@@ -47,7 +39,7 @@ def _waiting(matcher: GrammarMatcher) -> Iterator[str]:
     table = matcher.compiled.state_table
     for state, _, _ in sorted(matcher.masks.machine.set_items(matcher.set_number)):
         if table.rule_of[state] >= 0 and table.scannable(state):
-            yield table.rule_name(state)
+            yield from [rule.name for rule in table.source_rules(state)] or [table.rule_name(state)]
 
 
 def open_end(text: bytes) -> bytes:

@@ -16,11 +16,10 @@ import numpy as np
 
 from kernels_core.inspect.snapshots import Table, TokenSets
 from visualizers.glyphs import clip, glyph
-from visualizers.tokens import uncertain_columns
 from workbench.next.deaths import SECONDS, Deaths, Refusal, deaths
 from workbench.next.lexicon import lexicon
 from workbench.next.outlook import content
-from workbench.next.places import twin_of, waiting_rules
+from workbench.next.places import waiting_rules
 from workbench.provenance import Place, forbidding
 
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ def refusals(session: Session, *, seconds: float = SECONDS) -> Refusals:
     """
     with session.held():
         words = lexicon(session.tokenizer.info)
-        walk = deaths(twin_of(session), words, seconds=seconds)
+        walk = deaths(session.twin(), words, seconds=seconds)
         groups = walk.refusals(waiting_rules)
         listed = sum(group.count for group in groups)
         return Refusals(tuple(groups), ((),) * len(groups), walk.refused, walk.refused - listed, walk.unsettled, walk)
@@ -169,7 +168,7 @@ def callers(sets: TokenSets, who: Callable[[int], str] | None = None) -> Callers
     found: list[tuple[dict[str, Any], list[int]]] = []
     total = 0
     for entry in sets.states:
-        ids, escapes, allowed = uncertain_columns(entry)
+        ids, escapes, allowed = entry.uncertain.ids, entry.uncertain.escapes, entry.uncertain.allowed
         total += len(ids)
         if not len(ids):
             continue

@@ -21,7 +21,7 @@ from visualizers.tokens import token_index
 from visualizers.why import why_html
 from workbench.next.continuations import explore
 from workbench.next.outlook import content
-from workbench.next.places import live_bytes, state_key, twin_of
+from workbench.next.places import live_bytes, state_key
 from workbench.provenance import Place, forbidding
 from workbench.reading import Reading
 
@@ -85,7 +85,9 @@ class Why:
         """What the view shows: plain data."""
         reading = self.reading
         dots = dict.fromkeys(rule for item in reading.waiting for rule in split_rules(item.dot))
-        rules = dict.fromkeys(item.rule for item in reading.waiting)
+        rules = dict.fromkeys(
+            name for item in reading.waiting for name in [rule.name for rule in item.source_rules] or [item.rule]
+        )
         return {
             "subject": {"token": self.token, "text": clip(glyph(reading.text), 4 * CONTEXT)},
             "position": reading.start,
@@ -143,7 +145,7 @@ def why(session: Session, what: str | bytes | int, *, reasons: bool = True) -> W
     with session.held():
         token = None if isinstance(what, (str, bytes)) else int(what)
         reading = session.explain(what)
-        twin = twin_of(session)
+        twin = session.twin()
         near = suggestions(twin, session.text, reading.text, reading.read, ALIKE if not reading.ok else VERY_ALIKE)
         after = twin.fork()
         spelt = after.accept_string(reading.text[: reading.read]) if reading.read else True
