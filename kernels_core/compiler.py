@@ -78,7 +78,7 @@ def _pool(info: TokenizerInfo, options: Options) -> TokenSetPool:
     return pool
 
 
-class _PoolApart(TokenSetPool):
+class _PoolApart(TokenSetPool):  # type: ignore[misc]
     """Python's own classes can be held weakly."""
 
 

@@ -662,9 +662,8 @@ class Session:
         if limit < 0:
             raise ValueError(f"limit must be 0 or more, not {limit}")
         with self._lock:
-            info = self._tokenizer.info
             stops = set(self._matcher.stop_token_ids)
-            vocab = info.decoded_vocab
+            vocab = self._compiled.vocab
             allowed = self.allowed_ids()
             # Stop tokens are allowed together, exactly where the text may end.
             ending = sorted(stops) if self.is_completed and not self.is_terminated and not starting else []

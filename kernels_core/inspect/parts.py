@@ -32,6 +32,7 @@ class PartDots:
         self._rule = rule
         self._shorthand = shorthand
         self._nfa = None
+        self._groups = _groups(shorthand) if isinstance(shorthand, Listing) else []
         if not isinstance(shorthand, Besides):
             self._nfa = traced(lowering, shorthand, rule.source, rule.behind)
 
@@ -61,7 +62,7 @@ class PartDots:
         """The body, where it is a sequence."""
         match self._shorthand:
             case Listing() as listing:
-                left, node, _ = _listing(listing, 2, self._rule.behind)
+                left, node, _ = _listing(listing, self._groups, 2, self._rule.behind)
                 return [*left, node]
             case Row() as row:
                 left, node, _ = _row(row, 2)
@@ -71,7 +72,7 @@ class PartDots:
     def _dot(self, name: str, part: int, path: tuple[int, ...], offset: int) -> str:
         match self._shorthand:
             case Listing() as listing:
-                left, node, right = _listing(listing, part, self._rule.behind)
+                left, node, right = _listing(listing, self._groups, part, self._rule.behind)
                 return within(name, _flat(left), node, path, offset, _flat(right))
             case Row() as row:
                 left, node, right = _row(row, part)
@@ -90,32 +91,38 @@ class PartDots:
 _Split = tuple[list[Node], Node, list[Node]]
 
 
-def _listing(listing: Listing, part: int, behind: bool) -> _Split:
-    """What stands before a part of an object, the part, and what follows; items that are optional as such."""
+def _groups(listing: Listing) -> list[Node]:
+    """The members of an object, each with the comma before it, optional ones as such."""
+    found: list[Node] = []
+    for item, again in _members(listing):
+        node = Seq(tuple(_flat(_pieces(listing, item)[0 if found else 1 :])))
+        found.append(Repeat(node, 0, None) if again else node if item.required else Repeat(node, 0, 1))
+    return found
+
+
+def _members(listing: Listing) -> list[tuple[Item, bool]]:
+    """Items, and whether they may be there any number of times."""
+    return [*((item, False) for item in listing.items), *((item, True) for item in listing.others)]
+
+
+def _pieces(listing: Listing, item: Item) -> list[Node]:
+    return [listing.comma, item.key, listing.colon, item.value]
+
+
+def _listing(listing: Listing, groups: list[Node], part: int, behind: bool) -> _Split:
+    """What stands before a part of an object, the part, and what follows; `groups` are its members."""
     opening = [] if behind else [listing.opening]
-    members: list[tuple[Item, bool]] = [(item, False) for item in listing.items]
-    members += [(item, True) for item in listing.others]
-
-    def pieces(number: int) -> list[Node]:
-        item = members[number][0]
-        return [listing.comma, item.key, listing.colon, item.value]
-
-    def group(number: int) -> Node:
-        item, again = members[number]
-        node = Seq(tuple(_flat(pieces(number)[0 if number else 1 :])))
-        return Repeat(node, 0, None) if again else node if item.required else Repeat(node, 0, 1)
-
     if part == 0:
-        return [], listing.opening, [*map(group, range(len(members))), listing.closing]
+        return [], listing.opening, [*groups, listing.closing]
     if part == 1:
         return [], listing.empty, []
     if part == 2:
-        return [*opening, *map(group, range(len(members)))], listing.closing, []
+        return [*opening, *groups], listing.closing, []
     number, stage = divmod(part - 3, 4)
-    here = pieces(number)
+    here = _pieces(listing, _members(listing)[number][0])
     begun = here[0 if number else 1 : stage]
-    after = [*here[stage + 1 :], *map(group, range(number + 1, len(members))), listing.closing]
-    return [*opening, *map(group, range(number)), *begun], here[stage], after
+    after = [*here[stage + 1 :], *groups[number + 1 :], listing.closing]
+    return [*opening, *groups[:number], *begun], here[stage], after
 
 
 def _row(row: Row, part: int) -> _Split:
