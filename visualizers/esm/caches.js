@@ -138,7 +138,7 @@ function render({ model, el }) {
     measure(28);
     const room = HEIGHT - 54, tall = Math.round(0.62 * room), low = 38 + tall, small = room - tall;
     const x = (k) => LEFT + (WIDTH - LEFT) * (count === 1 ? 1 : k / (count - 1));
-    const parts = [["arena_bytes", "parser states", "--k2"], ["mask_bytes", "masks", "--k4"], ["token_set_bytes", "token sets (shared ones in equal shares)", "--k1"]];
+    const parts = [["arena_bytes", "parser states", "--k2"], ["mask_bytes", "masks", "--k4"], ["token_set_bytes", "token sets", "--k1"]];
     const things = [["sets", "parser states", "--k2"], ["masks", "with a mask", "--k4"], ["token_sets", "token sets", "--k1"]];
     const tops = [], totals = Array(count).fill(0);
     for (const [name] of parts) { held[name].forEach((value, k) => { totals[k] += value; }); tops.push([...totals]); }
@@ -153,13 +153,13 @@ function render({ model, el }) {
     });
     const lines = things.map(([name, , colour]) => { const line = svg("path", { class: "line", d: path(held[name], z) }); line.style.stroke = `var(${colour})`; return line; });
     const now = svg("rect", { class: "now", y: 12, height: HEIGHT - 28, width: 4 });
-    const key = (colour, text) => { const one = h("i", { class: "key" }); one.style.background = `var(${colour})`; return h("span", {}, one, text); };
+    const key = (colour, text, title = "") => { const one = h("i", { class: "key" }); one.style.background = `var(${colour})`; return h("span", { title }, one, text); };
     const last = count - 1, pool = held.pool_bytes;
     const v = model.get("visits") || {};
     move = () => { const k = (v.step || []).lastIndexOf(model.get("step")); now.setAttribute("visibility", k < 0 ? "hidden" : "visible"); if (k >= 0) now.setAttribute("x", x(k) - 2); };
     move();
     return [
-      h("div", { class: "legend" }, ...parts.map(([name, label, colour]) => key(colour, `${label}: ${bytes(held[name][last])}`)),
+      h("div", { class: "legend" }, ...parts.map(([name, label, colour]) => key(colour, `${label}: ${bytes(held[name][last])}`, name === "token_set_bytes" ? "what other grammars hold as well counts in equal shares" : "")),
         h("span", { title: "what all grammars of this compiler share; most of it is made with the first compiler of a vocabulary" }, `pool of all grammars: ${bytes(pool[last])}`,
           pool[last] - pool[0] ? ` (+${bytes(pool[last] - pool[0])})` : "")),
       svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "data-testid": "memory", "aria-label": "bytes and numbers over the masks" }, now, ...areas,

@@ -85,7 +85,7 @@ function render({ model, el }) {
       fact("allowed", `${number(detail.allowed ?? 0)} of ${number(vocab)}`, "tokens that the mask allows", "allowed-count"),
       ...run.us[i].map((value, c) => { const [name, told] = model.get("about").clocks[c]; return fact(name, micros(value), told + (name === "mask" && detail.kind ? ` (${detail.kind})` : "")); }));
     const most = Math.max(0.0001, ...(detail.options || []).flatMap(([, , before, after]) => [before, after]));
-    const bar = (kind, share) => { const one = h("i", { class: `bar ${kind}` }); one.style.width = `${Math.max(0, (90 * share) / most)}px`; return one; };
+    const bar = (kind, share) => { const one = h("i", { class: `bar ${kind}` }); one.style.width = `${Math.max(0, (64 * share) / most)}px`; return one; };
     const rows = (detail.options || []).map(([id, text, before, after, allowed, why]) =>
       h("tr", { class: `${allowed ? "" : "refused "}${id === detail.id ? "drawn" : ""}`, "data-testid": "option", "data-token": id, "data-allowed": String(allowed) },
         h("td", { class: "ms-mono", title: `token ${id}` }, text, id === detail.id ? " ◂" : ""),
