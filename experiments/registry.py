@@ -36,6 +36,7 @@ CATALOGUE: Final[Mapping[str, str]] = {
     "generation": "experiments.generation",
     "masks": "experiments.masks",
     "memory": "experiments.memory",
+    "panel-latency": "experiments.panel_latency",
     "parsers": "experiments.parsers",
     "reuse": "experiments.reuse",
     "tools": "experiments.tools",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
 
-__all__ = ["TOOLS", "MadeCase", "MadeTool", "make_case", "make_tool"]
+__all__ = ["TOOLS", "MadeCase", "MadeTool", "make_case", "make_tool", "make_wide"]
 
 TOOLS: Final = 600
 MAX_DEPTH: Final = 4
@@ -70,6 +70,16 @@ def make_tool(seed: int, index: int) -> MadeTool:
     name = f"{random.choice(VERBS)}_{random.choice(NOUNS)}_{index}"
     parameters = _object(random, 2)
     return MadeTool(name, parameters, _value(random, parameters, parameters, 0))
+
+
+def make_wide(seed: int, properties: int) -> MadeCase:
+    """One object of so many properties (at most one a noun), nested and with enumerations, most of them required."""
+    random = Random(f"wide {seed} {properties}")
+    named = {name: _schema(random, 2) for name in random.sample(NOUNS, properties)}
+    required = [name for name in named if random.random() < 0.8]
+    schema = {"type": "object", "properties": named, "required": required, "additionalProperties": False}
+    value = _value(random, schema, schema, 0)
+    return MadeCase(schema, ((value, True), (_broken(random, schema, value), False)))
 
 
 # -- schemas ----------------------------------------------------------------------------------------------------------

@@ -5,16 +5,14 @@ Read on: `tests/browser/test_desk.py`.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from playwright.sync_api import Locator, Page
 
 from tests.browser.lab import ROOT, Lab
 
-__all__ = ["GRAMMAR", "SHOTS", "SIZE", "OpenDesk", "boxes", "write_notebook"]
+__all__ = ["GRAMMAR", "SHOTS", "SIZE", "OpenDesk", "boxes"]
 
 SHOTS = ROOT / "build" / "screenshots"
 SIZE = {"width": 1440, "height": 900}
@@ -31,25 +29,6 @@ TO_TOP = """node => {
   const outer = node.closest(".jp-WindowedPanel-outer");
   outer.scrollTop += node.getBoundingClientRect().top - outer.getBoundingClientRect().top - 4;
 }"""
-
-
-def write_notebook(lab: Lab, name: str, *cells: str) -> str:
-    """A notebook of code cells in the lab's folder; returns its name."""
-    made: list[dict[str, Any]] = [
-        {
-            "cell_type": "code",
-            "id": f"cell-{number}",
-            "metadata": {},
-            "execution_count": None,
-            "outputs": [],
-            "source": cell,
-        }
-        for number, cell in enumerate(cells)
-    ]
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    notebook = {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
-    (lab.folder / name).write_text(json.dumps(notebook))
-    return name
 
 
 def boxes(desk: Locator) -> list[str]:

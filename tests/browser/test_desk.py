@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.desk import GRAMMAR, SIZE, OpenDesk, boxes, write_notebook
+from tests.browser.desk import GRAMMAR, SIZE, OpenDesk, boxes
 from tests.browser.editor import expect_source, source_text
-from tests.browser.lab import Lab, open_notebook, run_all
+from tests.browser.lab import Lab, open_notebook, run_all, write_notebook
 
 pytestmark = pytest.mark.browser
 
@@ -135,7 +135,7 @@ def test_tabs_keys_and_docks(opened: OpenDesk) -> None:
     expect(opened.find("keys")).to_be_visible()
     desk.press("Escape")
     expect(opened.find("keys")).to_be_hidden()
-    tabs = desk.get_by_role("tab")
+    tabs = desk.locator("[data-tab]")
     names = [tab.get_attribute("data-tab") for tab in tabs.all()]
     desk.press(f"Alt+{names.index('chart') + 1}")
     expect(opened.find("frontier-rows")).to_be_visible()

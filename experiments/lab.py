@@ -1,0 +1,140 @@
+"""A JupyterLab of its own, with settings of its own, gone afterwards; and how to open and run a notebook in it.
+
+For the experiment that measures the desk, and for the browser tests.
+Read on: `experiments/panel_latency.py`, `tests/browser/conftest.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from workbench.peers.errors import NotRunError
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+__all__ = ["ROOT", "TOKEN", "Lab", "open_notebook", "run_all", "serving", "write_notebook"]
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+TOKEN: Final = "maskscope"
+START_SECONDS: Final = 60
+KERNEL_IDLE: Final = """() => {
+  const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
+  return kernel && kernel.status === "idle" && kernel.connectionStatus === "connected";
+}"""
+# Every code cell has an execution count and none is waiting.
+ALL_RUN: Final = """() => {
+  const cells = [...window.jupyterapp.shell.currentWidget.content.model.cells];
+  const code = cells.filter((cell) => cell.type === "code" && cell.sharedModel.source.trim());
+  return code.every((cell) => cell.executionState !== "running" && cell.executionCount > 0);
+}"""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A running JupyterLab: its address, the folder it serves, and its log."""
+
+    address: str
+    folder: Path
+    log: Path
+
+    def url(self, notebook: str) -> str:
+        return f"{self.address}/lab/tree/{notebook}?token={TOKEN}&reset"
+
+
+@contextmanager
+def serving(home: Path, folder: Path) -> Iterator[Lab]:
+    """Serve `folder`, with all settings and the log under `home`; raises `NotRunError` when it does not come up."""
+    settings = home / "settings" / "@jupyterlab" / "apputils-extension"
+    settings.mkdir(parents=True)
+    (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false"}')
+    places = {
+        "JUPYTER_CONFIG_DIR": home / "config",
+        "JUPYTER_DATA_DIR": home / "data",
+        "JUPYTER_RUNTIME_DIR": home / "runtime",
+        "IPYTHONDIR": home / "ipython",
+        "JUPYTERLAB_SETTINGS_DIR": home / "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
+    }
+    environment = {name: value for name, value in os.environ.items() if name != "MASKSCOPE_STATIC"}
+    environment |= {name: str(place) for name, place in places.items()}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1"]
+    command += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}"]
+    command += [f"--ServerApp.root_dir={folder}", "--LabApp.expose_app_in_browser=True"]
+    command += ["--LabApp.extension_manager=readonly"]
+    address = f"http://127.0.0.1:{port}"
+    log = home / "server.log"
+    with log.open("w") as out:
+        server = subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.STDOUT)
+    try:
+        _wait_until_up(f"{address}/api?token={TOKEN}", server, log)
+        yield Lab(address, folder, log)
+    finally:
+        server.terminate()
+        try:
+            server.wait(15)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait(15)
+
+
+def _wait_until_up(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            raise NotRunError(f"JupyterLab ended with {server.returncode}:\n{log.read_text()[-2000:]}")
+        try:
+            with urllib.request.urlopen(address, timeout=2):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    raise NotRunError(f"JupyterLab did not come up in {START_SECONDS} s:\n{log.read_text()[-2000:]}")
+
+
+def write_notebook(lab: Lab, name: str, *cells: str) -> str:
+    """A notebook of code cells in the lab's folder; returns its name."""
+    made: list[dict[str, Any]] = [
+        {
+            "cell_type": "code",
+            "id": f"cell-{number}",
+            "metadata": {},
+            "execution_count": None,
+            "outputs": [],
+            "source": cell,
+        }
+        for number, cell in enumerate(cells)
+    ]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook = {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    (lab.folder / name).write_text(json.dumps(notebook))
+    return name
+
+
+def open_notebook(page: Page, lab: Lab, notebook: str) -> None:
+    """Open a notebook and wait for its kernel."""
+    page.goto(lab.url(notebook))
+    # The page says "idle" before there is a kernel at all, so ask the kernel itself.
+    page.wait_for_function(KERNEL_IDLE, timeout=60_000)
+
+
+def run_all(page: Page, *, timeout_s: float = 120) -> None:
+    """Run every cell and wait for the last.  The command's promise may never settle, so it is not awaited."""
+    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells'); return 1; }")
+    page.wait_for_function(ALL_RUN, timeout=timeout_s * 1000)
+    page.wait_for_function(KERNEL_IDLE, timeout=30_000)

@@ -1,0 +1,212 @@
+"""From a key to all panels painted: how long a step of the desk takes in a real JupyterLab.
+
+Source: design of the workbench, the table of what a newcomer saw (tiny grammar to 1,000 states).
+Claim: a token step is painted in all panels in sight within 60 ms (median) and 120 ms (90 % of steps), whatever the
+    grammar; a step to a place already seen takes less than half of that.
+Refuted by: a case of the table whose median is above 60 ms or whose 90 % quantile is above 120 ms.
+
+One trial is one case: JupyterLab, a headless Chromium of 1440 x 900, one notebook with the panel (or two that follow each
+other), the arrow keys pressed through a text once forward (places never seen), once back (places seen).  A step is
+over when every panel in sight shows the new place and the frame after that has been drawn.  `open_ms` is the time that
+`explore` took in the kernel.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from experiments.lab import open_notebook, run_all, serving, write_notebook
+from experiments.synthetic_schemas import NOUNS, VERBS, make_wide
+from experiments.trial import NotRunError, Params
+from workbench.cli.doctor import find_chromium
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+__all__ = ["CASES", "grid", "plot", "tables", "trial"]
+
+STEPS: Final = {"smoke": 3, "quick": 20, "full": 60}
+SIZE: Final = {"width": 1440, "height": 900}
+LIMIT_MS: Final = 20_000
+STATES: Final = 1_000
+LIMITS: Final = {"p50": 60, "p90": 120}
+
+# Presses nothing by itself: it times what the next key does.  `desk` counts as painted when its host shows another place
+# and waits for no answer; then one frame is drawn and the task after it has run.
+WATCH: Final = """() => {
+  const hosts = [...document.querySelectorAll(".ms-host[data-ready]")];
+  const before = hosts.map((host) => host.dataset.place);
+  window.timed = new Promise((done, fail) => {
+    let start = null;
+    const fresh = (host, at) => host.dataset.place !== before[at] && !("pending" in host.dataset);
+    const look = () => {
+      if (start === null || !hosts.every(fresh)) return;
+      observer.disconnect();
+      requestAnimationFrame(() => setTimeout(() => done(performance.now() - start)));
+    };
+    const observer = new MutationObserver(look);
+    for (const host of hosts) observer.observe(host, { attributes: true, attributeFilter: ["data-place", "data-pending"] });
+    document.addEventListener("keydown", (event) => { start = event.timeStamp; }, { capture: true, once: true });
+    setTimeout(() => fail(new Error("no answer")), LIMIT);
+  });
+  return hosts.length;
+}""".replace("LIMIT", str(LIMIT_MS))
+
+
+def _tiny() -> tuple[Any, str]:
+    return 'root ::= "[" (word ("," word)*)? "]"\nword ::= [a-z]+\n', "[" + ",".join(NOUNS[:30]) + "]"
+
+
+def _calls() -> tuple[Any, str]:
+    from workbench.explorer import EXAMPLE_GRAMMAR
+
+    return EXAMPLE_GRAMMAR, "call add(" + ", ".join(f'{n}, "{noun}"' for n, noun in enumerate(NOUNS[:16])) + ")"
+
+
+def _ambiguous() -> tuple[Any, str]:
+    grammar = 'root ::= e\ne ::= e "+" e | e "*" e | "(" e ")" | [0-9]+\n'
+    return grammar, "+".join(f"({n}*{n + 7}+{n * n})" for n in range(12))
+
+
+def _tags() -> tuple[Any, str]:
+    tags = [
+        {
+            "type": "tag",
+            "begin": f"<tool={name}>",
+            "content": {
+                "type": "json_schema",
+                "json_schema": {
+                    "type": "object",
+                    "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+                    "required": ["city"],
+                    "additionalProperties": False,
+                },
+            },
+            "end": "</tool>",
+        }
+        for name in ("get_weather", "get_forecast")
+    ]
+    tag = {"type": "structural_tag", "format": {"type": "triggered_tags", "triggers": ["<tool="], "tags": tags}}
+    text = (
+        'Let me look. <tool=get_weather>{"city": "Lund", "days": 3}</tool> And then <tool=get_forecast>{"city": "Oslo"}'
+    )
+    return tag, text
+
+
+def _schema() -> tuple[Any, str]:
+    made = make_wide(0, 40)
+    return made.schema, json.dumps(made.instances[0][0])
+
+
+def _states() -> tuple[Any, str]:
+    phrases = [f"{verb} the {noun} " for verb in VERBS for noun in NOUNS][: STATES // 8]
+    choice = " | ".join(f'"{phrase}"' for phrase in phrases)
+    return f"root ::= phrase+\nphrase ::= {choice}\n", "".join(phrases[::7])
+
+
+CASES: Final[Mapping[str, Callable[[], tuple[Any, str]]]] = {
+    "tiny EBNF": _tiny,
+    "two synchronised explorers, call grammar": _calls,
+    "ambiguous, left-recursive": _ambiguous,
+    "two tags and free text": _tags,
+    "JSON Schema, 40 properties": _schema,
+    "1,000 states": _states,
+}
+
+
+def grid(preset: str) -> list[Params]:
+    """Smoke: 3 steps of two cases.  Quick: 20 steps of all.  Full: 60 steps of all."""
+    names = list(CASES)[:: 3 if preset == "smoke" else 1]
+    return [{"case": name, "steps": STEPS[preset], "vocabulary": "tekken"} for name in names]
+
+
+def trial(params: Params) -> dict[str, Any]:
+    """`forward_ms` and `back_ms`: milliseconds of each step; `open_ms`: of `explore`; `panels`: those in sight."""
+    chromium = find_chromium()
+    if chromium is None:
+        raise NotRunError("no Chromium to look at the desk with")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        raise NotRunError("no Playwright: pip install '.[test]'") from None
+    grammar, text = CASES[params["case"]]()
+    shown = "explorer" if "two synchronised" not in params["case"] else "display(explorer, wb.explore(session))"
+    cell = (
+        "import json, time, workbench as wb\n"
+        f"session = wb.Session(json.loads({json.dumps(grammar)!r}), {params['vocabulary']!r})\n"
+        f"assert session.set_prefix({text!r}).ok\n"
+        "begin = time.perf_counter()\n"
+        "explorer = wb.explore(session)\n"
+        "open_ms = 1e3 * (time.perf_counter() - begin)\n"
+        "session.goto(0)\n"
+        f"{shown}"
+    )
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        home = Path(folder)
+        (home / "notebooks").mkdir()
+        with serving(home, home / "notebooks") as lab:
+            arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
+            browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+            try:
+                page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
+                open_notebook(page, lab, write_notebook(lab, "desk.ipynb", cell, "print(open_ms)"))
+                run_all(page)
+                page.wait_for_selector(".ms-host[data-ready]", timeout=60_000)
+                desk = page.locator(".ms-desk").first
+                desk.focus()
+                panels = desk.locator(".ms-slot:not([hidden])").count()
+                forward = [_step(page, "ArrowRight") for _ in range(params["steps"])]
+                back = [_step(page, "ArrowLeft") for _ in range(params["steps"])]
+                opened = page.locator(".jp-OutputArea-output pre").last.inner_text()
+            finally:
+                browser.close()
+    return {"forward_ms": forward, "back_ms": back, "open_ms": float(opened), "panels": panels}
+
+
+def _step(page: Page, key: str) -> float:
+    page.evaluate(WATCH)
+    page.keyboard.press(key)
+    return round(float(page.evaluate("() => window.timed")), 1)
+
+
+def _rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """One row a step: case, direction, ms."""
+    done = frame[frame["status"] == "ok"]
+    rows = [
+        {"case": row["case"], "step": step, "ms": value}
+        for _, row in done.iterrows()
+        for step, column in (("to a new place", "forward_ms"), ("back to a place seen", "back_ms"))
+        for value in row[column]
+    ]
+    return pd.DataFrame(rows, columns=["case", "step", "ms"])
+
+
+def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Median, 90 % quantile and maximum of each case in milliseconds, and the time to open it."""
+    rows = _rows(frame)
+    grouped = rows.groupby(["case", "step"], sort=False)["ms"]
+    found = grouped.agg(n="count", median="median", p90=lambda ms: ms.quantile(0.9), max="max").reset_index()
+    found["within 60 / 120"] = ((found["median"] <= LIMITS["p50"]) & (found["p90"] <= LIMITS["p90"])).map(
+        {True: "yes", False: "no"}
+    )
+    done = frame[frame["status"] == "ok"]
+    opened = pd.DataFrame({"case": done["case"], "panels in sight": done["panels"], "explore, ms": done["open_ms"]})
+    return {"From the key to all panels painted, ms": found, "Opening": opened.reset_index(drop=True)}
+
+
+def plot(frame: pd.DataFrame) -> go.Figure:
+    """Each case's steps as boxes, in milliseconds."""
+    rows = _rows(frame)
+    figure = go.Figure()
+    for step, part in rows.groupby("step", sort=False):
+        figure.add_trace(go.Box(x=part["case"], y=part["ms"], name=f"{step} (n = {len(part)})", boxpoints="outliers"))
+    figure.add_hline(y=LIMITS["p50"], line_dash="dot", annotation_text="60 ms")
+    figure.update_layout(boxmode="group", yaxis_title="ms from key to paint", yaxis_rangemode="tozero")
+    return figure
