@@ -64,7 +64,8 @@ class OpenDesk:
               if (Math.abs(off) < 2) { window.calm = (window.calm || 0) + 1; return window.calm > 5; }
               window.calm = 0;
               outer.scrollTop += off;
-              return outer.scrollTop + outer.clientHeight >= outer.scrollHeight - 1 && (window.stuck = (window.stuck || 0) + 1) > 30;
+              window.stuck = (window.stuck || 0) + 1;
+              return outer.scrollTop + outer.clientHeight >= outer.scrollHeight - 1 && window.stuck > 30;
             }"""
         )
 

@@ -204,6 +204,7 @@ async function render({ model, host, root, parts, draw }) {
     }
   }
   const waiting = [];
+  host.inSight = () => new Set(panels.filter((panel) => slots[panel.name].isConnected && !slots[panel.name].closest("[hidden]")).flatMap((panel) => panel.views));
 
   // -- what goes wrong ----------------------------------------------------------------------------------------------
   function tell() {

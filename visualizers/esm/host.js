@@ -42,7 +42,7 @@ function hub(model, parts) {
   const overlay = new Map(); // wire -> value shown before the kernel has answered
   const bundles = new Map(); // place's key -> { wire: value }
   const known = Object.fromEntries(parts.map((part) => [part.name, new Set(part.traits)]));
-  let sent = 0, answered = 0, gone = false, latest = 0;
+  let sent = 0, answered = 0, gone = false, latest = 0, partial = false;
 
   const wire = (name, trait) => `${LINKED.includes(trait) ? SHARED : name}__${trait}`;
   const emit = (event, ...rest) => { for (const handler of [...(handlers.get(event) || [])]) handler(...rest); };
@@ -83,6 +83,8 @@ function hub(model, parts) {
       const held = kept[part.name];
       if (held && same(held.given, part.given.map((trait) => get(wire(part.name, trait))))) changes.push(...held.values);
     }
+    const shown = self.inSight();
+    partial = parts.some((part) => shown.has(part.name) && !kept[part.name]);
     const before = changes.map(([full]) => get(full));
     for (const [full, value] of changes) overlay.set(full, value);
     changes.forEach(([full, value], at) => { if (before[at] !== value) emit(`change:${full}`); });
@@ -115,7 +117,7 @@ function hub(model, parts) {
     if (who !== client) return;
     answered = Math.max(answered, seq);
     emit("answered");
-    if (settled()) { uncover(); changed(); }
+    if (settled()) { partial = false; uncover(); changed(); }
   };
   const onPlace = () => { if (!overlay.has("place")) { emit("change:place"); changed(); } };
   const onMessage = (message, buffers) => { if (message && message.to) emit(`msg:${message.to}`, message.content, buffers); };
@@ -138,6 +140,9 @@ function hub(model, parts) {
     place, bundles,
     get gone() { return gone; },
     get pending() { return sent - answered; },
+    // Whether some view in sight still shows another place, because only the kernel knows what belongs there.
+    get partial() { return partial && !self.alone(); },
+    inSight: () => new Set(parts.map((part) => part.name)),
     set(full, value) { overlay.delete(full); model.set(full, value); },
     save() { if (!gone) model.save_changes(); },
     // The kernel is gone, or there again: views that ask for `offline` are told.
@@ -225,7 +230,7 @@ async function render({ model, el, places }) {
   undo.push(() => { style.remove(); root.remove(); });
   // What is painted, and whether the kernel has agreed: for tests, measurements and style sheets.
   const painted = () => requestAnimationFrame(() => {
-    root.dataset.place = String(host.place().number ?? "");
+    if (!host.partial) root.dataset.place = String(host.place().number ?? "");
     if (host.pending) root.dataset.pending = String(host.pending); else delete root.dataset.pending;
   });
   for (const event of ["placed", "sent", "answered"]) host.on(event, painted);

@@ -1,0 +1,154 @@
+"""A session as a JSON file: grammar, language, tokenizer's name, text and options, to be opened again elsewhere.
+
+The file is plain data: nothing in it is ever executed.  It names its format and version; what does not fit is refused
+with a sentence that says what.  The tokenizer itself is not in it: its source (a name or path that `load_tokenizer`
+takes) is, with its fingerprint, so that another vocabulary is not taken for it.
+
+Read on: `workbench/session.py` (`Session.save`, `Session.load`).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from kernels_core import Options
+from kernels_core.errors import MaskscopeError
+from workbench.history import Step
+from workbench.languages import Source
+from workbench.tokenizers import Tokenizer, load_tokenizer
+
+if TYPE_CHECKING:
+    from workbench.session import Session
+
+__all__ = ["FORMAT", "VERSION", "KeptError", "as_json", "read_session", "restored"]
+
+FORMAT: Final = "maskscope-session"
+VERSION: Final = 1
+MAX_BYTES: Final = 64 * 2**20
+MAX_STEPS: Final = 1_000_000
+
+
+class KeptError(MaskscopeError):
+    """A file is no session, or not one that can be opened here."""
+
+
+def as_json(session: Session) -> dict[str, Any]:
+    """All that is needed to open `session` again, as JSON values.  A draft with mistakes is not kept."""
+    with session.held():
+        document, tokenizer, place = session.document, session.tokenizer, session.place
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "grammar": {"language": document.language, "text": document.text, "options": dict(document.options)},
+            "tokenizer": {
+                "source": session.vocabulary,
+                "name": tokenizer.name,
+                "fingerprint": tokenizer.info.fingerprint,
+                "vocab_size": tokenizer.info.vocab_size,
+            },
+            "options": asdict(session.options),
+            "steps": [_kept(step) for step in session.steps],
+            "place": {"index": place.index, "offset": place.offset},
+        }
+
+
+def _kept(step: Step) -> dict[str, Any]:
+    kept: dict[str, Any] = {"bytes": base64.b64encode(step.data).decode()}
+    return kept if step.token_id is None else {**kept, "token": step.token_id}
+
+
+def read_session(source: str | Path | Mapping[str, Any], tokenizer: Any = None) -> Session:
+    """The session of a file, or of what `as_json` returned; `tokenizer` where it is not to be found by its name.
+
+    Raises `KeptError` for what is no such file, and whatever a bad grammar or vocabulary raises.
+    """
+    if isinstance(source, Mapping):
+        return restored(source, tokenizer)
+    path = Path(source)
+    if path.stat().st_size > MAX_BYTES:
+        raise KeptError(f"{path} has {path.stat().st_size:,} bytes: a session has at most {MAX_BYTES:,}")
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise KeptError(f"{path} is not JSON: {error}") from None
+    return restored(data, tokenizer)
+
+
+def restored(data: Any, tokenizer: Any = None) -> Session:
+    """The session that `as_json` described."""
+    from workbench.session import Session
+
+    if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+        raise KeptError(f"this is no session: it does not say format {FORMAT!r}")
+    if data.get("version") != VERSION:
+        raise KeptError(f"this session has version {data.get('version')!r}: known here is {VERSION}")
+    grammar = _part(data, "grammar", Mapping)
+    language, text = _part(grammar, "language", str), _part(grammar, "text", str)
+    try:
+        document = Source(language, text, dict(_part(grammar, "options", Mapping)))  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise KeptError(f"the grammar of this session cannot be read: {error}") from None
+    session = Session(document, _tokenizer(_part(data, "tokenizer", Mapping), tokenizer), options=_options(data))
+    steps = _part(data, "steps", list)
+    if len(steps) > MAX_STEPS:
+        raise KeptError(f"this session has {len(steps):,} steps: at most {MAX_STEPS:,} are opened")
+    for number, step in enumerate(steps, start=1):
+        _take(session, step, number)
+    place = _part(data, "place", Mapping)
+    try:
+        session.goto(_part(place, "index", int))
+    except IndexError as error:
+        raise KeptError(f"the place of this session: {error}") from None
+    for _ in range(_part(place, "offset", int)):
+        session.forward("byte")
+    return session
+
+
+def _take(session: Session, step: Any, number: int) -> None:
+    if not isinstance(step, Mapping):
+        raise KeptError(f"step {number} of this session is {type(step).__name__}, not an object")
+    token = step.get("token")
+    if token is not None:
+        session.step_token(_part(step, "token", int))
+    else:
+        try:
+            data = base64.b64decode(_part(step, "bytes", str), validate=True)
+        except binascii.Error as error:
+            raise KeptError(f"the bytes of step {number} are not base64: {error}") from None
+        session.step(data)
+
+
+def _tokenizer(kept: Mapping[str, Any], given: Any) -> Tokenizer:
+    if given is None:
+        given = kept.get("source")
+        if not isinstance(given, str):
+            raise KeptError(f"the tokenizer {kept.get('name')!r} has no name to find it by: pass it as `tokenizer`")
+    loaded = load_tokenizer(given)
+    if loaded.info.fingerprint != kept.get("fingerprint"):
+        raise KeptError(f"the tokenizer {loaded.name!r} is not the one of this session: fingerprints differ")
+    return loaded
+
+
+def _options(data: Mapping[str, Any]) -> Options:
+    kept = _part(data, "options", Mapping)
+    known = {field.name for field in fields(Options)}
+    unknown = sorted(set(kept) - known)
+    if unknown:
+        raise KeptError(f"this session was kept with an option {unknown[0]!r} that is not known here")
+    try:
+        return Options(**kept)
+    except (TypeError, ValueError) as error:
+        raise KeptError(f"the options of this session: {error}") from None
+
+
+def _part(data: Mapping[str, Any], name: str, kind: type) -> Any:
+    value = data.get(name)
+    if not isinstance(value, kind) or (kind is int and (isinstance(value, bool) or value < 0)):
+        raise KeptError(f"this session's {name!r} is {value!r:.60}: expected {kind.__name__}")
+    return value
