@@ -81,6 +81,7 @@ class TokenTable(_TokenView):
     _styles = ("tokens",)
     _placed = ("counts", "states", "groups", "version", "page")
     _given = ("tab", "query", "state", "group")
+    _paged = ("page_by_tab",)
     _height = 440
 
     tab = synced(t.Enum(TABS, default_value="allowed"))

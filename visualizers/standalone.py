@@ -49,6 +49,7 @@ def page(
     theme: Literal["light", "dark"] | None = None,
     arranger: str = "",
     arrangement: Mapping[str, Any] | None = None,
+    panels: Sequence[Mapping[str, Any]] = (),
     place: Mapping[str, Any] | None = None,
     places: Mapping[str, Any] | None = None,
     styles: Sequence[str] = (),
@@ -56,8 +57,8 @@ def page(
     """One HTML document with `parts`, below each other or as the module `arranger` lays them out.
 
     `theme` overrides the reader's preference; without `heading` the page has no title line and no margins, as in a
-    frame.  `place` and `places` are where a panel stands and what it shows at other places, by key (see
-    `visualizers/esm/host.js`, `fill`).
+    frame.  `panels` and `arrangement` are for the arranger.  `place` and `places` are where a panel stands and what it
+    shows at other places, by key (see `visualizers/esm/host.js`, `fill`).
     """
     described = [
         {
@@ -72,6 +73,7 @@ def page(
         "parts": described,
         "modules": sources(*(part.module for part in parts), *((arranger,) if arranger else ())),
         "arranger": arranger,
+        "panels": _plain(list(panels)),
         "arrangement": _plain(arrangement or {}),
         "place": _plain(place or {}),
         "places": _plain(places or {}),

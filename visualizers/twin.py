@@ -1,8 +1,8 @@
 """A widget and its static twin, displayed so that one of them is seen wherever the notebook is opened.
 
 JupyterLab shows a widget or, where it does not trust the notebook, what else the same output holds.  A notebook that is
-trusted but whose kernel is gone shows neither: the widget's renderer says "model not found".  So the twin is an output of
-its own, after the widget's.  A style sheet hides it while the widget is alive in the document; an untrusted notebook
+trusted but whose kernel is gone shows neither: the widget's renderer says "model not found".  So the twin is an output
+of its own, after the widget's.  A style sheet hides it while the widget is alive in the document; an untrusted notebook
 drops the style sheet, so the twin is seen there too.
 
 Read on: `visualizers/live_base.py`, `workbench/explorer.py` (who display themselves).

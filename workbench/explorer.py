@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from visualizers.host import Host
-from visualizers.live_base import LiveView, to_page
+from visualizers.live_base import LiveView
 from visualizers.mode import get_mode
 from visualizers.twin import display_with_twin
 from workbench.desk import Desk
+from workbench.keepsake import desk_page
 from workbench.languages.examples import EXAMPLES
 from workbench.panels.base import Panel
 from workbench.session import Session
@@ -88,6 +89,12 @@ class Explorer:
             self.desk.show(name)
         return self
 
+    def show(self) -> None:
+        """Display the panel in the running cell (as the last line of a cell it displays itself)."""
+        from IPython.display import display
+
+        display(self)  # type: ignore[no-untyped-call]
+
     async def generate(self, model: Any, prompt: str, **options: Any) -> Any:
         """`await session.generate(...)`: the views follow each token, the stop button works, the trace comes back."""
         return await self.session.generate(model, prompt, **options)
@@ -115,9 +122,8 @@ class Explorer:
         return "".join(f'<div style="margin:0 0 14px">{part}</div>' for part in parts if part)
 
     def to_html(self, *, title: str = "Maskscope explorer") -> str:
-        """The pictures at the session's place as one HTML document that opens anywhere, without Python."""
-        self.desk.update_all()
-        return to_page([view for name, view in self.views.items() if name != "text"], title=title)
+        """The whole panel as one HTML document that opens anywhere and steps through the history without Python."""
+        return desk_page(self.desk, title=title)
 
     def save(self, path: str | Path, *, title: str = "Maskscope explorer") -> Path:
         """Write `to_html()` to `path`, which must end in `.html`; returns the path."""

@@ -39,23 +39,33 @@ class KeptError(MaskscopeError):
 
 
 def as_json(session: Session) -> dict[str, Any]:
-    """All that is needed to open `session` again, as JSON values.  A draft with mistakes is not kept."""
+    """All that is needed to open `session` again, as JSON values."""
     with session.held():
         document, tokenizer, place = session.document, session.tokenizer, session.place
         return {
             "format": FORMAT,
             "version": VERSION,
-            "grammar": {"language": document.language, "text": document.text, "options": dict(document.options)},
+            "grammar": _document(document),
+            "draft": None if session.draft is None else _document(session.draft.source),
             "tokenizer": {
-                "source": session.vocabulary,
+                "source": tokenizer.source,
                 "name": tokenizer.name,
                 "fingerprint": tokenizer.info.fingerprint,
                 "vocab_size": tokenizer.info.vocab_size,
             },
-            "options": asdict(session.options),
+            "options": asdict(session._options),
             "steps": [_kept(step) for step in session.steps],
             "place": {"index": place.index, "offset": place.offset},
         }
+
+
+def _document(source: Source) -> dict[str, Any]:
+    options = dict(source.options)
+    try:
+        json.dumps(options)
+    except TypeError as error:
+        raise KeptError(f"the grammar's options cannot be kept: {error}") from None
+    return {"language": source.language, "text": source.text, "options": options}
 
 
 def _kept(step: Step) -> dict[str, Any]:
@@ -88,18 +98,15 @@ def restored(data: Any, tokenizer: Any = None) -> Session:
         raise KeptError(f"this is no session: it does not say format {FORMAT!r}")
     if data.get("version") != VERSION:
         raise KeptError(f"this session has version {data.get('version')!r}: known here is {VERSION}")
-    grammar = _part(data, "grammar", Mapping)
-    language, text = _part(grammar, "language", str), _part(grammar, "text", str)
-    try:
-        document = Source(language, text, dict(_part(grammar, "options", Mapping)))  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
-        raise KeptError(f"the grammar of this session cannot be read: {error}") from None
+    document = _source(_part(data, "grammar", Mapping))
     session = Session(document, _tokenizer(_part(data, "tokenizer", Mapping), tokenizer), options=_options(data))
     steps = _part(data, "steps", list)
     if len(steps) > MAX_STEPS:
         raise KeptError(f"this session has {len(steps):,} steps: at most {MAX_STEPS:,} are opened")
     for number, step in enumerate(steps, start=1):
         _take(session, step, number)
+    if data.get("draft") is not None:
+        session.edit(_source(_part(data, "draft", Mapping)))
     place = _part(data, "place", Mapping)
     try:
         session.goto(_part(place, "index", int))
@@ -108,6 +115,14 @@ def restored(data: Any, tokenizer: Any = None) -> Session:
     for _ in range(_part(place, "offset", int)):
         session.forward("byte")
     return session
+
+
+def _source(kept: Mapping[str, Any]) -> Source:
+    language, text = _part(kept, "language", str), _part(kept, "text", str)
+    try:
+        return Source(language, text, dict(_part(kept, "options", Mapping)))  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise KeptError(f"the grammar of this session cannot be read: {error}") from None
 
 
 def _take(session: Session, step: Any, number: int) -> None:
@@ -149,6 +164,7 @@ def _options(data: Mapping[str, Any]) -> Options:
 
 def _part(data: Mapping[str, Any], name: str, kind: type) -> Any:
     value = data.get(name)
-    if not isinstance(value, kind) or (kind is int and (isinstance(value, bool) or value < 0)):
+    bad = kind is int and isinstance(value, int) and (isinstance(value, bool) or value < 0)
+    if bad or not isinstance(value, kind):
         raise KeptError(f"this session's {name!r} is {value!r:.60}: expected {kind.__name__}")
     return value

@@ -55,6 +55,7 @@ from workbench.reader import (
 )
 from workbench.reading import Candidate, Reading, StepError
 from workbench.run import Run, RunError
+from workbench.sharing import Shareable
 from workbench.tokenizers import Tokenizer, load_tokenizer
 from workbench.twin import Twin
 
@@ -77,7 +78,7 @@ Bitmask = np.ndarray[Any, np.dtype[np.int32]]
 Ids = np.ndarray[Any, np.dtype[np.int32]]
 
 
-class Session:
+class Session(Shareable):
     """A grammar, a tokenizer and a place in a text.
 
     `grammar` is whatever `workbench.languages.Source.of` takes: EBNF, Lark, a regular expression, a JSON schema (dict,

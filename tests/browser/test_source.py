@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.desk import SIZE, OpenDesk, write_notebook
+from tests.browser.desk import SIZE, OpenDesk
 from tests.browser.editor import expect_source, source_text, write_source
-from tests.browser.lab import Lab, open_notebook, run_all
+from tests.browser.lab import Lab, open_notebook, run_all, write_notebook
 from workbench.languages import Source
 
 pytestmark = pytest.mark.browser

@@ -12,7 +12,7 @@ const revive = (value) => {
 const packed = revive(await unpack("PACKED"));
 
 const linked = ["index", "selected_token", "selection"];
-const values = { modules: packed.modules, styles: "", arranger: packed.arranger || "", arrangement: packed.arrangement || {}, place: packed.place || {}, ack: [], mark: "" };
+const values = { modules: packed.modules, styles: "", arranger: packed.arranger || "", panels: packed.panels || [], troubles: {}, arrangement: packed.arrangement || {}, place: packed.place || {}, ack: [], mark: "" };
 values.parts = packed.parts.map((part, index) => {
   const name = part.name || `view${index}`;
   for (const [trait, value] of Object.entries(part.state)) {

@@ -98,7 +98,11 @@ def load_tokenizer(
         _refuse_rank_options(style, pattern, special_tokens, source)
         found = _wrap(source)
     info = TokenizerInfo.from_vocabulary(found.vocabulary, vocab_size=vocab_size, stop_token_ids=stop_token_ids)
-    return Tokenizer(info, name=name or found.name, codec=found.codec, library_object=found.library_object)
+    changed = any(option is not None for option in (vocab_size, stop_token_ids, style, pattern, special_tokens))
+    again = str(source) if isinstance(source, str | Path) and not changed else None
+    return Tokenizer(
+        info, name=name or found.name, codec=found.codec, library_object=found.library_object, source=again
+    )
 
 
 def _locate(source: str | Path) -> Path:

@@ -50,15 +50,23 @@ class Source:
 class Tokenizer:
     """A vocabulary, and a way to cut text into it.
 
-    Attributes: `info` (`kernels_core.TokenizerInfo`), `name`, `library_object` (the wrapped object, or None).
+    Attributes: `info` (`kernels_core.TokenizerInfo`), `name`, `library_object` (the wrapped object, or None), `source`
+    (the name or path by which `load_tokenizer` finds it again, or None).
     """
 
     def __init__(
-        self, info: TokenizerInfo, *, name: str, codec: Codec | None = None, library_object: Any = None
+        self,
+        info: TokenizerInfo,
+        *,
+        name: str,
+        codec: Codec | None = None,
+        library_object: Any = None,
+        source: str | None = None,
     ) -> None:
         self.info = info
         self.name = name
         self.library_object = library_object
+        self.source = source
         self._codec = codec
 
     @property

@@ -1,0 +1,109 @@
+"""A session as a file that opens it again, as a picture, and its whole panel as a page."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.visualizers.test_live import packed
+from tests.workbench.vocabulary import GRAMMAR
+from workbench.explorer import explore
+from workbench.keeping import KeptError
+from workbench.session import Session
+from workbench.tokenizers import Tokenizer
+
+
+def test_a_session_opens_again_where_it_stood(session: Session, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    session.set_prefix('{"name":12}')
+    session.back()
+    session.back("byte")
+    file = session.save(tmp_path / "s.json")
+    again = wb.Session.load(file, tokenizer)
+    assert (again.text, again.place, again.steps) == (session.text, session.place, session.steps)
+    assert (again.document.language, again.document.text) == (session.document.language, session.document.text)
+    assert again.frontier().active_states() == session.frontier().active_states()
+    assert again.to_json() == session.to_json() == json.loads(file.read_text())
+
+
+def test_a_stop_token_and_a_draft_are_kept_too(session: Session, tokenizer: Tokenizer) -> None:
+    session.set_prefix("true")
+    (stop,) = [one.token_id for one in session.allowed_tokens() if one.stop][:1]
+    session.step_token(stop)
+    session.edit('root ::= "a')
+    again = Session.load(session.to_json(), tokenizer)
+    assert again.is_terminated
+    assert again.source == GRAMMAR
+    assert again.draft is not None
+    assert again.draft.source.text == 'root ::= "a'
+
+
+def test_a_tokenizer_is_found_by_its_name() -> None:
+    session = Session('root ::= "a"+', "tekken")
+    session.step("aa")
+    again = Session.load(session.to_json())
+    assert again.text == b"aa"
+    assert again.tokenizer.info.fingerprint == session.tokenizer.info.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"format": "pickle"}, "does not say format"),
+        ({"version": 2}, "has version 2"),
+        ({"grammar": {"language": "ebnf", "text": 3, "options": {}}}, "'text' is 3"),
+        ({"grammar": {"language": "cobol", "text": "", "options": {}}}, "no language 'cobol'"),
+        ({"tokenizer": {"source": None, "name": "mine", "fingerprint": ""}}, "pass it as `tokenizer`"),
+        ({"tokenizer": {"source": "tekken", "name": "x", "fingerprint": "0"}}, "fingerprints differ"),
+        ({"options": {"colour": "red"}}, "option 'colour'"),
+        ({"options": {"parser": "magic"}}, "options of this session"),
+        ({"steps": [7]}, "step 1 of this session is int"),
+        ({"steps": [{"bytes": "not base64!"}]}, "not base64"),
+        ({"place": {"index": 99, "offset": 0}}, "step 99 is outside"),
+        ({"place": {"index": True, "offset": 0}}, "'index' is True"),
+    ],
+)
+def test_what_is_no_session_is_refused(change: dict[str, Any], said: str) -> None:
+    data = Session('root ::= "a"+', "tekken").to_json()
+    with pytest.raises(KeptError, match=said):
+        Session.load({**copy.deepcopy(data), **change})
+
+
+def test_files_that_are_no_session(session: Session, tmp_path: Path) -> None:
+    file = tmp_path / "s.json"
+    file.write_text("{")
+    with pytest.raises(KeptError, match="is not JSON"):
+        Session.load(file)
+    with pytest.raises(ValueError, match=r"'\.png': use \.json or \.html"):
+        session.save(tmp_path / "s.png")
+
+
+def test_the_picture_lights_the_active_states(session: Session) -> None:
+    session.step("[")
+    svg = session.to_svg()
+    assert svg.startswith("<svg")
+    assert svg.count('class="state') > 0
+    assert " active" in svg
+
+
+def test_a_page_holds_every_place_and_disturbs_nobody(session: Session, tmp_path: Path) -> None:
+    session.set_prefix("[true,12]")
+    session.goto(2)
+    moves: list[str] = []
+    session.on_change(moves.append)
+    with explore(session) as opened:
+        opened.bring("mask")
+        page = opened.save(tmp_path / "x.html").read_text()
+        names = set(opened.views)
+    carried = packed(page)
+    assert {part["name"] for part in carried["parts"]} == names
+    assert carried["arrangement"]["docks"]["right_bottom"]["active"] == "mask"
+    assert len(carried["places"]) == len(session.steps) + 1
+    boxes = {place["text"]["values"][0][1]["box"] for place in carried["places"].values()}
+    assert boxes == {"", *("[true,12]"[: step.end] for step in session.steps)}
+    assert moves == []
+    assert session.index == 2

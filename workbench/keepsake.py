@@ -1,0 +1,97 @@
+"""A desk as one HTML page: the same panels in the same arrangement, stepped through the history without Python.
+
+The places are visited by a copy of the session, so that neither the session nor the counters of its engine notice.
+What does not depend on the place (counters, a finished generation, comparisons) is carried as the desk shows it.
+
+Read on: `visualizers/standalone.py` (pages), `visualizers/esm/host.js` (`fill`: how the places get into the browser).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from visualizers.live_base import LINKED, LiveView
+from visualizers.standalone import Part, page
+from workbench.history import Place
+from workbench.keeping import as_json, restored
+
+if TYPE_CHECKING:
+    from workbench.desk import Desk
+
+__all__ = ["MAX_PLACES", "desk_page"]
+
+MAX_PLACES: Final = 240
+"""A page holds at most so many steps of the history, those around the place; its buttons say where it ends."""
+
+
+def desk_page(desk: Desk, *, title: str, heading: bool = True) -> str:
+    """The page.  It begins at the session's place and reaches the ends of the history, up to `MAX_PLACES` steps."""
+    from workbench.desk import Desk as AnyDesk
+
+    session = desk.session
+    with session.held():
+        desk.update_all()
+        copy = restored(as_json(session), session.tokenizer)
+        here, last = session.place, len(session.steps)
+    first = max(0, min(here.index - MAX_PLACES // 2, last - MAX_PLACES))
+    visited = AnyDesk(copy, [type(panel) for panel in desk.panels.values()])
+    try:
+        for name, view in visited.views.items():
+            for trait in view._given:
+                setattr(view, trait, getattr(desk.views[name], trait))
+        places = {}
+        for index in range(first, min(last, first + MAX_PLACES) + 1):
+            copy.goto(index)
+            key, kept = _visit(visited)
+            places[key] = kept
+        copy.goto(here.index)
+        for _ in range(here.offset):
+            copy.forward("byte")
+        if here != Place(here.index):
+            key, kept = _visit(visited)
+            places[key] = kept
+        key, _ = _visit(visited)
+        parts = [_part(name, view, desk.views[name]) for name, view in visited.views.items()]
+        return page(
+            parts,
+            title=title,
+            heading=heading,
+            arranger="dock",
+            arrangement=desk.host.arrangement,
+            panels=desk.host.panels,
+            place=visited.host.place,
+            places=places,
+            styles=("desk", "dock"),
+        )
+    finally:
+        visited.close()
+
+
+def _visit(desk: Desk) -> tuple[str, dict[str, Any]]:
+    """What all views show at the place where `desk` stands, for `fill` of the host script."""
+    desk.update_all()
+    if desk.troubles:
+        name, said = next(iter(desk.troubles.items()))
+        raise RuntimeError(f"the panel {name!r} cannot be put on a page: {said}")
+    kept: dict[str, Any] = {"place": desk.host.place}
+    for name, view in desk.views.items():
+        if not view._placed:
+            continue
+        settle = getattr(view, "settle", None)
+        if settle is not None:
+            settle()
+        state = view.part().state
+        names = (*view._placed, *view._paged)
+        wires = [f"{'shared' if trait in LINKED else name}__{trait}" for trait in names]
+        kept[name] = {
+            "given": [getattr(view, trait) for trait in view._given],
+            "values": [[wire, state[trait]] for wire, trait in zip(wires, names, strict=True)],
+        }
+    return str(desk.host.place["number"]), kept
+
+
+def _part(name: str, visited: LiveView[Any], shown: LiveView[Any]) -> Part:
+    """One view of the page: of the copy what belongs to the place, else what the desk shows."""
+    part = visited.part() if visited._placed else shown.part()
+    return replace(part, name=name, placed=(*visited._placed, *visited._paged), given=visited._given)
