@@ -23,7 +23,10 @@ _TINTS: Final = {**OPERATION_KINDS, "start": "active", "omitted": "rejected"}
 
 
 class ChainView(LiveView[Chain | None]):
-    """`show(chain(matcher, item))`; `show(None)` where no item is chosen.  Closing it sets `selection["item"]` to None."""
+    """`show(chain(matcher, item))`; `show(None)` where no item is chosen.
+
+    Closing it sets `selection["item"]` to None.
+    """
 
     _module = "chain"
     _styles = ("chain",)

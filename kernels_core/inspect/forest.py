@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary
 
 from kernels_core.automata.growing import GrowingTables
 from kernels_core.automata.lower import Lowering, Position
+from kernels_core.errors import BudgetExceededError
 from kernels_core.grammar.grammar import Grammar
 from kernels_core.grammar.ir import GrammarIR
 from kernels_core.inspect.classic import Chart, ChartItem, Step
@@ -79,6 +80,7 @@ class Forest:
         self.steps: list[Step] = []
         self.text = b""
         self.offset: list[int] = [0]
+        self._refused: tuple[list[Step], BudgetExceededError] | None = None  # a text that was too much
         self._whole: dict[int, int] = {}  # column -> the step that ends there
         # By column, found when they are asked for.
         self._by_origin: list[dict[int, list[ChartItem]] | None] = [None]
@@ -95,6 +97,8 @@ class Forest:
 
         `BudgetExceededError` when the chart is too large; ask again with any text then.
         """
+        if self._refused is not None and list(steps[: len(self._refused[0])]) == self._refused[0]:
+            raise self._refused[1]  # a longer text is no smaller
         shared = 0
         for old, new in zip(self.steps, steps, strict=False):
             if old != new:
@@ -103,7 +107,9 @@ class Forest:
         kept = self.chart.ends[shared] + 1 if shared < len(self.chart.ends) else 1
         try:
             self.chart.seek(steps)
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, BudgetExceededError):
+                self._refused = list(steps), error
             self._forget(1)
             self.steps, self.text = [], b""
             self.chart = Chart(self.table, max_items=self._max_items)

@@ -294,6 +294,11 @@ class TestTree:
         matcher = matcher_of('root ::= L\nL ::= I "," L | I\nI ::= [a-z]+', b",".join([b"abc"] * 1000))
         with pytest.raises(BudgetExceededError, match="Earley items"):
             derivation(matcher)
+        assert matcher.accept_string(b"d")
+        begun = time.perf_counter()
+        with pytest.raises(BudgetExceededError, match="Earley items"):
+            call_stack(matcher)  # and a longer text is not tried again
+        assert time.perf_counter() - begun < 0.2
         matcher.reset()
         assert derivation(matcher).nodes
 
