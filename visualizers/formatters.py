@@ -8,9 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from kernels_core.inspect.derivation import CallStack, Chain, Derivation
+from kernels_core.inspect.dispatch import Modes
 from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
 from kernels_core.inspect.trace import Events, Operations
 from visualizers import html
+from visualizers.chain import chain_html
+from visualizers.stack import stack_html
+from visualizers.tree import tree_html
+from visualizers.triggers import modes_html
 
 __all__ = ["register"]
 
@@ -21,6 +27,10 @@ _TYPES: Final[dict[type, Callable[[Any], str]]] = {
     Automaton: html.automaton,
     Operations: html.operations,
     Events: html.events,
+    CallStack: stack_html,
+    Derivation: tree_html,
+    Chain: chain_html,
+    Modes: modes_html,
 }
 # By name, because the views know the engine's snapshots only; IPython finds the class when it first meets one.
 _NAMED: Final[dict[tuple[str, str], Callable[[Any], str]]] = {

@@ -15,6 +15,7 @@ Read on: `classic.py` (the chart), `derivation.py` (stacks, trees and chains), `
 from __future__ import annotations
 
 import threading
+import time
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_WAYS", "Forest", "Link", "LinkKind", "Part", "as_written", "engine", "written"]
 
 MAX_ITEMS: Final = 200_000  # of a chart that trees are drawn from; about 20 MB, half a second
+MAX_SECONDS: Final = 5  # to write the automata in which every rule is called
 MAX_WAYS: Final = 1_000_000  # ways are counted up to here
 
 LinkKind: TypeAlias = Literal["scan", "token", "complete", "lap"]
@@ -332,7 +334,7 @@ _WRITTEN: WeakKeyDictionary[CompiledGrammar, Forest] = WeakKeyDictionary()
 _ENGINE: WeakKeyDictionary[CompiledGrammar, Forest] = WeakKeyDictionary()
 _LOCK = threading.Lock()
 # Not lazy: then laps are counted rather than copied, which a person would not want to read.
-_AS_WRITTEN: Final = Options(inline_limit=0, lazy_lowering=False, max_states=50_000)
+_AS_WRITTEN: Final = Options(inline_limit=0, lazy_lowering=False, max_states=20_000)
 
 
 def written(compiled: CompiledGrammar) -> Forest:
@@ -359,6 +361,12 @@ def as_written(grammar: Grammar) -> Forest:
     ir = make(*arguments).ir
     # Without what was deferred: a rule whose beginning is known is called like any other then.
     ir = GrammarIR(dict(ir.rules), ir.root, ir.source)
-    tables = GrowingTables(Lowering(ir, _AS_WRITTEN))
+    begun = time.monotonic()
+
+    def check() -> None:
+        if time.monotonic() - begun > MAX_SECONDS:
+            raise BudgetExceededError("seconds to lower the grammar as it was written", MAX_SECONDS, "forest")
+
+    tables = GrowingTables(Lowering(ir, _AS_WRITTEN, check))
     tables.complete()
     return Forest(StateTable(tables), ir)
