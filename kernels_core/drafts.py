@@ -26,7 +26,7 @@ def fill_tree(
     seconds: float,
 ) -> bool:
     """`matcher.traverse_draft_tree`, where the arguments are explained; `ValueError` for what is no tree."""
-    from kernels_core.matcher import clear_row
+    from kernels_core.masks.rows import clear_row
 
     first = [int(value) for value in first_children]
     sibling = [int(value) for value in siblings]

@@ -5,7 +5,7 @@ A matcher is a pointer to its last step; a step points to the set reached and to
 fork are a pointer each, whatever the length of the text, and forks share their past.
 """
 
-from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBuffer_Release
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
@@ -15,6 +15,7 @@ cimport cython
 from kernels_core.earley.machine cimport CancelToken, Machine, SetRec, ms_clock, is_live, known_step, ms_load
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.mask_table cimport MaskRec, write_mask
+from kernels_core.masks.rows cimport get_row, needs_masking, row_at
 from kernels_core.masks.trie cimport TokenTrie
 
 from kernels_core.errors import BudgetExceededError, DeadEndError, MatcherTerminatedError, OperationCancelledError
@@ -308,9 +309,9 @@ cdef class GrammarMatcher:
         cdef size_t i
         if mask.population == 0 and not (may_stop and self._stops.size()):
             self._dead_end()
-        _get_row(bitmask, &view)
+        get_row(bitmask, &view)
         try:
-            row = _row(&view, index, words, &row_words)
+            row = row_at(&view, index, words, &row_words)
             write_mask(mask, row, words)
             if row_words > words:
                 memset(row + words, 0, (row_words - words) * sizeof(uint32_t))
@@ -319,7 +320,7 @@ cdef class GrammarMatcher:
                     row[self._stops[i] >> 5] |= <uint32_t>1 << (self._stops[i] & 31)
                 else:
                     row[self._stops[i] >> 5] &= ~(<uint32_t>1 << (self._stops[i] & 31))
-            return _needs_masking(row, row_words)
+            return needs_masking(row, row_words)
         finally:
             PyBuffer_Release(&view)
 
@@ -661,19 +662,6 @@ cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil
 
 
-def clear_row(bitmask, int index):
-    """Allow nothing in row `index`."""
-    cdef Py_buffer view
-    cdef int64_t words
-    cdef uint32_t* row
-    _get_row(bitmask, &view)
-    try:
-        row = _row(&view, index, 0, &words)
-        memset(row, 0, words * sizeof(uint32_t))
-    finally:
-        PyBuffer_Release(&view)
-
-
 cdef object _COMPILED = None
 
 
@@ -692,40 +680,3 @@ cdef _Step _root(Machine machine):
     step.set = machine.initial
     step.token = -1
     return step
-
-
-cdef int _get_row(bitmask, Py_buffer* view) except -1:
-    """A writable view of `bitmask`; torch tensors lend their memory through numpy."""
-    if hasattr(bitmask, "numpy") and not hasattr(bitmask, "__array_interface__"):
-        if bitmask.device.type != "cpu":
-            raise ValueError(f"the bitmask must be in CPU memory, not on {bitmask.device}")
-        bitmask = bitmask.numpy()
-    try:
-        PyObject_GetBuffer(bitmask, view, PyBUF_WRITABLE | PyBUF_STRIDES | PyBUF_FORMAT)
-    except (TypeError, BufferError, ValueError) as error:
-        raise ValueError(f"the bitmask must be a writable int32 array or tensor, not {type(bitmask).__name__}: {error}"
-                         ) from error
-    return 0
-
-
-cdef uint32_t* _row(Py_buffer* view, int index, int words, int64_t* row_words) except NULL:
-    """Where row `index` begins; `ValueError` if the array does not have the layout of a bitmask."""
-    if view.itemsize != 4 or view.format == NULL or view.format[0] not in (b"i", b"l"):
-        raise ValueError("the bitmask must be int32")
-    if not 1 <= view.ndim <= 2 or view.strides[view.ndim - 1] != 4:
-        raise ValueError("the bitmask must have shape (batch, words) or (words,), with rows in one piece")
-    cdef Py_ssize_t rows = view.shape[0] if view.ndim == 2 else 1
-    row_words[0] = view.shape[view.ndim - 1]
-    if not 0 <= index < rows:
-        raise ValueError(f"row {index} of a bitmask with {rows} rows")
-    if row_words[0] < words:
-        raise ValueError(f"the bitmask has {row_words[0]} words a row; this vocabulary needs {words}")
-    return <uint32_t*>(<char*>view.buf + (index * view.strides[0] if view.ndim == 2 else 0))
-
-
-cdef bint _needs_masking(const uint32_t* row, int64_t words) noexcept:
-    cdef int64_t i
-    for i in range(words):
-        if row[i] != 0xFFFFFFFFU:
-            return True
-    return False

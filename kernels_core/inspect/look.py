@@ -12,6 +12,7 @@ import numpy as np
 
 from kernels_core.inspect.classic import Chart
 from kernels_core.inspect.snapshots import CacheStats, Frontier, Ids, StateTokens, TokenSets, UncertainTokens
+from kernels_core.masks.verdicts import verdicts
 
 if TYPE_CHECKING:
     from kernels_core.compiler import CompiledGrammar
@@ -44,18 +45,18 @@ def token_sets(matcher: GrammarMatcher, allowed: Ids | None = None) -> TokenSets
     vocab = compiled.vocab
     entries = []
     for (state, counter), callers in frames.items():
-        verdicts = masks.verdicts(state, counter, callers)
+        found = verdicts(masks, state, counter, callers)
         entries.append(
             StateTokens(
                 state=state,
                 rule=table.rule_name(state),
                 dot="   ".join(table.dots(state)),
-                accepted=verdicts["accepted"],
-                uncertain=UncertainTokens(vocab, verdicts["uncertain"], verdicts["escapes"], verdicts["allowed"]),
-                rejected_count=verdicts["rejected_count"],
-                storage=verdicts["storage"],
-                nbytes=verdicts["nbytes"],
-                cached=verdicts["cached"],
+                accepted=found["accepted"],
+                uncertain=UncertainTokens(vocab, found["uncertain"], found["escapes"], found["allowed"]),
+                rejected_count=found["rejected_count"],
+                storage=found["storage"],
+                nbytes=found["nbytes"],
+                cached=found["cached"],
                 source_rules=table.source_rules(state),
             )
         )

@@ -17,7 +17,7 @@ from kernels_core.automata.identity cimport WholeIdentities
 from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS
 from kernels_core.automata.word_tree cimport Prefix
-from kernels_core.earley.machine cimport FREE, CancelToken, Item, ms_clock, ms_load, ms_store, step
+from kernels_core.earley.machine cimport FREE, CancelToken, Item, ms_clock, ms_load, ms_store
 from kernels_core.masks.bases cimport Base, find_base
 from kernels_core.masks.besides cimport takes_plain
 from kernels_core.masks.bounded cimport Bounded, is_near_bound
@@ -30,18 +30,15 @@ from kernels_core.masks.mask_table cimport add_id, digest, write_mask
 from kernels_core.masks.pool cimport ALL_LAPS, PoolKey
 from kernels_core.masks.sweeps cimport Sweeps
 from kernels_core.masks.token_sets cimport (
-    LAPS, MAX_CHAIN, add_uncertain, compute_token_set, depth_of, share_of, shares_of, token_set_bytes, write_accepted,
+    LAPS, MAX_CHAIN, add_uncertain, compute_token_set, depth_of, share_of, shares_of,
 )
 from kernels_core.masks.unions cimport add_rows
-
-from numpy import frombuffer
 
 from kernels_core.masks.loops import loops_of
 
 __all__ = ["MaskCache"]
 
 cdef int32_t BOTTOM_FRAME = 1, FEW_BYTES = 2     # that callers take; verdicts are computed for each such set of bytes anew
-cdef int32_t NO_END = -1             # of a token that is not uncertain
 
 
 cdef class MaskCache:
@@ -563,64 +560,6 @@ cdef class MaskCache:
                 self.machine.end()
                 self.machine.lock.unlock()
 
-    def verdicts(self, int state, int counter, list frames):
-        """All tokens' verdicts at one state for the callers in `frames`, as a dict of arrays.
-
-        "accepted": their ids, ascending.  "uncertain": ids, ascending; beside them "escapes", the bytes read when the rule
-        ended, and "allowed", whether a caller takes the rest.  Of several ends that one is told whose rest a caller takes,
-        if there is one, else the first.
-        """
-        cdef int64_t misses = self.state_misses
-        cdef shared_ptr[TokenSet] tokens
-        cdef TokenSet* part
-        cdef vector[int32_t] chosen = frames, accepted, uncertain, escapes
-        cdef vector[SetRec*] callers
-        cdef vector[uint32_t] row
-        cdef vector[uint8_t] allowed
-        cdef Ends ends
-        cdef size_t i, nbytes = 0
-        cdef int32_t token
-        row.resize(self.trie.words)
-        with nogil:
-            self.machine.lock.lock()
-            try:
-                self.machine.begin(self.max_fill_ms, NULL)
-                self.narrowed = 0
-                self.settled_set(state, counter, tokens)
-                write_accepted(tokens.get(), row.data(), self.trie.words)
-                for i in range(chosen.size()):
-                    callers.push_back(self.machine.returned(chosen[i]))
-                ends.first.assign(self.trie.vocab_size, NO_END)
-                ends.taken.assign(self.trie.vocab_size, 0)
-                ends.passed.assign(self.trie.vocab_size, 0)
-                part = tokens.get()
-                while part != NULL:
-                    nbytes += token_set_bytes(part)
-                    _find_ends(part, self.machine, self.trie, callers, ends)
-                    for i in range(part.settled.size()):
-                        ends.passed[part.settled[i]] = 1
-                    part = part.base.get()
-            finally:
-                self.machine.end()
-                self.machine.lock.unlock()
-            for token in range(self.trie.vocab_size):
-                if row[token >> 5] >> (token & 31) & 1:
-                    accepted.push_back(token)
-                elif ends.first[token] != NO_END:
-                    uncertain.push_back(token)
-                    escapes.push_back(ends.first[token])
-                    allowed.push_back(ends.taken[token])
-        return {
-            "accepted": _array(accepted.data(), accepted.size() * sizeof(int32_t), "int32"),
-            "uncertain": _array(uncertain.data(), uncertain.size() * sizeof(int32_t), "int32"),
-            "escapes": _array(escapes.data(), escapes.size() * sizeof(int32_t), "int32"),
-            "allowed": _array(allowed.data(), allowed.size(), "bool"),
-            "rejected_count": self.trie.vocab_size - accepted.size() - uncertain.size(),
-            "storage": ("list", "complement", "bitset", "difference", "laps")[tokens.get().storage],
-            "nbytes": nbytes,
-            "cached": self.state_misses == misses,
-        }
-
     @property
     def nbytes(self):
         """Bytes of masks, and of the parser states that they hang on; `Options.max_bytes` bounds them."""
@@ -675,44 +614,3 @@ cdef bint _seen_before(SetRec* record, int32_t i) noexcept nogil:
             return True
         k -= 1
     return False
-
-
-cdef cppclass Ends:
-    # By token: the bytes read where it left the rule, whether a caller takes the rest, and whether verdicts are settled.
-    vector[int32_t] first
-    vector[uint8_t] taken
-    vector[uint8_t] passed
-
-
-cdef int _find_ends(TokenSet* part, Machine machine, TokenTrie trie, const vector[SetRec*]& callers,
-                    Ends& ends) except -1 nogil:
-    """Note where the tokens that are kept in one part leave the rule; with the machine's lock held."""
-    cdef vector[SetRec*] along          # by depth and caller: where the rest has led, or the dead set
-    cdef size_t count = callers.size(), node, c
-    cdef int32_t k, token, depth, escape
-    cdef uint8_t taken
-    along.assign(count, NULL)
-    for c in range(count):
-        along[c] = callers[c]
-    for node in range(1, part.byte.size()):
-        depth = part.depth[node]
-        if along.size() < (depth + 1) * count:
-            along.resize((depth + 1) * count)
-        taken = 0
-        for c in range(count):
-            along[depth * count + c] = step(machine, along[(depth - 1) * count + c], part.byte[node])
-            taken |= along[depth * count + c] != machine.dead
-        for k in range(part.token_first[node], part.token_first[node + 1]):
-            token = part.ids[k]
-            if ends.passed[token]:
-                continue
-            escape = trie.spelling_first[token + 1] - trie.spelling_first[token] - depth
-            if ends.first[token] == NO_END or taken > ends.taken[token] or (
-                    taken == ends.taken[token] and escape < ends.first[token]):
-                ends.first[token], ends.taken[token] = escape, taken
-    return 0
-
-
-cdef object _array(const void* data, size_t size, str kind):
-    """A copy of `size` bytes as a numpy array that cannot be written to."""
-    return frombuffer((<const char*>data)[:size] if size else b"", dtype=kind)
