@@ -1,0 +1,60 @@
+"""Every panel of the desk on inputs of real size: a schema of forty properties, two tools with free text, and an
+ambiguous grammar, in a real JupyterLab of 1440 x 900.  Each panel paints, without an error, inside its dock.
+
+Screenshots of every panel on every input are left in `build/screenshots/`, for people to look at.
+"""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from experiments.panel_latency import CASES
+from tests.browser.desk import SIZE, OpenDesk
+from tests.browser.lab import Lab, open_notebook, run_all, write_notebook
+
+pytestmark = pytest.mark.browser
+
+INPUTS = {
+    "schema": "JSON Schema, 40 properties",
+    "tags": "two tags and free text",
+    "ambiguous": "ambiguous, left-recursive",
+}
+LEFT, RIGHT_TOP, RIGHT_BOTTOM = (
+    ("source", "next", "why"),
+    ("automaton", "chart", "stack", "tree", "triggers"),
+    ("tokens", "mask", "caches", "model", "compare"),
+)
+OVERFLOWS = "node => node.scrollWidth > node.clientWidth + 1"
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+def test_every_panel_shows_an_input_of_real_size(browser: Browser, lab: Lab, kind: str) -> None:
+    assert INPUTS[kind] in CASES
+    code = (
+        "import workbench as wb\n"
+        "from experiments.panel_latency import CASES\n"
+        f"grammar, text = CASES[{INPUTS[kind]!r}]()\n"
+        "session = wb.Session(grammar, 'tekken')\n"
+        "session.set_prefix(text[: 3 * len(text) // 4])\n"
+        "explorer = wb.explore(session)\nexplorer"
+    )
+    page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
+    desk = OpenDesk(page, lab)
+    page.on("pageerror", lambda error: desk.errors.append(str(error)))
+    try:
+        open_notebook(page, lab, write_notebook(lab, f"panels-{kind}.ipynb", code))
+        desk.command("application:toggle-left-area")
+        run_all(page)
+        desk.to_top()
+        for name in (*LEFT, *RIGHT_TOP, *RIGHT_BOTTOM):
+            desk.find(f"dock-tab-{name}").click()
+            panel = desk.find(f"panel-{name}")
+            expect(panel).to_be_visible()
+            expect(desk.desk).not_to_have_attribute("data-pending", "", timeout=15_000)
+            expect(panel).not_to_be_empty()
+            assert not panel.evaluate(OVERFLOWS), f"{name} is wider than its dock"
+            desk.shoot(f"{kind}-{name}.png")
+        assert desk.errors == []
+    finally:
+        page.close()
