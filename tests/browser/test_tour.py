@@ -242,7 +242,7 @@ def test_a_recorded_run_is_stepped_without_the_kernel(tour: Tour) -> None:
         run.get_by_test_id("step-forward").click()
         seen.append(run.get_by_test_id("active-states").inner_text())
     assert len(set(seen)) == 3
-    expect(run.get_by_test_id("step-label")).to_contain_text("feasible mass")
+    expect(run.get_by_test_id("step-label")).to_contain_text("removed by the mask")
 
 
 def test_it_looks_right_in_the_dark_and_in_a_narrow_window(tour: Tour) -> None:

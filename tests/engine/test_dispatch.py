@@ -171,7 +171,7 @@ def test_after_the_end_there_are_no_token_sets() -> None:
     assert matcher.accept_token(0)
     assert matcher.accept_token(1)
     assert matcher.token_sets().states == ()
-    assert matcher.token_sets().allowed == ()
+    assert matcher.token_sets().allowed.tolist() == []
 
 
 def test_a_counted_call_inside_a_small_rule() -> None:
