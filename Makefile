@@ -60,10 +60,14 @@ docs: build ## write the pages and the API reference to build/docs
 	$(PY) tools/build_docs.py build/docs
 
 .PHONY: screenshot
-screenshot: build ## let the browser test make the README's picture anew
-	$(PY) -m pytest -m browser tests/browser
+screenshot: build ## let the browser tests make the documentation's pictures anew
+	$(PY) -m pytest -m browser tests/browser/test_panels.py
 	@mkdir -p docs/images
-	cp build/screenshots/explorer.png docs/images/explorer.png
+	cp build/screenshots/schema-automaton.png docs/images/explorer.png
+	cp build/screenshots/schema-why.png docs/images/why.png
+	cp build/screenshots/tags-triggers.png docs/images/triggers.png
+	cp build/screenshots/ambiguous-tree.png docs/images/derivation.png
+	cp build/screenshots/schema-caches.png docs/images/caches.png
 
 .PHONY: sanitize
 sanitize: $(VENV)/.stamp ## run the engine's tests under the address and undefined-behaviour sanitizers

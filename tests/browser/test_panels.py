@@ -53,6 +53,10 @@ def test_every_panel_shows_an_input_of_real_size(browser: Browser, lab: Lab, kin
             expect(panel).to_be_visible()
             expect(desk.desk).not_to_have_attribute("data-pending", "", timeout=15_000)
             expect(panel).not_to_be_empty()
+            if name == "why":  # an answer of its own: no text may go on so
+                desk.find("why-box").fill("}}never")
+                expect(desk.find("why-verdict")).to_have_text("cannot come")
+                expect(desk.find("why-fatal")).not_to_be_empty()
             assert not panel.evaluate(OVERFLOWS), f"{name} is wider than its dock"
             desk.shoot(f"{kind}-{name}.png")
         assert desk.errors == []
