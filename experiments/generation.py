@@ -38,6 +38,8 @@ PROMPTS: Final = {"smoke": 1, "quick": 10, "full": 100}
 PROMPT_SEED: Final = 2_000  # training used another
 LONGEST_ANSWER: Final = 720  # bytes of the longest text of the grammar: no budget of tokens cuts it short
 PASSES: Final = ("first", "again")
+CLOCKS: Final = ("mask_ns", "apply_ns", "model_ns", "sample_ns")
+"""What a token takes: its mask alone, putting it on the logits, the model, the draw; recording left out."""
 
 
 def grid(preset: str) -> list[Params]:
@@ -50,7 +52,7 @@ def trial(params: Params) -> dict[str, Any]:
     """All prompts at one step, twice.
 
     Returns `options` (changes to the default), `compile_ns`, `tokens` and `correct` (calls that the tools take) of one
-    pass, `texts` (a digest of all answers), and lists with an entry for each token: `mask_ns`, `model_ns`, `sample_ns`
+    pass, `texts` (a digest of all answers), and lists with an entry for each token: `CLOCKS`
     in the first pass, and the same with ` again` in the second.
     """
     changes = ablation.options_at(params["step"])
@@ -68,7 +70,7 @@ def trial(params: Params) -> dict[str, Any]:
         ]
         steps = [step for answer in answers for step in answer.steps]
         suffix = "" if which == PASSES[0] else f" {which}"
-        for clock in ("mask_ns", "model_ns", "sample_ns"):
+        for clock in CLOCKS:
             found[clock + suffix] = [getattr(step, clock) for step in steps]
         found["tokens"] = len(steps)
         found["correct"] = sum(judge(answer.text) is None for answer in answers)
@@ -121,7 +123,7 @@ def plot(frame: pd.DataFrame) -> go.Figure:
 
 
 def _sums(row: dict[Any, Any], suffix: str) -> dict[str, int]:
-    return {clock: sum(row[clock + suffix]) for clock in ("mask_ns", "model_ns", "sample_ns")}
+    return {clock: sum(row[clock + suffix]) for clock in CLOCKS}
 
 
 def _generate(model: LanguageModel, prompt: str, compiled: Any, seed: int) -> Any:
