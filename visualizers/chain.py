@@ -31,6 +31,8 @@ class ChainView(LiveView[Chain | None]):
     _module = "chain"
     _styles = ("chain",)
     _height = 260
+    _placed = ("rows", "chosen")
+    _given = ("selection",)
 
     rows = synced(t.List())
     chosen = synced(t.List())

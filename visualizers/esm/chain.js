@@ -34,7 +34,7 @@ function render({ model, el }) {
     note.textContent = rows.length ? "" : "Choose an item of the frontier to see the operations behind it.";
     note.hidden = rows.length > 0;
     scroll.hidden = !rows.length;
-    scroll.scrollTop = scroll.scrollHeight;
+    scroll.scrollTop = 0;
   }
 
   let queued = false;

@@ -9,9 +9,9 @@ import { h } from "./common.js";
 const DOCKS = ["left_top", "left_bottom", "right_top", "right_bottom"];
 const STORE = "maskscope.arrangement";
 const KEYS = [
-  ["← →", "one token back, on"], ["shift ← →", "one byte back, on"], ["Home End", "to the beginning, the end"],
-  ["t", "into the text box"], ["e", "into the grammar"], ["/", "search the tokens"], ["alt 1 … 9", "the first, … ninth tab"],
-  ["[ ]", "the tab before, after, in this dock"], ["m", "maximise this dock, and back"], ["w", "the whole window, and back"],
+  ["← →", "back / forward one token"], ["shift ← →", "back / forward one byte"], ["Home End", "to the beginning, the end"],
+  ["t", "into the text box"], ["e", "into the grammar"], ["/", "search the tokens"], ["alt 1 … 9", "the first … ninth tab"],
+  ["[ ]", "previous / next tab of this dock"], ["m", "maximise this dock, and back"], ["w", "the whole window, and back"],
   ["alt ← →", "step while typing in the text box"], ["Esc", "leave a field; close this"], ["?", "this list"],
 ];
 const FIELD = "input:not([type=range]):not([type=checkbox]):not([type=button]), textarea, select, [contenteditable=true]";
@@ -229,6 +229,9 @@ async function render({ model, host, root, parts, draw }) {
     desk.focus({ preventScroll: true });
   }
   const showKeys = (value = keys.hidden) => { keys.hidden = !value; };
+  // A click elsewhere closes the list; its own button does so by itself.
+  const outside = (event) => { if (!keys.hidden && !keys.contains(event.target) && !event.target.closest?.("[data-testid=keys-button]")) showKeys(false); };
+  document.addEventListener("pointerdown", outside, true);
 
   const go = (content) => host.go("text", content);
   function pressed(event) {
@@ -289,7 +292,7 @@ async function render({ model, host, root, parts, draw }) {
   host.on("refused", () => { busy.textContent = host.gone ? "the kernel is gone" : "not in this page"; });
   host.on("placed", () => { if (!host.pending) busy.textContent = ""; });
   desk.addEventListener("keydown", pressed);
-  undo.push(() => { model.off("change:arrangement", onArrangement); model.off("change:troubles", tell); desk.removeEventListener("keydown", pressed); });
+  undo.push(() => { model.off("change:arrangement", onArrangement); model.off("change:troubles", tell); desk.removeEventListener("keydown", pressed); document.removeEventListener("pointerdown", outside, true); });
   const kept = arrangement().touched ? null : remembered(panels);
   if (kept) commit({ ...arrangement(), ...kept, docks: { ...arrangement().docks, ...kept.docks }, maximised: null });
   apply();

@@ -22,7 +22,7 @@ function render({ model, el }) {
     head.replaceChildren(
       h("span", { class: "ms-title" }, "Frontier"),
       h("span", { class: "ms-mono", "data-testid": "frontier-position" }, `after ${many(about.position ?? 0, "byte")}`),
-      h("span", { class: "ms-muted", "data-testid": "frontier-set" }, `set ${about.set_id ?? "–"} · ${many(about.total ?? 0, "item")}`),
+      h("span", { class: "ms-muted", "data-testid": "frontier-set", title: `Earley set ${about.set_id ?? "–"}` }, many(about.total ?? 0, "item")),
       h("span", { class: "ms-grow" }),
       h("span", { class: `ms-badge ${about.completed ? "accepted" : ""}`, "data-testid": "frontier-completed" },
         about.completed ? "may end here" : "must go on"));

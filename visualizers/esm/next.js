@@ -9,6 +9,8 @@ const HINTS = {
   "whole tokens": "tokens that the grammar names by id", "white space": "blanks, tabs, line ends", end: "the text may end here",
 };
 
+const COUNTS = new Set(["tokens", "taken", "refused"]); // columns of numbers
+
 function render({ model, el }) {
   const view = mount({ model, el }, "next", "next-view");
   const python = channel(model, view);
@@ -148,9 +150,9 @@ function render({ model, el }) {
     const out = [h("div", { class: "ms-empty" }, state.total
       ? "These tokens run over the end of a rule, so the rule alone cannot tell: the rules that called it decide about the rest."
       : "No token runs over the end of its rule here: every one is decided by the rule alone.")];
-    if (state.rows.length) out.push(table(["rule left", "the rest begins with", "taken", "refused", "callers that decide"], state.rows, (row) => [
+    if (state.rows.length) out.push(table(["rule left", "the rest begins with", "taken", "refused"], state.rows, (row) => [
       h("td", { class: "ms-mono" }, row.rule), h("td", { class: "ms-mono" }, row.rest), h("td", { class: "ms-num yes" }, number(row.taken)),
-      h("td", { class: "ms-num no" }, number(row.refused)), h("td", { class: "ms-mono" }, row.callers)], "caller"));
+      h("td", { class: "ms-num no" }, number(row.refused))], "caller"));
     return out;
   }
 
@@ -166,7 +168,7 @@ function render({ model, el }) {
       lines.push(line);
       if (open === place) lines.push(h("tr", {}, h("td", { colspan: heads.length }, tokens({ type: name, row: k }, "tokens"))));
     });
-    return h("table", { class: "ms-table" }, h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", {}, head)))), h("tbody", {}, ...lines));
+    return h("table", { class: "ms-table" }, h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { class: COUNTS.has(head) ? "ms-num" : null }, head)))), h("tbody", {}, ...lines));
   }
 
   // Arrows walk the chips (up and down by lines), Enter types one, with shift it lists its tokens.

@@ -2,14 +2,17 @@
 // Read on: visualizers/live.py (OperationView).
 import { h, number, many, mount } from "./common.js";
 
+// What stands before the byte or the rule that an operation is done by.
+const BY = { scan: "reads ", predict: "called by ", complete: "ends " };
+
 function render({ model, el }) {
   const view = mount({ model, el }, "operations", "operation-view");
   const head = h("div", { class: "ms-bar" });
   const body = h("tbody", {});
   const table = h("table", { class: "ms-table", "aria-label": "Operations of the parser" },
-    h("thead", {}, h("tr", {}, h("th", { class: "ms-num", title: "bytes read" }, "byte"), h("th", {}, "operation"),
-      h("th", { title: "the byte read, the rule that calls, or the rule that ended" }, "by"), h("th", {}, "brings"),
-      h("th", { class: "ms-num", title: "bytes read when the rule was predicted" }, "origin"))),
+    h("thead", {}, h("tr", {}, h("th", { class: "ms-num at", title: "bytes read" }, "byte"), h("th", { class: "kind" }, "operation"),
+      h("th", { title: "the rule with its dot; above it the byte read, the rule that calls, or the rule that ended" }, "brings"),
+      h("th", { class: "ms-num origin", title: "bytes read when the rule was predicted" }, "origin"))),
     body);
   const note = h("div", { class: "ms-note" });
   view.root.append(head, h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "operation-rows" }, table), note);
@@ -20,7 +23,7 @@ function render({ model, el }) {
     const span = about.position ? `bytes ${number(about.begin)} to ${number(about.position)}` : "before the first byte";
     head.replaceChildren(h("span", { class: "ms-title" }, "Operations"),
       h("span", { class: "ms-mono", "data-testid": "operation-span" }, span),
-      h("span", { class: "ms-muted" }, `${many(about.total ?? 0, "operation")} of the Earley parser`));
+      h("span", { class: "ms-muted" }, about.total ? `${number(about.total)} in all` : ""));
     body.replaceChildren(...rows.map((row, index) => line(row, index && rows[index - 1].position === row.position)));
     const hidden = (about.total ?? 0) - rows.length;
     note.textContent = hidden > 0 ? `${number(hidden)} more operations` : rows.length ? "" : "Nothing was read or predicted.";
@@ -32,8 +35,8 @@ function render({ model, el }) {
     const rule = after === undefined ? [before] : [before, h("span", { class: "dot" }, "•"), after];
     return h("tr", { "data-testid": "operation", "data-kind": row.kind },
       h("td", { class: "ms-num" }, again ? "" : number(row.position)),
-      h("td", {}, h("span", { class: `ms-badge ${row.tint}` }, row.kind)), h("td", { class: "ms-mono" }, row.cause),
-      h("td", { class: "rule" }, ...rule, row.more ? h("span", { class: "ms-muted" }, `  +${number(row.more)}`) : null),
+      h("td", {}, h("span", { class: `ms-badge ${row.tint}` }, row.kind)),
+      h("td", { class: "rule" }, row.cause ? h("div", { class: "ms-muted" }, `${BY[row.kind] || ""}${row.cause}`) : null, ...rule, row.more ? h("span", { class: "ms-muted" }, `  +${number(row.more)}`) : null),
       h("td", { class: "ms-num" }, number(row.origin)));
   }
 

@@ -199,6 +199,31 @@ async function render({ model, el }) {
     here.replaceChildren(...group("forbidden by", forbids), ...group("here", unique(lit().filter((one) => one.role === "here"))),
       ...group("next", unique(lit().filter((one) => one.role === "next"))));
     if (mistakes.length) here.replaceChildren();
+    fit();
+  }
+
+  // The foot is one line of whole chips: the summary goes first, then the last chips, which are counted.
+  function fit() {
+    const over = () => here.scrollWidth > here.clientWidth;
+    const listed = [...here.children].filter((one) => !one.classList.contains("ms-source-more"));
+    here.replaceChildren(...listed);
+    here.classList.remove("ms-tight");
+    for (const one of listed) one.hidden = false;
+    summary.hidden = false;
+    if (over()) summary.hidden = true;
+    if (!over()) return;
+    const gone = [], more = h("span", { class: "ms-muted ms-source-more", "data-testid": "source-more" }, "+0");
+    here.append(more);
+    const chips = listed.filter((one) => one.classList.contains("ms-source-chip"));
+    while (chips.length > 1 && over()) {
+      const last = chips.pop();
+      gone.unshift(last.textContent);
+      for (const one of listed.slice(listed.indexOf(chips.at(-1)) + 1)) one.hidden = true;
+      more.textContent = `+${gone.length}`;
+    }
+    more.title = gone.join("\n");
+    more.hidden = !gone.length;
+    here.classList.toggle("ms-tight", over());
   }
 
   function told(lines) {
@@ -206,6 +231,9 @@ async function render({ model, el }) {
     return h("div", { class: "ms-source-tip" }, h("div", { class: "ms-head" }, first), ...rest.map((line) => h("div", {}, line)));
   }
 
+  const sized = new ResizeObserver(fit);
+  sized.observe(foot);
+  view.defer(() => sized.disconnect());
   view.watch(["document"], update);
   view.watch(["places", "mistakes", "forbids", "status", "selected"], mark);
   view.watch(["offline"], () => {

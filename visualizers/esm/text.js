@@ -14,7 +14,7 @@
 // `chosen` {id, text, ok, why} or null: the token chosen elsewhere.
 // Messages: {kind: "prefix", text, client, seq}, {kind: "move", to, by}, {kind: "goto", index}, {kind: "token", id},
 // {kind: "stop"}.  Keys belong to the whole desk: dock.js.
-import { h, mount, number } from "./common.js";
+import { code, h, mount, number } from "./common.js";
 
 const WAIT_MS = 120;
 const BOX_LIMIT = 132;
@@ -132,7 +132,7 @@ function render({ model, el }) {
       box.scrollTop = box.scrollHeight;
     }
     place.textContent = state.place;
-    status.textContent = state.status.text.split("\n")[0] || " ";
+    status.replaceChildren(code(state.status.text.split("\n")[0] || " "));
     status.title = state.status.text;
     status.dataset.kind = state.status.kind;
     const silent = state.status.kind === "dead" || state.status.kind === "stopped"; // the message says it already

@@ -23,7 +23,7 @@ function render({ model, el }) {
   const note = h("div", { class: "ms-note", role: "status", "data-testid": "token-note" });
   body.append(spacer);
   view.root.append(
-    h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Tokens"), tabs, h("span", { class: "ms-grow" }), groups, states, search),
+    h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Tokens"), search, tabs, h("span", { class: "ms-grow" }), groups, states),
     h("div", { class: "ms-heads" }, h("span", { class: "ms-num" }, "id"), h("span", {}, "token"), h("span", {}, "kind"), h("span", {}, "why")),
     body, note);
 
@@ -160,7 +160,7 @@ function render({ model, el }) {
         tab, h("span", { class: "ms-num", "data-testid": `count-${tab}` }, number(counts[tab] || 0)))));
     // A state appears once for each lap counter; the filter is by state.
     const list = [...new Map((model.get("states") || []).map((entry) => [entry.state, entry])).values()];
-    states.replaceChildren(h("option", { value: "" }, list.length === 1 ? "1 scannable state" : `all ${list.length} scannable states`),
+    states.replaceChildren(h("option", { value: "" }, list.length === 1 ? "1 state" : `all ${list.length} states`),
       ...list.map((entry) => h("option", { value: entry.state }, `${entry.state} · ${entry.dot.length > 60 ? entry.dot.slice(0, 59) + "…" : entry.dot}`)));
     states.value = model.get("state") ?? "";
     states.hidden = offline() || list.length < 2;

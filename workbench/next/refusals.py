@@ -8,7 +8,6 @@ Read on: `workbench/next/deaths.py` (the walk), `workbench/panels/next.py` (the 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -162,8 +161,8 @@ class Callers(Table):
         return {"rows": self.rows()[:SHOWN], "total": self.total}
 
 
-def callers(sets: TokenSets, who: Callable[[int], str] | None = None) -> Callers:
-    """The uncertain tokens of `sets` in groups; `who(state)` names the rules that wait for the state's rule to end."""
+def callers(sets: TokenSets) -> Callers:
+    """The uncertain tokens of `sets` in groups."""
     firsts = _first_bytes(sets.vocab)
     found: list[tuple[dict[str, Any], list[int]]] = []
     total = 0
@@ -173,7 +172,6 @@ def callers(sets: TokenSets, who: Callable[[int], str] | None = None) -> Callers
         if not len(ids):
             continue
         rest = firsts.at(ids, escapes)
-        called = who(entry.state) if who else ""
         values = np.unique(rest)
         taken = np.array([int(allowed[rest == value].sum()) for value in values])
         # Rests that nobody takes are one row.
@@ -188,7 +186,6 @@ def callers(sets: TokenSets, who: Callable[[int], str] | None = None) -> Callers
                 "rest": _rest(some),
                 "taken": yes,
                 "refused": int(chosen.sum()) - yes,
-                "callers": called,
             }
             found.append((row, ids[chosen].tolist()))
     found.sort(key=lambda pair: (-pair[0]["taken"], -pair[0]["refused"]))

@@ -206,7 +206,7 @@ class Reader:
                         continue
                     if any(can_come(before + rest) for before in comma):
                         pointer = content.pointer(child(site.pointer, "properties", name))
-                        yield json_place(self.source, pointer, "next", f"name {name}", "properties")
+                        yield json_place(self.source, pointer, "next", f"key {_spelt(name)}", "properties")
             elif prefix.part == "value":
                 values = site.get("enum")
                 for index, value in enumerate(values if isinstance(values, list) else ()):
