@@ -3,7 +3,7 @@
 import { h, number, many, mount } from "./common.js";
 
 // What stands before the byte or the rule that an operation is done by.
-const BY = { scan: "reads ", predict: "called by ", complete: "ends " };
+const BY = { scan: "reads ", token: "reads ", predict: "called by ", complete: "ends " };
 
 function render({ model, el }) {
   const view = mount({ model, el }, "operations", "operation-view");
