@@ -102,10 +102,13 @@ RARE_BOUNDS: list[tuple[int, int | None]] = [(0, 2**31 - 1), (100, 200), (1000, 
 
 
 @st.composite
-def grammars(draw: st.DrawFn, *, large: bool = True, dispatch: bool = False, max_rules: int = 4) -> GrammarIR:
+def grammars(
+    draw: st.DrawFn, *, large: bool = True, dispatch: bool = False, rare: bool = True, max_rules: int = 4
+) -> GrammarIR:
     """A grammar of one to `max_rules` rules; `large=False` leaves out classes of thousands of code points.
 
-    With `dispatch` some have free text with tags, which EBNF has no spelling for.
+    With `dispatch` some have free text with tags, which EBNF has no spelling for.  `rare=False` leaves out bounds of
+    hundreds of laps, for tests that spell out laps or look at every derivation.
 
     Nothing forbids left recursion, cycles, ambiguity, unreachable or unproductive rules; most rules get an alternative
     without a call, so that most grammars have texts.  One grammar uses few different terminals and few different
@@ -113,7 +116,8 @@ def grammars(draw: st.DrawFn, *, large: bool = True, dispatch: bool = False, max
     """
     names = ["root", "r1", "r2", "r3", "r4", "r5"][: draw(st.integers(1, max_rules))]
     terminals = draw(st.lists(_terminals(large=large), min_size=2, max_size=5))
-    bounds = draw(st.lists(st.sampled_from(LOOPS * 5 + SMALL_BOUNDS * 2 + RARE_BOUNDS), min_size=1, max_size=3))
+    some_bounds = LOOPS * 5 + SMALL_BOUNDS * 2 + (RARE_BOUNDS if rare else [])
+    bounds = draw(st.lists(st.sampled_from(some_bounds), min_size=1, max_size=3))
     leaves: list[Node] = [*terminals, *terminals, *map(RuleRef, names), *map(RuleRef, names), Empty()]
 
     def node(depth: int) -> Node:

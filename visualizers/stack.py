@@ -63,9 +63,10 @@ def tail(text: bytes, width: int = TEXT) -> str:
 
 
 def dots(dotted: str, most: int = 3) -> list[list[str]]:
-    """The dotted rules of an item, [before, after] the dot each."""
-    rules = split_rules(dotted)[:most]
-    return [[clip(side, DOT_WIDTH) for side in (split_dot(rule) or (rule,))] for rule in rules]
+    """The dotted rules of an item, [before, after] the dot each; those in which something comes next are first."""
+    sides = [split_dot(rule) or (rule,) for rule in split_rules(dotted)]
+    sides.sort(key=lambda found: len(found) == 2 and not found[1])
+    return [[clip(side, DOT_WIDTH) for side in found] for found in sides[:most]]
 
 
 def _level(level: StackLevel, text: bytes) -> dict[str, Any]:

@@ -96,7 +96,13 @@ def tree_html(snapshot: Derivation, *, limit: int = 120) -> str:
         label = html_escape(sign + node.label)
         rows.append(["&nbsp;" * (2 * node.depth) + label, shown, f"{node.begin:,}–{node.end:,}", ", ".join(facts)])
     state = "complete" if snapshot.complete and snapshot.tree == 0 else "open"
-    facts = [f"after {snapshot.position:,} bytes", state, f"tree {snapshot.tree + 1} of {snapshot.trees}"]
+    facts = [f"after {snapshot.position:,} bytes", state]
+    first = int(snapshot.complete)
+    count = f"{'' if snapshot.exact else 'more than '}{snapshot.trees - first:,}"
+    if state == "open":
+        facts.append(f"open {snapshot.tree - first + 1} of {count}")
+    elif snapshot.trees > first:
+        facts.append(f"{count} still open")
     if len(snapshot.nodes) > limit:
         facts.append(f"the first {limit} of {len(snapshot.nodes)} nodes")
     return card("Derivation", facts, table(["rule", "text", "bytes", ""], rows, align="llrl", mono=(0, 1, 2)))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from kernels_core.errors import BudgetExceededError
-from kernels_core.inspect.dots import DOT
+from kernels_core.inspect.dots import DOT, FREE_TEXT
 from kernels_core.inspect.layout import StateTable, byte_label
 from kernels_core.inspect.snapshots import EarleyItem
 
@@ -256,7 +256,7 @@ class Chart:
         """Whether `state` is one of free text with tags: what it calls is what a tag leads to."""
         if self._record is None:
             return False
-        return any(f"{DOT} TagDispatch(" in dot for dot in self._table.dots(state))
+        return any(f"{DOT} {FREE_TEXT}" in dot for dot in self._table.dots(state))
 
     def _note(self, kind: Operation, position: int, item: ChartItem, cause: str) -> None:
         if self._record is not None:

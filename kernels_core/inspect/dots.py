@@ -14,13 +14,15 @@ from kernels_core.automata.lower import AFTER, Position
 from kernels_core.grammar.ir import Choice, GrammarIR, Literal, Node, Repeat, RuleRef, Seq, TagDispatch, children
 from kernels_core.grammar.printer import print_node
 
-__all__ = ["DOT", "around_dot", "between", "dotted_rule", "within"]
+__all__ = ["DOT", "FREE_TEXT", "around_dot", "between", "dotted_rule", "within"]
 
 DOT = "•"
 CONTEXT = 60  # characters kept on each side of the dot when a rule is long
 _HERE = "\0"  # stands for the dot while a rule is printed: no name and no literal prints like it
 _ROOM = CONTEXT + 3
 _LONGEST = 4 * _ROOM  # bytes of a literal: a character has four at most
+FREE_TEXT = "free\N{NO-BREAK SPACE}text"  # two rules side by side have another space in between
+_TAGS = 3  # that are named
 
 
 def dotted_rule(ir: GrammarIR, position: Position) -> str:
@@ -104,9 +106,8 @@ def _mark(node: Node, path: tuple[int, ...], offset: int) -> tuple[tuple[Node, .
                 here = (Choice((*before_it, _joined(here), *after_it)),)
             case Repeat(_, minimum, maximum):
                 here = (Repeat(_joined(here), minimum, maximum),)
-            case TagDispatch(tags, _, loop, excludes, stops):
-                shown = slice(step - len(before_it), step + 1 + len(after_it))
-                here = (TagDispatch(tags[shown], (*before_it, _joined(here), *after_it), loop, excludes, stops),)
+            case TagDispatch(tags):
+                here = (RuleRef(FREE_TEXT), Literal(tags[step]), *here)
         room = _Room(left, right)
     return here, room
 
@@ -139,13 +140,17 @@ def _shortened(node: Node, room: int, backwards: bool) -> tuple[Node, int]:
         case Repeat(item, minimum, maximum):
             short, size = _shortened(item, room - 1, backwards)
             return Repeat(short, minimum, maximum), size + 1
-        case TagDispatch(tags, contents, loop, excludes, stops):
-            few, left = _nearest(contents, room - 1, backwards=backwards)
-            if not few:
-                return RuleRef("…"), room
-            shown = tags[len(tags) - len(few) :] if backwards else tags[: len(few)]
-            return TagDispatch(shown, few, loop, excludes, stops), room - left
+        case TagDispatch(tags, _, _, _, stops):
+            said = _free_text(tags + stops)
+            return RuleRef(said), len(said)
     return node, 2
+
+
+def _free_text(ends: tuple[bytes, ...]) -> str:
+    """What a person calls free text that goes on until one of `ends`: of a call of it, that is all there is to see."""
+    shown = " or ".join(print_node(Literal(end[:_LONGEST])) for end in ends[:_TAGS])
+    more = f" or {len(ends) - _TAGS} more" if len(ends) > _TAGS else ""
+    return f"{FREE_TEXT} until {shown}{more}" if ends else FREE_TEXT
 
 
 def _joined(nodes: tuple[Node, ...]) -> Node:

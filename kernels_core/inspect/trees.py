@@ -73,6 +73,7 @@ class _Node:
     key: str
     rule: int = -1
     stack: tuple[Level, ...] = ()  # of an open node: its level and those below
+    dotted: int = 0  # ... and which of them its dot is in: the last that is drawn in this node
     chain: tuple[int, ...] = ()  # the rules of nodes around it that go over the same text
     readings: int = 1
     reading: int = 0
@@ -118,7 +119,12 @@ class Builder:
         item = stack[0].item
         rule = self._forest.table.rule_of[item.state]
         key = f"{self._name(rule)}@{item.origin}-"
-        return _Node("rule", self._name(rule), item.origin, self._forest.last, depth, key, rule, stack)
+        node = _Node("rule", self._name(rule), item.origin, self._forest.last, depth, key, rule, stack)
+        while node.dotted + 1 < len(stack):  # a repetition in the rule itself is where the rule waits
+            if not self._spliced(self._forest.table.rule_of[stack[node.dotted + 1].item.state], node):
+                break
+            node.dotted += 1
+        return node
 
     def _grow(self, root: _Node) -> tuple[TreeNode, ...]:
         order = count()
@@ -212,7 +218,8 @@ class Builder:
             elif self._spliced(part.rule, node):
                 pending += reversed(self._chosen(part, "", ())[2])
             else:
-                around = (node.begin, node.end) == (part.begin, part.end)
+                # A rule that is still open over this text is another one: only what has ended derives itself.
+                around = not node.stack and (node.begin, node.end) == (part.begin, part.end)
                 chain = (*node.chain, node.rule) if around else ()
                 found.append(self._closed(part, node.depth + 1, chain))
         return found
@@ -249,6 +256,7 @@ class Builder:
                     level += 1
                     node.levels += 1
                     parts += self._so_far(stack[level], "")[0]
+        node.dotted = level
         children = self._children(node, parts)
         if level + 1 < len(stack):
             children.append(self._opened(stack[level + 1 :], node.depth + 1))
@@ -316,7 +324,7 @@ class Builder:
             if node.rule >= 0:
                 span = forest.table.span(node.rule)
                 if node.stack:
-                    dot = "   ".join(forest.table.dots(node.stack[0].item.state)[:2])
+                    dot = "   ".join(forest.table.dots(node.stack[node.dotted].item.state)[:2])
             found.append(
                 TreeNode(
                     parent,

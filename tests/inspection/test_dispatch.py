@@ -223,13 +223,13 @@ def test_a_grammar_without_free_text_says_so() -> None:
     assert told(found, b"a") == [("plain", b"a", ())]
 
 
-@settings(max_examples=2 * EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(st.data())
 def test_segments_cover_the_text_whatever_the_grammar(data: st.DataObject) -> None:
     """Whatever is recursive, ambiguous or nested: no gap, no overlap, and triggers are where their text is."""
-    ir = productive(data.draw(grammars(large=False, dispatch=True)))
+    ir = productive(data.draw(grammars(large=False, dispatch=True, rare=False, max_rules=3)))
     recogniser = Recogniser(ir)
-    text = data.draw(texts(recogniser))
+    text = data.draw(texts(recogniser, max_size=8))
     matcher = GrammarMatcher(compiled(ir, BYTES))
     while text and not matcher.fork().accept_string(text):
         text = text[:-1]

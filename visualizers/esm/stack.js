@@ -3,7 +3,7 @@
 // Read on: visualizers/stack.py, workbench/panels/stack.py.
 import { h, number, many, mount } from "./common.js";
 
-const BEFORE = 36; // characters in front of a dot
+const BEFORE = 16, AFTER = 26; // characters in front of a dot and behind it: the dot is always in sight
 
 function render({ model, el }) {
   const view = mount({ model, el }, "stack", "stack-view");
@@ -15,7 +15,7 @@ function render({ model, el }) {
       h("th", { title: "the rule that was called; the key in front of it where the text is JSON" }, "level"),
       h("th", { class: "ms-num", title: "bytes read when the rule was called" }, "began at"),
       h("th", { title: "what was read in this rule before the next level began" }, "has read"),
-      h("th", { title: "the rule, with a dot where it waits" }, "waits at"), h("th", {}, ""))), body));
+      h("th", { title: "the rule, with a dot where it waits" }, "waits at"))), body));
   view.root.append(head, crumbs, scroll);
   let drawn = -1;
 
@@ -66,17 +66,18 @@ function render({ model, el }) {
     // The rule's name is in the first column already; what is near the dot matters.
     const start = whole.startsWith(`${level.rule} ::=`) ? whole.slice(level.rule.length + 5) : whole;
     const before = start.length > BEFORE && after !== undefined ? `…${start.slice(-BEFORE)}` : start;
-    const dotted = after === undefined ? [before] : [h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), after];
+    const behind = (after || "").length > AFTER ? `${after.slice(0, AFTER)}…` : after;
+    const dotted = after === undefined ? [before] : [h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), behind];
     const name = h("td", { class: "name" }, h("span", { class: "indent", style: `width:${level.depth * 12}px` }),
       level.omitted ? h("span", { class: "ms-muted" }, `+${number(level.omitted)} › `) : null,
-      level.label ? h("span", { class: "key" }, `${level.label}: `) : null, level.rule);
+      level.label ? h("span", { class: "key" }, `${level.label}: `) : null, level.rule,
+      level.waits ? h("span", { class: "ms-badge active", title: "a byte can move this on" }, "reads next") : null);
     return h("tr", { class: on ? "on" : "off", "data-testid": "stack-level", "data-rule": level.rule, tabindex: "0",
       "aria-selected": String(level.rule === rule), onclick: () => choose(level),
       onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { choose(level); event.preventDefault(); } } },
       name, h("td", { class: "ms-num" }, number(level.begin)),
       h("td", { class: "read" }, level.text || (level.predicted ? h("span", { class: "ms-muted" }, "nothing yet") : "")),
-      h("td", { class: "rule", title: `${whole} ${after === undefined ? "" : `• ${after}`}` }, ...dotted, level.dots.length > 1 ? h("span", { class: "ms-muted", title: "other places that this item stands for" }, `  +${level.dots.length - 1}`) : null),
-      h("td", {}, level.waits ? h("span", { class: "ms-badge active", title: "a byte can move this on" }, "reads next") : null));
+      h("td", { class: "rule", title: `${whole} ${after === undefined ? "" : `• ${after}`}` }, ...dotted, level.dots.length > 1 ? h("span", { class: "ms-muted", title: "other places that this item stands for" }, `  +${level.dots.length - 1}`) : null));
   }
 
   let queued = false;

@@ -39,18 +39,23 @@ function render({ model, el }) {
   function draw() {
     const about = model.get("about") || {}, nodes = model.get("nodes") || [];
     const offline = Boolean(model.get("offline"));
-    const turn = (by) => wish({ tree: (about.tree + by + about.trees) % about.trees });
-    const state = about.complete && about.tree === 0 ? "complete" : "open";
+    // Number 0 is the finished tree if there is one; the trees with open rules are counted apart.
+    const first = about.complete ? 1 : 0, open = (about.trees || 0) - first;
+    const turn = (by) => wish({ tree: first + (Math.max(0, about.tree - first) + by + open) % open });
+    const state = first && about.tree === 0 ? "complete" : "open";
+    const openCount = `${about.exact ? "" : "more than "}${number(open)}`;
     head.replaceChildren(...[h("span", { class: "ms-title" }, "Derivation"),
       h("span", { class: "ms-mono", "data-testid": "tree-position" }, `after ${many(about.position ?? 0, "byte")}`),
       h("span", { class: `ms-badge ${state === "complete" ? "accepted" : "active"}`, "data-testid": "tree-state",
         title: state === "complete" ? "a derivation of the whole text" : "rules that have begun and not ended are open" }, state),
       about.ambiguous ? h("span", { class: "ms-badge uncertain", "data-testid": "tree-ambiguous" }, many(about.ambiguous, "ambiguous node")) : null,
       h("span", { class: "ms-grow" }),
-      about.trees > 1 ? h("span", { class: "ms-group" },
+      first && open ? h("button", { type: "button", disabled: offline, "data-testid": "tree-switch",
+        title: "between the derivation of the whole text and those in which rules are still open", onclick: () => wish({ tree: state === "complete" ? 1 : 0 }) },
+      state === "complete" ? `${openCount} still open` : "complete") : null,
+      state === "open" && open > 1 ? h("span", { class: "ms-group" },
         h("button", { type: "button", disabled: offline, title: "the tree before", "data-testid": "tree-back", onclick: () => turn(-1) }, "◂"),
-        h("span", { class: "ms-muted", title: "the finished tree first, if the text may end here, then one for each way in which rules can be open" },
-          `tree ${about.tree + 1} of ${about.exact ? "" : "more than "}${number(about.trees)}`),
+        h("span", { class: "ms-muted", title: "one for each way in which rules can be open" }, `open ${about.tree - first + 1} of ${openCount}`),
         h("button", { type: "button", disabled: offline, title: "the next tree", "data-testid": "tree-on", onclick: () => turn(1) }, "▸")) : null].filter(Boolean));
     const rule = (model.get("selection") || {}).rule;
     const below = new Set(nodes.map((node) => node.parent));
