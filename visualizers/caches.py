@@ -35,7 +35,7 @@ MAX_STATIC: Final = 60
 KINDS: Final[Mapping[FillKind, str]] = {
     "mask hit": "this parser state was visited before: its mask is found by pointer",
     "token-set hit": "first visit; put together from token sets that this grammar has already",
-    "pool hit": "first visit; a token set came from the cross-grammar cache as it was wanted (perfect hit)",
+    "pool hit": "first visit; a token set came from the cross-grammar cache and is used as it is",
     "partial hit": "first visit; a token set came from the cross-grammar cache and was filtered for what can follow",
     "walk": "first visit; little is allowed, so the vocabulary's trie was followed from the parser state itself",
     "miss": "first visit; at least one token set was computed",
@@ -63,7 +63,7 @@ COUNTERS: Final = (
     ("mask_misses", "masks made (first visits)", "count"),
     ("walks", "masks made by following the vocabulary's trie", "count"),
     ("token_set_hits", "token sets found in this grammar", "count"),
-    ("pool_hits", "token sets found in the cross-grammar cache (perfect hits)", "count"),
+    ("pool_hits", "token sets found in the cross-grammar cache and used as they are (pool hits)", "count"),
     ("partial_hits", "token sets found there and filtered anew (partial hits)", "count"),
     ("token_set_misses", "token sets computed", "count"),
     ("nodes_walked", "trie nodes visited for token sets", "count"),

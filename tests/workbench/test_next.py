@@ -210,6 +210,27 @@ def assert_counted(session: Session, text: bytes, members: bytes, ids: list[int]
     assert len(ids) == len(expected)
 
 
+@pytest.mark.parametrize("text", ["", "{", '{"city": "a"', '{"city": "a", ', '{"city": "a b'])
+def test_every_allowed_token_is_in_one_group_by_what_it_writes(tokenizer: Tokenizer, text: str) -> None:
+    info = TokenizerInfo(
+        [*tokenizer.info.decoded_vocab, b" }", b' "', b' "u', b"\n}", b' "zz', b"  "], vocab_type="raw"
+    )
+    session = session_of(Grammar.from_json_schema(SCHEMA), Tokenizer(info, name="indented"), text)
+    here = session.next()
+    members = [set(here.members(number).tolist()) for number in range(len(here.groups))]
+    assert [len(ids) for ids in members] == [group.tokens for group in here.groups]
+    assert sum(map(len, members)) == len(set().union(*members)) == here.allowed - here.uncounted
+    for group, ids in zip(here.groups, members, strict=True):
+        written = {info.decoded_vocab[token].lstrip()[:1] for token in ids}
+        if group.name == "white space":
+            assert written == {b""}
+        elif group.name == "keys":
+            assert written <= {b'"', b","}
+        elif group.name == "closings" and '"city": "a"' in text:
+            assert written == {b"}"}
+            assert any(info.decoded_vocab[token] == b" }" for token in ids)
+
+
 class TestMeaning:
     """What the chips are called."""
 

@@ -48,7 +48,7 @@ def test_another_engine_at_this_place(desk: Desk) -> None:
     view = asked(desk, "ours:parser=naive")
     assert view.status == "done"
     assert view.result["agree"]
-    assert view.result["sides"][1]["side"] == "ours(parser='naive')"
+    assert view.result["sides"][1]["side"] == "ours, naive: every token tried"
     assert view.result["sides"][0]["text"] == "call␣a"
     assert view.picture.startswith("data:image/png")
     assert desk.session.cache_stats() == before

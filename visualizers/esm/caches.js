@@ -5,8 +5,8 @@ import { h, number, many, mount } from "./common.js";
 const TABS = [["timeline", "Timeline"], ["states", "Parser states"], ["memory", "Memory"], ["sharing", "Sharing"], ["counters", "Counters"]];
 const LEFT = 52;
 const RELATIONS = {
-  made: "computed for this place", perfect: "found, as it was wanted (perfect hit)",
-  partial: "found for the state, then filtered for what can follow (partial hit)",
+  made: "computed for this place", perfect: "found in the pool and used as it is (pool hit)",
+  partial: "found in the pool, then filtered for what can follow (partial hit)",
 };
 
 const svg = (tag, props = {}, ...children) => {
@@ -45,7 +45,7 @@ function render({ model, el }) {
       h("div", {}, h("i", { class: `key k${v.kind[k]}` }), h("b", {}, kind), ` · step ${number(v.step[k])}`,
         v.token[k] ? h("span", { class: "ms-mono" }, ` before ${v.token[k]}`) : "", ` · ${micros(v.us[k])} · mask of ${bytes(v.bytes[k])} · set ${state[0]}`,
         v.made[k] ? ` · ${many(v.made[k], "token set")} computed` : "", v.pool[k] ? ` · ${number(v.pool[k])} from the pool` : ""),
-      h("div", { class: "ms-muted" }, state[4] ? `inside ${state[4]}` : told),
+      h("div", { class: "ms-muted" }, told, state[4] ? ` · inside ${state[4]}` : ""),
     ];
   }
 
@@ -55,7 +55,7 @@ function render({ model, el }) {
       ...ticks.flatMap(([value, label]) => [
         svg("line", { class: "grid", x1: LEFT, x2: WIDTH, y1: place(value), y2: place(value) }),
         svg("text", { x: LEFT - 6, y: place(value) + 4, "text-anchor": "end" }, label)]),
-      svg("text", { x: LEFT + 4, y: top - 5 }, title),
+      svg("text", { x: LEFT + 4, y: top - 9 }, title),
     ];
   }
 
@@ -69,7 +69,7 @@ function render({ model, el }) {
     const v = model.get("visits") || {}, count = (v.us || []).length;
     if (!count) return empty();
     measure(42);
-    const both = HEIGHT > 130, room = HEIGHT - (both ? 54 : 34), tall = both ? Math.round(0.7 * room) : room;
+    const both = HEIGHT > 130, room = HEIGHT - (both ? 60 : 38), tall = both ? Math.round(0.7 * room) : room;
     const gap = (WIDTH - LEFT) / count, bar = Math.max(0.5, gap - (gap > 3 ? 1 : 0));
     const x = (k) => LEFT + k * gap;
     const chart = (values, top, height, title, label) => {
@@ -87,8 +87,8 @@ function render({ model, el }) {
     const over = svg("rect", { class: "hover", y: 12, height: HEIGHT - 28, width: Math.max(gap, 3), visibility: "hidden" });
     const hit = svg("rect", { class: "hit", x: LEFT, y: 0, width: WIDTH - LEFT, height: HEIGHT - 5, "data-testid": "timeline-hit" });
     const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "data-testid": "timeline", "aria-label": `time and size of ${count} masks` }, now,
-      ...chart(v.us, 18, tall, "µs to find or make the mask (log); ● first visit of the parser state", (t) => String(Number(t.toPrecision(2)))),
-      ...(both ? chart(v.bytes, 38 + tall, room - tall, "bytes of the mask (log)", (t) => t < 1024 ? String(t) : `${t / 1000}k`) : []),
+      ...chart(v.us, 22, tall, "µs to find or make the mask (log); ● first visit of the parser state", (t) => String(Number(t.toPrecision(2)))),
+      ...(both ? chart(v.bytes, 44 + tall, room - tall, "bytes of the mask (log)", (t) => t < 1024 ? String(t) : `${t / 1000}k`) : []),
       svg("text", { x: LEFT, y: HEIGHT - 4 }, `first mask shown: step ${number(v.step[0])}`),
       svg("text", { x: WIDTH, y: HEIGHT - 4, "text-anchor": "end" }, `masks in the order asked for → step ${number(v.step[count - 1])}`), over, hit);
     const line = h("div", { class: "detail", "data-testid": "cache-detail" });
@@ -128,7 +128,7 @@ function render({ model, el }) {
     };
     move();
     return [h("div", { class: "ms-muted" }, "One cell for each interned Earley set (parser state), by first visit. The number and the shade are its visits",
-      swatch(1), "1", swatch(most), number(most), "; the stripe is how its mask was found first; framed: where one stands."),
+      swatch(1), "1", swatch(most), number(most), "; the stripe is how its mask was found first; framed: the current state."),
       h("div", { class: "cells", "data-testid": "state-cells" }, ...cells)];
   }
 
@@ -187,13 +187,13 @@ function render({ model, el }) {
     });
     const pool = found.pool;
     return [
-      h("div", { class: "ms-muted", "data-testid": "pool-line" }, `Pool: ${many(pool.sets, "token set")}, ${bytes(pool.bytes)} of ${bytes(pool.budget)}; found ${number(pool.hits)} as wanted, `
-        + `${number(pool.partial)} to be filtered (partial hits), not found ${number(pool.misses)}; ${many(pool.evictions, "eviction")}; ${number(pool.idle)} of no grammar here.`),
+      h("div", { class: "ms-muted", "data-testid": "pool-line" }, `Pool: ${many(pool.sets, "token set")}, ${bytes(pool.bytes)} of ${bytes(pool.budget)}; ${number(pool.hits)} found and used as they are (pool hits), `
+        + `${number(pool.partial)} found and then filtered (partial hits), ${number(pool.misses)} not found (misses); ${many(pool.evictions, "eviction")}; ${number(pool.idle)} not used by this grammar.`),
       several ? h("div", {}, ...found.grammars.map(([i, root, about, sets, made, got]) =>
         h("div", { class: "ms-muted" }, `grammar ${i}: `, h("span", { class: "ms-mono" }, about || root), ` · ${many(sets, "token set")}, ${number(made)} made, ${number(got)} found`))) : "",
       h("table", { class: "ms-table" }, h("thead", {}, h("tr", {}, h("th", { title: "whose state the accepted, rejected and uncertain tokens are for" }, "token set of"),
         h("th", { class: "ms-num" }, "size"), h("th", { title: "warm start: made with the first compiler of the vocabulary; unknown: a file, or a grammar that is gone" }, "made first by"),
-        h("th", {}, "used by  (", h("span", { class: "chip made" }, "made"), h("span", { class: "chip perfect" }, "perfect hit"), h("span", { class: "chip partial" }, "partial hit"), ")"))), h("tbody", {}, ...rows)),
+        h("th", {}, "used by  (", h("span", { class: "chip made" }, "made"), h("span", { class: "chip perfect" }, "pool hit"), h("span", { class: "chip partial" }, "partial hit"), ")"))), h("tbody", {}, ...rows)),
       found.hidden ? h("div", { class: "ms-note" }, `${many(found.hidden, "more token set")} not listed`) : "",
     ];
   }

@@ -1,6 +1,6 @@
 // The model cockpit: what the model wanted, what the grammar left of it, and what that cost, token by token.
 // Read on: visualizers/cockpit.py (what the traits hold).
-import { h, number, many, mount } from "./common.js";
+import { code, h, number, many, mount } from "./common.js";
 
 const TABS = [["step", "This token"], ["run", "Mass and entropy"], ["time", "Time"]];
 const LEFT = 52;
@@ -67,13 +67,14 @@ function render({ model, el }) {
       });
       return line;
     }));
-    if (!strips.children.length) strips.append(h("span", { class: "ms-muted" }, "No model has written here yet."));
+    if (!strips.children.length) strips.append(h("span", { class: "ms-muted" }, "Attach a model: ", code('`await explorer.generate(wb.load_model("demo"), "...")`')));
   }
 
   function stepPage() {
     const run = first(), k = at();
     const detail = (model.get("details") || [])[k] || model.get("detail") || {};
-    if (!run || !run.text.length || (detail.step !== undefined && detail.step !== k)) return [h("div", { class: "ms-empty" }, "Nothing was drawn at this place.")];
+    if (!run) return [];
+    if (!run.text.length || (detail.step !== undefined && detail.step !== k)) return [h("div", { class: "ms-empty" }, "No token was drawn by the model here.")];
     const i = k - run.from;
     if (i < 0) return [h("div", { class: "ms-empty" }, "This token is before those that are shown.")];
     const vocab = (model.get("about") || {}).vocab;

@@ -75,7 +75,7 @@ function render({ model, el }) {
     const parts = [];
     if (note) parts.push(h("div", { class: "ms-note warn", "data-testid": "compare-note" }, note));
     if (result.sides) {
-      parts.push(sides(result));
+      parts.push(sides(result), h("div", { class: "ms-muted" }, "Times were measured once, here and now: compare orders of magnitude."));
       for (const pair of result.pairs) {
         parts.push(counts(pair));
         if (pair.differences.length) parts.push(groups(pair));
@@ -95,7 +95,7 @@ function render({ model, el }) {
 
   view.watch(["status", "note", "offline"], () => {
     const state = model.get("status");
-    const words = { idle: "computed when asked for", busy: "comparing ...", done: "", stale: "of another place: compare again", error: "" };
+    const words = { idle: "computed when asked for", busy: "comparing ...", done: "", stale: "for an earlier position; compare again", error: "" };
     status.textContent = model.get("offline") ? "" : words[state] ?? "";
     ask.disabled = state === "busy" || model.get("offline");
     engine.disabled = other.disabled = Boolean(model.get("offline"));

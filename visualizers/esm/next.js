@@ -36,7 +36,7 @@ function render({ model, el }) {
       type: "button", role: "tab", "aria-selected": String(name === tab), "data-testid": `next-tab-${name}`,
       onclick: () => view.commit("tab", name) }, title,
       counts[name] == null ? null : h("span", { class: "ms-num" }, number(counts[name])))));
-    about.textContent = outlook.size ? `of ${number(outlook.size)} tokens` : "";
+    about.textContent = outlook.size ? `of ${number(outlook.size)} tokens${outlook.control ? `; ${many(outlook.control, "control id")} not counted` : ""}` : "";
   }
 
   function draw() {
@@ -59,13 +59,15 @@ function render({ model, el }) {
     if (state.note) rows.push(h("div", { class: "ms-empty" }, state.note));
     if (state.forced) rows.push(h("div", { class: "line forced" }, h("span", { class: "name" }, "no choice"),
       h("span", { class: "chips" }, chip("forced", 0, { label: state.forced, lead: "", then: "", types: true, tokens: 0, kind: "forced" }))));
+    if ((state.groups || []).length) rows.push(h("div", { class: "line head ms-muted" }, h("span", { class: "name" }, "meaning"), h("span", { class: "chips" }),
+      h("span", { class: "ms-num", title: "allowed tokens of each meaning; each token is counted once" }, "tokens")));
     for (const group of state.groups || []) {
       const key = (k) => `${group.name}/${k}`;
       const chips = h("span", { class: "chips" }, ...group.chips.map((one, k) => chip(group.name, k, one)));
       if (group.more) chips.append(h("span", { class: "ms-muted" }, `and ${number(group.more)} more`));
       const shown = group.chips.findIndex((_, k) => open === key(k));
       rows.push(h("div", { class: "line", "data-testid": "next-group", "data-group": group.name, title: HINTS[group.name] || "" },
-        h("span", { class: "name" }, group.name), chips, h("span", { class: "ms-num", title: "allowed tokens that begin these, each counted once" }, number(group.tokens))));
+        h("span", { class: "name" }, group.name), chips, h("span", { class: "ms-num", title: "allowed tokens of this meaning: each token is counted in one group, by what it writes after white space" }, number(group.tokens))));
       if (shown >= 0) rows.push(tokens({ type: "tokens", group: group.name, chip: shown }, `tokens that may begin ${group.chips[shown].label}`));
     }
     const searching = !state.complete && state.groups && state.seconds < 1 && !model.get("offline");

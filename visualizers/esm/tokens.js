@@ -159,7 +159,7 @@ function render({ model, el }) {
       h("button", { type: "button", role: "tab", "aria-selected": String(tab === model.get("tab")), title: MEANS[tab], "data-testid": `tab-${tab}`, onclick: () => choose(tab) },
         tab, h("span", { class: "ms-num", "data-testid": `count-${tab}` }, number(counts[tab] || 0)))));
     // A state appears once for each lap counter; the filter is by state.
-    const list = [...new Map((model.get("states") || []).map((entry) => [entry.state, entry])).values()];
+    const list = [...new Map((model.get("states") || []).filter((entry) => entry.state >= 0).map((entry) => [entry.state, entry])).values()];
     states.replaceChildren(h("option", { value: "" }, list.length === 1 ? "1 state" : `all ${list.length} states`),
       ...list.map((entry) => h("option", { value: entry.state }, `${entry.state} · ${entry.dot.length > 60 ? entry.dot.slice(0, 59) + "…" : entry.dot}`)));
     states.value = model.get("state") ?? "";

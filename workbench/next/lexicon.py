@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernels_core import TokenizerInfo
+from workbench.next.kinds import BLANKS
 
 __all__ = ["Level", "Lexicon", "Runs", "lexicon"]
 
@@ -75,6 +76,37 @@ class Lexicon:
             return []
         runs = [self.spelling(text[:length]) for length in range(1, len(text))]
         return [run for run in [*runs, self.beginning(text)] if run[0] < run[1]]
+
+    @cached_property
+    def blank(self) -> npt.NDArray[np.bool_]:
+        """Whether a token is nothing but white space, by place."""
+        return np.fromiter((not token.strip(BLANKS) for token in self.tokens), dtype=np.bool_, count=len(self.tokens))
+
+    @cached_property
+    def _indented(self) -> tuple[list[bytes], npt.NDArray[np.int64]]:
+        """Tokens that begin with white space and go on: what follows it, sorted, and their places."""
+        found = sorted(
+            (rest, place)
+            for place, token in enumerate(self.tokens)
+            if token[0] in BLANKS
+            for rest in [token.lstrip(BLANKS)]
+            if rest
+        )
+        return [rest for rest, _ in found], np.array([place for _, place in found], dtype=np.int64)
+
+    def indented(self, exact: Iterable[bytes], prefixes: Iterable[bytes]) -> list[Run]:
+        """The tokens that write white space and after it one of `exact`, or something that begins with a prefix."""
+        rests, places = self._indented
+        spans = [(bisect_left(rests, text), bisect_left(rests, text + b"\0")) for text in exact]
+        for prefix in prefixes:
+            after = _after(prefix)
+            spans.append((bisect_left(rests, prefix), len(rests) if after is None else bisect_left(rests, after)))
+        chosen = np.sort(np.concatenate([places[:0], *(places[first:last] for first, last in merged(spans))]))
+        chosen = np.sort(np.concatenate([places[first:last] for first, last in spans]))
+        if not len(chosen):
+            return []
+        cuts = np.flatnonzero(np.diff(chosen) != 1) + 1
+        return [(int(part[0]), int(part[-1]) + 1) for part in np.split(chosen, cuts)]
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:

@@ -38,6 +38,8 @@ PLACES: Final = 256
 PATIENCE: Final = 1.0
 LABEL: Final = 48
 THEN: Final = 32
+RANGES: Final = 6
+"""A class of more ranges is told by what is missing, or by some of its characters."""
 _PRINTABLE: Final = bytes(range(0x20, 0x7F))
 
 
@@ -76,7 +78,11 @@ class Chip:
 
 @dataclass(frozen=True)
 class Group:
-    """Chips of one meaning.  `tokens` counts each allowed token once; `more` chips were left out."""
+    """Chips of one meaning; `more` chips were left out.
+
+    `tokens` counts the allowed tokens of this meaning: each token belongs to one group, by what it writes after white
+    space, and to the first of several.
+    """
 
     name: str
     chips: tuple[Chip, ...]
@@ -88,7 +94,8 @@ class Group:
 class Outlook(Table):
     """What may come next after `position` bytes, by meaning.
 
-    `allowed` tokens are allowed by the mask; `uncounted` of them begin none of the chips (0 when `complete`).
+    `allowed` tokens are allowed by the mask: the sum of the groups' `tokens`, and `uncounted` ones that begin none of
+    the chips (0 when `complete`).  `control` ids of the vocabulary write no text and are not allowed here.
     `complete` is False where the exploration ran out of its `seconds`: there may be more than is listed.
     """
 
@@ -101,7 +108,9 @@ class Outlook(Table):
     forced: bytes
     note: str = ""
     seconds: float = PATIENCE
+    control: int = 0
     _runs: Runs | None = field(default=None, repr=False, compare=False)
+    _claims: tuple[npt.NDArray[np.bool_], ...] = field(default=(), repr=False, compare=False)
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self.groups)
@@ -121,6 +130,12 @@ class Outlook(Table):
         if chip.token is not None or self._runs is None:
             return [] if chip.token is None else [chip.token]
         return self._runs.ids(chip.runs, limit)
+
+    def members(self, number: int) -> npt.NDArray[np.int64]:
+        """Ids of the tokens that group `number` counts."""
+        assert self._runs is not None
+        whole = [chip.token for chip in self.groups[number].chips if chip.token is not None]
+        return np.concatenate([self._runs.lexicon.ids[self._claims[number]], np.array(whole, dtype=np.int64)])
 
     def _only_way(self) -> bool:
         """Whether what must come says more than any chip."""
@@ -149,6 +164,7 @@ class Outlook(Table):
             "allowed": self.allowed,
             "size": self.vocab_size,
             "uncounted": self.uncounted,
+            "control": self.control,
             "complete": self.complete,
             "seconds": self.seconds,
             "forced": clip(glyph(self.forced), 2 * LABEL) if self._only_way() else "",
@@ -219,8 +235,9 @@ def outlook(session: Session, *, seconds: float = PATIENCE) -> Outlook:
         words = lexicon(info)
         runs = words.runs(allowed)
         chips: dict[Kind, list[Chip]] = {}
+        blanks = any(continuation.kind == "space" for continuation in explored.found)
         for continuation in explored.found:
-            chip = _chip(continuation, runs)
+            chip = _chip(continuation, runs, blanks)
             chips.setdefault(chip.kind, []).append(chip)
         silent = allowed.copy()
         silent[words.ids] = False
@@ -228,12 +245,14 @@ def outlook(session: Session, *, seconds: float = PATIENCE) -> Outlook:
             chips.setdefault(chip.kind, []).append(chip)
         if session.is_completed and "end" not in chips and not session.is_terminated:
             chips["end"] = [Chip(Continuation("end", b""), "end of the text (no stop token in this vocabulary)", 0)]
-        groups = tuple(
-            _group(name, [chip for kind in kinds for chip in chips.get(kind, [])], runs)
+        by_name = {
+            name: [chip for kind in kinds for chip in chips.get(kind, [])]
             for name, kinds in GROUPS.items()
             if any(kind in chips for kind in kinds)
-        )
-        counted = runs.count(run for group in groups for chip in group.chips for run in chip.runs)
+        }
+        claims = _claims(by_name, runs)
+        groups = tuple(_group(name, found, claims[name]) for name, found in by_name.items())
+        counted = sum(int(claim.sum()) for claim in claims.values())
         total = int(allowed.sum())
         note = "the text has ended" if session.is_terminated else ""
         if not groups and not note:
@@ -248,7 +267,9 @@ def outlook(session: Session, *, seconds: float = PATIENCE) -> Outlook:
             forced=b"" if session.is_terminated else matcher.find_jump_forward_string(1024).encode(),
             note=note,
             seconds=seconds,
+            control=info.vocab_size - len(words.ids) - int(silent.sum()),
             _runs=runs,
+            _claims=tuple(claims.values()),
         )
 
 
@@ -270,14 +291,24 @@ def _explored(matcher: GrammarMatcher, text: bytes, seconds: float) -> Explorati
     return found
 
 
-def _chip(continuation: Continuation, runs: Runs) -> Chip:
+def _chip(continuation: Continuation, runs: Runs, blanks: bool) -> Chip:
+    """`blanks`: white space may come first, so tokens that begin with it write the continuation as well."""
     words = runs.lexicon
-    if continuation.members:
+    if continuation.kind == "space":
+        cuts = np.flatnonzero(np.diff(np.concatenate([[False], words.blank & runs.allowed, [False]]).astype(np.int8)))
+        found = list(zip(cuts[::2].tolist(), cuts[1::2].tolist(), strict=True))
+    elif continuation.members:
         stem = continuation.text
         found = [run for length in range(1, len(stem) + 1) for run in [words.spelling(stem[:length])]]
         found += [words.beginning(stem + bytes((value,))) for value in continuation.members]
     else:
         found = words.along(continuation.text)
+    rest = continuation.text.lstrip(BLANKS)
+    if blanks and continuation.kind != "space":
+        heads = [rest + bytes((value,)) for value in continuation.members if rest or value not in BLANKS]
+        if heads or rest:
+            begun = [rest[:length] for length in range(1, len(rest) + bool(heads))]
+            found += words.indented(begun, heads or [rest])
     kept = tuple(run for run in found if run[0] < run[1])
     return Chip(continuation, _label(continuation), runs.count(kept), kept)
 
@@ -310,9 +341,16 @@ def content(members: bytes) -> str:
         printable = "" if any(value < 0x20 and value not in BLANKS for value in members) else "printable "
         return f"any {printable}{'character' if high else 'ASCII character'}{but}"
     low = bytes(value for value in members if value < 0x80)
+    ranges = byte_ranges(low)
+    if len(ranges) > RANGES:
+        others = byte_ranges(bytes(missing))
+        if len(others) <= RANGES and len(missing) < len(low):
+            return f"any {'character' if high else 'ASCII character'} but {byte_class(others)}"
+        some = " ".join(glyph(bytes((value,))) for value in low if value in _PRINTABLE[1:])[: 2 * RANGES - 1]
+        return f"one of {len(low)} characters, such as {some}" + (" or outside ASCII" if high else "")
     if not low:
         return "a character outside ASCII" if members[-1] >= 0xC2 else "the rest of a character"
-    return byte_class(byte_ranges(low)) + (" or outside ASCII" if high else "")
+    return byte_class(ranges) + (" or outside ASCII" if high else "")
 
 
 def _whole_tokens(ids: npt.NDArray[np.int64], session: Session) -> Iterator[Chip]:
@@ -326,11 +364,35 @@ def _whole_tokens(ids: npt.NDArray[np.int64], session: Session) -> Iterator[Chip
         yield Chip(Continuation(kind, b""), label, 1, token=token)
 
 
-def _group(name: str, chips: list[Chip], runs: Runs) -> Group:
+def _claims(by_name: dict[str, list[Chip]], runs: Runs) -> dict[str, npt.NDArray[np.bool_]]:
+    """Which tokens each group counts, by place in the lexicon: no token twice.
+
+    White space claims what is nothing else; the other groups follow in their order.  A token that writes only what
+    leads to a chip is not of its group.
+    """
+    free = runs.allowed.copy()
+    found = {}
+    for name in sorted(by_name, key=lambda name: name != "white space"):
+        mine = np.zeros_like(free)
+        for chip in by_name[name]:
+            for first, last in chip.runs:
+                mine[first:last] = True
+        own = {chip.text[:1] for chip in by_name[name] if not chip.continuation.lead}
+        for chip in by_name[name]:
+            for length in range(1, chip.continuation.lead + 1):
+                if chip.text[:1] not in own:
+                    first, last = runs.lexicon.spelling(chip.text[:length])
+                    mine[first:last] = False
+        found[name] = mine & free
+        free &= ~mine
+    return {name: found[name] for name in by_name}
+
+
+def _group(name: str, chips: list[Chip], claim: npt.NDArray[np.bool_]) -> Group:
     # Literals first, what is open after them.
     chips.sort(key=lambda chip: bool(chip.continuation.members))
     silent = sum(chip.token is not None for chip in chips)
-    tokens = runs.count(run for chip in chips for run in chip.runs) + silent
+    tokens = int(claim.sum()) + silent
     return Group(name, tuple(chips[:MAX_CHIPS]), tokens, max(0, len(chips) - MAX_CHIPS))
 
 

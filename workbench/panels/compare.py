@@ -27,11 +27,11 @@ __all__ = ["ComparePanel"]
 
 OURS: Final = (
     ("ours", "ours, default options"),
-    ("ours:parser=naive", "ours: every token tried"),
-    ("ours:parser=pushdown", "ours: pushdown parser"),
-    ("ours:parser=fsm", "ours: one finite automaton"),
-    ("ours:lazy_lowering=false", "ours: all lowered at once"),
-    ("ours:cross_grammar_cache=false,warm_start=false", "ours: without the pool"),
+    ("ours:parser=naive", "ours, naive: every token tried"),
+    ("ours:parser=pushdown", "ours, pushdown parser"),
+    ("ours:parser=fsm", "ours, one finite automaton"),
+    ("ours:lazy_lowering=false", "ours, all lowered at once"),
+    ("ours:cross_grammar_cache=false,warm_start=false", "ours, without the pool"),
 )
 MAX_OTHER: Final = 1_000_000
 """Characters of another grammar."""
@@ -125,6 +125,7 @@ def compared(question: _Question) -> Comparison:
     """The session's grammar in our engine with the session's options, beside the other grammar in the other engine."""
     tokenizer, source, text = question.tokenizer, question.source, question.text
     ((label, opened),) = open_engines([parse_engine(question.engine)], tokenizer)
+    label = dict(OURS).get(question.engine, label)
     ((here, ours),) = open_engines([question.options], tokenizer)
     second = Source.of(question.other) if question.other.strip() else source
     sides = [] if isinstance(ours, Missing) else [Side(f"here: {here}", ours, source, text)]

@@ -41,8 +41,7 @@ def _members(here: Outlook) -> Mapping[str, Callable[[], npt.NDArray[np.bool_]]]
     def member(number: int) -> Callable[[], npt.NDArray[np.bool_]]:
         def look() -> npt.NDArray[np.bool_]:
             chosen = np.zeros(here.vocab_size, dtype=np.bool_)
-            for chip in here.groups[number].chips:
-                chosen[here.tokens(chip, here.vocab_size)] = True
+            chosen[here.members(number)] = True
             return chosen
 
         return look

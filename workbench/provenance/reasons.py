@@ -19,6 +19,7 @@ from kernels_core import Grammar, GrammarMatcher
 from visualizers.glyphs import glyph
 from workbench.languages.layout import lay_out
 from workbench.languages.positions import child, parts_of
+from workbench.next.places import live_bytes
 from workbench.provenance.formats import Standing
 from workbench.provenance.places import Place, json_place, one_of_each
 from workbench.provenance.reader import ORACLES, Content, Reader, read_text
@@ -102,7 +103,7 @@ class Search:
         before = read_text(self._session) + data[:read]
         places: list[Place] = []
         for content in self._reader.contents(before):
-            places += self._in_schema(content, fatal)
+            places += self._in_schema(content, fatal, _only(probe))
         for standing in self._reader.standings(before):
             places += self._in_format(standing, before)
         return one_of_each(places)
@@ -114,7 +115,7 @@ class Search:
 
     # -- schemas ---------------------------------------------------------------------------------------------------
 
-    def _in_schema(self, content: Content, fatal: bytes) -> Iterator[Place]:
+    def _in_schema(self, content: Content, fatal: bytes, only: str) -> Iterator[Place]:
         text = content.text + fatal
         prefix = content.prefix
         if prefix.part == "end":
@@ -123,7 +124,7 @@ class Search:
                 yield json_place(self._reader.source, content.base, "forbids", label)
             return
         if not self._variant(content, (), {}, anything=True, text=text):
-            label = f"no JSON goes on with {glyph(fatal)} here"
+            label = only
             levels = content.walk.levels(prefix)
             pointer = levels[-1][0].pointer if levels[-1] else "#"
             yield json_place(self._reader.source, content.pointer(pointer), "forbids", label)
@@ -224,6 +225,13 @@ class Search:
             yield json_place(source, pointer, "forbids", label)
         elif standing.kind != "json_schema":
             yield json_place(source, pointer, "forbids", f"the {standing.kind} does not go on like this")
+
+
+def _only(probe: GrammarMatcher) -> str:
+    """What may follow where `probe` stands, in words."""
+    from workbench.next.outlook import content as in_words  # it reads the vocabulary's words, which read reasons
+
+    return f"only {in_words(live_bytes(probe)) or 'the end of the text'} may follow here"
 
 
 def _expects(place: Place) -> Place:
