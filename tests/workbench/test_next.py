@@ -212,9 +212,7 @@ def assert_counted(session: Session, text: bytes, members: bytes, ids: list[int]
 
 @pytest.mark.parametrize("text", ["", "{", '{"city": "a"', '{"city": "a", ', '{"city": "a b'])
 def test_every_allowed_token_is_in_one_group_by_what_it_writes(tokenizer: Tokenizer, text: str) -> None:
-    info = TokenizerInfo(
-        [*tokenizer.info.decoded_vocab, b" }", b' "', b' "u', b"\n}", b' "zz', b"  "], vocab_type="raw"
-    )
+    info = TokenizerInfo([*tokenizer.info.decoded_vocab, b" }", b' "', b' "u', b"\n}", b' "zz', b"  "])
     session = session_of(Grammar.from_json_schema(SCHEMA), Tokenizer(info, name="indented"), text)
     here = session.next()
     members = [set(here.members(number).tolist()) for number in range(len(here.groups))]
