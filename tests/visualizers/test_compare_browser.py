@@ -119,7 +119,7 @@ def test_it_asks_and_shows_the_answer(page: Any) -> None:
     assert page.locator("img[src=x]").count() == 0
     view.status = "stale"
     bridge.push()
-    assert "another place" in page.get_by_test_id("compare-status").inner_text()
+    assert "earlier position" in page.get_by_test_id("compare-status").inner_text()
 
 
 def test_a_click_on_a_token_chooses_it(page: Any) -> None:
