@@ -16,7 +16,7 @@ from kernels_core import _freshness
 
 _freshness.check()
 
-from kernels_core.batch import BatchGrammarMatcher  # noqa: E402
+from kernels_core.batch import BatchGrammarMatcher, apply_masks_inplace  # noqa: E402
 from kernels_core.compiler import CompiledGrammar, GrammarCompiler  # noqa: E402
 from kernels_core.earley.machine import CancelToken  # noqa: E402
 from kernels_core.errors import (  # noqa: E402
@@ -72,6 +72,7 @@ __all__ = [
     "UnsupportedSchemaError",
     "VocabType",
     "allocate_token_bitmask",
+    "apply_masks_inplace",
     "apply_token_bitmask_inplace",
     "bitmask_dtype",
     "get_bitmask_shape",

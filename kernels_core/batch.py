@@ -1,21 +1,30 @@
 """`BatchGrammarMatcher`: many matchers at once, over any mix of grammars.
 
 Masks that are known are copied right away; those that are not are computed side by side, without the GIL, on one
-thread pool that lives as long as the process.
+thread pool that lives as long as the process.  `read_masks` stops before the copy: what it returns knows how many ids
+each row allows, lists them where they are few, and goes on logits without a bitmask in between (`apply_masks_inplace`).
+
+Read on: `mask_rows.pyx`.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Literal
 
+import numpy as np
+
+from kernels_core.mask_rows import MaskRows
+from kernels_core.masks.bitmask import logits_layout
 from kernels_core.matcher import GrammarMatcher
 
-__all__ = ["BatchGrammarMatcher"]
+__all__ = ["BatchGrammarMatcher", "apply_masks_inplace"]
 
+ROWS_A_THREAD = 4  # of logits: fewer are written before another thread has begun
 _POOL: ThreadPoolExecutor | None = None
 _POOL_LOCK = threading.Lock()
 
@@ -49,25 +58,35 @@ class BatchGrammarMatcher:
         if len(rows) != len(matchers):
             raise ValueError(f"{len(rows)} indices for {len(matchers)} matchers")
         if self.max_threads > 1 and len(matchers) > 1:
-            self._prepare(matchers)
+            masks = MaskRows(matchers)
+            if len(missing := masks.missing()) > 1:
+                for future in self._started(masks, missing):
+                    future.result()
         return [matcher.fill_next_token_bitmask(bitmask, row) for matcher, row in zip(matchers, rows, strict=True)]
 
-    def _prepare(self, matchers: Sequence[GrammarMatcher]) -> None:
-        """Compute masks that are not known, in at most `max_threads` threads, grammar by grammar.
+    def start_masks(self, matchers: Sequence[GrammarMatcher | None]) -> PendingMasks:
+        """Begin computing the masks of all matchers that are not known, in threads; the caller does something else
+        before it asks for the `result`.  Meanwhile the matchers belong to those threads."""
+        masks = MaskRows(matchers)
+        return PendingMasks(masks, self._started(masks, masks.missing()))
 
-        Matchers of one grammar share a lock, so they go to one thread; the lists are short and the first of equal
-        places computes for all.
+    def read_masks(self, matchers: Sequence[GrammarMatcher | None]) -> MaskRows:
+        """The masks of all matchers (None: a row without a grammar), those not known computed in threads.
+
+        An error of one matcher is in the result's `errors` and concerns no other.
         """
-        todo: dict[int, list[GrammarMatcher]] = {}
-        for matcher in matchers:
-            if not matcher.is_prepared():
-                todo.setdefault(id(matcher.compiled), []).append(matcher)
-        if len(todo) < 2:
-            return  # filling computes what is missing
-        groups = list(todo.values())
-        shares = [groups[i :: self.max_threads] for i in range(min(self.max_threads, len(groups)))]
-        for future in [_pool().submit(_prepare_all, share) for share in shares]:
-            future.result()
+        masks = MaskRows(matchers)
+        missing = masks.missing()
+        if self.max_threads > 1 and len(missing) > 1:
+            return PendingMasks(masks, self._started(masks, missing)).result()
+        masks.read()
+        return masks
+
+    def _started(self, masks: MaskRows, missing: list[list[int]]) -> list[Future[None]]:
+        """At most `max_threads` threads compute; matchers of one grammar share a lock, so they go to one of them, and
+        the first of equal places computes for all."""
+        shares = [missing[i :: self.max_threads] for i in range(min(self.max_threads, len(missing)))]
+        return [_pool().submit(masks.prepare, [row for group in share for row in group]) for share in shares]
 
     @staticmethod
     def batch_accept_token(matchers: Sequence[GrammarMatcher], tokens: Sequence[int]) -> list[bool]:
@@ -99,7 +118,46 @@ class BatchGrammarMatcher:
         return f"<BatchGrammarMatcher of at most {self.max_threads} threads>"
 
 
-def _prepare_all(groups: list[list[GrammarMatcher]]) -> None:
-    for group in groups:
-        for matcher in group:
-            matcher.prepare()
+class PendingMasks:
+    """Masks that are being computed in threads (`BatchGrammarMatcher.start_masks`)."""
+
+    def __init__(self, masks: MaskRows, futures: list[Future[None]]) -> None:
+        self._masks = masks
+        self._futures = futures
+
+    def result(self) -> MaskRows:
+        """Wait for the threads; all masks, read."""
+        for future in self._futures:
+            future.result()
+        self._masks.read()
+        return self._masks
+
+
+def apply_masks_inplace(
+    logits: Any, masks: MaskRows, *, indices: Sequence[int] | None = None, max_threads: int | None = None
+) -> None:
+    """Set the logits that `masks` do not allow to minus infinity, natively, in place: nothing else is written.
+
+    `logits`: floating numpy array or torch tensor in CPU memory, shape (rows, width).  `indices`: row i of `masks` goes
+    on row `indices[i]` of the logits.  Rows of `masks` without a mask are left alone.  Logits beyond the vocabulary
+    become minus infinity.  `max_threads`: at most so many (None: one a core).  `ValueError` for what does not fit.
+    """
+    layout = logits_layout(logits)
+    rows = np.flatnonzero(masks.populations() >= 0)
+    targets = rows if indices is None else np.asarray(indices, dtype=np.int64)[rows]
+    if len(masks) != (layout.rows if indices is None else len(indices)):
+        raise ValueError(f"{len(masks)} masks for {layout.rows if indices is None else len(indices)} rows")
+    if len(rows) and not (targets.min() >= 0 and targets.max() < layout.rows):
+        raise ValueError(f"indices must be within 0..{layout.rows - 1}, got {targets.tolist()}")
+    place = (layout.address, layout.row_step, layout.item_step, layout.item_bytes, layout.pattern, layout.width)
+    threads = min(os.cpu_count() or 1 if max_threads is None else max_threads, -(-len(rows) // ROWS_A_THREAD))
+    if threads < 2:
+        masks.apply(*place, rows, targets)
+        return
+    firsts = [len(rows) * part // threads for part in range(threads + 1)]
+    parts = [slice(first, past) for first, past in itertools.pairwise(firsts)]
+    apply: Callable[..., None] = masks.apply
+    running = [_pool().submit(apply, *place, rows[part], targets[part]) for part in parts[1:]]
+    masks.apply(*place, rows[parts[0]], targets[parts[0]])
+    for future in running:
+        future.result()

@@ -12,11 +12,10 @@ from libcpp.vector cimport vector
 
 cimport cython
 
-from kernels_core.earley.machine cimport CancelToken, Machine, SetRec, ms_clock, is_live, known_step, ms_load
+from kernels_core.earley.machine cimport Machine, SetRec, ms_clock, is_live, known_step, ms_load, ms_store
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.mask_table cimport MaskRec, write_mask
 from kernels_core.masks.rows cimport get_row, needs_masking, row_at
-from kernels_core.masks.trie cimport TokenTrie
 
 from kernels_core.errors import BudgetExceededError, DeadEndError, MatcherTerminatedError, OperationCancelledError
 
@@ -27,15 +26,7 @@ __all__ = ["GrammarMatcher"]
 @cython.freelist(1024)
 @cython.trashcan(True)      # chains are as long as texts: they are freed without recursion
 cdef class _Step:
-    """One accepted token or string.  `token` is -1 for a string, whose bytes are then in `spelling`."""
-
-    cdef SetRec* set
-    cdef _Step parent
-    cdef bytes spelling
-    cdef int token
-    cdef int position     # bytes read, this step included
-    cdef int count        # steps, this one included
-    cdef bint stop        # a stop token: the text has ended
+    """One accepted token or string."""
 
 
 @cython.final
@@ -52,18 +43,6 @@ cdef class GrammarMatcher:
     A refused token or string, and any error, leaves the matcher as it was.  A matcher is for one thread; matchers of
     the same compiled grammar share everything that was computed.
     """
-
-    cdef readonly object compiled
-    cdef Machine _machine
-    cdef MaskCache _masks
-    cdef TokenTrie _trie
-    cdef _Step _last
-    cdef vector[int32_t] _stops
-    cdef readonly bint terminate_without_stop_token
-    cdef object _chart
-    cdef object _tracing                # an inspect.trace.Tracing while somebody traces, else None
-    cdef public CancelToken cancel_token
-    cdef object __weakref__
 
     # In `__cinit__`, so that no matcher exists without the pointers that its methods follow.
     def __cinit__(self, compiled_grammar, *, override_stop_tokens=None, bint terminate_without_stop_token=False,
@@ -83,6 +62,7 @@ cdef class GrammarMatcher:
         self._machine = self._masks.machine
         self._trie = self._masks.trie
         self._stops = sorted(set(stops))
+        self._own_stops = override_stop_tokens is not None and list(self._stops) != sorted(set(info.stop_token_ids))
         self.terminate_without_stop_token = terminate_without_stop_token
         self._last = _root(self._machine)
 
@@ -332,6 +312,39 @@ cdef class GrammarMatcher:
         """Compute the mask here if it is not known yet, without holding the GIL."""
         if not self.is_prepared():
             self._mask()
+
+    def mask_number(self):
+        """The number of the interned mask here, stop tokens included; None when the text has ended.
+
+        Equal numbers under one `masks` are equal masks; `masks.mask(number)` lists it.  `DeadEndError` and the errors of
+        a budget are those of `fill_next_token_bitmask`.
+        """
+        return None if self._terminated() else self.whole_mask().number
+
+    cdef MaskRec* whole_mask(self) except NULL:
+        """The mask here with the stop tokens that may come; `DeadEndError` where it would be empty."""
+        cdef MaskRec* mask = self._mask()
+        cdef MaskRec* whole = mask
+        cdef SetRec* here = self._last.set
+        cdef bint may_stop = here.completed and not self.terminate_without_stop_token
+        cdef bint usual = not self._own_stops and not here.tokens     # then no stop token is in `mask`
+        cdef vector[int32_t] allowed, refused
+        cdef size_t i
+        if not usual or may_stop and self._stops.size():
+            whole = <MaskRec*>ms_load(&mask.ended) if usual else NULL
+            if whole == NULL:
+                for i in range(self._stops.size()):
+                    if may_stop or self._names(self._stops[i]):
+                        allowed.push_back(self._stops[i])
+                    else:
+                        refused.push_back(self._stops[i])
+                with nogil:
+                    whole = self._masks.with_stops(mask, allowed, refused)
+                if usual:
+                    ms_store(&mask.ended, whole)
+        if whole.population == 0:
+            self._dead_end()
+        return whole
 
     cdef MaskRec* _mask(self) except NULL:
         cdef MaskRec* mask

@@ -5,10 +5,15 @@ A word of a mask that allows all its 32 tokens is passed over, and one that allo
 mask costs its few zeros and a narrow one the stores that no method can avoid.  Works for every floating type whose minus
 infinity is one pattern of bits: float16 (0xFC00), bfloat16 (0xFF80), float32 and float64.  The GIL is released.
 
-Read on: `bitmask.py`, which checks shapes and types and says where the rows are.
+`apply_record` does the same for an interned mask, which need not be a row of bits: where it lists its few ids, their
+logits are put aside, the row becomes minus infinity from end to end, and they are put back.
+
+Read on: `bitmask.py`, which checks shapes and types and says where the rows are; `../mask_rows.pyx`, for interned masks.
 """
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uintptr_t
+
+from kernels_core.masks.mask_table cimport MaskRec
 
 __all__ = ["write_minus_infinity"]
 
@@ -76,3 +81,41 @@ cdef void _mask_row(
     else:
         for i in range(first, width):
             row[i * step] = infinity
+
+
+cdef void apply_record(MaskRec* mask, int64_t vocab_size, const Rows* rows, int64_t target, char* kept) noexcept nogil:
+    """Put `mask` on row `target`; logits from `vocab_size` on are not allowed.  `kept`: room for as many logits as the
+    mask lists ids."""
+    cdef char* row = rows.first + target * rows.row_step
+    if rows.item_bytes == 2:
+        _apply(mask, vocab_size, <uint16_t*>row, rows.item_step, <uint16_t>rows.pattern, rows.width, <uint16_t*>kept)
+    elif rows.item_bytes == 4:
+        _apply(mask, vocab_size, <uint32_t*>row, rows.item_step, <uint32_t>rows.pattern, rows.width, <uint32_t*>kept)
+    else:
+        _apply(mask, vocab_size, <uint64_t*>row, rows.item_step, rows.pattern, rows.width, <uint64_t*>kept)
+
+
+cdef void _apply(
+    MaskRec* mask, int64_t vocab_size, Pattern* row, int64_t step, Pattern infinity, int64_t width, Pattern* kept
+) noexcept nogil:
+    cdef int64_t i, known = min(width, vocab_size)
+    for i in range(mask.id_count):
+        if mask.ids[i] < width:
+            kept[i] = row[mask.ids[i] * step]
+    if mask.words == NULL:
+        if step == 1:
+            for i in range(width):
+                row[i] = infinity
+        else:
+            for i in range(width):
+                row[i * step] = infinity
+    else:
+        _mask_row(row, step, infinity, known, mask.words, (vocab_size + 31) // 32)
+        for i in range(known, width):
+            row[i * step] = infinity
+        for i in range(mask.removed_count):
+            if mask.removed[i] < width:
+                row[mask.removed[i] * step] = infinity
+    for i in range(mask.id_count):
+        if mask.ids[i] < width:
+            row[mask.ids[i] * step] = kept[i]

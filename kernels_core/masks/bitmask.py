@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +22,7 @@ __all__ = [
     "apply_token_bitmask_inplace",
     "bitmask_dtype",
     "get_bitmask_shape",
+    "logits_layout",
     "reset_token_bitmask",
 ]
 
@@ -155,6 +157,43 @@ _TORCH_KINDS: Final = {
     "torch.float32": "<f4",
     "torch.float64": "<f8",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where rows of logits lie in CPU memory: steps of rows in bytes, of items in items; `pattern`: minus infinity."""
+
+    address: int
+    rows: int
+    row_step: int
+    item_step: int
+    item_bytes: int
+    pattern: int
+    width: int
+
+
+def logits_layout(logits: Any) -> Layout:
+    """The layout of a floating numpy array or torch tensor in CPU memory, shape (rows, width); else `ValueError`."""
+    if _is_torch(logits):
+        kind = _TORCH_KINDS.get(str(logits.dtype))
+        if logits.device.type != "cpu" or logits.requires_grad:
+            raise ValueError("logits must be in CPU memory and without a gradient")
+        step, item_step = logits.stride() if logits.ndim == 2 else (0, 1)
+        row_step, address = step * logits.element_size(), logits.data_ptr()
+    elif isinstance(logits, np.ndarray):
+        kind = logits.dtype.str
+        if not logits.flags.writeable or any(step % logits.itemsize for step in logits.strides):
+            raise ValueError("logits must be writable, and not lie across items of their own type")
+        address = logits.__array_interface__["data"][0]
+        row_step, item_step = (logits.strides[0], logits.strides[1] // logits.itemsize) if logits.ndim == 2 else (0, 1)
+    else:
+        raise TypeError(f"logits must be a numpy array or a torch tensor, not {type(logits).__name__}")
+    if kind not in _PATTERNS:
+        raise ValueError(f"logits must be floating (16, 32 or 64 bits), not {logits.dtype}")
+    if logits.ndim != 2:
+        raise ValueError(f"logits must have shape (rows, width), got {tuple(logits.shape)}")
+    rows, width = logits.shape
+    return Layout(address, rows, row_step, item_step, _BYTES[kind], _PATTERNS[kind], width)
 
 
 def _write(

@@ -81,6 +81,7 @@ cdef class MaskCache:
         self.state_misses += 1
 
     cdef size_t held(self) noexcept nogil
+    cdef MaskRec* with_stops(self, MaskRec* mask, vector[int32_t]& allowed, vector[int32_t]& refused) except NULL nogil
     cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil
     cdef bint _follow(self, SetRec* record) except -1 nogil
     cdef bint _counts_plainly(self, SetRec* record, int32_t first) except -1 nogil

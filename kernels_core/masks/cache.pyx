@@ -34,6 +34,7 @@ from kernels_core.masks.token_sets cimport (
 )
 from kernels_core.masks.unions cimport add_rows
 
+from kernels_core.masks.listed import listed
 from kernels_core.masks.loops import loops_of
 
 __all__ = ["MaskCache"]
@@ -99,6 +100,14 @@ cdef class MaskCache:
             return self.compute(record)
         finally:
             self.machine.end()
+            self.machine.lock.unlock()
+
+    cdef MaskRec* with_stops(self, MaskRec* mask, vector[int32_t]& allowed, vector[int32_t]& refused) except NULL nogil:
+        """`mask` with some stop tokens and without others.  The caller does not hold the lock."""
+        self.machine.lock.lock()
+        try:
+            return self.table.alter(mask, allowed, refused)
+        finally:
             self.machine.lock.unlock()
 
     cdef MaskRec* compute(self, SetRec* record) except NULL nogil:
@@ -524,6 +533,24 @@ cdef class MaskCache:
                 found.append(32 * word + __builtin_ctzll(bits))
                 bits &= bits - 1
         return found
+
+    def mask(self, int number):
+        """The mask that is interned under `number` (`GrammarMatcher.mask_number`), as a `masks.listed.Mask`.
+
+        `IndexError` for a number that no mask here has.
+        """
+        cdef vector[uint32_t] row
+        cdef MaskRec* mask = NULL
+        row.resize(self.trie.words)
+        with nogil:
+            self.machine.lock.lock()
+            if 0 <= number < <int>self.table.masks.size():
+                mask = self.table.masks[number]
+            self.machine.lock.unlock()
+        if mask == NULL:
+            raise IndexError(f"there is no mask with the number {number}")
+        write_mask(mask, row.data(), self.trie.words)
+        return listed(number, mask.population, self.trie.vocab_size, (<const char*>row.data())[:4 * self.trie.words])
 
     def cost_estimates(self):
         """(state, estimated trie nodes, nanoseconds measured or None) of every scannable state, costliest first."""

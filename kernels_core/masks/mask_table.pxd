@@ -1,4 +1,5 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libcpp.map cimport map as ordered_map
 from libcpp.vector cimport vector
 
 from kernels_core.earley.arena cimport Arena
@@ -15,12 +16,14 @@ cdef struct MaskRec:
     int32_t id_count
     int32_t population       # how many tokens are allowed
     int32_t number
+    void* ended              # this mask with the vocabulary's stop tokens, NULL until asked for
 
 
 cdef class MaskTable:
     cdef readonly int32_t words
     cdef Arena arena
     cdef vector[MaskRec*] table, masks
+    cdef ordered_map[vector[int32_t], MaskRec*] altered     # by number, ids allowed, -1, ids refused
     # The draft.  An id is marked while it is in `removed` or in `added`, which is told apart by `main`.
     cdef const uint32_t* main
     cdef int32_t main_population
@@ -35,6 +38,7 @@ cdef class MaskTable:
     cdef void add_dense(self, const uint32_t* words, int32_t population, uint64_t hash,
                         vector[int32_t]& removed) noexcept nogil
     cdef MaskRec* finish(self) except NULL nogil
+    cdef MaskRec* alter(self, MaskRec* mask, vector[int32_t]& allowed, vector[int32_t]& refused) except NULL nogil
     cdef MaskRec* _keep(self, uint64_t hash, int32_t population) except NULL nogil
     cdef bint _is(self, MaskRec* mask) noexcept nogil
     cdef void _write_draft(self, uint32_t* row) noexcept nogil
@@ -65,5 +69,6 @@ cdef extern from *:
     int __builtin_popcount(unsigned int) nogil
 
 
+cdef bint has_id(MaskRec* mask, int32_t token) noexcept nogil
 cdef void write_mask(MaskRec* mask, uint32_t* row, int32_t words) noexcept nogil
 cdef void digest(const uint32_t* words, int32_t count, int32_t* population, uint64_t* hash) noexcept nogil

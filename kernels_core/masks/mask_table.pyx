@@ -11,7 +11,7 @@ Drafting: `begin`, any number of `add_id` and `add_dense`, `finish`.  Read on: `
 
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
-from libcpp.algorithm cimport binary_search
+from libcpp.algorithm cimport binary_search, sort, unique
 from libcpp.mutex cimport mutex
 
 __all__ = ["MaskTable"]
@@ -30,6 +30,20 @@ cdef void write_mask(MaskRec* mask, uint32_t* row, int32_t words) noexcept nogil
         memset(row, 0, words * sizeof(uint32_t))
     for i in range(mask.id_count):
         row[mask.ids[i] >> 5] |= <uint32_t>1 << (mask.ids[i] & 31)
+
+
+cdef bint has_id(MaskRec* mask, int32_t token) noexcept nogil:
+    """Whether the mask allows `token`."""
+    cdef int32_t i
+    if mask.words != NULL and mask.words[token >> 5] >> (token & 31) & 1:
+        for i in range(mask.removed_count):
+            if mask.removed[i] == token:
+                return False
+        return True
+    for i in range(mask.id_count):
+        if mask.ids[i] == token:
+            return True
+    return False
 
 
 cdef void digest(const uint32_t* words, int32_t count, int32_t* population, uint64_t* hash) noexcept nogil:
@@ -194,11 +208,50 @@ cdef class MaskTable:
         self._end()
         return mask
 
+    cdef MaskRec* alter(self, MaskRec* mask, vector[int32_t]& allowed, vector[int32_t]& refused) except NULL nogil:
+        """`mask` with the ids `allowed` and without `refused`: an interned mask as well."""
+        cdef vector[int32_t] key, removed
+        cdef int32_t i
+        cdef size_t n
+        cdef bint gone
+        cdef uint64_t hash
+        key.push_back(mask.number)
+        key.insert(key.end(), allowed.begin(), allowed.end())
+        key.push_back(-1)
+        key.insert(key.end(), refused.begin(), refused.end())
+        if self.altered.count(key):
+            return self.altered[key]
+        self.begin()
+        if mask.words != NULL:
+            hash = mask.hash
+            for i in range(mask.id_count):
+                hash -= ms_mix(mask.ids[i])
+            for i in range(mask.removed_count):
+                hash += ms_mix(mask.removed[i])
+            removed.assign(mask.removed, mask.removed + mask.removed_count)
+            for n in range(refused.size()):
+                if mask.words[refused[n] >> 5] >> (refused[n] & 31) & 1:
+                    removed.push_back(refused[n])
+            sort(removed.begin(), removed.end())
+            removed.erase(unique(removed.begin(), removed.end()), removed.end())
+            self.add_dense(mask.words, mask.population - mask.id_count + mask.removed_count, hash, removed)
+        for i in range(mask.id_count):
+            gone = False
+            for n in range(refused.size()):
+                gone = gone or refused[n] == mask.ids[i]
+            if not gone:
+                add_id(self, mask.ids[i])
+        for n in range(allowed.size()):
+            add_id(self, allowed[n])
+        self.altered[key] = self.finish()
+        return self.altered[key]
+
     cdef MaskRec* _keep(self, uint64_t hash, int32_t population) except NULL nogil:
         cdef MaskRec* mask = <MaskRec*>self.arena.take(sizeof(MaskRec))
         cdef size_t nbytes
         cdef uint32_t* words
         mask.hash, mask.number, mask.population = hash, <int32_t>self.masks.size(), population
+        mask.ended = NULL
         if self.removed.size() + self.added.size() > <size_t>LIST_LIMIT:
             words = <uint32_t*>self.arena.take(self.words * sizeof(uint32_t))
             self._write_draft(words)
