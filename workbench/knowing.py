@@ -50,10 +50,14 @@ class Knowing:
     _tape: Tape
     _fills: Fills
     _known: Known
+    _outlooks: Known
     _log: CacheLog
     _seen: dict[str, Any]
 
     if TYPE_CHECKING:
+
+        @property
+        def text(self) -> bytes: ...
 
         @property
         def position(self) -> int: ...
@@ -201,11 +205,18 @@ class Knowing:
         `seconds` bounds the search; `complete` says whether it came to its end.
         """
         from workbench.next.outlook import outlook
+        from workbench.next.places import open_end
 
         with self._lock:
             known: Outlook | None = self._seen.get("outlook")
-            if known is None or not (known.complete or known.seconds >= seconds):
-                known = self._seen["outlook"] = outlook(cast("Session", self), seconds=seconds)
+            if known is None or not known.serves(seconds):
+                # The parser state decides, and how the text before it is cut into words.
+                text = self.text
+                state = self._state_key(), open_end(text), text[-1:]
+                kept: list[Outlook] = self._outlooks.once(state, "outlook", list)
+                if not kept or not kept[0].serves(seconds):
+                    kept[:] = [outlook(cast("Session", self), seconds=seconds)]
+                known = self._seen["outlook"] = replace(kept[0], position=self.position)
             return known
 
     def refusals(self, *, reasons: bool = False) -> Refusals:
@@ -240,6 +251,9 @@ class Knowing:
     def _of_state(self, what: str, make: Callable[[], T]) -> T:
         """The value of `make`, which depends on the parser state alone, computed once for all places in this state."""
         with self._lock:
-            matcher = self._matcher
-            state = id(matcher.masks), matcher.set_number, matcher.is_terminated()
-            return self._known.once(state, what, make)
+            return self._known.once(self._state_key(), what, make)
+
+    def _state_key(self) -> tuple[int, int, bool]:
+        """Equal at all places where the parser is in the same state."""
+        matcher = self._matcher
+        return id(matcher.masks), matcher.set_number, matcher.is_terminated()

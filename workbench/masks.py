@@ -24,6 +24,7 @@ __all__ = ["Fills", "Known", "ids_of"]
 MAX_ASKED = 512
 """Places of a text read at once whose masks are asked for: the last ones."""
 MAX_KNOWN = 256
+MAX_OUTLOOKS = 64
 """Parser states that something is kept for."""
 
 T = TypeVar("T")
@@ -74,7 +75,8 @@ class Fills:
 class Known:
     """What is known of parser states, those that were asked for last."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MAX_KNOWN) -> None:
+        self._most = most
         self._of: OrderedDict[Hashable, dict[str, Any]] = OrderedDict()
 
     def clear(self) -> None:
@@ -86,7 +88,7 @@ class Known:
         self._of.move_to_end(state)
         if what not in known:
             known[what] = make()
-            if len(self._of) > MAX_KNOWN:
+            if len(self._of) > self._most:
                 self._of.popitem(last=False)
         return cast(T, known[what])
 

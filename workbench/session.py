@@ -39,7 +39,7 @@ from kernels_core.inspect.fills import CacheLog
 from workbench.history import Place, Step, Tape, Unit
 from workbench.knowing import Knowing
 from workbench.languages import NOTHING, Draft, Source
-from workbench.masks import MAX_ASKED, Fills, Known
+from workbench.masks import MAX_ASKED, MAX_OUTLOOKS, Fills, Known
 from workbench.reader import (
     as_unit,
     bytes_of,
@@ -114,6 +114,7 @@ class Session(Knowing, Shareable):
         self._place = Place()
         self._fills = Fills()
         self._known = Known()  # by parser state
+        self._outlooks = Known(MAX_OUTLOOKS)  # by parser state and end of the text; a megabyte each
         self._seen: dict[str, Any] = {}  # at this place
         self._run: Run | None = None
         self._trace: Trace | None = None
@@ -671,6 +672,7 @@ class Session(Knowing, Shareable):
         self._log.listen(self._matcher)
         self._tape, self._place, self._fills = Tape(), Place(), Fills()
         self._known.clear()
+        self._outlooks.clear()
         self._arrive(tape)
 
     def _token_bytes(self, token_id: int) -> bytes:

@@ -1,7 +1,8 @@
 // The automaton: a picture laid out in Python, lit here by toggling classes on elements whose ids never change.
 // A picture that shows another part arrives when it is ready and is put so that what was looked at stays in place.
 // Read on: visualizers/svg.py (the picture), visualizers/live_automaton.py (AutomatonView).
-import { channel, h, many, mount } from "./common.js";
+import { boxes } from "./boxes.js";
+import { channel, h, many, mount, soon } from "./common.js";
 
 const READABLE = 0.72;
 const MARKS = ["active", "waiting", "visited", "fresh"];
@@ -38,6 +39,8 @@ function render({ model, el }) {
 
   let graph = null, key = null;
   let size = [1, 1];
+  let box = () => null;      // of a node, in the picture's units
+  let room = [0, 0];         // width and height of the stage
   let scale = 1, x = 0, y = 0;
   let touched = false;
   let lit = [];
@@ -74,11 +77,11 @@ function render({ model, el }) {
     const before = anchors();
     const parsed = new DOMParser().parseFromString(picture.svg, "image/svg+xml");
     const svg = document.importNode(parsed.documentElement, true);
-    const box = (svg.getAttribute("viewBox") || "0 0 1 1").split(" ").map(Number);
-    size = [box[2], box[3]];
+    size = (svg.getAttribute("viewBox") || "0 0 1 1").split(" ").slice(2).map(Number);
     svg.removeAttribute("viewBox");
     stage.replaceChildren(svg);
     graph = svg.querySelector(".graph");
+    box = boxes(graph);
     const first = key === null;
     key = picture.key;
     lit = [];
@@ -87,7 +90,7 @@ function render({ model, el }) {
     if (first || !touched) fit();
     const after = first ? null : before.find(([id]) => byId(id));
     if (after && (touched || !allFits())) {
-      const now = byId(after[0]).getBoundingClientRect();
+      const now = onStage(byId(after[0]));
       x += after[1] - now.left;
       y += after[2] - now.top;
       within();
@@ -101,13 +104,17 @@ function render({ model, el }) {
   // Elements by which the next picture can be put in place: active states first, then what is near the middle.
   function anchors() {
     if (!graph) return [];
-    const frame = stage.getBoundingClientRect();
-    const middle = [frame.left + frame.width / 2, frame.top + frame.height / 2];
     return [...stage.querySelectorAll(".state")].map((node) => {
-      const box = node.getBoundingClientRect();
-      const far = Math.hypot(box.left - middle[0], box.top - middle[1]);
-      return [node.id, box.left, box.top, node.classList.contains("active") ? far - 1e6 : far];
+      const { left, top } = onStage(node);
+      const far = Math.hypot(left - room[0] / 2, top - room[1] / 2);
+      return [node.id, left, top, node.classList.contains("active") ? far - 1e6 : far];
     }).sort((one, other) => one[3] - other[3]);
+  }
+
+  // Where a node lies on the stage, in pixels from its upper left corner.
+  function onStage(node) {
+    const one = box(node);
+    return one && { left: x + scale * one.left, top: y + scale * one.top, right: x + scale * one.right, bottom: y + scale * one.bottom };
   }
 
   function foot(picture) {
@@ -123,12 +130,12 @@ function render({ model, el }) {
   }
 
   function allFits() {
-    return size[0] * scale <= stage.clientWidth && size[1] * scale <= stage.clientHeight;
+    return size[0] * scale <= room[0] && size[1] * scale <= room[1];
   }
 
   // Everything in sight; of a large picture as much as can still be read, unless `whole` is asked for.
   function fit(whole = false) {
-    const width = stage.clientWidth, height = stage.clientHeight;
+    const [width, height] = room;
     if (!width || !height) return;
     const all = Math.min((width - 16) / size[0], (height - 28) / size[1], 1.15);
     scale = whole ? all : Math.max(all, READABLE);
@@ -138,7 +145,7 @@ function render({ model, el }) {
     if (!whole && all < READABLE && pressed(follow)) chase(true);
   }
 
-  function zoom(factor, at = [stage.clientWidth / 2, stage.clientHeight / 2]) {
+  function zoom(factor, at = [room[0] / 2, room[1] / 2]) {
     const next = Math.min(6, Math.max(0.05, scale * factor));
     x = at[0] - ((at[0] - x) * next) / scale;
     y = at[1] - ((at[1] - y) * next) / scale;
@@ -209,24 +216,22 @@ function render({ model, el }) {
   const live = () => [...stage.querySelectorAll(".state.active, .label.active, .rulenode.active")];
 
   function chase(always = false) {
-    const frame = stage.getBoundingClientRect();
-    const found = live();
-    if (!frame.width || !found.length) return;
-    const boxes = found.map((node) => node.getBoundingClientRect());
-    const inside = (box) => box.left >= frame.left + 4 && box.right <= frame.right - 4 && box.top >= frame.top + 4 && box.bottom <= frame.bottom - 16;
-    if (!always && boxes.every(inside)) return;
+    const found = live().map(onStage).filter(Boolean);
+    if (!room[0] || !found.length) return;
+    const inside = (one) => one.left >= 4 && one.right <= room[0] - 4 && one.top >= 4 && one.bottom <= room[1] - 16;
+    if (!always && found.every(inside)) return;
     const all = {
-      left: Math.min(...boxes.map((box) => box.left)), right: Math.max(...boxes.map((box) => box.right)),
-      top: Math.min(...boxes.map((box) => box.top)), bottom: Math.max(...boxes.map((box) => box.bottom)),
+      left: Math.min(...found.map((one) => one.left)), right: Math.max(...found.map((one) => one.right)),
+      top: Math.min(...found.map((one) => one.top)), bottom: Math.max(...found.map((one) => one.bottom)),
     };
-    if (all.right - all.left < frame.width && all.bottom - all.top < frame.height) center(all);
-    else if (always || !boxes.some(inside)) center(boxes[boxes.length - 1]);
+    if (all.right - all.left < room[0] && all.bottom - all.top < room[1]) center(all);
+    else if (always || !found.some(inside)) center(found[found.length - 1]);
   }
 
-  function center(box) {
-    const frame = stage.getBoundingClientRect();
-    x += frame.left + frame.width / 2 - (box.left + box.right) / 2;
-    y += frame.top + frame.height / 2 - (box.top + box.bottom) / 2;
+  function center(one) {
+    if (!one) return;
+    x += room[0] / 2 - (one.left + one.right) / 2;
+    y += room[1] / 2 - (one.top + one.bottom) / 2;
     within();
     place();
   }
@@ -234,8 +239,8 @@ function render({ model, el }) {
   // Do not show emptiness where there is picture on the other side.
   function within() {
     const kept = (at, room, length) => length <= room - 16 ? (room - length) / 2 : Math.min(8, Math.max(room - length - 8, at));
-    x = kept(x, stage.clientWidth, size[0] * scale);
-    y = kept(y, stage.clientHeight - 14, size[1] * scale);
+    x = kept(x, room[0], size[0] * scale);
+    y = kept(y, room[1] - 14, size[1] * scale);
   }
 
   function select() {
@@ -288,7 +293,7 @@ function render({ model, el }) {
   function open(name) {
     const panel = [...stage.querySelectorAll(".panel")].find((one) => one.dataset.rule === name);
     if (panel) {
-      center(panel.getBoundingClientRect());
+      center(onStage(panel));
       panel.classList.add("flash");
       setTimeout(() => panel.classList.remove("flash"), 900);
       if (offline() || !(model.get("focus") || []).length) return view.commit("rule", name);
@@ -410,7 +415,7 @@ function render({ model, el }) {
     if (keys[event.key]) keys[event.key]();
     else if ((event.key === "n" || event.key === "p") && states.length) {
       cursor = (cursor + (event.key === "n" ? 1 : -1) + states.length) % states.length;
-      center(states[cursor].getBoundingClientRect());
+      center(onStage(states[cursor]));
       hover(states[cursor]);
     } else if ((event.key === "Enter" || event.key === " ") && (focused || states[cursor])) activate(focused || states[cursor]);
     else return;
@@ -440,7 +445,7 @@ function render({ model, el }) {
     if (!wanted) return;
     const node = wanted.state == null ? [...stage.querySelectorAll(".panel")].find((one) => one.dataset.rule === wanted.rule) : byId(`s${wanted.state}`);
     if (!node) return;
-    center(node.getBoundingClientRect());
+    center(onStage(node));
     node.classList.add("flash");
     setTimeout(() => node.classList.remove("flash"), 900);
     wanted = null;
@@ -484,13 +489,16 @@ function render({ model, el }) {
     for (const one of [around, bytes]) one.disabled = !!offline();
   }
 
-  const resized = new ResizeObserver(() => { if (!touched) fit(); });
+  const resized = new ResizeObserver(() => {
+    const now = [stage.clientWidth, stage.clientHeight];
+    if (now[0] === room[0] && now[1] === room[1]) return;
+    room = now;
+    if (!touched) fit();
+  });
   resized.observe(stage);
   view.defer(() => resized.disconnect());
-  for (const trait of ["picture", "key"]) view.on(`change:${trait}`, () => { draw(); reach(); });
-  view.on("change:pictures", draw);
-  view.on("change:marks", () => light());
-  view.on("change:active", () => light());
+  const redraw = soon(() => { draw(); reach(); });
+  for (const trait of ["picture", "key", "pictures", "marks", "active"]) view.on(`change:${trait}`, redraw);
   view.on("change:selected", select);
   view.on("change:about", () => told.clear());
   view.watch(["whole", "steps_around", "mode", "offline"], controls);

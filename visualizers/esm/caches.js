@@ -1,6 +1,6 @@
 // The cache observatory: how each mask was found, visits of parser states, memory, and who shares token sets with whom.
 // Read on: visualizers/caches.py (what the traits hold).
-import { h, number, many, mount } from "./common.js";
+import { h, many, mount, number, soon } from "./common.js";
 
 const TABS = [["timeline", "Timeline"], ["states", "Parser states"], ["memory", "Memory"], ["sharing", "Sharing"], ["counters", "Counters"]];
 const LEFT = 52;
@@ -226,25 +226,20 @@ function render({ model, el }) {
     page.replaceChildren(...pages[tab]().filter((part) => part !== ""));
   }
 
-  let queued = false;
-  const soon = () => {
-    if (queued) return;
-    queued = true;
-    queueMicrotask(() => { queued = false; draw(); });
-  };
+  const redraw = soon(draw);
   view.on("change:stats", () => {
     const stats = model.get("stats") || {};
     before = stats.mask_misses >= (shown.mask_misses ?? 0) ? shown : stats;
     shown = stats;
-    soon();
+    redraw();
   });
   shown = before = model.get("stats") || {};
-  for (const trait of ["about", "visits", "states", "held", "sharing", "tab"]) view.on(`change:${trait}`, soon);
+  for (const trait of ["about", "visits", "states", "held", "sharing", "tab"]) view.on(`change:${trait}`, redraw);
   view.on("change:step", () => move());
   let size = "";
   const resized = new ResizeObserver(() => {
     const now = `${page.clientWidth} ${dock ? page.clientHeight : 0}`;
-    if (now !== size) { size = now; soon(); }
+    if (now !== size) { size = now; redraw(); }
   });
   resized.observe(page);
   view.defer(() => resized.disconnect());

@@ -1,6 +1,6 @@
 // How the parser got to the chosen item: its operations from the start of the text on.
 // Read on: visualizers/chain.py, workbench/panels/chart.py.
-import { h, number, many, mount } from "./common.js";
+import { h, many, measured, mount, number, soon } from "./common.js";
 
 function render({ model, el }) {
   const view = mount({ model, el }, "chain", "chain-view");
@@ -34,16 +34,12 @@ function render({ model, el }) {
     note.textContent = rows.length ? "" : "Choose an item of the frontier to see the operations behind it.";
     note.hidden = rows.length > 0;
     scroll.hidden = !rows.length;
-    scroll.scrollTop = 0;
+    begin();
   }
+  const begin = measured(() => { scroll.scrollTop = 0; });
 
-  let queued = false;
-  const soon = () => {
-    if (queued) return;
-    queued = true;
-    queueMicrotask(() => { queued = false; draw(); });
-  };
-  for (const trait of ["rows", "chosen"]) view.on(`change:${trait}`, soon);
+  const redraw = soon(draw);
+  for (const trait of ["rows", "chosen"]) view.on(`change:${trait}`, redraw);
   draw();
   return () => view.clean();
 }

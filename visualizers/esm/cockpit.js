@@ -1,6 +1,6 @@
 // The model cockpit: what the model wanted, what the grammar left of it, and what that cost, token by token.
 // Read on: visualizers/cockpit.py (what the traits hold).
-import { code, h, number, many, mount } from "./common.js";
+import { code, h, many, measured, mount, number, soon } from "./common.js";
 
 const TABS = [["step", "This token"], ["run", "Mass and entropy"], ["time", "Time"]];
 const LEFT = 52;
@@ -168,17 +168,17 @@ function render({ model, el }) {
     moved();
   }
 
-  let shownStep = -1;
+  let shownStep = -1, here = null;
+  const follow = measured(() => {   // scrolls the strips alone, never the page around them
+    const left = here.offsetLeft, top = here.offsetTop, bottom = top + here.offsetHeight;
+    if (left < strips.scrollLeft || left + here.offsetWidth > strips.scrollLeft + strips.clientWidth) strips.scrollLeft = Math.max(0, left - strips.clientWidth / 2);
+    if (top < strips.scrollTop || bottom > strips.scrollTop + strips.clientHeight) strips.scrollTop = Math.max(0, top - strips.clientHeight / 2);
+  });
   function moved() {
     const run = first(), k = at();
     chips.forEach((chip) => chip.classList.toggle("now", Number(chip.dataset.step) === k));
-    const chip = run && chips[k - run.from];
-    if (chip && k !== shownStep) {   // scrolls the strips alone, never the page around them
-      const left = chip.offsetLeft;
-      if (left < strips.scrollLeft || left + chip.offsetWidth > strips.scrollLeft + strips.clientWidth) strips.scrollLeft = Math.max(0, left - strips.clientWidth / 2);
-      const top = chip.offsetTop, bottom = top + chip.offsetHeight;
-      if (top < strips.scrollTop || bottom > strips.scrollTop + strips.clientHeight) strips.scrollTop = Math.max(0, top - strips.clientHeight / 2);
-    }
+    here = run && chips[k - run.from];
+    if (here && k !== shownStep) follow();
     shownStep = k;
     label.textContent = run && run.text.length ? `in place of token ${number(k)}` : "";
     move();
@@ -204,13 +204,8 @@ function render({ model, el }) {
   });
   resized.observe(page);
   view.defer(() => resized.disconnect());
-  let queued = false;
-  const soon = () => {
-    if (queued) return;
-    queued = true;
-    queueMicrotask(() => { queued = false; draw(); });
-  };
-  for (const trait of ["about", "runs"]) view.on(`change:${trait}`, soon);
+  const redraw = soon(draw);
+  for (const trait of ["about", "runs"]) view.on(`change:${trait}`, redraw);
   for (const trait of ["tab", "detail", "details"]) view.on(`change:${trait}`, drawPage);
   view.on("change:place", () => { if ((pages[model.get("tab")] || stepPage) === stepPage) drawPage(); else moved(); });
   draw();

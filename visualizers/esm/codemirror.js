@@ -58,7 +58,7 @@ async function colours({ language, lab }, kind) {
 }
 
 // An editor in `parent`, whose tooltips go into `over`.  `on`: edited(text), clicked(offset), hover(offset) -> Promise of a node or null.
-// Offsets are those of JavaScript strings.  Gives { text, show, mark, colour, reveal, lock, focus, close }.
+// Offsets are those of JavaScript strings.  Gives { text, show, mark, colour, sees, reveal, lock, focus, close }.
 export function codeEditor(modules, parent, { label, testid, over, on }) {
   const { state, view, language, commands, search, lab } = modules;
   const { EditorView, Decoration } = view;
@@ -138,12 +138,12 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
       const found = await colours(modules, kind).catch(() => []);
       editor.dispatch({ effects: spoken.reconfigure(found) });
     },
-    reveal(from, to) {
+    sees(at) {
       const { top, bottom } = editor.scrollDOM.getBoundingClientRect();
-      const seen = editor.coordsAtPos(clamp(from));
-      if (seen && seen.top >= top && seen.bottom <= bottom) return;
-      editor.dispatch({ effects: EditorView.scrollIntoView(clamp(from), { y: "center" }) });
+      const seen = editor.coordsAtPos(clamp(at));
+      return Boolean(seen && seen.top >= top && seen.bottom <= bottom);
     },
+    reveal(at) { editor.dispatch({ effects: EditorView.scrollIntoView(clamp(at), { y: "center" }) }); },
     select(from, to) {
       editor.dispatch({ selection: { anchor: clamp(from), head: clamp(to) }, scrollIntoView: true });
       editor.focus();

@@ -64,6 +64,44 @@ export function mount({ model, el }, name, testid) {
   return view;
 }
 
+// What depends on sizes waits for the next frame: there all views look first and change afterwards, so that the page is
+// laid out once and not once a view.  `measured(look, change)` gives a function that asks for one turn in the next frame:
+// `look()` reads sizes and may scroll, but changes nothing else; `change(seen)` gets what it gave and reads no size.
+// The host runs it before it says that a place is painted (see host.js), for views of all hosts in the page.
+export const frames = (globalThis.__maskscopeFrames ??= {
+  turns: [],
+  ask(turn) {
+    if (frames.turns.push(turn) === 1) requestAnimationFrame(frames.run);
+  },
+  run() {
+    const turns = frames.turns.splice(0);
+    const seen = turns.map((turn) => attempt(turn.look));
+    turns.forEach((turn, at) => { turn.due = false; attempt(() => turn.change(seen[at])); });
+  },
+});
+export function measured(look, change = () => {}) {
+  const turn = { look, change, due: false };
+  return () => {
+    if (turn.due) return;
+    turn.due = true;
+    frames.ask(turn);
+  };
+}
+// One view's mistake keeps nobody else from being drawn.
+function attempt(action) {
+  try { return action(); } catch (error) { reportError(error); return undefined; }
+}
+
+// Calls `handler` once for all that asks in one task, when the task is over.
+export function soon(handler) {
+  let due = false;
+  return () => {
+    if (due) return;
+    due = true;
+    queueMicrotask(() => { due = false; handler(); });
+  };
+}
+
 // Calls `handler` when the page's theme may have changed.
 export function onTheme(view, handler) {
   const media = matchMedia("(prefers-color-scheme: dark)");

@@ -1,6 +1,6 @@
 // The frontier: one row an Earley item, with its dot where the parser is.
 // Read on: visualizers/live.py (FrontierView).
-import { h, number, many, mount } from "./common.js";
+import { h, many, mount, number, soon } from "./common.js";
 
 function render({ model, el }) {
   const view = mount({ model, el }, "frontier", "frontier-view");
@@ -65,14 +65,9 @@ function render({ model, el }) {
     event.stopPropagation();
   });
   // `items` and `about` change together: draw once for both.
-  let queued = false;
-  const soon = () => {
-    if (queued) return;
-    queued = true;
-    queueMicrotask(() => { queued = false; draw(); });
-  };
-  view.on("change:items", soon);
-  view.on("change:about", soon);
+  const redraw = soon(draw);
+  view.on("change:items", redraw);
+  view.on("change:about", redraw);
   view.on("change:selected_item", mark);
   draw();
   return () => view.clean();

@@ -4,7 +4,7 @@
 // `shared__selection`.  Values of places already visited are kept here (`travel`), so that going back to one paints at
 // once; the kernel follows and its answer counts.
 // Read on: visualizers/host.py (the traits), visualizers/esm/page.js (the same without Python), dock.js (the desk).
-import { h } from "./common.js";
+import { frames, h } from "./common.js";
 
 const KEPT_PLACES = 240;
 const SHARED = "shared";
@@ -229,10 +229,18 @@ async function render({ model, el, places }) {
   el.replaceChildren(style, root);
   undo.push(() => { style.remove(); root.remove(); });
   // What is painted, and whether the kernel has agreed: for tests, measurements and style sheets.
-  const painted = () => requestAnimationFrame(() => {
+  let asked = false;
+  const painted = () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(say);
+  };
+  const say = () => {
+    asked = false;
+    frames.run();
     if (!host.partial) root.dataset.place = String(host.place().number ?? "");
     if (host.pending) root.dataset.pending = String(host.pending); else delete root.dataset.pending;
-  });
+  };
   for (const event of ["placed", "sent", "answered"]) host.on(event, painted);
   painted();
   const views = {};

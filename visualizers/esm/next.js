@@ -1,6 +1,6 @@
 // What may come next, by meaning: groups of chips that type themselves, and the refused and uncertain tokens by reason.
 // The tokens behind a chip or a row are asked of Python.  Read on: visualizers/next.py, workbench/panels/next.py.
-import { code, h, number, many, mount, channel } from "./common.js";
+import { channel, code, h, many, measured, mount, number, soon } from "./common.js";
 
 const TABS = [["next", "may come"], ["refused", "refused"], ["uncertain", "uncertain"]];
 const HINTS = {
@@ -23,6 +23,10 @@ function render({ model, el }) {
   let drawn = "";
   let asked = null;
 
+  let scrolled = 0; // how far down one has scrolled this tab
+  view.listen(body, "scroll", () => { scrolled = body.scrollTop; });
+  const back = measured(() => { body.scrollTop = scrolled; });
+
   const choose = (part) => {
     model.set("selection", { ...model.get("selection"), ...part });
     model.save_changes();
@@ -43,11 +47,11 @@ function render({ model, el }) {
     head();
     const tab = model.get("tab");
     const state = tab === "next" ? model.get("outlook") : model.get(tab);
-    const scroll = drawn === tab ? body.scrollTop : 0;
+    if (drawn !== tab) scrolled = 0;
     drawn = tab;
     const kept = body.contains(document.activeElement) ? at : "";
     body.replaceChildren(...(tab === "next" ? groups(state || {}) : tab === "refused" ? refusals(state || {}) : callers(state || {})));
-    body.scrollTop = scroll;
+    if (scrolled) back();
     const first = body.querySelector(".chip");
     const again = kept && body.querySelector(`[data-at="${CSS.escape(kept)}"]`);
     if (first && !again) first.tabIndex = 0;
@@ -206,14 +210,9 @@ function render({ model, el }) {
     event.stopPropagation();
   });
 
-  let queued = false;
-  const soon = () => {
-    if (queued) return;
-    queued = true;
-    queueMicrotask(() => { queued = false; draw(); });
-  };
-  view.on("change:outlook", () => { open = null; python.forget(); soon(); });
-  for (const trait of ["refused", "uncertain", "tab"]) view.on(`change:${trait}`, soon);
+  const redraw = soon(draw);
+  view.on("change:outlook", () => { open = null; python.forget(); redraw(); });
+  for (const trait of ["refused", "uncertain", "tab"]) view.on(`change:${trait}`, redraw);
   draw();
   return () => view.clean();
 }

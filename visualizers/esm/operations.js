@@ -1,6 +1,6 @@
 // The parser's operations in one step: a line an operation, the byte told once.
 // Read on: visualizers/live.py (OperationView).
-import { h, number, many, mount } from "./common.js";
+import { h, many, mount, number, soon } from "./common.js";
 
 // What stands before the byte or the rule that an operation is done by.
 const BY = { scan: "reads ", token: "reads ", predict: "called by ", complete: "ends " };
@@ -41,14 +41,9 @@ function render({ model, el }) {
   }
 
   // `rows` and `about` change together: draw once for both.
-  let queued = false;
-  const soon = () => {
-    if (queued) return;
-    queued = true;
-    queueMicrotask(() => { queued = false; draw(); });
-  };
-  view.on("change:rows", soon);
-  view.on("change:about", soon);
+  const redraw = soon(draw);
+  view.on("change:rows", redraw);
+  view.on("change:about", redraw);
   draw();
   return () => view.clean();
 }

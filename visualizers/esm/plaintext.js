@@ -64,11 +64,12 @@ export function plainEditor(parent, { label, testid, on }) {
     },
     mark(made) { ranges = made; draw(); },
     colour() {},
-    reveal(from) {
-      const [y, height] = top(from);
-      if (y < area.scrollTop || y + height > area.scrollTop + area.clientHeight) area.scrollTop = Math.max(0, y - area.clientHeight / 2);
+    sees(at) {
+      const [y, height] = top(at);
+      return y >= area.scrollTop && y + height <= area.scrollTop + area.clientHeight;
     },
-    select(from, to) { area.focus(); area.setSelectionRange(from, to); this.reveal(from); },
+    reveal(at) { area.scrollTop = Math.max(0, top(at)[0] - area.clientHeight / 2); },
+    select(from, to) { area.focus(); area.setSelectionRange(from, to); if (!this.sees(from)) this.reveal(from); },
     lock(value) { area.readOnly = value; },
     focus() { area.focus(); },
     close() { box.remove(); },

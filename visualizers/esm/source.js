@@ -14,11 +14,12 @@
 // Keys: those of CodeMirror; Tab indents (Escape first, and it goes on to the next field).
 // Read on: codemirror.js, plaintext.js (the two editors), workbench/panels/source.py.
 import { codemirror, codeEditor } from "./codemirror.js";
-import { h, channel, mount, many } from "./common.js";
+import { channel, h, many, measured, mount, soon } from "./common.js";
 import { plainEditor } from "./plaintext.js";
 
 const WAIT_MS = 350;
 const CHIPS = 6;
+const MORE_WIDTH = 34; // pixels, of a count such as "+12" after the chips
 
 // Python counts characters, JavaScript counts UTF-16 units, and editors know one kind of line end.
 function codec(text) {
@@ -65,6 +66,7 @@ async function render({ model, el }) {
   const on = {
     edited() {
       seq += 1;
+      given = "";
       view.root.classList.add("ms-pending");
       clearTimeout(timer);
       timer = setTimeout(send, WAIT_MS);
@@ -109,7 +111,7 @@ async function render({ model, el }) {
     const state = current();
     if (stale()) return; // an answer to an older edit
     turns = codec(state.text || "");
-    if (timer === null) { editor.show(turns.shown); view.root.classList.remove("ms-pending"); }
+    if (timer === null) { editor.show(turns.shown); given = ""; view.root.classList.remove("ms-pending"); }
     summary.textContent = state.summary || "";
     summary.title = state.why || "";
     if (language !== state.language) { language = state.language; editor.colour(language); }
@@ -171,14 +173,26 @@ async function render({ model, el }) {
     const chosen = model.get("selected");
     if (chosen) add([chosen], "ms-lit-chosen");
     // What is lit is a key or a word, what its line is marked for is the whole range.
-    editor.mark(ranges.flatMap((one) => one.line
-      ? [{ ...one, line: null }, { from: one.whole[0], to: one.whole[1], css: "", line: one.line }] : [one]));
+    marks = ranges.flatMap((one) => one.line
+      ? [{ ...one, line: null }, { from: one.whole[0], to: one.whole[1], css: "", line: one.line }] : [one]);
     say();
     const target = chosen || (inUse() && [...of("here")].sort((a, b) => a.end - a.start - (b.end - b.start))[0]);
     const key = target && target.start != null ? `${turns.shown.length} ${target.start} ${target.end}` : "";
-    if (key && key !== revealed && !page.contains(document.activeElement)) editor.reveal(turns.out(target.from ?? target.start), turns.out(target.to ?? target.end));
+    if (key && key !== revealed && !page.contains(document.activeElement)) wanted = turns.out(target.from ?? target.start);
     revealed = key;
+    light();
   }
+
+  // An editor reads its layout when it is given marks: it gets them when the layout is known anyway.
+  let marks = [], given = "", wanted = null;
+  const light = measured(() => wanted !== null && !editor.sees(wanted), (away) => {
+    const now = JSON.stringify(marks);
+    if (closed) return;
+    if (now !== given) editor.mark(marks);
+    if (away) editor.reveal(wanted);
+    given = now;
+    wanted = null;
+  });
 
   function say() {
     const mistakes = model.get("mistakes") || [];
@@ -191,7 +205,7 @@ async function render({ model, el }) {
     said.replaceChildren(...rows, ...(model.get("status") ? [h("div", { class: "ms-muted" }, model.get("status"))] : []));
 
     const chip = (one) => h("button", { type: "button", class: `ms-source-chip ${one.role}`, title: one.pointer || one.rule || "",
-      onclick: () => { if (one.start != null) { editor.reveal(turns.out(one.from), turns.out(one.to)); model.send({ kind: "choose", pointer: one.pointer, rule: one.rule }); } } }, one.label);
+      onclick: () => { if (one.start != null) { editor.reveal(turns.out(one.from)); model.send({ kind: "choose", pointer: one.pointer, rule: one.rule }); } } }, one.label);
     const group = (title, list) => list.length ? [h("span", { class: "ms-muted" }, title), ...list.slice(0, CHIPS).map(chip),
       ...(list.length > CHIPS ? [h("span", { class: "ms-muted" }, `and ${(list.length - CHIPS).toLocaleString("en-US")} more`)] : [])] : [];
     const forbids = model.get("forbids") || [];
@@ -203,39 +217,51 @@ async function render({ model, el }) {
   }
 
   // The foot is one line of whole chips: the summary goes first, then the last chips, which are counted.
+  const more = h("span", { class: "ms-muted ms-source-more", "data-testid": "source-more", hidden: true });
   function fit() {
-    const over = () => here.scrollWidth > here.clientWidth;
-    const listed = [...here.children].filter((one) => !one.classList.contains("ms-source-more"));
-    here.replaceChildren(...listed);
+    const listed = [...here.children].filter((one) => one !== more);
+    for (const one of [...listed, summary]) one.hidden = false;
+    more.hidden = true;
     here.classList.remove("ms-tight");
-    for (const one of listed) one.hidden = false;
-    summary.hidden = false;
-    if (over()) summary.hidden = true;
-    if (!over()) return;
-    const gone = [], more = h("span", { class: "ms-muted ms-source-more", "data-testid": "source-more" }, "+0");
-    here.append(more);
+    trim();
+  }
+  const trim = measured(() => {
+    const left = here.getBoundingClientRect().left;
+    return { short: here.clientWidth, all: here.scrollWidth, spare: summary.offsetWidth,
+      ends: [...here.children].map((one) => one.getBoundingClientRect().right - left) };
+  }, ({ short, all, spare, ends }) => {
+    if (all <= short) return;
+    summary.hidden = true;
+    const width = short + spare;
+    if (all <= width) return;
+    const listed = [...here.children].filter((one) => one !== more);
     const chips = listed.filter((one) => one.classList.contains("ms-source-chip"));
-    while (chips.length > 1 && over()) {
-      const last = chips.pop();
-      gone.unshift(last.textContent);
-      for (const one of listed.slice(listed.indexOf(chips.at(-1)) + 1)) one.hidden = true;
-      more.textContent = `+${gone.length}`;
-    }
+    const fitting = chips.filter((one) => ends[listed.indexOf(one)] <= width - MORE_WIDTH);
+    const last = Math.max(fitting.length, 1);
+    const gone = chips.slice(last).map((one) => one.textContent);
+    for (const one of listed.slice(listed.indexOf(chips[last - 1]) + 1)) one.hidden = true;
+    more.textContent = `+${gone.length}`;
     more.title = gone.join("\n");
     more.hidden = !gone.length;
-    here.classList.toggle("ms-tight", over());
-  }
+    here.append(more);
+    here.classList.toggle("ms-tight", !fitting.length);
+  });
 
   function told(lines) {
     const [first, ...rest] = lines.filter(Boolean);
     return h("div", { class: "ms-source-tip" }, h("div", { class: "ms-head" }, first), ...rest.map((line) => h("div", {}, line)));
   }
 
-  const sized = new ResizeObserver(fit);
+  let width = 0;
+  const sized = new ResizeObserver(([entry]) => {
+    if (entry.contentRect.width !== width) fit();
+    width = entry.contentRect.width;
+  });
   sized.observe(foot);
   view.defer(() => sized.disconnect());
   view.watch(["document"], update);
-  view.watch(["places", "mistakes", "forbids", "status", "selected"], mark);
+  const remark = soon(mark);
+  for (const trait of ["places", "mistakes", "forbids", "status", "selected"]) view.on(`change:${trait}`, remark);
   view.watch(["offline"], () => {
     editor.lock(Boolean(model.get("offline")));
     lockTools();

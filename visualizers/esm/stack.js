@@ -1,7 +1,7 @@
 // The call stack: crumbs from the root to what waits, and a row for each level with what it has read.
 // Stacks share what they have in common; the one that is lit can be changed.
 // Read on: visualizers/stack.py, workbench/panels/stack.py.
-import { h, number, many, mount } from "./common.js";
+import { h, many, measured, mount, number, soon } from "./common.js";
 
 const BEFORE = 16, AFTER = 26; // characters in front of a dot and behind it: the dot is always in sight
 
@@ -53,13 +53,15 @@ function render({ model, el }) {
     const on = new Set(stack);
     const rule = (model.get("selection") || {}).rule;
     body.replaceChildren(...levels.map((level, place) => row(level, place, on.has(place), rule)));
-    const last = body.querySelector("tr.on:last-of-type") || [...body.querySelectorAll("tr.on")].pop();
-    if (last && about.position !== drawn) {
-      scroll.scrollTop = Math.max(0, last.offsetTop + last.offsetHeight - scroll.clientHeight + 24);
-      crumbs.scrollLeft = crumbs.scrollWidth;
-      drawn = about.position;
-    }
+    if (about.position !== drawn) follow();
+    drawn = about.position;
   }
+  // The innermost level stays in sight.
+  const follow = measured(() => {
+    const last = [...body.querySelectorAll("tr.on")].pop();
+    if (last) scroll.scrollTop = Math.max(0, last.offsetTop + last.offsetHeight - scroll.clientHeight + 24);
+    crumbs.scrollLeft = crumbs.scrollWidth;
+  });
 
   function row(level, place, on, rule) {
     const [whole, after] = level.dots[0] || [""];
@@ -80,13 +82,8 @@ function render({ model, el }) {
       h("td", { class: "rule", title: `${whole} ${after === undefined ? "" : `• ${after}`}` }, ...dotted, level.dots.length > 1 ? h("span", { class: "ms-muted", title: "other places that this item stands for" }, `  +${level.dots.length - 1}`) : null));
   }
 
-  let queued = false;
-  const soon = () => {
-    if (queued) return;
-    queued = true;
-    queueMicrotask(() => { queued = false; draw(); });
-  };
-  for (const trait of ["about", "levels", "stacks", "stack", "selection"]) view.on(`change:${trait}`, soon);
+  const redraw = soon(draw);
+  for (const trait of ["about", "levels", "stacks", "stack", "selection"]) view.on(`change:${trait}`, redraw);
   draw();
   return () => view.clean();
 }

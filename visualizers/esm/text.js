@@ -14,7 +14,7 @@
 // `chosen` {id, text, ok, why} or null: the token chosen elsewhere.
 // Messages: {kind: "prefix", text, client, seq}, {kind: "move", to, by}, {kind: "goto", index}, {kind: "token", id},
 // {kind: "stop"}.  Keys belong to the whole desk: dock.js.
-import { code, h, mount, number } from "./common.js";
+import { code, h, measured, mount, number, soon } from "./common.js";
 
 const WAIT_MS = 120;
 const BOX_LIMIT = 132;
@@ -52,12 +52,16 @@ function render({ model, el }) {
     h("div", { class: "mx-line mx-offer" }, next, chips));
 
   // The box grows with what is typed, up to a limit, and never shrinks: stepping back must not move the page.
-  function fit() {
-    if (!box.value.includes("\n") && box.value.length < 60) return;
-    box.style.height = "auto";
-    tallest = Math.max(tallest, Math.min(box.scrollHeight + 2, BOX_LIMIT));
+  let written = false; // by a step, not by hand: then the end is what one wants to see
+  const fit = measured(() => {
+    if (written) box.scrollTop = box.scrollHeight;
+    written = false;
+    return box.scrollHeight > box.clientHeight ? Math.min(box.scrollHeight + 2, BOX_LIMIT) : 0;
+  }, (height) => {
+    if (height <= tallest) return;
+    tallest = height;
     box.style.height = `${tallest}px`;
-  }
+  });
 
   function flush() {
     timer = null;
@@ -70,6 +74,10 @@ function render({ model, el }) {
     timer = setTimeout(flush, WAIT_MS);
   });
 
+  const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };
+  const offered = []; // the buttons of allowed tokens, kept from step to step
+  const others = h("span", { class: "ms-muted" });
+  chips.append(others);
   const pieces = []; // the ribbon's buttons, kept from step to step
   function drawRibbon(state) {
     const before = state.before ? [h("span", { class: "ms-muted" }, `… ${number(state.before)} before`)] : [];
@@ -92,16 +100,29 @@ function render({ model, el }) {
     const rest = state.rest ? [h("span", { class: "mx-step mx-refused", title: "refused by the grammar" }, state.rest)] : [];
     const wanted = [...before, ...pieces.slice(0, state.ribbon.length), ...after, ...rest];
     if (wanted.length !== ribbon.childNodes.length || wanted.some((node, at) => ribbon.childNodes[at] !== node)) ribbon.replaceChildren(...wanted);
-    const here = state.ribbon.findLastIndex((one) => one.part !== "undone");
-    const mark = rest[0] || pieces[here];
-    if (mark) ribbon.scrollTop = Math.max(0, mark.offsetTop + mark.offsetHeight - ribbon.clientHeight + 4);
+    mark = rest[0] || pieces[state.ribbon.findLastIndex((one) => one.part !== "undone")];
+    follow();
   }
+  let mark = null; // the piece of the ribbon that stays in sight
+  const follow = measured(() => { if (mark) ribbon.scrollTop = Math.max(0, mark.offsetTop + mark.offsetHeight - ribbon.clientHeight + 4); });
 
   function drawCandidates(state) {
-    const made = state.candidates.map((candidate) => h("button", { type: "button", class: candidate.stop ? "mx-chip mx-end" : "mx-chip",
-      title: `token ${candidate.id}`, "data-token": candidate.id, onclick: () => send({ kind: "token", id: candidate.id }) }, candidate.text));
-    if (state.more) made.push(h("span", { class: "ms-muted" }, `and ${state.more} more in the table`));
-    chips.replaceChildren(...made);
+    state.candidates.forEach((candidate, at) => {
+      if (at === offered.length) {
+        const made = h("button", { type: "button" });
+        made.addEventListener("click", () => send({ kind: "token", id: Number(made.dataset.token) }));
+        chips.insertBefore(made, others);
+        offered.push(made);
+      }
+      const chip = offered[at];
+      put(chip, candidate.text);
+      if (chip.dataset.token === String(candidate.id) && chip.className) return;
+      chip.className = candidate.stop ? "mx-chip mx-end" : "mx-chip";
+      chip.dataset.token = candidate.id;
+      chip.title = `token ${candidate.id}`;
+    });
+    for (const chip of offered.splice(state.candidates.length)) chip.remove();
+    put(others, state.more ? `and ${state.more} more in the table` : "");
   }
 
   function drawChosen() {
@@ -128,15 +149,15 @@ function render({ model, el }) {
     if (answer.client === client && answer.seq < seq) return; // an answer to an older edit
     if (timer === null && box.value !== state.box) {
       box.value = state.box;
+      written = true;
       fit();
-      box.scrollTop = box.scrollHeight;
     }
-    place.textContent = state.place;
+    put(place, state.place);
     status.replaceChildren(code(state.status.text.split("\n")[0] || " "));
     status.title = state.status.text;
     status.dataset.kind = state.status.kind;
     const silent = state.status.kind === "dead" || state.status.kind === "stopped"; // the message says it already
-    next.textContent = silent ? "" : `next ${state.next}`;
+    put(next, silent ? "" : `next ${state.next}`);
     next.title = next.textContent;
     drawRibbon(state);
     drawCandidates(state);
@@ -144,21 +165,16 @@ function render({ model, el }) {
   }
 
   // `state` and `answer` change together: draw once for both.
-  let queued = false;
-  const soon = () => {
-    if (queued) return;
-    queued = true;
-    queueMicrotask(() => { queued = false; draw(); });
-  };
-  view.on("change:state", soon);
-  view.on("change:answer", soon);
+  const redraw = soon(draw);
+  view.on("change:state", redraw);
+  view.on("change:answer", redraw);
   view.on("change:running", buttons);
   view.on("change:offline", buttons);
   view.on("change:chosen", drawChosen);
   view.defer(() => { if (timer !== null) { clearTimeout(timer); flush(); } }); // the last keystrokes are not lost
   draw();
   drawChosen();
-  requestAnimationFrame(fit);
+  fit();
   return () => view.clean();
 }
 

@@ -34,13 +34,17 @@ function render({ model, el }) {
   let timer = 0;
   let silent = false;
 
+  // What is in sight of the rows, in pixels: kept, so that a step asks no layout.
+  const sight = { top: 0, height: 0 };
+  const look = () => { sight.top = body.scrollTop; sight.height = body.clientHeight; };
+
   // A new question (tab, query, state or step): forget everything, also replies still on their way.
   function restart(keep = false) {
     python.forget();
     pages = new Map();
     asked = new Set();
     silent = false;
-    if (!keep) body.scrollTop = 0;
+    if (!keep && sight.top) body.scrollTop = sight.top = 0;
     if (offline()) {
       const all = (model.get("page_by_tab") || {})[model.get("tab")] || [];
       const found = all.filter(matches);
@@ -93,20 +97,20 @@ function render({ model, el }) {
 
   function draw(afresh) {
     spacer.style.height = `${total * ROW}px`;
-    const first = Math.max(0, Math.floor(body.scrollTop / ROW) - 6);
-    const last = Math.min(total, Math.ceil((body.scrollTop + body.clientHeight) / ROW) + 6);
-    if (afresh) {
-      spacer.replaceChildren();
-      rows = new Map();
-    }
+    const first = Math.max(0, Math.floor(sight.top / ROW) - 6);
+    const last = Math.min(total, Math.ceil((sight.top + sight.height) / ROW) + 6);
     for (const [index, node] of rows) if (index < first || index >= last) { node.remove(); rows.delete(index); }
     for (let index = first; index < last; index++) {
-      if (rows.has(index)) continue;
+      const old = rows.get(index);
+      if (old && !afresh) continue;
       const page = pages.get(Math.floor(index / PAGE));
       if (!page) request(Math.floor(index / PAGE));
-      const node = line(page && page[index % PAGE], index);
+      const row = page && page[index % PAGE], said = JSON.stringify(row);
+      if (old && old.said === said) continue; // most rows of a step are those of the step before
+      const node = line(row, index);
+      node.said = said;
       rows.set(index, node);
-      spacer.append(node);
+      if (old) old.replaceWith(node); else spacer.append(node);
     }
     tell();
   }
@@ -153,19 +157,34 @@ function render({ model, el }) {
     note.textContent += ` · mask allows ${number(counts.allowed || 0)} of ${number(counts.all || 0)}`;
   }
 
+  const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };
+  const heads = TABS.map((tab) => [tab, h("button", { type: "button", role: "tab", title: MEANS[tab], "data-testid": `tab-${tab}`, onclick: () => choose(tab) },
+    tab, h("span", { class: "ms-num", "data-testid": `count-${tab}` }))]);
+  tabs.append(...heads.map(([, made]) => made));
+
+  // The choices of a list, which is only touched when they are others.
+  function offer(list, choices) {
+    const said = JSON.stringify(choices);
+    if (list.said === said) return;
+    list.said = said;
+    list.replaceChildren(...choices.map(([value, text]) => h("option", { value }, text)));
+  }
+
   function head() {
     const counts = model.get("counts") || {};
-    tabs.replaceChildren(...TABS.filter((tab) => tab !== "stop" || counts.stop || model.get("tab") === "stop").map((tab) =>
-      h("button", { type: "button", role: "tab", "aria-selected": String(tab === model.get("tab")), title: MEANS[tab], "data-testid": `tab-${tab}`, onclick: () => choose(tab) },
-        tab, h("span", { class: "ms-num", "data-testid": `count-${tab}` }, number(counts[tab] || 0)))));
+    for (const [tab, made] of heads) {
+      made.hidden = tab === "stop" && !counts.stop && model.get("tab") !== "stop";
+      made.setAttribute("aria-selected", String(tab === model.get("tab")));
+      put(made.lastChild, number(counts[tab] || 0));
+    }
     // A state appears once for each lap counter; the filter is by state.
     const list = [...new Map((model.get("states") || []).filter((entry) => entry.state >= 0).map((entry) => [entry.state, entry])).values()];
-    states.replaceChildren(h("option", { value: "" }, list.length === 1 ? "1 state" : `all ${list.length} states`),
-      ...list.map((entry) => h("option", { value: entry.state }, `${entry.state} · ${entry.dot.length > 60 ? entry.dot.slice(0, 59) + "…" : entry.dot}`)));
+    offer(states, [["", list.length === 1 ? "1 state" : `all ${list.length} states`],
+      ...list.map((entry) => [entry.state, `${entry.state} · ${entry.dot.length > 60 ? entry.dot.slice(0, 59) + "…" : entry.dot}`])]);
     states.value = model.get("state") ?? "";
     states.hidden = offline() || list.length < 2;
     const names = model.get("groups") || [];
-    groups.replaceChildren(h("option", { value: "" }, "any meaning"), ...names.map((name) => h("option", { value: name }, name)));
+    offer(groups, [["", "any meaning"], ...names.map((name) => [name, name])]);
     groups.value = model.get("group") || "";
     groups.hidden = offline() || !names.length;
     if (document.activeElement !== search) search.value = model.get("query") || "";
@@ -183,7 +202,7 @@ function render({ model, el }) {
   });
   view.listen(states, "change", () => view.commit("state", states.value === "" ? null : Number(states.value)));
   view.listen(groups, "change", () => view.commit("group", groups.value));
-  view.listen(body, "scroll", () => draw(false));
+  view.listen(body, "scroll", () => { look(); draw(false); });
   view.listen(body, "click", (event) => {
     const node = event.target.closest(".ms-row[data-token]");
     if (node) select(Number(node.dataset.token));
@@ -233,7 +252,7 @@ function render({ model, el }) {
   for (const trait of ["tab", "query", "state", "group"]) view.on(`change:${trait}`, () => soon(false));
   for (const trait of ["version", "page", "counts", "states", "groups", "page_by_tab"]) view.on(`change:${trait}`, () => soon(true));
   view.on("change:selected_token", mark);
-  const resized = new ResizeObserver(() => draw(false));
+  const resized = new ResizeObserver(() => { look(); draw(false); });
   resized.observe(body);
   view.defer(() => { resized.disconnect(); clearTimeout(timer); clearTimeout(delay); });
   head();

@@ -1,7 +1,7 @@
 // The parse tree as indented rows: the newest part in view, open rules at the end, ambiguous nodes with a flip.
 // Rows whose parts are here fold in the browser; what is not here is asked of Python by the trait `wish`.
 // Read on: visualizers/tree.py, workbench/panels/tree.py.
-import { h, number, many, mount } from "./common.js";
+import { h, many, measured, mount, number, soon } from "./common.js";
 
 function render({ model, el }) {
   const view = mount({ model, el }, "tree", "tree-view");
@@ -66,12 +66,10 @@ function render({ model, el }) {
       else made.push(row(node, place, below.has(place), rule, offline));
     });
     rows.replaceChildren(...made);
-    if (about.position !== shown) {
-      const last = rows.querySelector(".open:last-of-type") || rows.lastElementChild;
-      if (last) scroll.scrollTop = scroll.scrollHeight;
-      shown = about.position;
-    }
+    if (about.position !== shown) follow();
+    shown = about.position;
   }
+  const follow = measured(() => { scroll.scrollTop = scroll.scrollHeight; });
 
   function row(node, place, hasBelow, rule, offline) {
     const more = node.folded || node.kind === "fold";
@@ -95,13 +93,8 @@ function render({ model, el }) {
       node.open && after !== undefined ? h("span", { class: "dotted" }, h("span", { class: "dot" }, "•"), after) : null);
   }
 
-  let queued = false;
-  const soon = () => {
-    if (queued) return;
-    queued = true;
-    queueMicrotask(() => { queued = false; draw(); });
-  };
-  for (const trait of ["about", "nodes", "selection"]) view.on(`change:${trait}`, soon);
+  const redraw = soon(draw);
+  for (const trait of ["about", "nodes", "selection"]) view.on(`change:${trait}`, redraw);
   draw();
   return () => view.clean();
 }

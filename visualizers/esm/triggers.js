@@ -1,7 +1,7 @@
 // Free text with tags: the text by modes, the tags that are open, the trie of what is watched for with its progress, and
 // what would fire and what cannot come.  Failure links are drawn where they lead past the start, on demand.
 // Read on: visualizers/triggers.py, workbench/panels/triggers.py.
-import { h, number, many, mount } from "./common.js";
+import { h, many, measured, mount, number, soon } from "./common.js";
 
 const CELL = 22, ROW = 28, PAD = 10, DRAWN = 60;
 const DOES = { tag: "then", stop: "ends free text", exclude: "may not come" };
@@ -48,9 +48,12 @@ function render({ model, el }) {
         title: `${one.mode}${one.label ? ` ${one.label}` : ""}, bytes ${number(one.begin)} to ${number(one.end)}` },
       h("span", { class: "what" }, one.mode === "tag" ? one.label : one.mode === "plain" ? "" : one.mode === "free" ? "free text" : one.mode),
       h("span", { class: "said" }, one.text))));
-    queueMicrotask(() => { strip.scrollLeft = strip.scrollWidth; });
+    written = strip;
+    follow();
     return strip;
   }
+  let written = null;
+  const follow = measured(() => { written.scrollLeft = written.scrollWidth; });
 
   // Tags that are open, outermost first.
   function tags(stack) {
@@ -146,13 +149,8 @@ function render({ model, el }) {
     more > 0 ? h("div", { class: "ms-note" }, `${number(more)} more patterns`) : null);
   }
 
-  let queued = false;
-  const soon = () => {
-    if (queued) return;
-    queued = true;
-    queueMicrotask(() => { queued = false; draw(); });
-  };
-  for (const trait of ["about", "segments", "stack", "trie", "patterns"]) view.on(`change:${trait}`, soon);
+  const redraw = soon(draw);
+  for (const trait of ["about", "segments", "stack", "trie", "patterns"]) view.on(`change:${trait}`, redraw);
   draw();
   return () => view.clean();
 }

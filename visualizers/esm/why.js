@@ -1,6 +1,6 @@
 // Why a text or a token may come here or not: the byte at which it dies, what was expected, who forbids it, ways out.
 // Read on: visualizers/why.py, workbench/panels/why.py.
-import { code, h, mount, channel } from "./common.js";
+import { channel, code, h, mount, soon } from "./common.js";
 
 function render({ model, el }) {
   const view = mount({ model, el }, "why", "why-view");
@@ -71,9 +71,8 @@ function render({ model, el }) {
     return found.length ? found : rules.length ? [h("span", { class: "ms-muted" }, "rules waiting: "), ...rules] : [h("span", { class: "ms-muted" }, "nothing can follow here")];
   }
 
-  let queued = false;
-  const soon = () => { if (!queued) { queued = true; queueMicrotask(() => { queued = false; draw(); }); } };
-  for (const trait of ["why", "asked"]) view.on(`change:${trait}`, soon);
+  const redraw = soon(draw);
+  for (const trait of ["why", "asked"]) view.on(`change:${trait}`, redraw);
   view.defer(() => clearTimeout(delay));
   draw();
   return () => view.clean();

@@ -157,7 +157,7 @@ class Runs:
     def __init__(self, lexicon: Lexicon, allowed: npt.NDArray[np.bool_]) -> None:
         self.lexicon = lexicon
         self.allowed = allowed[lexicon.ids]
-        self._sums = np.concatenate([[0], np.cumsum(self.allowed, dtype=np.int64)])
+        self._sums = np.concatenate([np.zeros(1, np.int32), np.cumsum(self.allowed, dtype=np.int32)])
 
     def count(self, runs: Iterable[Run]) -> int:
         """Allowed tokens in any of `runs`, each counted once."""

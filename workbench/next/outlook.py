@@ -112,6 +112,10 @@ class Outlook(Table):
     _runs: Runs | None = field(default=None, repr=False, compare=False)
     _claims: tuple[npt.NDArray[np.bool_], ...] = field(default=(), repr=False, compare=False)
 
+    def serves(self, seconds: float) -> bool:
+        """Whether a search of so many seconds would find nothing more."""
+        return self.complete or self.seconds >= seconds
+
     def __iter__(self) -> Iterator[Group]:
         return iter(self.groups)
 

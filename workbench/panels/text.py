@@ -8,9 +8,14 @@ Read on: `visualizers/esm/text.js` (what the browser does with it), `workbench/d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
-from visualizers.glyphs import SPACE, clip, glyph, parse
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels_core import TokenizerInfo
+from visualizers.glyphs import OPEN, SPACE, clip, glyph, parse
 from visualizers.text import TextView
 from workbench.history import Place, Step
 from workbench.next.outlook import content
@@ -103,7 +108,7 @@ def stepper_state(
     error to show.  `modes[i]` names the mode in which step `i` was read ("" for none), for its colour.
     """
     position, steps, index = session.position, session.steps, session.index
-    allowed = len(session.allowed_ids())
+    allowed = session.allowed_array().size
     candidates = _candidates(session)
     first = max(0, index - STEPS_BEFORE)
     last = min(len(steps), index + STEPS_AFTER)
@@ -124,23 +129,42 @@ def stepper_state(
     }
 
 
+UNKNOWN, SHORT, LONG, BLANK, UNREADABLE = range(5)
+_looks: Final[WeakKeyDictionary[object, NDArray[np.uint8]]] = WeakKeyDictionary()
+
+
 def _candidates(session: Session) -> list[Candidate]:
     """Allowed tokens worth offering: readable ones before blanks and control bytes, and not single characters alone."""
-    found = session.allowed_tokens(SCANNED)
-    if len(found) <= CANDIDATES:
-        return found
-    single, longer, blank, unreadable = [], [], [], []
-    for candidate in found:
-        if not candidate.stop and not candidate.token.strip():
-            blank.append(candidate)
-        elif not candidate.stop and "⟨" in glyph(candidate.token):
-            unreadable.append(candidate)
-        elif candidate.stop or len(candidate.token) == 1:
-            single.append(candidate)
+    allowed = session.allowed_array()
+    if allowed.size <= CANDIDATES:
+        return session.allowed_tokens(CANDIDATES)
+    info = session.tokenizer.info
+    ending = session.allowed_tokens(CANDIDATES) if session.is_completed else []
+    stops = [candidate for candidate in ending if candidate.stop]
+    scanned = allowed[:SCANNED]
+    scanned = scanned[~np.isin(scanned, [candidate.token_id for candidate in stops])]
+    looks = _looks_of(info, scanned)
+    single, longer = scanned[looks == SHORT].tolist(), scanned[looks == LONG].tolist()
+    first = max(SINGLE - len(stops), CANDIDATES - len(longer) - len(stops))
+    chosen = single[:first] + longer[:CANDIDATES] + single[first:]
+    chosen += scanned[looks == BLANK][:3].tolist() + scanned[looks == UNREADABLE][:CANDIDATES].tolist()
+    vocab = info.decoded_vocab
+    return [*stops, *(Candidate(token_id, bytes(vocab[token_id])) for token_id in chosen)][:CANDIDATES]
+
+
+def _looks_of(info: TokenizerInfo, ids: NDArray[np.int32]) -> NDArray[np.uint8]:
+    """How each of these tokens looks on a button; found once for each token of a vocabulary."""
+    known = _looks.setdefault(info, np.zeros(info.vocab_size, dtype=np.uint8))
+    vocab = info.decoded_vocab
+    for token_id in ids[known[ids] == UNKNOWN].tolist():
+        token = vocab[token_id]
+        if not token.strip():
+            known[token_id] = BLANK
+        elif OPEN in glyph(token):
+            known[token_id] = UNREADABLE
         else:
-            longer.append(candidate)
-    first = max(SINGLE, CANDIDATES - len(longer))
-    return (single[:first] + longer + single[first:] + blank[:3] + unreadable)[:CANDIDATES]
+            known[token_id] = SHORT if len(token) == 1 else LONG
+    return known[ids]
 
 
 def _allowed(count: int) -> str:
@@ -166,6 +190,6 @@ def _status(session: Session, reading: Reading | None, trouble: str) -> State:
         return {"kind": "stopped", "text": "complete: the stop token was taken"}
     if session.is_completed:
         return {"kind": "end", "text": "the text may end here"}
-    if not session.allowed_ids():
+    if not session.allowed_array().size:
         return {"kind": "dead", "text": "dead end: no token of the vocabulary can go on, and the text may not end here"}
     return {"kind": "ok", "text": reading.note if reading is not None else ""}
