@@ -26,6 +26,7 @@ cdef class GrammarMatcher:
     cdef vector[int32_t] _stops
     cdef bint _own_stops                # they are not the tokenizer's
     cdef readonly bint terminate_without_stop_token
+    cdef readonly str on_dead_end
     cdef object _chart
     cdef object _tracing                # an inspect.trace.Tracing while somebody traces, else None
     cdef public CancelToken cancel_token

@@ -31,13 +31,15 @@ cdef class _Step:
 
 @cython.final
 cdef class GrammarMatcher:
-    """GrammarMatcher(compiled_grammar, *, override_stop_tokens=None, terminate_without_stop_token=False)
+    """GrammarMatcher(compiled_grammar, *, override_stop_tokens=None, terminate_without_stop_token=False, on_dead_end="error")
 
     Follows one text under `compiled_grammar` and says which tokens may come next.
 
     override_stop_tokens: ids that end the text, instead of the tokenizer's.
     terminate_without_stop_token: the matcher is terminated as soon as the text may end; stop tokens are then never
         allowed.
+    on_dead_end: what a mask is where no token of the vocabulary can go on and the text may not end: "error" raises
+        `DeadEndError`, "empty" writes a row without any bit.
     max_rollback_tokens: accepted for compatibility and not needed: rollback is unlimited and free.
 
     A refused token or string, and any error, leaves the matcher as it was.  A matcher is for one thread; matchers of
@@ -46,7 +48,9 @@ cdef class GrammarMatcher:
 
     # In `__cinit__`, so that no matcher exists without the pointers that its methods follow.
     def __cinit__(self, compiled_grammar, *, override_stop_tokens=None, bint terminate_without_stop_token=False,
-                  int max_rollback_tokens=-1):
+                  int max_rollback_tokens=-1, str on_dead_end="error"):
+        if on_dead_end not in ("error", "empty"):
+            raise ValueError(f'on_dead_end is "error" or "empty", not {on_dead_end!r}')
         if not isinstance(compiled_grammar, _compiled_grammar()):
             raise TypeError(f"GrammarMatcher takes a CompiledGrammar, not {type(compiled_grammar).__name__}")
         info = compiled_grammar.tokenizer_info
@@ -64,6 +68,7 @@ cdef class GrammarMatcher:
         self._stops = sorted(set(stops))
         self._own_stops = override_stop_tokens is not None and list(self._stops) != sorted(set(info.stop_token_ids))
         self.terminate_without_stop_token = terminate_without_stop_token
+        self.on_dead_end = on_dead_end
         self._last = _root(self._machine)
 
     # -- moving ---------------------------------------------------------------------------------------------------
@@ -156,7 +161,7 @@ cdef class GrammarMatcher:
         """An independent matcher at the same place, sharing the past."""
         cdef GrammarMatcher other = GrammarMatcher(
             self.compiled, override_stop_tokens=self.stop_token_ids,
-            terminate_without_stop_token=self.terminate_without_stop_token)
+            terminate_without_stop_token=self.terminate_without_stop_token, on_dead_end=self.on_dead_end)
         other._masks, other._machine, other._last = self._masks, self._machine, self._last
         other.cancel_token = self.cancel_token
         return other
@@ -260,7 +265,7 @@ cdef class GrammarMatcher:
         `bitmask`: writable int32 numpy array or CPU torch tensor, shape (batch, words) or (words,), with words at
         least ceil(vocab_size / 32); surplus words are cleared.
         Raises `MatcherTerminatedError` after the end, `DeadEndError` (the row is then untouched) when no token of the
-        vocabulary can go on and the text may not end here.
+        vocabulary can go on and the text may not end here, unless `on_dead_end` asks for an empty row.
         """
         if self._terminated():
             raise MatcherTerminatedError("the text has ended: roll back or reset before asking for a mask")
@@ -287,7 +292,7 @@ cdef class GrammarMatcher:
         cdef uint32_t* row
         cdef Py_buffer view
         cdef size_t i
-        if mask.population == 0 and not (may_stop and self._stops.size()):
+        if mask.population == 0 and not (may_stop and self._stops.size()) and self.on_dead_end == "error":
             self._dead_end()
         get_row(bitmask, &view)
         try:
@@ -342,7 +347,7 @@ cdef class GrammarMatcher:
                     whole = self._masks.with_stops(mask, allowed, refused)
                 if usual:
                     ms_store(&mask.ended, whole)
-        if whole.population == 0:
+        if whole.population == 0 and self.on_dead_end == "error":
             self._dead_end()
         return whole
 

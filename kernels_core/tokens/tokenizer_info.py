@@ -88,8 +88,8 @@ class TokenizerInfo:
         size = len(spellings) if vocab_size is None else _integer(vocab_size, "vocab_size")
         if size < len(spellings):
             raise TokenizerError(f"vocab_size is {size:,}, but encoded_vocab has {len(spellings):,} entries")
-        if size == 0:
-            raise TokenizerError("the vocabulary is empty")
+        if size == 0 and vocab_size is None:
+            raise TokenizerError("the vocabulary is empty: if only texts are to be matched, say vocab_size=0")
 
         special = _ids(special_token_ids or (), size, "special_token_ids")
         literal = _ids(literal_token_ids, len(spellings), "literal_token_ids")

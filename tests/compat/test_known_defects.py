@@ -46,15 +46,6 @@ def test_a_stop_token_in_the_grammar_can_be_matched() -> None:
     assert allowed(matcher) == [0]
 
 
-def test_an_empty_mask_is_an_error() -> None:
-    matcher = GrammarMatcher(GrammarCompiler(TokenizerInfo(["a", "</s>"])).compile_grammar('root ::= "a" "c"'))
-    assert matcher.accept_token(0)
-    mask = xgr.allocate_token_bitmask(1, 2)
-    with pytest.raises(RuntimeError, match="after 1 bytes, inside 'root'"):
-        matcher.fill_next_token_bitmask(mask)
-    assert mask.tolist() == [[-1]]
-
-
 def test_without_a_stop_token_its_bit_is_not_set() -> None:
     compiled = GrammarCompiler(TokenizerInfo(["a", "b", "</s>"])).compile_grammar('root ::= "a" "b"*')
     matcher = GrammarMatcher(compiled, terminate_without_stop_token=True)

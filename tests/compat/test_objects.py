@@ -13,6 +13,7 @@ import workbench.compat.xgrammar as xgr
 from kernels_core import CompiledGrammar as EngineCompiled
 from kernels_core import Grammar as EngineGrammar
 from kernels_core import GrammarCompiler as EngineCompiler
+from workbench.compat.xgrammar.bitmask import _apply_on_device
 from workbench.compat.xgrammar.exception import UnsupportedFeatureError, UnsupportedSchemaError
 
 torch = pytest.importorskip("torch")
@@ -50,18 +51,14 @@ def test_features_are_refused_by_name() -> None:
     limited = {"format": {"type": "any_text", "max_tokens": 3}}
     tools = [{"type": "search"}]
     compiler = xgr.GrammarCompiler(INFO)
-    logits, mask = torch.zeros(1, 4), xgr.allocate_token_bitmask(1, 4)
     for call, name in (
         (lambda: xgr.Grammar.from_structural_tag(limited), "#/format/max_tokens"),
         (lambda: compiler.compile_grammar('root[max_tokens=3] ::= "a"'), "max_tokens"),
         (lambda: xgr.get_model_structural_tag("llama", tools), "search"),
         (lambda: xgr.get_model_structural_tag("llama", exclude_special_tokens=False), "exclude_special_tokens"),
-        (lambda: xgr.apply_token_bitmask_inplace(logits, mask, backend="triton"), "triton"),
-        (lambda: xgr.apply_token_bitmask_inplace(logits, mask, backend="cuda"), "cuda"),
     ):
         with pytest.raises(UnsupportedFeatureError, match=name):
             call()
-    assert logits.eq(0).all()
 
 
 MODELS = (
@@ -127,6 +124,21 @@ def test_requests_that_differ_are_kept_apart() -> None:
     first, second = compiler.compile_grammar(rules), compiler.compile_grammar(rules, root_rule_name="other")
     assert [xgr.GrammarMatcher(item).accept_string("b") for item in (first, second)] == [False, True]
     assert compiler.compile_grammar(rules) == first
+
+
+def test_a_vocabulary_may_be_empty_where_texts_are_matched() -> None:
+    info = xgr.TokenizerInfo([])
+    assert (info.vocab_size, info.decoded_vocab, info.stop_token_ids) == (0, [], [])
+    assert xgr.TokenizerInfo.deserialize_json(info.serialize_json()).vocab_size == 0
+    compiler = xgr.GrammarCompiler(info)
+    for compiled in (compiler.compile_grammar('root ::= "a" "b"*'), compiler.compile_regex("ab*")):
+        matcher = xgr.GrammarMatcher(compiled)
+        assert matcher.accept_string("abb")
+        assert not matcher.accept_string("c")
+        assert matcher.is_completed()
+        with pytest.warns(RuntimeWarning, match="outside"):
+            assert not matcher.accept_token(0)
+        assert not matcher.fill_next_token_bitmask(xgr.allocate_token_bitmask(1, 0))
 
 
 # -- grammars -----------------------------------------------------------------------------------------------------
@@ -226,6 +238,19 @@ def test_refusals_that_are_mistakes_warn() -> None:
         assert xgr.GrammarMatcher(xgr.GrammarCompiler(INFO).compile_regex("a"), max_rollback_tokens=2)
 
 
+def test_a_dead_end_is_an_empty_mask_and_no_error() -> None:
+    for text, options in (('root ::= "a" "c"', {}), ('root ::= "a"', {"terminate_without_stop_token": True})):
+        compiled = xgr.GrammarCompiler(INFO).compile_grammar(text)
+        matcher, other = (xgr.GrammarMatcher(compiled, **options) for _ in range(2))
+        assert matcher.accept_token(0)
+        masks = xgr.allocate_token_bitmask(2, 4)
+        assert matcher.fill_next_token_bitmask(masks, 1)
+        assert masks.tolist() == [[-1], [0]]
+        masks = xgr.allocate_token_bitmask(3, 4)
+        xgr.BatchGrammarMatcher().batch_fill_next_token_bitmask([matcher, other, matcher.fork()], masks)
+        assert masks.tolist() == [[0], [1], [0]]
+
+
 def test_debug_print_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     matcher = xgr.GrammarMatcher(xgr.GrammarCompiler(INFO).compile_grammar('root ::= "a" "b"'))
     matcher.accept_token(0, debug_print=True)
@@ -298,9 +323,54 @@ def test_the_compiled_backend_agrees() -> None:
     assert torch.isfinite(logits).tolist() == [[True, False, True], [False, True, False]]
 
 
+@pytest.mark.parametrize("backend", ["auto", "cuda", "triton"])
+def test_rows_are_chosen_on_the_device_without_reading_them(backend: Any) -> None:
+    logits, mask = torch.zeros(4, 70, device="meta"), torch.zeros(4, 3, dtype=torch.int32, device="meta")
+    rows = torch.zeros(2, dtype=torch.int32, device="meta")  # a tensor without values: whoever reads one fails
+    with pytest.raises((RuntimeError, NotImplementedError)):
+        rows.tolist()
+    xgr.apply_token_bitmask_inplace(logits, mask, indices=rows, backend=backend)
+    with pytest.raises(ValueError, match="axes"):
+        xgr.apply_token_bitmask_inplace(logits, mask, indices=rows[None], backend=backend)
+
+
+def test_what_is_done_on_the_device_is_what_is_done_here() -> None:
+    torch.manual_seed(1)
+    mask = xgr.testing.bool_mask_to_bitmask(torch.rand(4, 70) < 0.5)
+    expected, found = torch.zeros(4, 70), torch.zeros(4, 70)
+    xgr.apply_token_bitmask_inplace(expected, mask, indices=[3, 1], vocab_size=65)
+    _apply_on_device(found, mask, 65, torch.tensor([3, 1], dtype=torch.int32))
+    assert found.equal(expected)
+
+
+def test_indices_may_be_a_tensor() -> None:
+    logits, mask = torch.zeros(3, 4), torch.tensor([[1], [2], [4]], dtype=torch.int32)
+    xgr.apply_token_bitmask_inplace(logits, mask, indices=torch.tensor([2, 0], dtype=torch.int32))
+    assert torch.isfinite(logits).int().tolist() == [[1, 0, 0, 0], [1, 1, 1, 1], [0, 0, 1, 0]]
+    for backend in ("cuda", "triton"):
+        with pytest.raises(ValueError, match="on a device"):
+            xgr.apply_token_bitmask_inplace(logits, mask, backend=backend)
+
+
 def test_tensors_on_different_devices_are_refused() -> None:
     logits, mask = torch.zeros(1, 4, device="meta"), xgr.allocate_token_bitmask(1, 4)
     with pytest.raises(ValueError, match="meta"):
         xgr.apply_token_bitmask_inplace(logits, mask)
     with pytest.raises(ValueError, match="CPU memory"):
         xgr.apply_token_bitmask_inplace(logits, mask.to("meta"), backend="cpu")
+
+
+# -- tools --------------------------------------------------------------------------------------------------------
+
+
+def test_a_tool_without_a_type_is_a_function() -> None:
+    bare = [{"function": {"name": "f", "parameters": {}}}]
+    typed = [{"type": "function", **bare[0]}]
+    for choice in ("auto", "required", {"function": {"name": "f"}}):
+        explicit = {"type": "function", **choice} if isinstance(choice, dict) else choice
+        found, expected = (xgr.get_model_structural_tag("qwen_3", tools, choice) for tools in (bare, typed))
+        assert found == expected == xgr.get_model_structural_tag("qwen_3", typed, explicit)
+    chosen = {"allowed_tools": {"mode": "required", "tools": [{"type": "function", "function": {"name": "f"}}]}}
+    assert xgr.normalize_tool_choice(bare, chosen)[2] == "required"
+    with pytest.raises(ValueError, match=r"tools\[0\]"):
+        xgr.get_model_structural_tag("qwen_3", [{"name": "f"}])

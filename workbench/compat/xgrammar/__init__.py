@@ -12,9 +12,11 @@ Names, defaults and documented behaviour are XGrammar's; where that is known to 
 page docs/compat-xgrammar.md says how.  What is not there raises `UnsupportedFeatureError` with its name.
 torch, transformers and pydantic are imported when a name needs them.
 
+`workbench.compat.stand_in.install()` serves all of this under the name `xgrammar`.
+
 Code map, in reading order: `exception`, `base`, `config`, `serialization`, `tokenizer_info`, `tag_arguments`,
 `grammar`, `compiler`, `bitmask`, `matcher`; then `structural_tag`, `openai_tool_call_schema`,
-`builtin_structural_tag`, `testing`, `contrib`.
+`builtin_structural_tag`, `testing`, `kernels`, `contrib`.
 """
 
 from __future__ import annotations
@@ -52,6 +54,9 @@ if TYPE_CHECKING:
     )
     from .contrib import hf
     from .structural_tag import StructuralTag, StructuralTagItem
+
+__version__ = "0.2.8"
+"""The version of XGrammar whose interface this is; `kernels_core.__version__` is the engine's."""
 
 __all__ = [
     "BatchGrammarMatcher",
@@ -99,7 +104,7 @@ _HOMES: dict[str, tuple[str, str | None]] = {
         ("builtin_structural_tag", ""),
     ),
     "bitmask_dtype": ("bitmask", ""),
-    **{name: (name, None) for name in ("builtin_structural_tag", "contrib", "openai_tool_call_schema")},
+    **{name: (name, None) for name in ("builtin_structural_tag", "contrib", "kernels", "openai_tool_call_schema")},
     **{name: (name, None) for name in ("structural_tag", "testing")},
     "hf": ("contrib.hf", None),
 }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from kernels_core import apply_token_bitmask_inplace as apply_inplace
 from kernels_core import get_bitmask_shape as engine_shape
 
-from .exception import InvalidArgumentError, UnsupportedFeatureError, runtime_errors
+from .exception import InvalidArgumentError, runtime_errors
 
 if TYPE_CHECKING:
     import torch
@@ -94,7 +94,7 @@ def apply_token_bitmask_inplace(
     bitmask: torch.Tensor,
     *,
     vocab_size: int | None = None,
-    indices: Sequence[int] | None = None,
+    indices: Sequence[int] | torch.Tensor | None = None,
     backend: Backend = "auto",
 ) -> None:
     """Set the logits of forbidden tokens to -inf, in place.
@@ -102,21 +102,16 @@ def apply_token_bitmask_inplace(
     logits: floating tensor (or numpy array), shape (batch, width) or (width,).
     bitmask: int32, shape (batch, words) or (words,), on the same device.
     vocab_size: how many logits to look at; by default as many as both have, with a warning when that leaves logits out.
-    indices: the rows to mask, of logits and bitmask alike.
-    backend: "auto", "cpu" and "torch_native" are one implementation, in torch operations; "torch_compile" compiles it.
-        "cuda" and "triton" raise `UnsupportedFeatureError`.
+    indices: the rows to mask, of logits and bitmask alike.  A tensor on a device is used there: nothing is read back,
+        so nothing waits for the device, and what is out of range is the device's to find.
+    backend: one implementation serves all names: in CPU memory a native loop, elsewhere torch operations, which
+        "torch_compile" compiles.  "cpu" takes tensors in CPU memory alone, "cuda" and "triton" tensors elsewhere alone.
 
     Raises `InvalidArgumentError`, which is a `ValueError` and a `RuntimeError`, on shapes, types or devices that do not
     fit.
     """
     if backend not in _BACKENDS:
         raise InvalidArgumentError(f"there is no backend {backend!r}; there are {', '.join(_BACKENDS)}")
-    if backend in ("cuda", "triton"):
-        raise UnsupportedFeatureError(
-            f"apply_token_bitmask_inplace: there is no {backend} kernel; 'auto' masks tensors of any device with "
-            "torch operations",
-            language="backend",
-        )
     _check_devices(logits, bitmask, backend)
     width, covered = int(logits.shape[-1]), 32 * int(bitmask.shape[-1])
     if vocab_size is None:
@@ -130,8 +125,11 @@ def apply_token_bitmask_inplace(
             )
     elif not 0 <= vocab_size <= min(width, covered):
         raise InvalidArgumentError(f"vocab_size {vocab_size:,}: {width:,} logits, bits for {covered:,} tokens")
+    if indices is not None and _is_elsewhere(indices):
+        _apply_on_device(logits, bitmask, vocab_size, indices)
+        return
     if indices is not None:
-        indices = [int(index) for index in indices]
+        indices = indices.tolist() if hasattr(indices, "tolist") else [int(index) for index in indices]
         rows = min(1 if tensor.ndim == 1 else int(tensor.shape[0]) for tensor in (logits, bitmask))
         if any(not 0 <= index < rows for index in indices):
             raise InvalidArgumentError(f"indices must be within 0..{rows - 1}, got {indices}")
@@ -149,6 +147,31 @@ def _check_devices(logits: Any, bitmask: Any, backend: str) -> None:
         raise InvalidArgumentError(f"the logits are on {devices[0]} and the bitmask on {devices[1]}")
     if backend == "cpu" and any(device.type != "cpu" for device in devices):
         raise InvalidArgumentError(f"backend 'cpu' takes tensors in CPU memory, not on {devices[0]}")
+    if backend in ("cuda", "triton") and not any(device.type != "cpu" for device in devices):
+        raise InvalidArgumentError(f"backend {backend!r} takes tensors on a device, not in CPU memory; see 'auto'")
+
+
+def _is_elsewhere(value: Any) -> bool:
+    """Is it a tensor outside CPU memory, whose values only its device knows?"""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor) and value.device.type != "cpu"
+
+
+def _apply_on_device(logits: Any, bitmask: Any, vocab_size: int, indices: Any) -> None:
+    """The rows in `indices`, chosen on the device: the same operations whatever they are."""
+    torch = _torch()
+    if logits.ndim != 2 or bitmask.ndim != 2 or indices.ndim != 1:
+        raise InvalidArgumentError(
+            f"rows are chosen among logits and bitmask with two axes by a list, not {tuple(logits.shape)}, "
+            f"{tuple(bitmask.shape)} by {tuple(indices.shape)}"
+        )
+    if not logits.is_floating_point() or bitmask.dtype != torch.int32:
+        raise InvalidArgumentError(f"logits are floating and the bitmask is int32, not {logits.dtype}, {bitmask.dtype}")
+    rows = min(logits.shape[0], bitmask.shape[0])
+    shifts = torch.arange(32, dtype=torch.int32, device=logits.device)
+    allowed = ((bitmask[:rows].unsqueeze(-1) >> shifts) & 1).bool().flatten(1)[:, :vocab_size]
+    chosen = torch.zeros(rows, dtype=torch.bool, device=logits.device).index_fill_(0, indices.long(), True)
+    logits[:rows, :vocab_size].masked_fill_(~allowed & chosen.unsqueeze(-1), float("-inf"))
 
 
 _COMPILED: list[Any] = []

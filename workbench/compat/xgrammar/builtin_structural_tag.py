@@ -174,7 +174,7 @@ def _read_tool(index: int, tool: Any) -> ToolParam:
     if isinstance(tool, FunctionToolParam | BuiltinToolParam):
         return tool
     try:
-        if isinstance(tool, dict) and tool.get("type") == "function":
+        if isinstance(tool, dict) and tool.get("type", "function") == "function":
             return FunctionToolParam.model_validate(tool)
         return BuiltinToolParam.model_validate(tool)
     except ValidationError as error:
@@ -187,7 +187,8 @@ def _read_choice(choice: Any) -> Any:
     kinds: dict[str, type[BaseModel]] = {"function": NamedToolChoiceParam, "allowed_tools": AllowedToolChoiceParam}
     try:
         if isinstance(choice, dict):
-            return kinds.get(str(choice.get("type")), BuiltinToolChoiceParam).model_validate(choice)
+            kind = choice.get("type", "allowed_tools" if "allowed_tools" in choice else "function")
+            return kinds.get(str(kind), BuiltinToolChoiceParam).model_validate(choice)
         return _CHOICES.validate_python(choice)
     except ValidationError as error:
         raise InvalidArgumentError(f"tool_choice: {error}") from None

@@ -17,6 +17,14 @@ from .tokenizer_info import TokenizerInfo
 __all__ = ["Grammar", "builtin_json_grammar", "lark_grammar", "require_schema"]
 
 
+def __getattr__(name: str) -> Any:
+    if name == "StructuralTagItem":  # XGrammar has it here, too; pydantic is imported when it is asked for
+        from .structural_tag import StructuralTagItem
+
+        return StructuralTagItem
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 class Grammar(XGRObject):
     """A grammar, free of any vocabulary; `str` writes it as EBNF that can be read again."""
 

@@ -90,7 +90,9 @@ class GrammarMatcher(XGRObject):
         self._default_temperature = default_temperature
         with runtime_errors():
             self._engine = EngineMatcher(
-                compiled_grammar.engine, override_stop_tokens=[] if terminate_without_stop_token else stops
+                compiled_grammar.engine,
+                override_stop_tokens=[] if terminate_without_stop_token else stops,
+                on_dead_end="empty",
             )
 
     def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool:
@@ -123,7 +125,8 @@ class GrammarMatcher(XGRObject):
         """Write the mask of the next token into row `index`; False if every bit of the row is set.
 
         bitmask: int32 torch tensor in CPU memory or numpy array, shape (batch, words) or (words,).
-        Raises `RuntimeError`s: after the end, when no token can go on (`DeadEndError`), when the shape does not fit.
+        Where no token can go on no bit is set: that is for whoever drives the generation to see, and takes no server
+        down.  Raises `RuntimeError`s after the end, and when the shape does not fit.
         """
         if debug_print:
             self._debug("mask")

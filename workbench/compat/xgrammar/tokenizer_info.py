@@ -22,7 +22,7 @@ _ALPHABET = frozenset(BYTE_LEVEL_ALPHABET)
 class TokenizerInfo(XGRObject):
     """A vocabulary as bytes, with its special tokens and stop tokens.
 
-    encoded_vocab: the spelling of every id.
+    encoded_vocab: the spelling of every id; none at all where only texts are to be matched.
     vocab_type: how the spellings are read.  In a byte-level vocabulary a spelling with other characters is plain text.
     vocab_size: number of ids the model scores; those past `encoded_vocab` are special.
     stop_token_ids: ids that end a text; None looks for the usual names.
@@ -46,7 +46,7 @@ class TokenizerInfo(XGRObject):
             self._engine = EngineInfo(
                 encoded_vocab,
                 vocab_type,
-                vocab_size=vocab_size,
+                vocab_size=0 if vocab_size is None and len(encoded_vocab) == 0 else vocab_size,
                 stop_token_ids=stop_token_ids,
                 add_prefix_space=add_prefix_space,
                 literal_token_ids=literal,
