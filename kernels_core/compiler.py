@@ -54,7 +54,7 @@ CACHE_BYTES = 1 << 30  # of compiled grammars that one compiler remembers, unles
 _RESERVE = 1 << 22  # bytes for parser states and masks that are ready before the first grammar
 
 
-def _trie(info: TokenizerInfo) -> TokenTrie:
+def trie_of(info: TokenizerInfo) -> TokenTrie:
     """The vocabulary's trie, one for all compilers of equal vocabularies in this process."""
     with _TRIES_LOCK:
         trie = _TRIES.get(info.fingerprint)
@@ -66,7 +66,7 @@ def _trie(info: TokenizerInfo) -> TokenTrie:
 
 def _pool(info: TokenizerInfo, options: Options) -> TokenSetPool:
     """A cross-grammar cache, with what all compilers of the vocabulary start with (`warm_start.py`)."""
-    trie = _trie(info)
+    trie = trie_of(info)
     pool = TokenSetPool(trie, max_bytes=options.pool_bytes, fingerprint=info.fingerprint)
     if options.warm_start and options.parser == "earley" and trie.token_count >= FROM_TOKENS:
         with _WARM_LOCK:
@@ -124,7 +124,7 @@ class CompiledGrammar:
         lowering = Lowering(ir if lazy else grammar.ir, options, budget.check, apart=apart)
         machine = self._parser(GrowingTables(lowering) if lazy else self._whole(lowering), where)
         lowering.check = _never_called_off
-        self.masks = self._masks(_trie(tokenizer_info) if pool is None else pool.trie, machine)
+        self.masks = self._masks(trie_of(tokenizer_info) if pool is None else pool.trie, machine)
         if options.jit or options.parser in ("fsm", "pushdown"):
             self._make_ahead(budget, cancel)
 

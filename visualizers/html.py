@@ -121,9 +121,9 @@ def token_sets(snapshot: TokenSets, *, limit: int = MAX_CHIPS) -> str:
             str(entry.state),
             "<br>".join(_dotted(clip(rule, 90)) for rule in split_rules(entry.dot)[:MAX_DOTS]),
             f"{len(entry.accepted):,}",
-            f"{sum(verdict.allowed for verdict in entry.uncertain):,} of {len(entry.uncertain):,}",
+            f"{int(entry.uncertain.allowed.sum()):,} of {len(entry.uncertain):,}",
             f"{entry.rejected_count:,}",
-            f"{html_escape(entry.storage)}, {_bytes(entry.nbytes)}{', known' if entry.cached else ''}",
+            f"{html_escape(entry.storage)}, {_bytes(entry.nbytes)}" if entry.storage else "not kept",
         ]
         for entry in snapshot.states[:MAX_RULES]
     ]

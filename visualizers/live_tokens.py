@@ -206,9 +206,6 @@ def _state_list(index: TokenIndex) -> list[Traits]:
             "accepted": len(entry.accepted),
             "uncertain": len(entry.uncertain),
             "rejected": entry.rejected_count,
-            "storage": entry.storage,
-            "nbytes": entry.nbytes,
-            "cached": entry.cached,
         }
         for entry in index.sets.states
     ]

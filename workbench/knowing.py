@@ -85,7 +85,7 @@ class Knowing:
     def token_sets(self) -> TokenSets:
         """The mask of this step grouped by reason: accepted, rejected, uncertain.
 
-        Asked of the twin, as a mask need not be made from token sets; `cached`, `storage` and `nbytes` are the twin's.
+        Asked of the twin, as a mask need not be made from token sets; `storage` and `nbytes` are the engine's.
         """
 
         def place() -> TokenSets:

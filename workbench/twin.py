@@ -19,6 +19,7 @@ from kernels_core.inspect.classic import Chart
 from kernels_core.inspect.look import token_sets
 from kernels_core.inspect.pairs import Pairs
 from kernels_core.inspect.snapshots import EarleyItem, Ids, StateTokens, TokenSets
+from kernels_core.masks.verdicts import kept
 
 __all__ = ["Twin"]
 
@@ -75,7 +76,8 @@ class Twin:
 
     def _tokens_told(self, entry: StateTokens) -> StateTokens:
         state, rule = self._named(entry.state, entry.rule)
-        return replace(entry, state=state, rule=rule)
+        storage, nbytes = kept(self._ours.masks, state, entry.counter) if state >= 0 else ("", 0)
+        return replace(entry, state=state, rule=rule, storage=storage, nbytes=nbytes)
 
     def _named(self, state: int, rule: str) -> tuple[int, str]:
         ours = self._pairs.ours(state)

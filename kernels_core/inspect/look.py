@@ -1,7 +1,7 @@
 """Snapshots of a matcher: what `matcher.frontier()` and `matcher.token_sets()` return.
 
 Reads the engine through its Python-visible methods only; nothing here runs unless asked for.  A frontier makes nothing
-in the engine.  Token sets do: they are asked for by reason, which a mask need not be made by.
+in the engine.  Token sets make parser states, as they ask about every token, which a mask need not.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from kernels_core.inspect.classic import Chart
 from kernels_core.inspect.snapshots import CacheStats, Frontier, Ids, StateTokens, TokenSets, UncertainTokens
-from kernels_core.masks.verdicts import verdicts
+from kernels_core.masks.verdicts import kept, verdicts
 
 if TYPE_CHECKING:
     from kernels_core.compiler import CompiledGrammar
@@ -45,7 +45,7 @@ def token_sets(matcher: GrammarMatcher, allowed: Ids | None = None) -> TokenSets
     vocab = compiled.vocab
     entries = []
     for (state, counter), callers in frames.items():
-        found = verdicts(masks, state, counter, callers)
+        found, (storage, nbytes) = verdicts(masks, state, counter, callers), kept(masks, state, counter)
         entries.append(
             StateTokens(
                 state=state,
@@ -54,9 +54,9 @@ def token_sets(matcher: GrammarMatcher, allowed: Ids | None = None) -> TokenSets
                 accepted=found["accepted"],
                 uncertain=UncertainTokens(vocab, found["uncertain"], found["escapes"], found["allowed"]),
                 rejected_count=found["rejected_count"],
-                storage=found["storage"],
-                nbytes=found["nbytes"],
-                cached=found["cached"],
+                storage=storage,
+                nbytes=nbytes,
+                counter=counter,
                 source_rules=table.source_rules(state),
             )
         )

@@ -282,8 +282,8 @@ class StateTokens:
 
     `accepted` are token ids (an int32 array, ascending; any sequence of ids will do when one is made by hand),
     `uncertain` the `UncertainTokens`; the rest of the vocabulary is rejected.  `storage` names how the engine keeps
-    the accepted set ("list", "complement", "bitset", "difference" or "laps"), `nbytes` its size; `cached` says whether
-    it was known before this step.  `source_rules` as in `EarleyItem`.
+    the state's token set ("list", "complement", "bitset", "difference" or "laps"; "" where no mask has needed one yet)
+    and `nbytes` its size.  `counter` is the lap of a counted rule.  `source_rules` as in `EarleyItem`.
     """
 
     state: int
@@ -294,7 +294,7 @@ class StateTokens:
     rejected_count: int
     storage: str
     nbytes: int
-    cached: bool
+    counter: int = 0
     source_rules: tuple[SourceRule, ...] = ()
 
     def __post_init__(self) -> None:

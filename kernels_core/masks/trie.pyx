@@ -305,6 +305,10 @@ cdef class TokenTrie:
         cdef int first = self.spelling_first[token]
         return (<const char*>self.spelling.data() + first)[:self.spelling_first[token + 1] - first]
 
+    def order(self):
+        """The ids in the trie by their bytes, and those spelt alike ascending: int32 as the bytes of an array."""
+        return (<const char*>self.ids.data())[:self.ids.size() * sizeof(int32_t)]
+
     @property
     def nbytes(self):
         """Bytes held by the trie's arrays."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_core import CompiledGrammar, GrammarMatcher, Options
+from kernels_core import CompiledGrammar, Grammar, GrammarMatcher, Options
 from kernels_core.automata.tables import FIRST_STATE
 from kernels_core.grammar.ir import (
     ByteSet,
@@ -66,6 +67,33 @@ def check_token_sets(sets: TokenSets, matcher: GrammarMatcher, vocab: list[bytes
     assert explained == allowed
     assert len(sets.rows()) == sum(len(entry.accepted) + len(entry.uncertain) for entry in sets.states)
     assert {row["token_id"] for row in sets.rows() if row["allowed"]} == allowed - {stop}
+
+
+@pytest.mark.parametrize("word", ["[a-z] [a-z] [a-z]?", "[a-z]{2,3}"])
+@pytest.mark.parametrize("lookahead", [False, True])
+def test_uncertain_tokens_say_where_they_leave_the_rule(word: str, lookahead: bool) -> None:
+    vocab = [b"a", b"ab", b"abc", b"abcx", b"ab!", b"abc!", b"ab?", b"abdd", b"a!", b"!"]
+    grammar = Grammar.from_ebnf(f'root ::= word ("!" | "d!")\nword ::= {word}\n')
+    options = Options(inline_limit=0, unroll_limit=0, lookahead=lookahead)
+    (entry,) = GrammarMatcher(compiled(grammar, vocab, options)).token_sets().states
+    assert [vocab[token] for token in entry.accepted] == [b"a", b"ab", b"abc"]
+    uncertain = [(verdict.token, verdict.escape, verdict.allowed) for verdict in entry.uncertain]
+    taken = [(b"ab!", 2, True), (b"abc!", 3, True), (b"abdd", 3, True)]
+    refused = [] if lookahead else [(b"abcx", 2, False), (b"ab?", 2, False)]
+    assert sorted(uncertain) == sorted(taken + refused)
+    assert entry.rejected_count == len(vocab) + 1 - 3 - len(uncertain)
+
+
+def test_token_sets_tell_how_the_engine_keeps_them() -> None:
+    grammar = Grammar.from_ebnf('root ::= word "!"\nword ::= [a-z] [a-z]\n')
+    options = Options(inline_limit=0, direct_limit=0)
+    matcher = GrammarMatcher(compiled(grammar, [b"a", b"ab", b"ab!"], options))
+    (entry,) = matcher.token_sets().states
+    assert (entry.storage, entry.nbytes) == ("", 0)  # no mask was asked for
+    mask(matcher)
+    (entry,) = matcher.token_sets().states
+    assert entry.storage in ("list", "complement", "bitset")
+    assert entry.nbytes > 0
 
 
 @CHECKS

@@ -198,7 +198,6 @@ def token_sets(position: int = 3, *, vocab: tuple[bytes, ...] = VOCAB, padding: 
         rejected_count=len(vocab) + padding - len(accepted) - len(uncertain),
         storage="bitset",
         nbytes=128,
-        cached=position > 3,
     )
     quote = vocab.index(b'"')
     close = StateTokens(
@@ -210,7 +209,6 @@ def token_sets(position: int = 3, *, vocab: tuple[bytes, ...] = VOCAB, padding: 
         rejected_count=len(vocab) + padding - 2,
         storage="list",
         nbytes=4,
-        cached=True,
     )
     allowed = {quote, *accepted, *(verdict.token_id for verdict in uncertain if verdict.allowed)}
     return TokenSets(position, (entry, close), tuple(sorted(allowed)), False, len(vocab) + padding, vocab)

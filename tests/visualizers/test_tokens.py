@@ -25,7 +25,7 @@ def steps(draw: st.DrawFn) -> TokenSets:
         verdicts = tuple(TokenVerdict(i, b"", 1, b"", draw(st.booleans())) for i in asked)
         allowed |= {*accepted, *(verdict.token_id for verdict in verdicts if verdict.allowed)}
         rejected = size - len(accepted) - len(asked)
-        entries.append(StateTokens(number, "r", "r ::= •", tuple(accepted), verdicts, rejected, "list", 0, False))
+        entries.append(StateTokens(number, "r", "r ::= •", tuple(accepted), verdicts, rejected, "list", 0))
     stops = draw(st.sets(st.integers(0, size - 1), max_size=2))
     return TokenSets(0, tuple(entries), tuple(sorted(allowed | stops)), bool(stops), size, vocab)
 

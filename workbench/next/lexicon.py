@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernels_core import TokenizerInfo
+from kernels_core.compiler import trie_of
 from workbench.next.kinds import BLANKS
 
 __all__ = ["Level", "Lexicon", "Runs", "lexicon"]
@@ -41,21 +42,24 @@ class Level:
 
 
 class Lexicon:
-    """The tokens that spell text, sorted.  `ids[k]` is the id of the token at place k, `tokens[k]` its bytes.
+    """The tokens that spell text, sorted.  `ids[k]` is the id of the token at place k, `tokens[k]` its bytes;
+    `blank[k]`: they are white space alone.
 
     Control tokens, stop tokens and ids without bytes are left out: they spell nothing.
     """
 
     def __init__(self, info: TokenizerInfo) -> None:
         vocab = info.decoded_vocab
-        silent = {*info.special_token_ids, *info.stop_token_ids}
-        chosen = sorted((i for i in range(len(vocab)) if vocab[i] and i not in silent), key=vocab.__getitem__)
+        chosen = np.frombuffer(trie_of(info).order(), dtype=np.int32)  # the engine has sorted them already
         self.size = info.vocab_size
-        self.ids: Ids = np.array(chosen, dtype=np.int64)
-        self.tokens: list[bytes] = [vocab[i] for i in chosen]
-        self.lengths = np.fromiter(map(len, self.tokens), dtype=np.int32, count=len(chosen))
+        self.ids: Ids = chosen.astype(np.int64)
+        self.tokens: list[bytes] = list(map(vocab.__getitem__, chosen.tolist()))
+        self.lengths = np.fromiter(map(len, self.tokens), dtype=np.int32, count=len(self.tokens))
         self._offsets = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
         self._bytes = np.frombuffer(b"".join(self.tokens), dtype=np.uint8)
+        blanks = self._leading()
+        self.blank: npt.NDArray[np.bool_] = blanks == self.lengths
+        self._indented = self._find_indented(blanks)
 
     def beginning(self, prefix: bytes) -> Run:
         """The tokens that begin with `prefix`."""
@@ -77,22 +81,21 @@ class Lexicon:
         runs = [self.spelling(text[:length]) for length in range(1, len(text))]
         return [run for run in [*runs, self.beginning(text)] if run[0] < run[1]]
 
-    @cached_property
-    def blank(self) -> npt.NDArray[np.bool_]:
-        """Whether a token is nothing but white space, by place."""
-        return np.fromiter((not token.strip(BLANKS) for token in self.tokens), dtype=np.bool_, count=len(self.tokens))
+    def _leading(self) -> npt.NDArray[np.int64]:
+        """With how many bytes of white space a token begins, by place."""
+        begins = self._offsets[:-1]
+        ink = np.flatnonzero(~np.isin(self._bytes, np.frombuffer(BLANKS, dtype=np.uint8)))
+        ink = np.append(ink, len(self._bytes))
+        found: npt.NDArray[np.int64] = np.minimum(ink[np.searchsorted(ink, begins)] - begins, self.lengths)
+        return found
 
-    @cached_property
-    def _indented(self) -> tuple[list[bytes], npt.NDArray[np.int64]]:
+    def _find_indented(self, blanks: npt.NDArray[np.int64]) -> tuple[list[bytes], npt.NDArray[np.int64]]:
         """Tokens that begin with white space and go on: what follows it, sorted, and their places."""
-        found = sorted(
-            (rest, place)
-            for place, token in enumerate(self.tokens)
-            if token[0] in BLANKS
-            for rest in [token.lstrip(BLANKS)]
-            if rest
-        )
-        return [rest for rest, _ in found], np.array([place for _, place in found], dtype=np.int64)
+        places = np.flatnonzero((blanks > 0) & ~self.blank)
+        spans = zip(places.tolist(), blanks[places].tolist(), strict=True)
+        rests = [self.tokens[place][lead:] for place, lead in spans]
+        order = sorted(range(len(rests)), key=rests.__getitem__)
+        return [rests[number] for number in order], places[order]
 
     def indented(self, exact: Iterable[bytes], prefixes: Iterable[bytes]) -> list[Run]:
         """The tokens that write white space and after it one of `exact`, or something that begins with a prefix."""
@@ -102,7 +105,6 @@ class Lexicon:
             after = _after(prefix)
             spans.append((bisect_left(rests, prefix), len(rests) if after is None else bisect_left(rests, after)))
         chosen = np.sort(np.concatenate([places[:0], *(places[first:last] for first, last in merged(spans))]))
-        chosen = np.sort(np.concatenate([places[first:last] for first, last in spans]))
         if not len(chosen):
             return []
         cuts = np.flatnonzero(np.diff(chosen) != 1) + 1
