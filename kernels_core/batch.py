@@ -17,6 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from kernels_core.mask_rows import MaskRows
 from kernels_core.masks.bitmask import logits_layout
@@ -134,30 +135,40 @@ class PendingMasks:
 
 
 def apply_masks_inplace(
-    logits: Any, masks: MaskRows, *, indices: Sequence[int] | None = None, max_threads: int | None = None
+    logits: Any,
+    masks: MaskRows,
+    *,
+    rows: Sequence[int] | npt.NDArray[np.int64] | None = None,
+    indices: Sequence[int] | npt.NDArray[np.int64] | None = None,
+    max_threads: int | None = None,
 ) -> None:
     """Set the logits that `masks` do not allow to minus infinity, natively, in place: nothing else is written.
 
-    `logits`: floating numpy array or torch tensor in CPU memory, shape (rows, width).  `indices`: row i of `masks` goes
-    on row `indices[i]` of the logits.  Rows of `masks` without a mask are left alone.  Logits beyond the vocabulary
-    become minus infinity.  `max_threads`: at most so many (None: one a core).  `ValueError` for what does not fit.
+    `logits`: floating numpy array or torch tensor in CPU memory, shape (rows, width).  `rows`: which of the masks
+    (None: all).  `indices`: the i-th of those goes on row `indices[i]` of the logits (None: on row i).  Rows of `masks`
+    without a mask leave their logits alone.  Logits beyond the vocabulary become minus infinity.  `max_threads`: at
+    most so many (None: one a core).  `ValueError` for what does not fit.
     """
     layout = logits_layout(logits)
-    rows = np.flatnonzero(masks.populations() >= 0)
-    targets = rows if indices is None else np.asarray(indices, dtype=np.int64)[rows]
-    if len(masks) != (layout.rows if indices is None else len(indices)):
-        raise ValueError(f"{len(masks)} masks for {layout.rows if indices is None else len(indices)} rows")
-    if len(rows) and not (targets.min() >= 0 and targets.max() < layout.rows):
-        raise ValueError(f"indices must be within 0..{layout.rows - 1}, got {targets.tolist()}")
+    chosen = np.arange(len(masks)) if rows is None else np.asarray(rows, dtype=np.int64)
+    if len(chosen) != (layout.rows if indices is None else len(indices)):
+        raise ValueError(f"{len(chosen)} masks for {layout.rows if indices is None else len(indices)} rows")
+    onto = np.arange(len(chosen)) if indices is None else np.asarray(indices, dtype=np.int64)
+    if len(chosen) and not (onto.min() >= 0 and onto.max() < layout.rows):
+        raise ValueError(f"indices must be within 0..{layout.rows - 1}, got {onto.tolist()}")
+    if len(chosen) and not (chosen.min() >= 0 and chosen.max() < len(masks)):
+        raise ValueError(f"rows must be within 0..{len(masks) - 1}, got {chosen.tolist()}")
+    there = masks.populations()[chosen] >= 0
+    sources, targets = chosen[there], onto[there]
     place = (layout.address, layout.row_step, layout.item_step, layout.item_bytes, layout.pattern, layout.width)
-    threads = min(os.cpu_count() or 1 if max_threads is None else max_threads, -(-len(rows) // ROWS_A_THREAD))
+    threads = min(os.cpu_count() or 1 if max_threads is None else max_threads, -(-len(sources) // ROWS_A_THREAD))
     if threads < 2:
-        masks.apply(*place, rows, targets)
+        masks.apply(*place, sources, targets)
         return
-    firsts = [len(rows) * part // threads for part in range(threads + 1)]
+    firsts = [len(sources) * part // threads for part in range(threads + 1)]
     parts = [slice(first, past) for first, past in itertools.pairwise(firsts)]
     apply: Callable[..., None] = masks.apply
-    running = [_pool().submit(apply, *place, rows[part], targets[part]) for part in parts[1:]]
-    masks.apply(*place, rows[parts[0]], targets[parts[0]])
+    running = [_pool().submit(apply, *place, sources[part], targets[part]) for part in parts[1:]]
+    masks.apply(*place, sources[parts[0]], targets[parts[0]])
     for future in running:
         future.result()

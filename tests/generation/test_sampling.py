@@ -9,10 +9,18 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from hypothesis import given  # noqa: E402
+from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from workbench.generation.sampling import Sampling, distribution, draw  # noqa: E402
+from workbench.generation.sampling import (  # noqa: E402
+    NOT_A_NUMBER,
+    NOTHING,
+    Sampling,
+    distribution,
+    draw,
+    draw_rows,
+    weigh_rows,
+)
 
 logits_lists = st.lists(st.one_of(st.floats(-30, 30), st.just(-math.inf)), min_size=1, max_size=40).filter(
     lambda values: any(value > -math.inf for value in values)
@@ -85,8 +93,108 @@ def test_draws_follow_the_distribution() -> None:
         {"top_k": 0},
         {"top_p": 0.0},
         {"top_p": 2},
+        {"min_p": -0.1},
+        {"min_p": 1.5},
     ],
 )
 def test_meaningless_settings_are_refused(settings: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(settings))):
         Sampling(**settings)  # type: ignore[arg-type]
+
+
+# -- many rows at once ------------------------------------------------------------------------------------------------
+
+batch_settings = st.builds(
+    Sampling,
+    temperature=st.one_of(st.just(0.0), st.floats(0.05, 5)),
+    top_k=st.one_of(st.none(), st.integers(1, 50)),
+    top_p=st.one_of(st.none(), st.floats(0.01, 1)),
+    min_p=st.one_of(st.none(), st.floats(0, 1)),
+)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 60), batch_settings)
+def test_gathering_and_masking_are_one_distribution(seed: int, allowed: int, sampling: Sampling) -> None:
+    """Exact probabilities: of all logits masked, in float64, and of the allowed ones gathered, in float32."""
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn(3000, generator=generator) * 4
+    ids = torch.randperm(3000, generator=generator)[:allowed].sort().values
+    masked = torch.full_like(logits, -math.inf)
+    masked[ids] = logits[ids]
+    expected = distribution(masked, sampling)
+    gathered = torch.full((1, 64), -math.inf)
+    gathered[0, :allowed] = logits[ids]
+    for weights, where in (
+        (weigh_rows(masked.unsqueeze(0).clone(), sampling)[0], None),
+        (weigh_rows(gathered, sampling)[0], ids),
+    ):
+        found = torch.zeros(3000, dtype=torch.float64)
+        if where is None:
+            found += weights
+        else:
+            found[where] = weights[:allowed].double()
+        found /= found.sum()
+        # A token at an edge may fall on the other side of it by rounding: its probability is then all that differs.
+        assert (found - expected).abs().sum() < 1e-4 or _differs_at_an_edge(found, expected, sampling)
+
+
+def _differs_at_an_edge(found: torch.Tensor, expected: torch.Tensor, sampling: Sampling) -> bool:
+    if sampling.top_p is None and not sampling.min_p:
+        return False
+    return int(((found > 0) != (expected > 0)).sum()) == 1
+
+
+@pytest.mark.parametrize("sampling", [Sampling(), Sampling(0.7, 40, 0.9, 0.02), Sampling(2.0, min_p=0.1), Sampling(0)])
+@pytest.mark.parametrize("width", [7, 1024, 5000, 131_072])
+def test_batched_draws_follow_the_distribution(sampling: Sampling, width: int) -> None:
+    """Pearson's chi-square over the likeliest outcomes; seeds are fixed, and the bound is passed once in 10**6 runs."""
+    generator = torch.Generator().manual_seed(width)
+    logits = torch.randn(width, generator=generator) * 3
+    expected = distribution(logits, sampling)
+    draws, counts = 4000 if width < 100_000 else 500, torch.zeros(width, dtype=torch.float64)
+    uniforms = torch.rand(draws, generator=generator, dtype=torch.float64)
+    for part in uniforms.split(100):
+        drawn = draw_rows(logits.repeat(len(part), 1), [sampling] * len(part), part)
+        counts += drawn.bincount(minlength=width)
+    assert counts[expected == 0].sum() == 0
+    common = expected * draws >= 5
+    observed = torch.cat([counts[common], counts[~common].sum().unsqueeze(0)])
+    wanted = torch.cat([expected[common], expected[~common].sum().unsqueeze(0)]) * draws
+    kept = wanted > 1
+    statistic = ((observed - wanted)[kept] ** 2 / wanted[kept]).sum().item()
+    freedom = max(1, int(kept.sum()) - 1)
+    # Wilson and Hilferty's approximation of the quantile at 1 - 1e-6.
+    bound = freedom * (1 - 2 / (9 * freedom) + 4.7534 * math.sqrt(2 / (9 * freedom))) ** 3
+    assert statistic < bound
+
+
+@settings(deadline=None)
+@given(logits_lists, batch_settings, st.floats(0, 1, exclude_max=True))
+def test_one_row_and_many_agree(values: list[float], sampling: Sampling, uniform: float) -> None:
+    """The same uniform number is the same token, up to rounding at the border of two."""
+    exact = distribution(torch.tensor(values), sampling)
+    one = draw(exact, uniform)
+    many = draw_rows(torch.tensor([values]), [sampling], torch.tensor([uniform], dtype=torch.float64)).item()
+    if one != many:
+        weights = weigh_rows(torch.tensor([values]), sampling)[0].double()
+        assert weights[int(many)] > 0
+        if torch.equal(weights > 0, exact > 0):
+            border = exact.cumsum(0)[min(one, int(many)) : max(one, int(many))]
+            assert (border - uniform).abs().min() < 1e-5
+
+
+def test_rows_keep_their_own_settings() -> None:
+    logits = torch.tensor([[0.0, 5.0, 1.0]] * 4)
+    settings = [Sampling(0), Sampling(), Sampling(top_k=1), Sampling(0.5)]
+    uniforms = torch.tensor([0.999, 0.0, 0.999, 0.0], dtype=torch.float64)
+    assert draw_rows(logits, settings, uniforms).tolist() == [1, 0, 1, 0]
+
+
+def test_rows_without_a_draw_are_named() -> None:
+    rows = torch.tensor([[-math.inf, -math.inf], [0.0, math.nan], [0.0, math.inf], [-math.inf, 0.0]])
+    uniforms = torch.full((4,), 0.5, dtype=torch.float64)
+    for sampling in (Sampling(), Sampling(0)):
+        assert draw_rows(rows.clone(), [sampling] * 4, uniforms).tolist() == [NOTHING, NOT_A_NUMBER, NOT_A_NUMBER, 1]
+    with pytest.raises(ValueError, match="3 settings"):
+        draw_rows(rows, [Sampling()] * 3, uniforms)

@@ -8,7 +8,8 @@
 Names are loaded on first use, because torch and transformers are heavy.
 Code map, in reading order: `trace` (the records), `sampling` (the draw), `model` (weights and cache), `loop` (one token
 after another), `branch` (going on from any step; side by side), `refusals` (why favourites were refused),
-`logits_processor` (the same constraint inside `transformers`).
+`logits_processor` (the same constraint inside `transformers`); for many texts at once and without records, `engine`,
+over `slots` (the model's cache) and `forced` (text without a choice).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.generation.branch import SideBySide, generate_side_by_side
+    from workbench.generation.engine import Chunk, Engine, Row
     from workbench.generation.logits_processor import GrammarLogitsProcessor
     from workbench.generation.loop import BeginningError, Constraint, TokenStream, astream, generate, stream
     from workbench.generation.model import LanguageModel, ModelError, ModelRun, load_model
@@ -27,13 +29,16 @@ if TYPE_CHECKING:
 __all__ = [
     "Alternative",
     "BeginningError",
+    "Chunk",
     "Constraint",
+    "Engine",
     "FinishReason",
     "Generation",
     "GrammarLogitsProcessor",
     "LanguageModel",
     "ModelError",
     "ModelRun",
+    "Row",
     "Sampling",
     "SideBySide",
     "Source",
@@ -50,6 +55,7 @@ _HOMES = {
     **dict.fromkeys(("Alternative", "FinishReason", "Generation", "Source", "Step"), "trace"),
     **dict.fromkeys(("LanguageModel", "ModelError", "ModelRun", "load_model"), "model"),
     **dict.fromkeys(("BeginningError", "Constraint", "TokenStream", "astream", "generate", "stream"), "loop"),
+    **dict.fromkeys(("Chunk", "Engine", "Row"), "engine"),
     **dict.fromkeys(("SideBySide", "generate_side_by_side"), "branch"),
     "GrammarLogitsProcessor": "logits_processor",
     "Sampling": "sampling",

@@ -1,19 +1,32 @@
-"""How a token is drawn from a row of logits: temperature, top-k, top-p, and one uniform number a step.
+"""How tokens are drawn: temperature, top-k, top-p, min-p, and one uniform number for each draw.
 
-Constraints come first: a mask has already set what is not allowed to -inf, so top-k and top-p choose among allowed
-tokens only and can never leave nothing.  Drawing inverts the cumulative distribution with a number from Python's own
-generator, so a seed means the same on CPU and GPU, and two runs that differ in their masks alone share their luck.
-Read on: `loop.py`.
+Constraints come first: what is not allowed is at -inf or not among the candidates at all, so top-k, top-p and min-p
+choose among allowed tokens only and can never leave nothing.  Drawing inverts the cumulative distribution over
+ascending ids, so a number from Python's own generator means the same token on CPU and GPU, with all logits masked or
+with the allowed ones gathered, and two runs that differ in their masks alone share their luck.
+
+`distribution` and `draw` are for one row, in float64, for the record.  `draw_rows` is for a batch, in float32 on the
+logits' device, without waiting for it: candidates may be the whole vocabulary or the few ids that a mask allows.
+Read on: `loop.py` (one text), `engine.py` (many).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import torch
 
-__all__ = ["Sampling", "distribution", "draw"]
+__all__ = ["NOTHING", "NOT_A_NUMBER", "Sampling", "distribution", "draw", "draw_rows", "weigh_rows"]
+
+NOTHING: Final = -1
+"""What `draw_rows` returns for a row in which every candidate has probability 0."""
+NOT_A_NUMBER: Final = -2
+"""What it returns for a row whose logits are not all numbers."""
+BLOCK: Final = 512  # weights that are summed before a draw looks into them
+CHUNK_BYTES: Final = 4 << 20  # rows that are weighed together on a CPU: they stay in its cache
 
 
 @dataclass(frozen=True)
@@ -21,13 +34,14 @@ class Sampling:
     """Settings of the draw.
 
     `temperature` 0 means greedy (the likeliest allowed token); `top_k` keeps that many of the likeliest; `top_p` keeps
-    the smallest set of likeliest tokens that together reach that probability, at least one.  Raises ValueError for
-    values that mean nothing.
+    the smallest set of likeliest tokens that together reach that probability, at least one; `min_p` then keeps those
+    that are at least so likely, compared with the likeliest.  Raises ValueError for values that mean nothing.
     """
 
     temperature: float = 1.0
     top_k: int | None = None
     top_p: float | None = None
+    min_p: float | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature >= 0):
@@ -36,6 +50,11 @@ class Sampling:
             raise ValueError(f"top_k must be at least 1, not {self.top_k!r}")
         if self.top_p is not None and not 0 < self.top_p <= 1:
             raise ValueError(f"top_p must be above 0 and at most 1, not {self.top_p!r}")
+        if self.min_p is not None and not 0 <= self.min_p <= 1:
+            raise ValueError(f"min_p must be from 0 to 1, not {self.min_p!r}")
+
+
+# -- one row, for the record ---------------------------------------------------------------------------------------
 
 
 def distribution(logits: torch.Tensor, sampling: Sampling) -> torch.Tensor:
@@ -48,19 +67,9 @@ def distribution(logits: torch.Tensor, sampling: Sampling) -> torch.Tensor:
         chosen = torch.zeros_like(logits)
         chosen[logits.argmax()] = 1.0
         return chosen
-    # The largest is taken away first, so that a tiny temperature cannot overflow.
-    scaled = (logits - logits.max()) / sampling.temperature
-    if sampling.top_k is not None and sampling.top_k < scaled.numel():
-        edge = scaled.topk(sampling.top_k).values[-1]
-        scaled = scaled.masked_fill(scaled < edge, -math.inf)
-    probabilities = scaled.softmax(dim=-1)
-    if sampling.top_p is not None and sampling.top_p < 1:
-        ordered, order = probabilities.sort(descending=True, stable=True)
-        # A token stays while those before it have not yet reached top_p.
-        dropped = (ordered.cumsum(dim=-1) - ordered) >= sampling.top_p
-        probabilities = probabilities.index_fill(-1, order[dropped], 0.0)
-        probabilities /= probabilities.sum()
-    return probabilities
+    weights = logits.clone().unsqueeze(0)
+    _weigh(weights, sampling)
+    return weights.squeeze(0) / weights.sum()
 
 
 def draw(probabilities: torch.Tensor, uniform: float) -> int:
@@ -73,3 +82,124 @@ def draw(probabilities: torch.Tensor, uniform: float) -> int:
     cumulative = probabilities[support].cumsum(dim=-1)
     place = torch.searchsorted(cumulative, uniform * cumulative[-1].item(), right=True)
     return int(support[place.clamp(max=support.numel() - 1)])
+
+
+# -- many rows -----------------------------------------------------------------------------------------------------
+
+
+def draw_rows(logits: torch.Tensor, samplings: Sequence[Sampling], uniforms: torch.Tensor) -> torch.Tensor:
+    """Draw one candidate in each row; int64 (rows,) on the logits' device, which is not waited for.
+
+    logits
+        Floating, shape (rows, candidates), overwritten; -inf where a candidate is not allowed or only fills the row.
+    samplings
+        The settings of each row.
+    uniforms
+        float64, shape (rows,), on the same device: 0 <= u < 1.
+
+    Returns the place of the candidate in its row, `NOTHING` or `NOT_A_NUMBER`.
+    """
+    rows = len(logits)
+    if len(samplings) != rows or len(uniforms) != rows:
+        raise ValueError(f"{len(samplings)} settings and {len(uniforms)} numbers for {rows} rows of logits")
+    first = samplings[0] if rows else Sampling()
+    if all(sampling is first or sampling == first for sampling in samplings):
+        return _draw_alike(logits, first, uniforms)
+    drawn = torch.empty(rows, dtype=torch.int64, device=logits.device)
+    kinds: dict[Sampling, list[int]] = {}
+    for row, sampling in enumerate(samplings):
+        kinds.setdefault(sampling, []).append(row)
+    for sampling, members in kinds.items():
+        chosen = torch.tensor(members, device=logits.device)
+        drawn[chosen] = _draw_alike(logits[chosen], sampling, uniforms[chosen])
+    return drawn
+
+
+def weigh_rows(logits: torch.Tensor, sampling: Sampling) -> torch.Tensor:
+    """What `draw_rows` draws from: `logits`, overwritten by weights from 0 to 1, of which 1 is a row's likeliest."""
+    if sampling.temperature == 0:
+        best = logits.argmax(dim=-1, keepdim=True)
+        return logits.zero_().scatter_(-1, best, 1.0)
+    _weigh(logits, sampling)
+    return logits
+
+
+def _draw_alike(logits: torch.Tensor, sampling: Sampling, uniforms: torch.Tensor) -> torch.Tensor:
+    """`draw_rows` for rows with the same settings; on a CPU a few rows at a time."""
+    rows, width = logits.shape
+    step = rows
+    if logits.device.type == "cpu":
+        step = max(1, CHUNK_BYTES // max(1, width * logits.element_size()))
+    if step >= rows:
+        return _draw(logits, sampling, uniforms)
+    parts = [_draw(logits[at : at + step], sampling, uniforms[at : at + step]) for at in range(0, rows, step)]
+    return torch.cat(parts)
+
+
+def _draw(logits: torch.Tensor, sampling: Sampling, uniforms: torch.Tensor) -> torch.Tensor:
+    if sampling.temperature == 0:
+        most, best = logits.max(dim=-1)
+        return _flagged(best, most)
+    most = _weigh(logits, sampling)
+    return _flagged(_pick(logits, uniforms), most)
+
+
+def _flagged(drawn: torch.Tensor, most: torch.Tensor) -> torch.Tensor:
+    """`drawn`, but where the largest logit says that there is nothing to draw; `max` hands NaN on."""
+    drawn = torch.where(most == -math.inf, NOTHING, drawn)
+    return torch.where(most.isnan() | (most == math.inf), NOT_A_NUMBER, drawn)
+
+
+def _weigh(logits: torch.Tensor, sampling: Sampling) -> torch.Tensor:
+    """Logits become weights, in place; returns the largest logit of each row."""
+    most = logits.amax(dim=-1, keepdim=True)
+    # The largest is taken away first, so that a tiny temperature cannot overflow.
+    logits.sub_(most.clamp(min=torch.finfo(logits.dtype).min))
+    if sampling.temperature != 1:
+        logits.div_(sampling.temperature)
+    if sampling.top_k is not None and sampling.top_k < logits.shape[-1]:
+        edge = logits.topk(sampling.top_k, dim=-1).values[:, -1:]
+        logits.masked_fill_(logits < edge, -math.inf)
+    logits.exp_()
+    if sampling.top_p is not None and sampling.top_p < 1:
+        ordered, order = logits.sort(dim=-1, descending=True, stable=True)
+        cumulative = ordered.cumsum(dim=-1, dtype=torch.float64)
+        # A token stays while those before it have not yet reached top_p.
+        dropped = (cumulative - ordered) >= sampling.top_p * cumulative[:, -1:]
+        logits.scatter_(-1, order, ordered.masked_fill_(dropped, 0.0))
+    if sampling.min_p:
+        logits.masked_fill_(logits < sampling.min_p, 0.0)
+    return most.squeeze(-1)
+
+
+def _pick(weights: torch.Tensor, uniforms: torch.Tensor) -> torch.Tensor:
+    """The place in each row at which the sum of weights passes its share `uniform` of the whole.
+
+    Sums go over blocks first and then into one block, so that a wide row is read once; never a weight of 0.
+    """
+    width = weights.shape[-1]
+    if width <= 2 * BLOCK:
+        return _pass(weights, None, uniforms)[0]
+    whole = width // BLOCK * BLOCK
+    sums = weights[:, :whole].unflatten(-1, (-1, BLOCK)).sum(dim=-1)
+    if whole < width:
+        sums = torch.cat([sums, weights[:, whole:].sum(dim=-1, keepdim=True)], dim=-1)
+    block, left = _pass(sums, None, uniforms)
+    places = block.unsqueeze(-1) * BLOCK + torch.arange(BLOCK, device=weights.device)
+    inside = weights.gather(-1, places.clamp(max=width - 1)).masked_fill_(places >= width, 0.0)
+    return _pass(inside, left, uniforms)[0] + block * BLOCK
+
+
+def _pass(
+    weights: torch.Tensor, target: torch.Tensor | None, uniforms: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Where a row's running sum passes `target` (None: its share `uniforms` of the sum), and what was left then."""
+    cumulative = weights.cumsum(dim=-1, dtype=torch.float64)
+    total = cumulative[:, -1]
+    if target is None:
+        target = uniforms * total
+    # Sums of blocks are rounded otherwise than sums inside them: the last weight that counts takes what is beyond.
+    target = torch.minimum(target, total * (1 - 2**-50)).unsqueeze(-1)
+    place = torch.searchsorted(cumulative, target, right=True).clamp_(max=weights.shape[-1] - 1)
+    before = torch.where(place > 0, cumulative.gather(-1, (place - 1).clamp(min=0)), 0.0)
+    return place.squeeze(-1), (target - before).squeeze(-1)

@@ -1,0 +1,285 @@
+"""Many texts side by side: each is what it would be alone, whoever comes, goes or fails beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+import workbench.generation.engine as engine_module  # noqa: E402
+from kernels_core import DeadEndError, GrammarCompiler, GrammarMatcher, TokenizerInfo  # noqa: E402
+from kernels_core.errors import TokenizerError  # noqa: E402
+from workbench.generation import LanguageModel, ModelError, generate  # noqa: E402
+from workbench.generation.engine import Engine, Row  # noqa: E402
+from workbench.generation.forced import forced_tokens  # noqa: E402
+from workbench.generation.sampling import Sampling  # noqa: E402
+from workbench.generation.slots import SlotRun  # noqa: E402
+
+GRAMMARS = [
+    'root ::= "{" [a-z]+ (", " [0-9]+)* "}"',
+    'root ::= "yes" | "no" | "perhaps"',
+    None,
+    'root ::= "{\\"name\\": \\"" [^"]* "\\"}"',
+]
+PROMPTS = ["the quick", '{"list": [1', "a", "brown fox jumps over the lazy dog", "0123"]
+SETTINGS = [Sampling(), Sampling(0), Sampling(0.8, top_k=20), Sampling(1.3, top_p=0.9)]
+
+
+def requests(model: LanguageModel, count: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "prompt": PROMPTS[i % len(PROMPTS)],
+            "grammar": GRAMMARS[i % len(GRAMMARS)],
+            "sampling": SETTINGS[(i // 2) % len(SETTINGS)],
+            "seed": i,
+            "max_tokens": 8 + 3 * i % 17,
+        }
+        for i in range(count)
+    ]
+
+
+def admit(engine: Engine, model: LanguageModel, request: dict[str, Any], **options: Any) -> Row:
+    grammar = request["grammar"]
+    matcher = None if grammar is None else GrammarMatcher(model.compiler.compile_grammar(grammar))
+    rest = {name: request[name] for name in ("sampling", "seed", "max_tokens")}
+    return engine.admit(model.encode_prompt(request["prompt"]), matcher, **(rest | options))
+
+
+def alone(model: LanguageModel, request: dict[str, Any]) -> Any:
+    """The same request in the loop for one text, which shares neither cache, nor draw, nor mask with the engine."""
+    sampling = request["sampling"]
+    return generate(
+        model,
+        request["prompt"],
+        request["grammar"],
+        seed=request["seed"],
+        max_tokens=request["max_tokens"],
+        temperature=sampling.temperature,
+        top_k=sampling.top_k,
+        top_p=sampling.top_p,
+    )
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("rows", [1, 3, 16])
+def test_each_text_is_what_it_is_alone(tiny: LanguageModel, sparse: bool, rows: int) -> None:
+    """More requests than rows, so that they come and go at different times; one more comes in the middle."""
+    engine = Engine.of(tiny, rows=rows, max_length=128, sparse=sparse)
+    asked = requests(tiny, 12)
+    admitted = [admit(engine, tiny, request) for request in asked[:-1]]
+    texts: dict[int, bytes] = {}
+    tokens: dict[int, list[int]] = {}
+    for number, chunks in enumerate(engine):
+        assert engine.active <= rows
+        for chunk in chunks:
+            texts[chunk.row.number] = texts.get(chunk.row.number, b"") + chunk.text
+            tokens.setdefault(chunk.row.number, []).extend(chunk.tokens)
+        if number == 4:
+            admitted.append(admit(engine, tiny, asked[-1]))
+    for request, row in zip(asked, admitted, strict=True):
+        expected = alone(tiny, request)
+        assert row.tokens == list(expected.tokens) == tokens.get(row.number, [])
+        assert bytes(row.text) == expected.text_bytes == texts.get(row.number, b"")
+        assert row.finish_reason == expected.finish_reason
+    drawn = sum(row.drawn_from_list for row in admitted)
+    assert (drawn > 0) is sparse
+
+
+def test_stop_strings_are_held_back_and_left_out(tiny: LanguageModel) -> None:
+    grammar = 'root ::= "one two three four"'
+    matcher = GrammarMatcher(tiny.compiler.compile_grammar(grammar))
+    engine = Engine.of(tiny, rows=2)
+    row = engine.admit(tiny.encode_prompt("a"), matcher, stop=["two thr", "zzz"], seed=1)
+    shown = b""
+    for chunks in engine:
+        shown += b"".join(chunk.text for chunk in chunks)
+        assert not shown.endswith(b"t")
+    assert bytes(row.text) == shown == b"one "
+    assert row.finish_reason == "stop"
+
+
+def test_cancelling_frees_the_row(tiny: LanguageModel) -> None:
+    engine = Engine.of(tiny, rows=2, max_length=64)
+    asked = requests(tiny, 4)
+    rows = [admit(engine, tiny, request) for request in asked]
+    engine.step()
+    engine.cancel(rows[0])
+    engine.cancel(rows[3])  # still waiting
+    for _ in engine:
+        pass
+    assert rows[0].finish_reason == rows[3].finish_reason == "interrupted"
+    assert len(rows[0].tokens) == 1
+    assert not rows[3].tokens
+    for request, row in list(zip(asked, rows, strict=True))[1:3]:
+        assert row.tokens == list(alone(tiny, request).tokens)
+    engine.cancel(rows[1])
+    assert engine.step() == []
+    assert rows[1].finish_reason != "interrupted"
+
+
+def test_an_error_of_one_row_is_its_own(tiny: LanguageModel) -> None:
+    """A grammar that the vocabulary cannot write, beside one that it can."""
+    vocabulary = list(tiny.tokenizer.info.decoded_vocab)
+    info = TokenizerInfo(
+        [token if b"z" not in token else b"" for token in vocabulary],
+        stop_token_ids=tiny.tokenizer.info.stop_token_ids,
+        special_token_ids=tiny.tokenizer.info.special_token_ids,
+    )
+    compiler = GrammarCompiler(info)
+    engine = Engine(tiny.model, info, rows=4)
+    dead = engine.admit([5, 6], GrammarMatcher(compiler.compile_grammar('root ::= "az"')))
+    good = engine.admit([5, 6], GrammarMatcher(compiler.compile_grammar('root ::= "ab"')))
+    for _ in engine:
+        pass
+    assert dead.finish_reason == "error"
+    assert isinstance(dead.error, DeadEndError)
+    assert good.finish_reason == "grammar_complete"
+    assert bytes(good.text) == b"ab"
+
+
+def test_a_failed_step_changes_nothing(tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Out of memory in the pass, and an interruption in the draw: the step is made again."""
+    engine = Engine.of(tiny, rows=3, max_length=64)
+    asked = requests(tiny, 5)
+    rows = [admit(engine, tiny, request) for request in asked]
+    engine.step()
+    failures: Iterator[BaseException] = iter([torch.OutOfMemoryError("no memory"), KeyboardInterrupt()])
+
+    def failing(*args: Any, **kwargs: Any) -> Any:
+        raise next(failures)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tiny.model, "forward", failing)
+        patched.setattr(tiny.model.model, "forward", failing)
+        with pytest.raises(torch.OutOfMemoryError):
+            engine.step()
+    with monkeypatch.context() as patched:
+        patched.setattr(engine_module, "draw_rows", failing)
+        with pytest.raises(KeyboardInterrupt):
+            engine.step()
+    for _ in engine:
+        pass
+    for request, row in zip(asked, rows, strict=True):
+        assert row.tokens == list(alone(tiny, request).tokens)
+
+
+def test_forced_text_is_written_without_the_model(tiny: LanguageModel) -> None:
+    grammar = 'root ::= "{\\"quick brown\\": \\"" ("fox" | "dog") "\\", \\"list\\": " [0-9] "}"'
+    compiled = tiny.compiler.compile_grammar(grammar)
+    rows = {}
+    for jump in (False, True):
+        engine = Engine.of(tiny, rows=1, jump=jump)
+        rows[jump] = engine.admit(tiny.encode_prompt("a"), GrammarMatcher(compiled), seed=3, sampling=Sampling(0))
+        steps = sum(1 for _ in engine)
+        assert rows[jump].finish_reason in ("stop", "grammar_complete")
+        assert len(rows[jump].tokens) - rows[jump].forced <= steps
+    assert rows[False].forced == 0
+    assert rows[True].forced > 5
+    reader = GrammarMatcher(compiled)
+    assert reader.accept_string(bytes(rows[True].text))
+    assert reader.is_completed()
+
+
+def test_forced_text_is_cut_as_the_tokenizer_cuts_it(tiny: LanguageModel) -> None:
+    """Up to the token that may go on with what is not forced."""
+    vocabulary = tiny.tokenizer.info.decoded_vocab
+    matcher = GrammarMatcher(tiny.compiler.compile_grammar('root ::= "{\\"list\\": " [0-9]+'))
+    found = forced_tokens(matcher, tiny.tokenizer.encode, vocabulary)
+    assert found
+    written = b"".join(vocabulary[token] for token in found)
+    assert b'{"list": '.startswith(written)
+    assert found == tiny.tokenizer.encode('{"list": ')[: len(found)]
+    assert matcher.num_steps == 0
+    choice = GrammarMatcher(tiny.compiler.compile_grammar('root ::= "yes" | "no"'))
+    assert forced_tokens(choice, tiny.tokenizer.encode, vocabulary) == []
+    assert forced_tokens(matcher, tiny.tokenizer.encode, vocabulary, limit=1) == found[:1]
+
+
+def test_limits(tiny: LanguageModel) -> None:
+    engine = Engine.of(tiny, rows=2, max_length=20)
+    row = engine.admit([7] * 15, max_tokens=100, seed=0, sampling=Sampling(0.1))
+    for _ in engine:
+        pass
+    assert row.finish_reason == "stop" or (row.finish_reason == "length" and len(row.tokens) == 5)
+    for prompt, reason in (([], "no tokens"), ([1] * 20, "at most 20"), ([10**6], "not in the vocabulary")):
+        with pytest.raises(ModelError, match=reason):
+            engine.admit(prompt)
+    with pytest.raises(ValueError, match="max_tokens"):
+        engine.admit([1], max_tokens=0)
+    with pytest.raises(ValueError, match="stop string"):
+        engine.admit([1], stop="")
+    other = GrammarCompiler(TokenizerInfo([b"a", b"b"], stop_token_ids=[1])).compile_grammar('root ::= "a"')
+    with pytest.raises(TokenizerError, match="another vocabulary"):
+        engine.admit([1], GrammarMatcher(other))
+    with pytest.raises(TokenizerError, match="scores"):
+        Engine(tiny.model, other.tokenizer_info)
+    with pytest.raises(ValueError, match="encode"):
+        Engine(tiny.model, tiny.tokenizer.info, jump=True)
+    assert engine.step() == []
+
+
+SIZES = {"vocab_size": 300, "bos_token_id": 0, "eos_token_id": 1}
+LLAMA = SIZES | {
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "initializer_range": 0.4,
+    "pad_token_id": 0,
+}
+GPT2 = SIZES | {"n_embd": 32, "n_layer": 2, "n_head": 4, "initializer_range": 0.4}
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes", "splits", "attention"),
+    [
+        ("Llama", LLAMA, True, "sdpa"),
+        ("Llama", LLAMA, True, "eager"),
+        ("Qwen2", LLAMA, True, "sdpa"),
+        ("GPT2", GPT2, True, "sdpa"),
+        ("Gemma2", LLAMA | {"head_dim": 8}, False, "eager"),
+    ],
+)
+def test_models_of_many_kinds(kind: str, sizes: dict[str, Any], splits: bool, attention: str) -> None:
+    """Slots of different lengths, moved about: logits are those of the text read alone, all of them or a few."""
+    config = getattr(transformers, f"{kind}Config")(**sizes)
+    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation=attention).eval()
+    run = SlotRun(model, 3, 300)
+    assert run.splits is splits
+    texts = [[5, 6, 7, 8], [9], [250, 3, 3, 3, 3, 3, 3, 11]]
+    for slot, text in enumerate(texts):
+        if text[:-1]:
+            run.read(slot, text[:-1])
+    run.decode(torch.tensor([text[-1] for text in texts]))
+    run.move(2, 0)
+    texts = [texts[2], texts[1]]
+    for token in range(40, 300):  # over the first size of the cache
+        states = run.decode(torch.tensor([token, token + 1 if token < 299 else 0]))
+        for place, text in enumerate(texts):
+            text.append(token + place if token < 299 else [299, 0][place])
+    ids = torch.tensor([[3, 299], [0, 17]])
+    few = run.logits_of(states, ids)
+    found = run.logits(states)
+    for row, text in enumerate(texts):
+        with torch.no_grad():
+            expected = model(input_ids=torch.tensor([text])).logits[0, -1].float()
+        assert torch.allclose(found[row], expected, atol=1e-3 * float(expected.abs().max()))
+        assert torch.allclose(few[row], expected[ids[row]], atol=1e-3 * float(expected.abs().max()))
+
+
+def test_models_that_cannot_are_named() -> None:
+    bloom = transformers.BloomForCausalLM(transformers.BloomConfig(**SIZES, hidden_size=32, n_layer=1, n_head=2))
+    with pytest.raises(ModelError, match="numbers positions itself"):
+        SlotRun(bloom.eval(), 2, 64)
+    short = LLAMA | {"sliding_window": 16}
+    mistral = transformers.MistralForCausalLM(transformers.MistralConfig(**short)).eval()
+    with pytest.raises(ModelError, match="looks back 16 tokens"):
+        SlotRun(mistral, 2, 64)
+    SlotRun(mistral, 2, 16)
+    with pytest.raises(ValueError, match="at least 1 and 2"):
+        SlotRun(mistral, 0, 16)

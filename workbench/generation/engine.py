@@ -1,0 +1,469 @@
+"""Many texts at once: `Engine.admit` takes a request at any time, `step` writes one token of each, `cancel` ends one.
+
+    engine = Engine.of(model, rows=64)
+    row = engine.admit(model.encode_prompt("weather in Lund"), GrammarMatcher(compiled))
+    for chunks in engine:
+        for chunk in chunks: ...                     # chunk.row, chunk.text
+
+A step: masks that are not known are begun in threads; the model reads the last token of every row, beside them; each
+row draws; the tokens come back in the one wait for the device; matchers take them.  Rows have grammars of their own or
+none, settings, seeds, limits and stop strings; an error of one row ends that row.
+
+A mask is interned, so it says how many ids it allows (`kernels_core.mask_rows`).  Where they are few, the model's head
+is asked for their logits alone and one of them is drawn (`sparse`): such a token costs less than one without a grammar.
+Nothing is recorded for people here: `loop.py` does that, for one text.
+Read on: `slots.py` (the model and its cache), `sampling.py` (the draw), `forced.py` (text without a choice).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from operator import index
+from random import Random
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from kernels_core import BatchGrammarMatcher, GrammarMatcher, TokenizerInfo, apply_token_bitmask_inplace
+from kernels_core.batch import apply_masks_inplace
+from kernels_core.errors import DeadEndError, TokenizerError
+from kernels_core.mask_rows import MaskRows
+from workbench.generation.forced import Encode, forced_tokens
+from workbench.generation.model import ModelError
+from workbench.generation.sampling import NOT_A_NUMBER, Sampling, draw_rows
+from workbench.generation.slots import SlotRun
+from workbench.generation.trace import FinishReason
+
+if TYPE_CHECKING:
+    from workbench.generation.model import LanguageModel
+
+__all__ = ["Chunk", "Engine", "Row"]
+
+WIDTHS: Final = (16, 192, 2048)
+"""Masks of at most so many ids are drawn from by a list, those of one class together; wider ones by all logits."""
+
+
+@dataclass(eq=False)
+class Row:
+    """A text being written.  Attributes are for reading; `Engine.cancel` ends it.
+
+    tokens: ids so far, a stop token included.  text: bytes so far, up to a stop string if one ended it.
+    finish_reason: None while it goes on; "error" with `error`, otherwise as `Generation.finish_reason`.
+    forced: how many tokens were written without asking the model.  drawn_from_list: how many were drawn from a list of
+    few ids.
+    """
+
+    number: int
+    prompt: tuple[int, ...]
+    matcher: GrammarMatcher | None
+    sampling: Sampling
+    seed: int
+    max_tokens: int
+    stop: tuple[bytes, ...]
+    tokens: list[int] = field(default_factory=list)
+    text: bytearray = field(default_factory=bytearray)
+    finish_reason: FinishReason | Literal["error"] | None = None
+    error: Exception | None = None
+    forced: int = 0
+    drawn_from_list: int = 0
+    _unread: list[int] = field(default_factory=list, repr=False)
+    _random: Random = field(default_factory=Random, repr=False)
+    _luck: float | None = field(default=None, repr=False)  # of the next draw
+    _shown: int = field(default=0, repr=False)  # bytes that chunks have held
+    _told: int = field(default=0, repr=False)  # tokens that chunks have held
+    _cancelled: bool = field(default=False, repr=False)
+    _closed: bool = field(default=False, repr=False)  # its last chunk was given
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """What one step gave a row: new `tokens`, and `text` that is certain now (what may begin a stop string is held
+    back).  `finish_reason` is None unless this is the row's last chunk."""
+
+    row: Row
+    tokens: tuple[int, ...]
+    text: bytes
+    finish_reason: FinishReason | Literal["error"] | None
+
+
+class Engine:
+    """Generates for up to `rows` texts side by side; more wait.  For one thread, but for `cancel`.
+
+    Parameters
+    ----------
+    model
+        A causal language model of `transformers`, on any device (`slots.SlotRun` says which cannot).
+    info
+        Its vocabulary, as wide as its logits.
+    rows
+        Texts in one pass.
+    max_length
+        Tokens of a text, prompt included; the cache grows up to it.
+    sparse
+        False: all logits are computed and masked, however few ids a mask allows.
+    jump
+        True: text that a grammar forces is written without asking the model; needs `encode`.
+    threads
+        How many masks may be computed at once.
+
+    Raises
+    ------
+    ModelError, TokenizerError, ValueError
+        The model, its vocabulary or a setting cannot be used.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        info: TokenizerInfo,
+        *,
+        rows: int = 16,
+        max_length: int = 2048,
+        sparse: bool = True,
+        jump: bool = False,
+        encode: Encode | None = None,
+        threads: int | Literal["auto"] = "auto",
+    ) -> None:
+        if jump and encode is None:
+            raise ValueError("to write forced text the engine has to cut it into tokens: pass `encode`")
+        width = int(model.get_output_embeddings().weight.shape[0])
+        if info.vocab_size != width:
+            raise TokenizerError(f"the model scores {width:,} tokens, the vocabulary has {info.vocab_size:,}")
+        context = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        self.max_length = min(max_length, context) if isinstance(context, int) and context > 0 else max_length
+        self.rows = rows
+        self.info = info
+        self.sparse = sparse
+        self._encode = encode if jump else None
+        self._batch = BatchGrammarMatcher(threads)
+        self._run = SlotRun(model, rows, self.max_length)
+        self._device = self._run.device
+        self._stops = frozenset(info.stop_token_ids)
+        self._special = frozenset(info.special_token_ids)
+        self._vocabulary = info.decoded_vocab
+        self._active: list[Row] = []  # by slot
+        self._waiting: deque[Row] = deque()
+        self._count = 0
+
+    @classmethod
+    def of(cls, model: LanguageModel, **options: Any) -> Engine:
+        """For a model that `load_model` loaded; forced text is cut by its tokenizer."""
+        return cls(model.model, model.tokenizer.info, encode=model.tokenizer.encode, **options)
+
+    # -- the three verbs --------------------------------------------------------------------------------------------
+
+    def admit(
+        self,
+        prompt: Sequence[int],
+        matcher: GrammarMatcher | None = None,
+        *,
+        max_tokens: int = 256,
+        sampling: Sampling | None = None,
+        seed: int | None = None,
+        stop: str | Sequence[str] = (),
+    ) -> Row:
+        """Take a request: it gets its first token in the next step in which a row is free.
+
+        `prompt`: token ids.  `matcher`: where its text stands under its grammar; the engine moves it from now on.
+        `seed`: of the draws (None: a random one).  `stop`: texts that end it, and are left out.
+        Raises `ModelError` for a prompt that is empty or too long, `TokenizerError` for a grammar of another
+        vocabulary, `ValueError` for settings that mean nothing.
+        """
+        ids = tuple(index(token) for token in prompt)
+        if not ids:
+            raise ModelError("the prompt has no tokens: a model needs at least one to start from")
+        if len(ids) >= self.max_length:
+            raise ModelError(f"the prompt has {len(ids):,} tokens; a text has at most {self.max_length:,} in all")
+        if not all(0 <= token < self.info.vocab_size for token in ids):
+            raise ModelError(f"a token of the prompt is not in the vocabulary of {self.info.vocab_size:,} ids")
+        if max_tokens < 1:
+            raise ValueError(f"max_tokens must be at least 1, not {max_tokens!r}")
+        stops = tuple(text.encode() for text in ([stop] if isinstance(stop, str) else stop))
+        if b"" in stops:
+            raise ValueError("a stop string must not be empty")
+        if matcher is not None and matcher.compiled.tokenizer_info is not self.info:
+            theirs = matcher.compiled.tokenizer_info
+            if theirs.fingerprint != self.info.fingerprint and theirs.decoded_vocab != self.info.decoded_vocab:
+                raise TokenizerError(f"the grammar was compiled for another vocabulary ({theirs!r})")
+        seed = secrets.randbelow(2**32) if seed is None else seed
+        row = Row(self._count, ids, matcher, sampling or Sampling(), seed, max_tokens, stops)
+        row._unread, row._random = list(ids), Random(seed)
+        self._count += 1
+        self._waiting.append(row)
+        return row
+
+    def cancel(self, row: Row) -> None:
+        """End a row before its next token, as "interrupted"; from any thread.  One that has ended stays as it is."""
+        row._cancelled = True
+
+    def step(self) -> list[Chunk]:
+        """One token, and forced text behind it, for every row; [] when there is nothing to do.
+
+        An error of the model (no memory, an interruption) leaves all rows as they were before the step.
+        """
+        ended = self._leave_and_enter()
+        rows = list(self._active)
+        if not rows:
+            return ended
+        pending = self._batch.start_masks([row.matcher for row in rows])
+        try:
+            for slot, row in enumerate(rows):
+                if len(row._unread) > 1:
+                    self._run.read(slot, row._unread[:-1])
+                    del row._unread[:-1]
+            last = self._send(np.array([row._unread[0] for row in rows], dtype=np.int64))
+            states = self._run.decode(last)
+        finally:
+            masks = pending.result()
+        try:
+            self._end_without_a_draw(rows, masks)
+            tokens = self._draw(rows, states, masks)
+        except BaseException:
+            for slot in range(len(rows)):  # the tokens that the pass read are read again
+                self._run.lengths[slot] -= 1
+            raise
+        for row, token in zip(rows, tokens, strict=True):
+            if row.finish_reason is None:
+                self._take(row, token)
+        return ended + [chunk for row in rows if (chunk := self._chunk(row)) is not None]
+
+    def __iter__(self) -> Iterator[list[Chunk]]:
+        """Steps until no row is left and none waits."""
+        while self.active or self.waiting:
+            yield self.step()
+
+    @property
+    def active(self) -> int:
+        """Rows being written."""
+        return sum(row.finish_reason is None for row in self._active)
+
+    @property
+    def waiting(self) -> int:
+        """Rows that wait for a place."""
+        return len(self._waiting)
+
+    @property
+    def cache_bytes(self) -> int:
+        """Bytes of keys and values."""
+        return self._run.nbytes
+
+    # -- rows come and go -------------------------------------------------------------------------------------------
+
+    def _leave_and_enter(self) -> list[Chunk]:
+        """Rows that have ended give their slots to the last ones, since a pass is over the first slots; others come."""
+        ended = []
+        for row in [*self._active, *self._waiting]:
+            if row._cancelled and row.finish_reason is None:
+                row.finish_reason = "interrupted"
+            if row.finish_reason is not None and not row._closed:
+                ended.append(self._last_chunk(row))
+        if any(row.finish_reason for row in self._waiting):
+            self._waiting = deque(row for row in self._waiting if row.finish_reason is None)
+        slot = 0
+        while slot < len(self._active):
+            if self._active[slot].finish_reason is None:
+                slot += 1
+                continue
+            last = self._active.pop()
+            self._run.clear(slot)
+            if slot < len(self._active):
+                self._run.move(len(self._active), slot)
+                self._active[slot] = last
+        while self._waiting and len(self._active) < self.rows:
+            self._active.append(self._waiting.popleft())
+        return ended
+
+    def _end_without_a_draw(self, rows: list[Row], masks: MaskRows) -> None:
+        """Rows in trouble, and texts that are complete: the model could only be asked for a stop token."""
+        populations = masks.populations()
+        for number, row in enumerate(rows):
+            if row.matcher is None:
+                continue
+            completed = row.matcher.is_completed()
+            error = masks.errors.get(number)
+            if row.matcher.is_terminated() or (completed and isinstance(error, DeadEndError)):
+                row.finish_reason = "grammar_complete"
+            elif error is not None:
+                row.finish_reason, row.error = "error", error
+            elif completed and populations[number] <= len(row.matcher.stop_token_ids):
+                allowed = masks.listed(np.array([number]), int(populations[number]))[0].tolist()
+                if set(allowed) <= set(row.matcher.stop_token_ids):
+                    row.finish_reason = "grammar_complete"
+
+    # -- drawing ----------------------------------------------------------------------------------------------------
+
+    @torch.inference_mode()
+    def _draw(self, rows: list[Row], states: torch.Tensor, masks: MaskRows) -> list[int]:
+        """A token for each row that has not ended; one wait for the device."""
+        populations = masks.populations()
+        going = np.array([row.finish_reason is None for row in rows])
+        if not going.any():
+            return [0] * len(rows)
+        for row in rows:
+            if row._luck is None:
+                row._luck = row._random.random()
+        uniforms = self._send(np.array([row._luck for row in rows], dtype=np.float64))
+        tokens = torch.zeros(len(rows), dtype=torch.int64, device=self._device)
+        low = 0
+        for high in WIDTHS if self.sparse else ():
+            members = np.flatnonzero(going & (populations > low) & (populations <= high))
+            low = high
+            if len(members):
+                self._draw_from_lists(rows, members, states, masks, populations, uniforms, tokens)
+                going[members] = False
+        members = np.flatnonzero(going)
+        if len(members):
+            self._draw_from_all(rows, members, states, masks, populations, uniforms, tokens)
+        drawn: list[int] = tokens.tolist()
+        return drawn
+
+    def _draw_from_lists(
+        self,
+        rows: list[Row],
+        members: npt.NDArray[np.int64],
+        states: torch.Tensor,
+        masks: MaskRows,
+        populations: npt.NDArray[np.int32],
+        uniforms: torch.Tensor,
+        tokens: torch.Tensor,
+    ) -> None:
+        """Rows that allow few ids: their logits alone."""
+        counts = populations[members]
+        width = int(counts.max())
+        ids = self._send(masks.listed(members, width))
+        everyone = len(members) == len(rows)
+        which = None if everyone else self._send(members)
+        logits = self._run.logits_of(states if which is None else states[which], ids)
+        if counts.min() < width:
+            unused = np.arange(width) >= counts[:, None]
+            logits.masked_fill_(self._send(unused), -torch.inf)
+        drawn = draw_rows(
+            logits, [rows[member].sampling for member in members], uniforms if which is None else uniforms[which]
+        )
+        found = torch.where(drawn < 0, drawn, ids.gather(-1, drawn.clamp(min=0).unsqueeze(-1)).squeeze(-1))
+        if which is None:
+            tokens.copy_(found)
+        else:
+            tokens[which] = found
+        for member in members:
+            rows[member].drawn_from_list += 1
+
+    def _draw_from_all(
+        self,
+        rows: list[Row],
+        members: npt.NDArray[np.int64],
+        states: torch.Tensor,
+        masks: MaskRows,
+        populations: npt.NDArray[np.int32],
+        uniforms: torch.Tensor,
+        tokens: torch.Tensor,
+    ) -> None:
+        """Rows that allow much or everything: all logits, with minus infinity where something is not allowed."""
+        which = None if len(members) == len(rows) else self._send(members)
+        logits = self._run.logits(states if which is None else states[which])
+        masked = np.flatnonzero(populations[members] >= 0)
+        if len(masked) and self._device.type == "cpu":
+            places = np.full(len(rows), 0, dtype=np.int64)
+            places[members] = np.arange(len(members))
+            apply_masks_inplace(logits, masks, rows=members[masked], indices=places[members[masked]])
+        elif len(masked):
+            bits = np.empty((len(masked), (self.info.vocab_size + 31) // 32), dtype=np.int32)
+            masks.write(bits, members[masked])
+            apply_token_bitmask_inplace(logits, self._send(bits), indices=masked.tolist())
+        drawn = draw_rows(
+            logits, [rows[member].sampling for member in members], uniforms if which is None else uniforms[which]
+        )
+        if which is None:
+            tokens.copy_(drawn)
+        else:
+            tokens[which] = drawn
+
+    def _send(self, array: npt.NDArray[Any]) -> torch.Tensor:
+        """An array on the model's device; the copy to a GPU is not waited for."""
+        tensor = torch.from_numpy(array)
+        if self._device.type == "cpu":
+            return tensor
+        if self._device.type == "cuda":
+            tensor = tensor.pin_memory()
+        return tensor.to(self._device, non_blocking=True)
+
+    # -- taking -----------------------------------------------------------------------------------------------------
+
+    def _take(self, row: Row, token: int) -> None:
+        """A drawn token, and the text that its grammar forces behind it."""
+        if token < 0:
+            row.finish_reason = "error"
+            row.error = (
+                ModelError(f"the model returned logits that are not numbers at token {len(row.tokens)}")
+                if token == NOT_A_NUMBER
+                else DeadEndError("the model gives probability 0 to every token that the grammar allows")
+            )
+            return
+        if row.matcher is not None and not row.matcher.accept_token(token):
+            row.finish_reason = "error"
+            row.error = RuntimeError(f"the matcher refused token {token}, which its own mask allows")
+            return
+        row._unread, row._luck = [], None
+        self._append(row, token)
+        if self._encode is None or row.matcher is None or row.finish_reason is not None:
+            return
+        for follower in forced_tokens(row.matcher, self._encode, self._vocabulary, bytes(row.text[-32:])):
+            if row.finish_reason is not None:
+                break
+            row.matcher.accept_token(follower)
+            row.forced += 1
+            self._append(row, follower)
+
+    def _append(self, row: Row, token: int) -> None:
+        """Write a token down, and end the row where it says so."""
+        start = len(row.text)
+        row.tokens.append(token)
+        row._unread.append(token)
+        if token not in self._special:
+            row.text += self._vocabulary[token]
+        stops = self._stops if row.matcher is None else row.matcher.stop_token_ids
+        if token in stops and (row.matcher is None or row.matcher.is_terminated()):
+            row.finish_reason = "stop"
+            return
+        if row.stop:
+            # A stop string may begin in an earlier token, but its last byte is in this one.
+            ends = [row.text.find(stop, max(0, start - len(stop) + 1)) for stop in row.stop]
+            if found := [end for end in ends if end >= 0]:
+                del row.text[min(found) :]
+                row.finish_reason = "stop"
+                return
+        if row.matcher is not None and row.matcher.is_terminated():
+            row.finish_reason = "grammar_complete"
+        elif len(row.tokens) >= row.max_tokens or len(row.prompt) + len(row.tokens) >= self.max_length:
+            row.finish_reason = "length"
+
+    def _chunk(self, row: Row) -> Chunk | None:
+        """What is new of a row."""
+        if row.finish_reason is not None:
+            return self._last_chunk(row)
+        certain = len(row.text) - _held_back(row.text, row.stop) if row.stop else len(row.text)
+        text, row._shown = bytes(row.text[row._shown : certain]), max(row._shown, certain)
+        new, row._told = tuple(row.tokens[row._told :]), len(row.tokens)
+        return Chunk(row, new, text, None)
+
+    def _last_chunk(self, row: Row) -> Chunk:
+        new = tuple(row.tokens[row._told :])
+        row._told, row._closed = len(row.tokens), True
+        return Chunk(row, new, bytes(row.text[row._shown :]), row.finish_reason)
+
+    def __repr__(self) -> str:
+        return f"<Engine of {self.rows} rows on {self._device}: {self.active} active, {self.waiting} waiting>"
+
+
+def _held_back(text: bytearray, stops: tuple[bytes, ...]) -> int:
+    """Bytes at the end of `text` that may be the beginning of a stop string."""
+    longest = min(len(text), max(len(stop) for stop in stops) - 1)
+    for count in range(longest, 0, -1):
+        if any(stop.startswith(text[-count:]) for stop in stops):
+            return count
+    return 0

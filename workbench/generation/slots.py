@@ -1,0 +1,295 @@
+"""A model that reads many texts side by side: a static key-value cache with a slot for each, all of different lengths.
+
+`SlotRun.read` reads several tokens into one slot, `decode` one more token in each of the first `n` slots, in one pass.
+What differs from `transformers`' own static cache is that every slot has its own length: a pass writes each slot at its
+own place and says with a mask of attention how far each may look.  What lies beyond a slot's length is never looked at,
+so a slot is shortened, or handed to another text, by forgetting its length.
+
+Not every model can do that (some keep other things than keys and values, or number their positions themselves), so
+`SlotRun` compares itself with the plain model once and raises `ModelError` if they differ.  The same comparison finds
+out whether the model's logits are its output embedding on the last hidden state, and nothing else: only then are the
+logits of a few tokens computed without those of all others (`SlotRun.logits_of`).
+Read on: `engine.py`, which drives it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any, Final
+
+import torch
+
+from workbench.generation.model import ModelError
+
+__all__ = ["SlotRun"]
+
+FIRST_LENGTH: Final = 256  # tokens that slots have room for at first; doubled when a text needs more
+VIEW: Final = 64  # the part of the cache that a pass looks at is a multiple of this
+PROBE: Final = (1, 0, 2, 1, 0)  # ids that every vocabulary has
+
+
+class _Place:
+    """Where the present pass writes: slots [first, past), from `position` on, or each at its own of `positions`."""
+
+    first = past = position = length = 0
+    positions: torch.Tensor | None = None
+
+
+class SlotRun:
+    """A causal language model of `transformers` with `slots` texts of at most `max_length` tokens.  Not thread-safe.
+
+    Raises
+    ------
+    ModelError
+        The model cannot read texts of different lengths side by side; the message says why.
+    """
+
+    def __init__(self, model: Any, slots: int, max_length: int) -> None:
+        if slots < 1 or max_length < 2:
+            raise ValueError(f"slots and max_length must be at least 1 and 2, not {slots} and {max_length}")
+        self.model = model
+        self.slots = slots
+        self.max_length = max_length
+        self.device = torch.device(model.device)
+        self.lengths = [0] * slots
+        self._config = model.config.get_text_config()
+        self._check_kind()
+        self._place = _Place()
+        self._cache = _cache(self._place, self._config.num_hidden_layers, slots, max_length)
+        self._numbers = torch.arange(max_length, device=self.device)
+        self._additive = self._config._attn_implementation == "eager"
+        self._decoder: Any = model.get_decoder() if hasattr(model, "get_decoder") else None
+        self._head = model.get_output_embeddings()
+        self.splits = self._decoder is not None and type(self._head) is torch.nn.Linear
+        self._buffer: torch.Tensor | None = None
+        with torch.inference_mode():
+            self._probe()
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    @torch.inference_mode()
+    def read(self, slot: int, ids: Sequence[int]) -> None:
+        """Read `ids` into `slot`, behind what it holds; their logits are not computed."""
+        start, count = self.lengths[slot], len(ids)
+        self._reserve(start + count)
+        place = self._place
+        place.first, place.past, place.position, place.positions = slot, slot + 1, start, None
+        place.length = start + count
+        steps = self._numbers[start : start + count]
+        seen = self._numbers[: place.length] <= steps.unsqueeze(-1)
+        self._pass(torch.tensor([list(ids)], device=self.device), steps.unsqueeze(0), seen[None, None], logits=False)
+        self.lengths[slot] += count
+
+    @torch.inference_mode()
+    def decode(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Read one token in each of the first `n` slots; `tokens` int64 (n,) on the model's device.
+
+        Returns what `logits` and `logits_of` take: hidden states (n, hidden), or, of a model that does not split,
+        logits (n, vocab).  On a GPU the call returns before they are there.
+        """
+        count = len(tokens)
+        lengths = self.lengths[:count]
+        longest = max(lengths) + 1
+        self._reserve(longest)
+        place = self._place
+        place.first, place.past, place.length = 0, count, min(-(-longest // VIEW) * VIEW, self._room())
+        positions = torch.tensor(lengths, device=self.device)
+        place.positions = positions
+        seen = self._numbers[: place.length] <= positions.unsqueeze(-1)
+        found = self._pass(tokens.unsqueeze(-1), positions.unsqueeze(-1), seen[:, None, None], logits=True)
+        for slot in range(count):
+            self.lengths[slot] += 1
+        return found
+
+    @torch.inference_mode()
+    def logits(self, states: torch.Tensor) -> torch.Tensor:
+        """All logits of rows that `decode` returned: float32 (rows, vocab), valid until the next call."""
+        if not self.splits:
+            return states.float()
+        weight, bias = self._head.weight, self._head.bias
+        if weight.dtype != torch.float32 or self.device.type != "cpu":
+            found: torch.Tensor = self._head(states).float()
+            return found
+        # Memory that is taken anew at every step costs more than the product.
+        if self._buffer is None or len(self._buffer) < len(states):
+            self._buffer = torch.empty(len(states), weight.shape[0])
+        into = self._buffer[: len(states)]
+        if bias is None:
+            return torch.mm(states, weight.t(), out=into)
+        return torch.addmm(bias, states, weight.t(), out=into)
+
+    @torch.inference_mode()
+    def logits_of(self, states: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+        """The logits of `ids` (int64, shape (rows, k), each row its own) and of no others: float32 (rows, k)."""
+        if not self.splits:
+            return states.gather(-1, ids).float()
+        found = torch.bmm(self._head.weight[ids], states.unsqueeze(-1)).squeeze(-1)
+        if self._head.bias is not None:
+            found += self._head.bias[ids]
+        return found.float()
+
+    # -- slots ------------------------------------------------------------------------------------------------------
+
+    def clear(self, slot: int) -> None:
+        """Forget the text of `slot`."""
+        self.lengths[slot] = 0
+
+    @torch.inference_mode()
+    def move(self, source: int, target: int) -> None:
+        """The text of slot `source` goes on in `target`; `source` is empty then."""
+        if source != target:
+            for layer in self._cache.layers:
+                layer.move(source, target, self.lengths[source])
+            self.lengths[target], self.lengths[source] = self.lengths[source], 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the cache holds."""
+        return sum(layer.nbytes for layer in self._cache.layers)
+
+    # -- within -----------------------------------------------------------------------------------------------------
+
+    def _room(self) -> int:
+        return int(self._cache.layers[0].room)
+
+    def _reserve(self, length: int) -> None:
+        if length > self.max_length:
+            raise ModelError(f"a text of {length:,} tokens: this run has room for {self.max_length:,}")
+        for layer in self._cache.layers:
+            layer.reserve(length)
+
+    def _pass(self, ids: torch.Tensor, positions: torch.Tensor, seen: torch.Tensor, *, logits: bool) -> torch.Tensor:
+        attention = seen
+        if self._additive:
+            lowest = torch.finfo(self.model.dtype).min
+            attention = torch.where(seen, 0.0, lowest).to(self.model.dtype)
+        inputs = {
+            "input_ids": ids,
+            "attention_mask": attention,
+            "position_ids": positions,
+            "past_key_values": self._cache,
+            "use_cache": True,
+        }
+        if self.splits or not logits:
+            states: torch.Tensor = (self._decoder or self.model)(**inputs)[0]
+            return states[:, -1]
+        found: torch.Tensor = self.model(**inputs).logits
+        return found[:, -1]
+
+    def _check_kind(self) -> None:
+        config, name = self._config, type(self.model).__name__
+        if "position_ids" not in inspect.signature(self.model.forward).parameters:
+            raise ModelError(f"{name} numbers positions itself: texts of different lengths cannot share its passes")
+        if getattr(config, "_attn_implementation", None) not in ("sdpa", "eager"):
+            raise ModelError(f"{name} attends by {config._attn_implementation!r}: load it with 'sdpa' or 'eager'")
+        kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
+        window = getattr(config, "sliding_window", None) if getattr(config, "use_sliding_window", True) else None
+        others = kinds - {"full_attention", "sliding_attention"}
+        if others:
+            raise ModelError(
+                f"{name} has layers of {', '.join(sorted(others))}, which keep no keys and values by place"
+            )
+        if window is not None and self.max_length > window:
+            raise ModelError(f"{name} looks back {window:,} tokens in some layers: take max_length up to that")
+
+    def _probe(self) -> None:
+        """Read two texts side by side and compare with the plain model; find out whether it splits."""
+        ids = torch.tensor([PROBE], device=self.device)
+        first, second = PROBE[:4], PROBE[1:3]
+        try:
+            plain = self.model(input_ids=ids).logits[0].float()
+            alone = self.model(input_ids=ids[:, 1:3]).logits[0, -1].float()
+            if self.splits:
+                hidden = self._decoder(input_ids=ids)[0][0]
+                self.splits = bool(torch.equal(self._head(hidden).float(), plain))
+            slots = min(2, self.slots)
+            self.read(0, first[:-1])
+            if slots == 2:
+                self.read(1, second[:-1])
+            tokens = torch.tensor([first[-1], second[-1]][:slots], device=self.device)
+            found = self.logits(self.decode(tokens))
+        except (TypeError, AttributeError, NotImplementedError, IndexError, ValueError, RuntimeError) as error:
+            if isinstance(error, torch.OutOfMemoryError | ModelError):
+                raise
+            raise ModelError(f"{type(self.model).__name__} takes no cache of slots: {error}") from error
+        expected = torch.stack([plain[3], alone])[: len(found)]
+        exact = self.model.dtype in (torch.float32, torch.float64)
+        allowed = (1e-3 if exact else 5e-2) * max(1.0, float(expected.abs().max()))
+        apart = float((found - expected).abs().max())
+        if not apart <= allowed:
+            raise ModelError(
+                f"{type(self.model).__name__} gives other logits when texts share a pass (by {apart:.3g}): it "
+                "cannot be run in a batch"
+            )
+        for slot in range(self.slots):
+            self.clear(slot)
+
+
+def _cache(place: _Place, layers: int, slots: int, max_length: int) -> Any:
+    """A `transformers` cache of layers that write where `place` says."""
+    from transformers.cache_utils import Cache, CacheLayerMixin
+
+    class SlotLayer(CacheLayerMixin):  # type: ignore[misc]
+        """Keys and values of one layer, shape (slots, heads, room, size)."""
+
+        is_sliding = False
+
+        def __init__(self) -> None:
+            self.keys: Any = None
+            self.values: Any = None
+            self.is_initialized = False
+            self.room = min(FIRST_LENGTH, max_length)
+
+        def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
+            self.dtype, self.device = key_states.dtype, key_states.device
+            # Zeros: what is beyond a text's end is weighed with 0, and 0 times NaN would be NaN.
+            self.keys = key_states.new_zeros(slots, key_states.shape[1], self.room, key_states.shape[3])
+            self.values = value_states.new_zeros(slots, value_states.shape[1], self.room, value_states.shape[3])
+            self.is_initialized = True
+
+        def update(
+            self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
+        ) -> tuple[torch.Tensor, torch.Tensor]:
+            if not self.is_initialized:
+                self.lazy_initialization(key_states, value_states)
+            keys = self.keys[place.first : place.past]
+            values = self.values[place.first : place.past]
+            if place.positions is None:
+                past = place.position + key_states.shape[2]
+                keys[:, :, place.position : past] = key_states
+                values[:, :, place.position : past] = value_states
+            else:
+                rows = torch.arange(len(keys), device=keys.device)
+                keys[rows, :, place.positions] = key_states[:, :, 0]
+                values[rows, :, place.positions] = value_states[:, :, 0]
+            return keys[:, :, : place.length], values[:, :, : place.length]
+
+        def reserve(self, length: int) -> None:
+            room = self.room
+            while room < length:
+                room = min(2 * room, max_length)
+            if room > self.room:
+                if self.is_initialized:
+                    self.keys = torch.nn.functional.pad(self.keys, (0, 0, 0, room - self.room))
+                    self.values = torch.nn.functional.pad(self.values, (0, 0, 0, room - self.room))
+                self.room = room
+
+        def move(self, source: int, target: int, length: int) -> None:
+            self.keys[target, :, :length] = self.keys[source, :, :length]
+            self.values[target, :, :length] = self.values[source, :, :length]
+
+        @property
+        def nbytes(self) -> int:
+            return self.keys.nbytes + self.values.nbytes if self.is_initialized else 0
+
+        def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+            return place.length, 0
+
+        def get_seq_length(self) -> int:
+            return place.position
+
+        def get_max_length(self) -> int:
+            return max_length
+
+    return Cache(layers=[SlotLayer() for _ in range(layers)])
