@@ -169,11 +169,13 @@ class Knowing:
         with self._lock:
             stops = set(self._matcher.stop_token_ids)
             vocab = self._compiled.vocab
-            allowed = self.allowed_ids()
+            allowed = self.allowed_array()
+            # Without a beginning to look for, the first ids will do.
+            found: list[int] = (allowed if starting else allowed[: limit + len(stops)]).tolist()
             # Stop tokens are allowed together, exactly where the text may end.
             ending = sorted(stops) if self.is_completed and not self.is_terminated and not starting else []
             chosen = [Candidate(i, bytes(vocab[i]), stop=True) for i in ending]
-            for token_id in allowed:
+            for token_id in found:
                 if len(chosen) >= limit:
                     break
                 if token_id not in stops and vocab[token_id].startswith(starting):

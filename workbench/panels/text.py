@@ -139,8 +139,7 @@ def _candidates(session: Session) -> list[Candidate]:
     if allowed.size <= CANDIDATES:
         return session.allowed_tokens(CANDIDATES)
     info = session.tokenizer.info
-    ending = session.allowed_tokens(CANDIDATES) if session.is_completed else []
-    stops = [candidate for candidate in ending if candidate.stop]
+    stops = [candidate for candidate in session.allowed_tokens(CANDIDATES) if candidate.stop]
     scanned = allowed[:SCANNED]
     scanned = scanned[~np.isin(scanned, [candidate.token_id for candidate in stops])]
     looks = _looks_of(info, scanned)
@@ -149,7 +148,8 @@ def _candidates(session: Session) -> list[Candidate]:
     chosen = single[:first] + longer[:CANDIDATES] + single[first:]
     chosen += scanned[looks == BLANK][:3].tolist() + scanned[looks == UNREADABLE][:CANDIDATES].tolist()
     vocab = info.decoded_vocab
-    return [*stops, *(Candidate(token_id, bytes(vocab[token_id])) for token_id in chosen)][:CANDIDATES]
+    room = CANDIDATES - len(stops)
+    return [*stops, *(Candidate(token_id, bytes(vocab[token_id])) for token_id in chosen[:room])]
 
 
 def _looks_of(info: TokenizerInfo, ids: NDArray[np.int32]) -> NDArray[np.uint8]:
