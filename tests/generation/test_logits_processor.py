@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 
 from kernels_core import CompiledGrammar, GrammarCompiler, GrammarMatcher, TokenizerInfo  # noqa: E402
 from kernels_core.errors import DeadEndError, TokenizerError  # noqa: E402
-from workbench.generation import GrammarLogitsProcessor, LanguageModel, generate  # noqa: E402
+from workbench.generation import GrammarLogitsProcessor, LanguageModel, generate, logits_processor  # noqa: E402
 
 DIGITS = "root ::= [0-9]{2,4}"
 WORDS = 'root ::= "<" [a-z]{1,5} ">"'
@@ -174,3 +174,42 @@ def test_what_cannot_work_is_refused(tiny: LanguageModel) -> None:
     with pytest.raises(DeadEndError) as caught:
         dead(torch.tensor([[0, 0]]), torch.zeros(1, 3))
     assert "row 0" in caught.value.__notes__[0]
+
+
+def test_a_steps_work_does_not_grow_with_the_text(tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many tokens are compared at each step, with one row for each prompt."""
+    compared: list[int] = []
+    real = logits_processor._equal
+
+    def counting(old: torch.Tensor, new: torch.Tensor) -> list[int]:
+        compared.append(old.numel())
+        return real(old, new)
+
+    monkeypatch.setattr(logits_processor, "_equal", counting)
+    compiled = tiny.compiler.compile_grammar('root ::= "<" [a-z]* ">"')
+    letter, start = tiny.tokenizer.encode("a")[0], tiny.tokenizer.encode("<")[0]
+    processor = GrammarLogitsProcessor([compiled, compiled], in_place=True)
+    row = [3, 4, start]
+    processor(torch.tensor([row[:2]] * 2), torch.zeros(2, tiny.vocab_size))
+    work = []
+    for _ in range(700):
+        before = len(compared)
+        scores = torch.zeros(2, tiny.vocab_size)
+        assert processor(torch.tensor([row] * 2), scores) is scores
+        work.append(sum(compared[before:]))
+        row.append(letter)
+    assert len(set(work[200:])) == 1
+    # Another text of the same length, which differs far back, is told by its own beginning.
+    assert len(processor._rows[0].matcher.text) == 700
+    other = [9, *row]
+    assert scored(processor, [other, other], tiny.vocab_size)[0] == GrammarMatcher(compiled).allowed_token_ids()
+
+
+def test_a_refused_token_of_one_row_moves_no_other(tiny: LanguageModel) -> None:
+    compiled = tiny.compiler.compile_grammar(WORDS)
+    processor = GrammarLogitsProcessor([compiled, compiled])
+    start = scored(processor, [[3], [3]], tiny.vocab_size)
+    wrong = next(token for token in range(tiny.vocab_size) if token not in start[1])
+    with pytest.raises(ValueError, match="forbids"):
+        scored(processor, [[3, start[0][0]], [3, wrong]], tiny.vocab_size)
+    assert scored(processor, [[3], [3]], tiny.vocab_size) == start

@@ -3,28 +3,34 @@
 Works for batches, several return sequences, beam search, and loops that take several tokens at once or take some back
 (assisted generation, prompt lookup).  Each call is compared with the last one: a row goes on from the old row with
 which it shares the longest beginning.  Going back is a rollback and taking up another row's state is a fork; both cost
-the same however long the text is, so what grows with it is one comparison of two tensors, as large as the copy that
-`transformers` itself makes at every step.
-Our own loop, which also records what happens, is `loop.py`.
+the same however long the text is.  With one row for each prompt, rows cannot change places, so the last tokens are
+compared and no others: a step's work does not grow with the text.  With beams or several sequences whole rows are.
+Our own loops are `loop.py` (one text, with a record) and `engine.py` (many).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
+import numpy as np
 import torch
 
 from kernels_core import (
+    BatchGrammarMatcher,
     CompiledGrammar,
     GrammarMatcher,
+    apply_masks_inplace,
     apply_token_bitmask_inplace,
-    get_bitmask_shape,
 )
 from kernels_core.errors import DeadEndError, TokenizerError
+from kernels_core.mask_rows import MaskRows
 
 __all__ = ["GrammarLogitsProcessor"]
 
+WINDOW: Final = 64
+"""Tokens at the end of a row, and of a prompt, that are compared with the last call's; no loop takes more back."""
 _RESET = "make a new GrammarLogitsProcessor for each generate(), or call reset() in between"
 
 
@@ -47,6 +53,9 @@ class GrammarLogitsProcessor:
     compiled
         One compiled grammar for all rows, or one for each prompt of the batch, in order (with beams or several return
         sequences the rows of one prompt follow each other, as `transformers` lays them out).
+    in_place
+        True: the scores that are handed in are changed and returned, which spares a copy of them.  Where `generate` is
+        asked for `output_logits`, those are then the masked ones.
 
     Raises
     ------
@@ -55,7 +64,7 @@ class GrammarLogitsProcessor:
         compiled for different vocabularies.
     """
 
-    def __init__(self, compiled: CompiledGrammar | Sequence[CompiledGrammar]) -> None:
+    def __init__(self, compiled: CompiledGrammar | Sequence[CompiledGrammar], *, in_place: bool = False) -> None:
         self._grammars = [compiled] if isinstance(compiled, CompiledGrammar) else list(compiled)
         if not self._grammars:
             raise ValueError("no grammar given")
@@ -66,6 +75,8 @@ class GrammarLogitsProcessor:
             raise TokenizerError("the grammars of one batch must be compiled for one vocabulary")
         self._vocab_size = infos[0].vocab_size
         self._stop_ids = list(infos[0].stop_token_ids)
+        self._in_place = in_place
+        self._batch = BatchGrammarMatcher()
         self.reset()
 
     def reset(self) -> None:
@@ -73,10 +84,9 @@ class GrammarLogitsProcessor:
         self._prompt_length = 0
         self._seen: torch.Tensor | None = None  # the last call's `input_ids`
         self._rows: list[_Row] = []
-        self._mask: torch.Tensor | None = None
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """`input_ids` int64 (rows, length), `scores` (rows, vocab) on any device; returns new scores.
+        """`input_ids` int64 (rows, length), `scores` (rows, vocab) on any device; returns new ones, unless `in_place`.
 
         Raises
         ------
@@ -96,12 +106,29 @@ class GrammarLogitsProcessor:
                 f"make the TokenizerInfo with vocab_size={width}"
             )
         self._follow(input_ids)
-        mask = self._filled([row.matcher for row in self._rows], scores.device)
-        masked = scores.clone()
-        # Ids that the model scores but the tokenizer does not know are never text.
-        masked[:, self._vocab_size :] = -torch.inf
-        apply_token_bitmask_inplace(masked, mask.to(scores.device, non_blocking=True), vocab_size=self._vocab_size)
+        masks = self._masks()
+        masked = scores if self._in_place else scores.clone()
+        ended = np.flatnonzero(masks.populations() < 0)
+        if scores.device.type == "cpu" and not scores.requires_grad:
+            apply_masks_inplace(masked, masks)
+            for row in ended:
+                self._end(masked[row])
+            return masked
+        bits = torch.full((rows, (width + 31) // 32), -1, dtype=torch.int32, pin_memory=scores.device.type == "cuda")
+        going = np.setdiff1d(np.arange(rows), ended)
+        written = np.empty((len(going), bits.shape[1]), dtype=np.int32)
+        masks.write(written, going)
+        bits[torch.from_numpy(going)] = torch.from_numpy(written)
+        apply_token_bitmask_inplace(masked, bits.to(scores.device, non_blocking=True))
+        for row in ended:
+            self._end(masked[row])
         return masked
+
+    def _end(self, scores: torch.Tensor) -> None:
+        """Whatever is drawn for a row that has ended is thrown away; the stop tokens keep it a distribution."""
+        kept = scores[self._stop_ids].clone()
+        scores.fill_(-torch.inf)
+        scores[self._stop_ids] = kept
 
     def _follow(self, input_ids: torch.Tensor) -> None:
         """Bring a matcher for each row to the end of that row; nothing is changed if one cannot get there."""
@@ -111,7 +138,8 @@ class GrammarLogitsProcessor:
             self._begin(input_ids)
             return
         prompts = min(count, len(rows))
-        shared = _shared(seen[:prompts], input_ids[:prompts])
+        group = max(1, count // len(self._grammars))
+        shared = _shared(seen[:prompts], input_ids[:prompts], alone=group == 1)
         if max(shared) < self._prompt_length:
             self._begin(input_ids)
             return
@@ -120,11 +148,14 @@ class GrammarLogitsProcessor:
         behind = min(shared)
         # What a row has beyond what it shares with its old self is short: it is read in one transfer.
         tail: list[list[int]] = input_ids[:, behind:].tolist()
-        group = count // len(self._grammars)
+        if group == 1 and behind == seen.shape[1]:
+            self._grow(tail)
+            self._seen = input_ids
+            return
         followed: list[_Row] = []
         for number, common in enumerate(shared):
             parent = number
-            if common < seen.shape[1]:
+            if common < seen.shape[1] and group > 1:
                 first = number - number % group
                 common, parent = self._closest(input_ids[number], first, group)
             if common < self._prompt_length:
@@ -132,6 +163,20 @@ class GrammarLogitsProcessor:
             tokens = tail[number][common - behind :] if common >= behind else input_ids[number, common:].tolist()
             followed.append(self._advanced(rows[parent], common - self._prompt_length, tokens))
         self._rows, self._seen = followed, input_ids
+
+    def _grow(self, tokens: list[list[int]]) -> None:
+        """Each row by some tokens; if the grammar forbids one, no row has moved."""
+        moved: list[tuple[GrammarMatcher, int]] = []
+        try:
+            for row, new in zip(self._rows, tokens, strict=True):
+                moved.append((row.matcher, row.matcher.num_steps))
+                _advance(row.matcher, new)
+        except ValueError:
+            for matcher, steps in moved:
+                matcher.rollback(matcher.num_steps - steps)
+            raise
+        for row, (matcher, steps) in zip(self._rows, moved, strict=True):
+            row.read += matcher.num_steps - steps
 
     def _begin(self, input_ids: torch.Tensor) -> None:
         group = len(input_ids) // len(self._grammars)
@@ -141,7 +186,7 @@ class GrammarLogitsProcessor:
     def _closest(self, row: torch.Tensor, first: int, group: int) -> tuple[int, int]:
         """The longest beginning that `row` shares with a row of its grammar in the last call, and that row's number."""
         assert self._seen is not None
-        shared = _shared(self._seen[first : first + group], row.expand(group, -1))
+        shared = _shared(self._seen[first : first + group], row.expand(group, -1), alone=False)
         best = max(range(group), key=shared.__getitem__)
         return shared[best], first + best
 
@@ -152,43 +197,52 @@ class GrammarLogitsProcessor:
         if common < read:
             matcher.rollback(read - common)
             read = common
-        for token in tokens:
-            # A row that has ended is padded by `generate` until the others have; its tokens mean nothing.
-            if matcher.is_terminated():
-                break
-            if not matcher.accept_token(token):
-                raise ValueError(
-                    f"token {token} was written although the grammar forbids it: is another processor at work? "
-                    f"Or does a new prompt continue the last text? Then {_RESET}"
-                )
-            read += 1
-        return _Row(matcher, read)
+        steps = matcher.num_steps
+        _advance(matcher, tokens)
+        return _Row(matcher, read + matcher.num_steps - steps)
 
-    def _filled(self, matchers: list[GrammarMatcher], device: torch.device) -> torch.Tensor:
-        """The bitmask of all rows, int32 on the CPU, pinned where it will go to a GPU."""
-        shape = get_bitmask_shape(len(matchers), self._vocab_size)
-        if self._mask is None or self._mask.shape != shape:
-            self._mask = torch.empty(shape, dtype=torch.int32, pin_memory=device.type == "cuda")
-        words = self._mask.numpy()
-        for row, matcher in enumerate(matchers):
-            if matcher.is_terminated():
-                # Whatever is drawn here is thrown away; the stop token keeps it a distribution.
-                words[row] = 0
-                for stop in self._stop_ids:
-                    self._mask[row, stop >> 5] |= torch.tensor(1 << (stop & 31)).to(torch.int32)
-                continue
-            try:
-                matcher.fill_next_token_bitmask(words, row)
-            except DeadEndError as error:
-                error.add_note(f"in row {row} of the batch, after {matcher.text[-40:]!r}")
-                raise
-        return self._mask
+    def _masks(self) -> MaskRows:
+        """The masks of all rows; rows that have ended have none."""
+        masks = self._batch.read_masks([row.matcher for row in self._rows])
+        for row, error in masks.errors.items():
+            if isinstance(error, DeadEndError):
+                error.add_note(f"in row {row} of the batch, after {self._rows[row].matcher.text[-40:]!r}")
+            raise error
+        return masks
 
 
-def _shared(old: torch.Tensor, new: torch.Tensor) -> list[int]:
-    """How many tokens each row of `new` shares with the same row of `old`, from the beginning; one transfer."""
+def _advance(matcher: GrammarMatcher, tokens: list[int]) -> None:
+    """Take `tokens`, up to the end of the text: `generate` pads a row that has ended until the others have."""
+    for token in tokens:
+        if matcher.is_terminated():
+            return
+        if not matcher.accept_token(token):
+            raise ValueError(
+                f"token {token} was written although the grammar forbids it: is another processor at work? "
+                f"Or does a new prompt continue the last text? Then {_RESET}"
+            )
+
+
+def _shared(old: torch.Tensor, new: torch.Tensor, *, alone: bool) -> list[int]:
+    """How many tokens each row of `new` shares with the same row of `old`, from the beginning.
+
+    `alone`: rows have not changed places, so their beginnings are taken to be equal if the last tokens are (and the
+    first, which tell another prompt).
+    """
     length = min(old.shape[1], new.shape[1])
-    same = old[:, :length] == new[:, :length].to(old.device)
+    behind = max(0, length - WINDOW) if alone else 0
+    if behind:
+        first = min(behind, WINDOW)
+        last = _equal(old[:, behind:length], new[:, behind:length])
+        if min(last) > 0 and min(_equal(old[:, :first], new[:, :first])) == first:
+            return [behind + count for count in last]
+    return _equal(old[:, :length], new[:, :length])
+
+
+def _equal(old: torch.Tensor, new: torch.Tensor) -> list[int]:
+    """In how many tokens each row begins alike; one transfer."""
+    length = old.shape[1]
+    same = old == new.to(old.device)
     if bool(same.all()):
         return [length] * len(new)
     lengths: list[int] = torch.where(same.all(dim=1), length, (~same).int().argmax(dim=1)).tolist()

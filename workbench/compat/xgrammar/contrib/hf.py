@@ -27,10 +27,10 @@ class LogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
                 raise InvalidArgumentError(f"LogitsProcessor takes CompiledGrammars, not {type(grammar).__name__}")
         self.compiled_grammars = grammars
         with runtime_errors():
-            self._processor = GrammarLogitsProcessor([grammar.engine for grammar in grammars])
+            self._processor = GrammarLogitsProcessor([grammar.engine for grammar in grammars], in_place=True)
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
         """`input_ids` int64 (rows, length), `scores` (rows, vocab); the scores are changed in place and returned."""
         with runtime_errors():
-            scores.copy_(self._processor(input_ids, scores))
+            self._processor(input_ids, scores)
         return scores
