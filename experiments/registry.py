@@ -34,6 +34,7 @@ PRESETS: Final = ("smoke", "quick", "full")
 CATALOGUE: Final[Mapping[str, str]] = {
     "ablation": "experiments.ablation",
     "generation": "experiments.generation",
+    "leave-one-out": "experiments.leave_one_out",
     "masks": "experiments.masks",
     "memory": "experiments.memory",
     "panel-latency": "experiments.panel_latency",

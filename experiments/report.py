@@ -42,7 +42,7 @@ HEADING: Final = (
 )
 SHOWN_REASONS: Final = 8
 TEXT_WIDTH: Final = 32
-TRIED: Final = ("engine", "step", "parser", "form")  # columns that may name what a trial is about
+TRIED: Final = ("engine", "step", "parser", "left_out", "form")  # columns that may name what a trial is about
 
 
 def print_tables(tables: Mapping[str, pd.DataFrame], console: Console) -> None:

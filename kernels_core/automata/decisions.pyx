@@ -19,6 +19,7 @@ from kernels_core.automata.weighing cimport CALL, CALLED, OPENED, SPELT_OUT, UND
 from kernels_core.grammar.first_bytes cimport Beginnings, beginnings
 from kernels_core.grammar.rules cimport DeferredRule, Rule, opening_of
 from kernels_core.grammar.tree cimport HOLDS_TOKENS, CharSet, Never, Node, Repeat, TokenSet
+from kernels_core.laboratory cimport COMPACT_BODIES, OPENINGS, TEXT_COPIES, has
 
 from kernels_core.grammar.tree import walk
 
@@ -126,7 +127,7 @@ cdef class Decisions(Weights):
         cdef Node body
         cdef Repeat repeated
         if self.inline_cost(callee) < 0:
-            if not self.limits.flat:
+            if not self.limits.flat and has(COMPACT_BODIES) and has(OPENINGS):
                 callee.opening = opening_of(self.bodies, callee.name)
             if callee.opening is not None:
                 self._decide_opened(callee)
@@ -168,7 +169,7 @@ cdef class Decisions(Weights):
         first of them may be anywhere (`searches`).
         """
         cdef int64_t copies = copies_in(node)
-        if copies > self.limits.text_limit or not searches and type(node.held[0]) is CharSet:
+        if copies > self.limits.text_limit or not has(TEXT_COPIES) or not searches and type(node.held[0]) is CharSet:
             return 0
         if copies == 0 or self.copied_cost(node, self.limits.text_limit, 0) < 0:
             return 0

@@ -17,6 +17,7 @@ from kernels_core.automata.weighing cimport OPENED, SPELT_OUT, Callee
 from kernels_core.grammar.rules cimport body_of, opened
 from kernels_core.grammar.shorthand cimport Listing, Shorthand
 from kernels_core.grammar.tree cimport IS_SHARED, Node
+from kernels_core.laboratory cimport COMPACT_BODIES, REMEMBERED_AUTOMATA, has
 
 from kernels_core.errors import BudgetExceededError
 
@@ -66,7 +67,7 @@ cdef Nfa _filled(Decisions lowering, LoweredRule rule):
             if rule.behind:
                 body, use = opened(lowering.bodies, lowering.made, rule.source), BEHIND
             elif lowering.decided(rule.source).opening is None:
-                body = body_of(lowering.bodies, lowering.made, rule.source, True)
+                body = body_of(lowering.bodies, lowering.made, rule.source, has(COMPACT_BODIES))
     if body is None:
         nfa = Nfa.__new__(Nfa)
         nfa.fill_opened(lowering, rule.source)
@@ -93,7 +94,7 @@ cdef Nfa _of_body(Decisions lowering, LoweredRule rule, object body, Use use):
     cdef Nfa nfa = None
     cdef bint done
     known = automata.get(key)
-    if known is not None:
+    if known is not None and has(REMEMBERED_AUTOMATA):
         nfa = _recalled(lowering, <Remembered>known)
         if nfa is not None:
             return nfa

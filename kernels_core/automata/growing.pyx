@@ -25,6 +25,7 @@ from kernels_core.automata.tables cimport (
 )
 from kernels_core.automata.word_tree cimport Branch, Prefix, WordTree, add_edges, branch_of, ends_at, is_prefix
 from kernels_core.grammar.firsts cimport Firsts
+from kernels_core.laboratory cimport COPIED_STATES, has
 
 from kernels_core.errors import BudgetExceededError
 
@@ -108,6 +109,8 @@ cdef class GrowingTables(Tables):
         self._alive.append(nfa)
         self.nfas[rule].nfa = nfa.view()
         self._declare()
+        if not has(COPIED_STATES):
+            return NEW
         if known.block is not None and self._paste(rule, <Block?>known.block):
             return PASTED
         if known.meetings == 2 or not self._may_be_cut_out(rule, nfa.original is not None):

@@ -15,6 +15,8 @@ from kernels_core.grammar.tree cimport (
     HOLDS_CALLS, ByteSet, CharSet, Choice, Empty, Literal, Never, RuleRef, Seq, TagDispatch, TokenSet,
 )
 
+from kernels_core.laboratory cimport SHARED_WEIGHTS, has
+
 from kernels_core.automata.utf8 import utf8_sequences
 
 __all__ = ["Callee", "Weights"]
@@ -140,7 +142,7 @@ cdef class Weights:
         cdef int32_t cost, limit = self.limits.inline_limit
         cdef int64_t looped = 0, width = 0
         known = self.limits.known.get(<size_t><void*>body)
-        if known is not None:
+        if known is not None and has(SHARED_WEIGHTS):
             callee.cost, callee.width = (<tuple>known)[1], (<tuple>known)[2]
             return 0
         cost = self.cost_of(body, 8 * limit, 0)

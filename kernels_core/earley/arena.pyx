@@ -9,6 +9,8 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from libcpp.mutex cimport mutex
 
+from kernels_core.laboratory cimport SPARE_MEMORY, has
+
 __all__ = ["reserve", "spare_bytes"]
 
 cdef size_t BLOCK = 1 << 16
@@ -55,7 +57,7 @@ cdef class Arena:
         self.left = 0
         if block == BLOCK:
             lock.lock()
-            if not spare.empty():
+            if not spare.empty() and has(SPARE_MEMORY):
                 self.free = <char*>spare.back()
                 spare.pop_back()
             lock.unlock()

@@ -12,8 +12,9 @@ Read on: `spots.pyx`, `../masks/direct.pyx` and `../masks/rests.pyx`, which walk
 """
 
 from kernels_core.earley.machine cimport Item, SetRec
-from kernels_core.earley.spots cimport Way, find_way, live_at, spot_of
+from kernels_core.earley.spots cimport Way, find_way, live_at, settle, spot_of
 from kernels_core.grammar.firsts cimport AT_FIRST, BEHIND_QUOTES, UNTOLD, Firsts, holds, read_on
+from kernels_core.laboratory cimport DEFERRED_PREDICTION, has
 
 
 cdef bint look(Machine machine, vector[Promise]& promises, Spot& at, Prospect& ahead) except -1 nogil:
@@ -22,6 +23,9 @@ cdef bint look(Machine machine, vector[Promise]& promises, Spot& at, Prospect& a
     The caller holds the machine's lock, here and below.
     """
     cdef SetRec* found
+    if not has(DEFERRED_PREDICTION):
+        settle(machine, at)
+        return False
     ahead.first = <int32_t>promises.size()
     machine.kernel.clear()
     machine.kernel.push_back(at.item)

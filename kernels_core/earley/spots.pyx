@@ -16,6 +16,7 @@ Read on: `machine.pyx`, whose `step` goes from set to set; `../masks/direct.pyx`
 
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, ByteEdge
 from kernels_core.earley.machine cimport Arc, known_step
+from kernels_core.laboratory cimport BYTE_RUNS, LOOSE_ITEMS, has
 
 cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil
@@ -53,6 +54,11 @@ cdef int find_way(Machine machine, const Spot& at, uint8_t byte, Way& way) excep
     way.to.item = Item(edge.target, item.frame, item.counter)
     way.to.open = machine.tables.flags[edge.target] & (ACCEPTING | CALLS) != 0
     way.alive = True
+    if not has(BYTE_RUNS):
+        way.high = byte
+    if not has(LOOSE_ITEMS):
+        settle(machine, way.to)
+        way.to.set = interned(machine, way.to)
     return 0
 
 

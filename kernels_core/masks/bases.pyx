@@ -7,6 +7,7 @@ Everywhere else it is the state that most first bytes lead to, which is often th
 
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE
 from kernels_core.earley.machine cimport FREE, LOCKED
+from kernels_core.laboratory cimport EXCLUDED_WORDS, UNCOUNTED_BASE, USUAL_BASE, has
 from kernels_core.masks.trie cimport beginning
 from kernels_core.masks.unlike cimport passed_on
 
@@ -15,14 +16,17 @@ cdef bint find_base(TokenTrie trie, Tables tables, int32_t state, int32_t counte
     """Whether there is a base for verdicts at `state`, from where at least so many tokens begin."""
     cdef int32_t live = 0
     base.state, base.counter = -1, counter
-    base.leaves_words_out = trie.token_count >= least and tables.find_prefix(state, &base.prefix)
+    base.leaves_words_out = (trie.token_count >= least and tables.find_prefix(state, &base.prefix)
+                              and has(EXCLUDED_WORDS))
     if base.leaves_words_out:
         base.state = passed_on(tables, base.prefix.rest)
         return True
     base.state = _find_usual_target(trie, tables, state, &live)
     if live < least:
         return False
-    if tables.flags[state] & COUNTED and counter >= 0:
+    if base.state >= 0 and not has(USUAL_BASE):
+        base.state = -1
+    if tables.flags[state] & COUNTED and counter >= 0 and has(UNCOUNTED_BASE):
         base.state = state
         base.counter = LOCKED if tables.lap_min[tables.rule_of[state]] - counter > 2 else FREE
     return base.state >= 0

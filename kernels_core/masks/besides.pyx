@@ -11,6 +11,7 @@ Read on: `token_sets.pyx`, which asks, and keeps the difference.
 
 
 from kernels_core.automata.word_tree cimport Branch, ends_at, letter_at, past_letter
+from kernels_core.laboratory cimport EXCLUDED_WORDS, has
 from kernels_core.masks.trie cimport kid_of, live_kids
 
 # The bytes that characters of plain tokens begin with: all in ASCII but control characters, quotes and backslashes.
@@ -74,7 +75,7 @@ cdef bint takes_plain(Tables tables, int32_t state) except -1 nogil:
     cdef const uint64_t* live = &tables.live[4 * state]
     return (live[0] & PLAIN_LOW == PLAIN_LOW and live[1] & PLAIN_HIGH == PLAIN_HIGH
             and live[3] & PLAIN_BEYOND == PLAIN_BEYOND
-            and tables.find_prefix(state, &prefix) and prefix.tree.end == 0x22)
+            and tables.find_prefix(state, &prefix) and prefix.tree.end == 0x22 and has(EXCLUDED_WORDS))
 
 
 cdef bint are_plain(const uint64_t* bytes) noexcept nogil:

@@ -18,6 +18,7 @@ from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS
 from kernels_core.automata.word_tree cimport Prefix
 from kernels_core.earley.machine cimport FREE, CancelToken, Item, ms_clock, ms_load, ms_store
+from kernels_core.laboratory cimport BOUNDED_STRINGS, EXCLUDED_WORDS, FOLLOW_BYTES, PLAIN_ONCE, STRING_BODIES, has
 from kernels_core.masks.bases cimport Base, find_base
 from kernels_core.masks.besides cimport takes_plain
 from kernels_core.masks.bounded cimport Bounded, is_near_bound
@@ -153,7 +154,7 @@ cdef class MaskCache:
             cost = self._cost(state)
             if cost > self.direct_limit:
                 self.wide[i] = 1
-                but_plain = but_plain or takes_plain(self.machine.tables, state)
+                but_plain = but_plain or takes_plain(self.machine.tables, state) and has(PLAIN_ONCE)
             else:
                 total += cost
             begins = &wide[0] if self.wide[i] else &narrow[0]
@@ -206,7 +207,7 @@ cdef class MaskCache:
             if self._counts_plainly(record, i):
                 self.lap_set(item.state, tokens)
                 self.dense.push_back(row_of(tokens.get(), one.left))
-            elif (is_near_bound(self.machine.tables, self.trie.max_depth, &item, &room) and self.bounded is not None
+            elif (is_near_bound(self.machine.tables, self.trie.max_depth, &item, &room) and self.bounded is not None and has(BOUNDED_STRINGS)
                   and self.bounded.find(item.state, room, self.narrowed, self.goes_on, tokens)):
                 one.missing, one.left = room.missing, room.left
                 self.bounded.accept(item.state, room, tokens.get(), self.dense, self.singles)
@@ -254,7 +255,7 @@ cdef class MaskCache:
         cdef int32_t k = first, w, count = 0
         cdef uint64_t word
         self.narrowed = 0
-        if not self.differential or self._cost(item.state) < self.differential_from // 8:
+        if not self.differential or self._cost(item.state) < self.differential_from // 8 or not has(FOLLOW_BYTES):
             return 0
         memset(self.goes_on, 0, sizeof(self.goes_on))
         while k < record.count and record.items[k].state == item.state:
@@ -429,7 +430,7 @@ cdef class MaskCache:
         # Where words are left out, what they are left out of is shared; the difference costs less than its name.
         cdef Prefix prefix
         cdef bint shared = self.pool is not None and (self.lookahead is not None or (
-            not self.machine.tables.find_prefix(state, &prefix) and self.identities.is_near(state)))
+            not (self.machine.tables.find_prefix(state, &prefix) and has(EXCLUDED_WORDS)) and self.identities.is_near(state)))
         if shared:
             self.identities.identity(state, &key.state)
             key.lookahead.high = self.narrowed
@@ -492,7 +493,8 @@ cdef class MaskCache:
             goes_on = self.goes_on
         based = (self.differential and not self.in_base and not counts
                  and find_base(self.trie, self.machine.tables, state, counter, self.differential_from, &base))
-        if self.insides is not None and not counts and not (based and base.leaves_words_out) and self._cost(state) >= self.differential_from:
+        if (self.insides is not None and not counts and not (based and base.leaves_words_out)
+                and self._cost(state) >= self.differential_from and has(STRING_BODIES)):
             if self.insides.token_set(state, False, self.narrowed, goes_on, result):
                 return 0
         if based:

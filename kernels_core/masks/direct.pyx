@@ -14,6 +14,7 @@ from libcpp.memory cimport shared_ptr
 from kernels_core.earley.foresight cimport MOST_AHEAD, NO, YES, Prospect, look, read, takes
 from kernels_core.earley.machine cimport is_live
 from kernels_core.earley.spots cimport Spot, Way, find_way, go_on, interned, live_at, settle, spot_of
+from kernels_core.laboratory cimport LOOPS, has
 from kernels_core.masks.loops cimport Entry, Loop, LoopKey, entry_of, leads_inside, loop_of, may_loop
 from kernels_core.masks.mask_table cimport add_id
 from kernels_core.masks.trie cimport TOKENS, Twig, beginning, live_twigs
@@ -81,7 +82,7 @@ cdef class Walk:
                     continue
                 if self.loops is not None and twigs[found[k]].kid_count >= MANY_KIDS:
                     if loops < 0:
-                        loops = may_loop(self.machine, way.to)
+                        loops = may_loop(self.machine, way.to) and has(LOOPS)
                     if loops:
                         taken = self._take_loop(at, found[k], live, way)
                         if twigs[found[k]].byte <= taken:

@@ -7,6 +7,7 @@ Where white space may go on or end, most are a quote and letters (`rests.RestStr
 from cython.operator cimport dereference
 from libcpp.unordered_map cimport unordered_map
 
+from kernels_core.laboratory cimport SUFFIX_ROWS, has
 from kernels_core.masks.mask_table cimport MaskTable
 from kernels_core.masks.rests cimport find_rests
 from kernels_core.masks.unions cimport Row
@@ -31,7 +32,7 @@ cdef class Exits:
         if at != callers.end():
             return &dereference(at).second
         find_rests(laps.rests, laps.ids, laps.laps, self.machine, caller, self.draft.words, self.tries,
-                   &held if self.stretches else NULL)
+                   &held if self.stretches and has(SUFFIX_ROWS) else NULL)
         found = &callers[0][<size_t>caller]
         found.tokens.reserve(self.tries.places.size())
         if not laps.rests.nodes.empty():

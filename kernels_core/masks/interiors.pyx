@@ -22,6 +22,7 @@ from libcpp.string cimport string
 from kernels_core.automata.tables cimport Tables
 from kernels_core.masks.graphs cimport draw, graph_step, is_same, minimise
 from kernels_core.masks.laps cimport pair_laps
+from kernels_core.laboratory cimport KEPT_VERDICTS, SEARCHES, has
 from kernels_core.masks.mask_table cimport ms_mix
 from kernels_core.masks.searches cimport Search, Searches
 from kernels_core.masks.token_sets cimport (
@@ -173,7 +174,7 @@ cdef class Insides:
         cdef vector[uint8_t] open_doors
         cdef size_t i
         cdef bint agreed = True
-        if search == NULL or kind_of(search.graph.exit) >= 0:
+        if search == NULL or kind_of(search.graph.exit) >= 0 or not has(SEARCHES):
             return False
         self.shared.lock.lock()
         try:
@@ -233,6 +234,7 @@ cdef class Insides:
         cdef TokenSet* made
         cdef string name
         cdef size_t i
+        agreed = agreed and has(KEPT_VERDICTS)
         if agreed:
             name.assign(<const char*>open_doors.data(), open_doors.size())
             for i in range(8):

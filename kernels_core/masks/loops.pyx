@@ -21,6 +21,7 @@ from kernels_core.automata.lengths cimport ENDLESS
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, ByteEdge, mark_bytes
 from kernels_core.earley.machine cimport FREE, LOCKED, Item, step
 from kernels_core.earley.spots cimport interned, settle
+from kernels_core.laboratory cimport TEXT_ENTRIES, has
 from kernels_core.masks.besides cimport are_plain, takes_plain
 from kernels_core.masks.mask_table cimport ms_mix
 from kernels_core.masks.trie cimport TOKENS, Twig
@@ -203,9 +204,9 @@ cdef bint entry_of(Machine machine, const Spot& at, Entry& entry) except -1 nogi
     for i in range(count):
         item = at.item if at.set == NULL else at.set.items[i]
         if takes_plain(machine.tables, item.state):
-            return _enter_text(machine, at, i, item, entry)
+            return has(TEXT_ENTRIES) and _enter_text(machine, at, i, item, entry)
         if machine.tables.flags[item.state] & COUNTED:
-            return _enter_laps(machine, at, i, item, entry)
+            return has(TEXT_ENTRIES) and _enter_laps(machine, at, i, item, entry)
     return False
 
 

@@ -18,6 +18,7 @@ Read on: `walks.pyx`, which asks.
 from libcpp.utility cimport pair
 
 from kernels_core.earley.machine cimport step
+from kernels_core.laboratory cimport WHOLE_SUBTREES, has
 from kernels_core.masks.trie cimport bytes_of_kind, kind_of, plain_next
 
 cdef extern from *:
@@ -75,7 +76,7 @@ cdef class Sweeps:
         """Find out what `takes_all` asks for; `longest`: bytes of a token."""
         at.explored = True
         longest = min(longest, FAR)
-        if self.given_up < ENOUGH:
+        if self.given_up < ENOUGH and has(WHOLE_SUBTREES):
             self._explore(at, longest)
             self.given_up += not at.closed
         return 0

@@ -22,6 +22,7 @@ from libcpp.mutex cimport mutex
 
 from kernels_core.automata.tables cimport COUNTED
 from kernels_core.earley.machine cimport FREE, LOCKED, Item, step
+from kernels_core.laboratory cimport REDUNDANT_ESCAPES, has
 from kernels_core.masks.besides cimport find_words
 from kernels_core.masks.mask_table cimport MaskRec, digest, ms_mix, write_mask
 from kernels_core.masks.rests cimport Rest, find_rests, lay_out_rests
@@ -195,7 +196,7 @@ cdef int _take_needless(TokenTrie trie, Machine machine, int64_t kind, TokenSet*
     That is the same for all trees of words of one `kind`, so it is walked once for a base.
     """
     cdef shared_ptr[Needless] known
-    if kind:
+    if kind and has(REDUNDANT_ESCAPES):
         needless_lock.lock()
         known = base.needless
         needless_lock.unlock()

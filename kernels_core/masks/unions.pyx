@@ -12,6 +12,7 @@ Read on: `cache.pyx`, which asks; `mask_table.pyx`, where the union becomes the 
 from cython.operator cimport dereference
 from libcpp.algorithm cimport binary_search, sort, unique
 
+from kernels_core.laboratory cimport ROW_UNIONS, has
 from kernels_core.masks.mask_table cimport ms_mix
 
 __all__ = ["Unions"]
@@ -112,7 +113,7 @@ cdef int add_rows(Unions unions, vector[Dense]& dense, const vector[shared_ptr[v
     cdef size_t i, k
     cdef Row row
     cdef shared_ptr[Union] made
-    cdef bint several = unions is not None and dense.size() > 1
+    cdef bint several = unions is not None and dense.size() > 1 and has(ROW_UNIONS)
     for i in range(dense.size() if several else 0):
         if dense[i].lacking == NULL or dense[i].lacking.size() <= LITTLE:
             joined.push_back(dense[i].row)

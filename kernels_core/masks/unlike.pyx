@@ -11,6 +11,8 @@ from libc.stdint cimport int32_t
 
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, EXPANDED, TAIL, TOKENS, Tables
 
+from kernels_core.laboratory cimport DIVERGING_BYTES, has
+
 cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil
 
@@ -23,6 +25,10 @@ cdef int find_unlike(Machine machine, SetRec* a, SetRec* b, uint64_t* unlike) ex
     cdef int32_t w, byte, last
     cdef uint64_t word
     cdef bint same
+    if not has(DIVERGING_BYTES):
+        for w in range(4):
+            unlike[w] = a.live[w] | b.live[w]
+        return 0
     for w in range(4):
         unlike[w] = a.live[w] ^ b.live[w]
         word = a.live[w] & b.live[w]

@@ -12,6 +12,7 @@ Read on: `interiors.pyx`, which asks.
 from libcpp.algorithm cimport sort, unique
 
 from kernels_core.automata.tables cimport ByteEdge
+from kernels_core.laboratory cimport BODY_DIFFERENCES, has
 from kernels_core.masks.laps cimport count_characters
 from kernels_core.masks.token_sets cimport build_suffix_trie, store_accepted, store_difference
 from kernels_core.masks.trie cimport TrieNode, bytes_of_kind, plain_next
@@ -289,7 +290,7 @@ cdef bint _find_difference(TokenTrie trie, Interior* inside, int16_t state, View
     cdef TokenSet* base
     cdef vector[Suffix] nothing
     cdef Pairs found
-    if other == NULL:
+    if other == NULL or not has(BODY_DIFFERENCES):
         return False
     found.mine.resize(trie.max_depth + 1)
     found.theirs.resize(trie.max_depth + 1)

@@ -13,6 +13,7 @@ Read on: `token_sets.pyx` keeps what is found.
 from libc.string cimport memcpy
 
 from kernels_core.earley.machine cimport step
+from kernels_core.laboratory cimport OUTLINE, has
 from kernels_core.masks.sweeps cimport step_alike, takes_all
 from kernels_core.masks.trie cimport TrieNode, all_kids, beginning, live_kids
 
@@ -49,7 +50,7 @@ cdef int walk(TokenTrie trie, Machine machine, Sweeps sweeps, SetRec* start, Wal
         if start.live[byte >> 6] >> (byte & 63) & 1:
             tokens += beginning(trie, byte, byte)
     found.among_others = False
-    found.in_outline = sweeps is not None and tokens >= MUCH
+    found.in_outline = sweeps is not None and tokens >= MUCH and has(OUTLINE)
     if found.in_outline:
         return _walk_outline(trie, machine, sweeps, found)
     if _is_wide(start):

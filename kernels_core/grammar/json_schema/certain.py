@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from ...laboratory import has_mechanism
 from ..regular.dfa import TooManyStates
 from ..regular.languages import NOTHING, Words
 from .arrays import NotFinite, distinct_values, item_steps, needs_steps
@@ -84,7 +85,7 @@ class Certain:
         known = self._waits.get(term)
         if known is not None:
             return known
-        if term is FALSE:
+        if term is FALSE or not has_mechanism("deferred terms"):
             return False
         self._explore(term)
         look = self._looks[term]

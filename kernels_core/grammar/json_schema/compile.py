@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, NoReturn, TypedDict
 
 from ...errors import GrammarError, GrammarSyntaxError, SchemaProblem, UnsupportedSchemaError
+from ...laboratory import has_mechanism
 from ..analysis import normal_form
 from ..ir import GrammarIR, RuleRef
 from ..rulebook import RuleBook
@@ -154,7 +155,7 @@ def compile_schema(
     Raises `UnsupportedSchemaError` with all problems unless `options.lenient`; in any case when there is no instance.
     """
     book = RuleBook()
-    if not defer:
+    if not defer or not has_mechanism("put off"):
         return _whole(schema, text, options, resources, book, write)
     later = Later(schema, PlainWriter(book, options), resources, source=text)
     blanks = frozenset(book.rules)
@@ -228,6 +229,8 @@ def defer_schema(
 
     `writers` is kept by the caller, so that the schemas of one grammar share strings and blanks.
     """
+    if not has_mechanism("put off"):
+        return None
     writer = writers.get(options)
     if writer is None:
         writer = writers[options] = PlainWriter(book, options)

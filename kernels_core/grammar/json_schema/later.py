@@ -13,6 +13,7 @@ from itertools import count
 from secrets import token_hex
 from typing import Any
 
+from ...laboratory import has_mechanism
 from ..first_bytes import Beginnings
 from ..ir import Node, RuleRef
 from ..shorthand import Shorthand
@@ -86,7 +87,7 @@ class Later:
 
     def top(self) -> RuleRef | None:
         """The rule of the whole document, if that is plain."""
-        if not self._plain.holds(self._document):
+        if not has_mechanism("quick reader") or not self._plain.holds(self._document):
             return None
         node = self._plain.top(self._document, self.writer.layout.first_level)
         return node if isinstance(node, RuleRef) else self.writer.book.add("root", node)
@@ -155,7 +156,7 @@ class Later:
         found = self._waits.get(term)
         if found is None:
             plain = isinstance(term, Place) and term.context == self.documents.root_context
-            found = plain and bool(self._plain.holds(term.schema))  # type: ignore[attr-defined]
+            found = plain and has_mechanism("quick reader") and bool(self._plain.holds(term.schema))  # type: ignore[attr-defined]
             self._waits[term] = found
         return found
 

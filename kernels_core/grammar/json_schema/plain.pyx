@@ -16,6 +16,7 @@ from cpython.object cimport PyObject
 
 from kernels_core.grammar.json_schema.usual cimport is_usual
 from kernels_core.grammar.written cimport is_word
+from kernels_core.laboratory cimport USUAL_LOOK, has
 
 from decimal import Decimal
 
@@ -80,7 +81,7 @@ cdef class Plain:
     def holds(self, schema):
         """Whether `schema`, a part of the document, is plain."""
         cdef int _round
-        if self.usual and is_usual(<PyObject*>schema, schema is self.root):
+        if self.usual and has(USUAL_LOOK) and is_usual(<PyObject*>schema, schema is self.root):
             return True
         for _round in range(MAX_ROUNDS):
             self.wrong = False

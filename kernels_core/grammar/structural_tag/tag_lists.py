@@ -18,6 +18,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from ...laboratory import has_mechanism
 from .. import nodes
 from ..ir import DeferredRule, Node, RuleRef
 from ..rulebook import RuleBook
@@ -65,7 +66,8 @@ class TagList:
         self._book = book
         self._inside = inside
         self._rules: dict[int, str] = {}
-        waits = written is not None and type(value) is list and written.knows(value)
+        waits = has_mechanism("put off") and has_mechanism("plain calls")
+        waits = waits and written is not None and type(value) is list and written.knows(value)
         self._plain: Any = PlainCalls(value, triggers, written) if waits else None
         self.others: list[int] = list(range(len(value))) if self._plain is None else self._plain.others
 

@@ -1,0 +1,170 @@
+"""The mechanisms of making masks, compiling and accepting, one by one: how each is left out, and its lines of code.
+
+A mechanism is left out by a switch of the laboratory (`kernels_core.laboratory`), or by values of
+`kernels_core.Options`.  Its lines are those that would go with it: whole files, and functions in files that have other
+work as well, comments and blank lines not counted.  Lines at the places where it is used are not counted either, so the
+number is a little low.  A file that several mechanisms need counts where most of it belongs.
+
+Read on: `leave_one_out.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import kernels_core
+from kernels_core.laboratory import NAMES, without
+
+__all__ = ["EVERYTHING", "MECHANISMS", "Mechanism", "find_mechanism"]
+
+ROOT: Final = Path(kernels_core.__file__).parent
+EVERYTHING: Final = "everything on"
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """name: in tables, and in the laboratory if that has it.  parts: `file`, or `file: function, function`, by paths in
+    `kernels_core` without the ending.  options: values of `Options` that leave it out."""
+
+    name: str
+    parts: tuple[str, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def left_out(self) -> AbstractContextManager[None]:
+        """Leaves it out of this process, as far as the laboratory does that."""
+        return without(self.name) if self.name in NAMES else nullcontext()
+
+    def lines(self) -> int:
+        """Lines of code; `LookupError` for a part that is not there."""
+        return sum(_lines_of(part) for part in self.parts)
+
+
+def _lines_of(part: str) -> int:
+    name, _, functions = part.partition(": ")
+    files = [file for ending in (".pyx", ".pxd", ".py") if (file := ROOT / f"{name}{ending}").is_file()]
+    if not files:
+        raise LookupError(f"kernels_core has no {name}")
+    if not functions:
+        return sum(_code_lines(file.read_text().splitlines()) for file in files)
+    lines = files[0].read_text().splitlines()
+    return sum(_code_lines(_body(lines, function, name)) for function in functions.split(", "))
+
+
+def _body(lines: list[str], function: str, name: str) -> list[str]:
+    """The lines of a function or class, by indentation."""
+    head = re.compile(
+        rf"^(\s*)(cdef|def|cpdef|class|cdef class|cdef cppclass|cdef struct)\b.*\b{re.escape(function)}\b\s*[(:]"
+    )
+    for at, line in enumerate(lines):
+        found = head.match(line)
+        if found is None:
+            continue
+        past = at + 1
+        while past < len(lines) and (
+            not lines[past].strip() or len(lines[past]) - len(lines[past].lstrip()) > len(found[1])
+        ):
+            past += 1
+        return lines[at:past]
+    raise LookupError(f"kernels_core/{name} has no {function}")
+
+
+def _code_lines(lines: list[str]) -> int:
+    text = re.sub(r'"""(?:[^"\\]|\\.|"(?!""))*"""', "", "\n".join(lines))
+    return sum(1 for line in text.splitlines() if line.strip() and not line.strip().startswith("#"))
+
+
+MECHANISMS: Final = (
+    # Which items are walked, and how the trie is followed
+    Mechanism("direct walks", ("masks/direct",), {"direct_limit": 0}),
+    Mechanism("loops", ("masks/loops: find, _walk, may_loop, loop_of", "masks/direct: _take_loop, _take_stretch")),
+    Mechanism("text entries", ("masks/loops: entry_of, _enter_text, _enter_laps", "masks/direct: _take_entry")),
+    Mechanism(
+        "deferred prediction",
+        (
+            "earley/foresight",
+            "masks/direct: _take_ahead, _look_below",
+            "grammar/first_bytes",
+            "grammar/json_schema/plain_first_bytes",
+        ),
+    ),
+    Mechanism("loose items", ("earley/spots: settle, interned",)),
+    Mechanism("byte runs", ("earley/spots: _last_known, _last_of_one",)),
+    Mechanism("outline", ("masks/walks: _walk_outline, _add_outlined",)),
+    Mechanism("whole subtrees", ("masks/sweeps",)),
+    Mechanism("plain once", ("masks/besides: takes_plain",)),
+    # Token sets that are put together from others
+    Mechanism(
+        "differential masks",
+        (
+            "masks/bases",
+            "masks/unlike",
+            "masks/token_sets: _find_kids, _walk_difference, _same_below, store_difference",
+        ),
+        {"differential_masks": False},
+    ),
+    Mechanism("usual base", ("masks/bases: _find_usual_target",)),
+    Mechanism("uncounted base", ("masks/token_sets: _same_below",)),
+    Mechanism("diverging bytes", ("masks/unlike",)),
+    Mechanism("excluded words", ("masks/besides",)),
+    Mechanism("redundant escapes", ("masks/token_sets: _take_needless, _find_needless",)),
+    Mechanism("FOLLOW bytes", ("masks/cache: _take_first_bytes",)),
+    Mechanism("string bodies", ("masks/interiors", "masks/views", "masks/graphs", "masks/searches")),
+    Mechanism("searches", ("masks/searches", "masks/interiors: _search_set, _try_tables")),
+    Mechanism(
+        "body differences",
+        ("masks/views: Pairs, _find_difference, _nearest, _keep_doors, _compare, _scan_both, _list, _once",),
+    ),
+    Mechanism("kept verdicts", ("masks/interiors: _agree",)),
+    Mechanism("bounded strings", ("masks/bounded", "masks/overlong")),
+    Mechanism("iteration profiles", ("masks/laps", "masks/exits"), {"lap_profiles": False}),
+    Mechanism("suffix rows", ("masks/rests: _take_stretch, _take_entry, _stretch, _walk, _height",)),
+    Mechanism("row unions", ("masks/unions",)),
+    # What is shared
+    Mechanism("masks and steps remembered", (), {"memoize_sets": False}),
+    Mechanism("cross-grammar cache", ("masks/pool",), {"cross_grammar_cache": False}),
+    Mechanism("warm start", ("warm_start",), {"warm_start": False}),
+    Mechanism("spare memory", ("earley/arena: reserve, spare_bytes",)),
+    # Automata
+    Mechanism("lazy lowering", ("automata/growing", "automata/growing_identity"), {"lazy_lowering": False}),
+    Mechanism("inlining", ("automata/weighing: inline_cost, _weigh, cost_of",), {"inline_limit": 0}),
+    Mechanism("unrolling", ("automata/decisions: copies_of",), {"unroll_limit": 0}),
+    Mechanism("text copies", ("automata/decisions: copies_in_text",)),
+    Mechanism("iteration counters", (), {"repetition": "expand"}),
+    Mechanism("copied states", ("automata/blocks", "automata/growing: _paste, _may_be_cut_out, _cut_out")),
+    Mechanism("remembered automata", ("automata/filling: Remembered, _is_met_again, _to_remember, _recalled",)),
+    Mechanism("compact bodies", ("automata/brief", "grammar/shorthand", "automata/word_tree")),
+    Mechanism("openings", ("automata/decisions: _decide_opened, _part",)),
+    Mechanism("shared weights", ()),
+    # Reading
+    Mechanism("put off", ("grammar/json_schema/later", "grammar/written")),
+    Mechanism(
+        "quick reader",
+        (
+            "grammar/json_schema/plain",
+            "grammar/json_schema/plain_reader",
+            "grammar/json_schema/plain_writer",
+            "grammar/json_schema/usual",
+            "grammar/json_schema/simple_patterns",
+        ),
+    ),
+    Mechanism("usual look", ("grammar/json_schema/usual",)),
+    Mechanism("plain calls", ("grammar/structural_tag/plain_calls",)),
+    Mechanism("deferred terms", ("grammar/json_schema/certain",)),
+    Mechanism("remembered languages", ("grammar/regular/remembered",)),
+)
+"""All mechanisms, near what they belong to."""
+
+
+def find_mechanism(name: str) -> Mechanism:
+    """The mechanism called `name`; `EVERYTHING` is one that leaves nothing out.  `KeyError` names the known ones."""
+    if name == EVERYTHING:
+        return Mechanism(EVERYTHING, ())
+    for mechanism in MECHANISMS:
+        if mechanism.name == name:
+            return mechanism
+    raise KeyError(f"no mechanism {name!r}; known: {', '.join(mechanism.name for mechanism in MECHANISMS)}")

@@ -1,0 +1,53 @@
+from libc.stdint cimport int64_t, uint64_t
+
+
+cdef enum Mechanism:
+    LOOPS
+    TEXT_ENTRIES
+    DEFERRED_PREDICTION
+    LOOSE_ITEMS
+    BYTE_RUNS
+    ROW_UNIONS
+    OUTLINE
+    WHOLE_SUBTREES
+    STRING_BODIES
+    SEARCHES
+    BODY_DIFFERENCES
+    KEPT_VERDICTS
+    BOUNDED_STRINGS
+    SUFFIX_ROWS
+    EXCLUDED_WORDS
+    REDUNDANT_ESCAPES
+    PLAIN_ONCE
+    DIVERGING_BYTES
+    FOLLOW_BYTES
+    USUAL_BASE
+    UNCOUNTED_BASE
+    COPIED_STATES
+    REMEMBERED_AUTOMATA
+    COMPACT_BODIES
+    OPENINGS
+    TEXT_COPIES
+    SHARED_WEIGHTS
+    SPARE_MEMORY
+    PUT_OFF
+    QUICK_READER
+    USUAL_LOOK
+    PLAIN_CALLS
+    DEFERRED_TERMS
+    REMEMBERED_LANGUAGES
+    MECHANISMS
+
+
+cdef uint64_t left_out          # one bit a mechanism
+cdef bint watching              # whether uses are counted
+cdef int64_t[64] uses
+
+
+cdef inline bint has(int mechanism) noexcept nogil:
+    """Whether the engine has this mechanism now, asked where it is about to be used."""
+    if left_out >> mechanism & 1:
+        return False
+    if watching:
+        uses[mechanism] += 1
+    return True

@@ -1,0 +1,97 @@
+"""The laboratory: take one mechanism out of the engine, to see what it is worth and that nothing depends on it.
+
+None of this is for users, whose choices are `Options`.  A mechanism that is left out is left out of the whole process,
+so nothing else may compile or make masks meanwhile, and what was made before stays as it is: begin with a new
+`GrammarCompiler`, and with a new vocabulary where what a vocabulary keeps matters.
+
+The masks are the same with any mechanism left out (`tests/engine/test_laboratory.py`); `experiments/leave_one_out.py`
+says what each takes and buys.  A new mechanism gets a name here, a `has(...)` where it is used, and a line there.
+"""
+
+from contextlib import contextmanager
+
+__all__ = ["NAMES", "has_mechanism", "watch", "without"]
+
+NAMES = (
+    "loops",
+    "text entries",
+    "deferred prediction",
+    "loose items",
+    "byte runs",
+    "row unions",
+    "outline",
+    "whole subtrees",
+    "string bodies",
+    "searches",
+    "body differences",
+    "kept verdicts",
+    "bounded strings",
+    "suffix rows",
+    "excluded words",
+    "redundant escapes",
+    "plain once",
+    "diverging bytes",
+    "FOLLOW bytes",
+    "usual base",
+    "uncounted base",
+    "copied states",
+    "remembered automata",
+    "compact bodies",
+    "openings",
+    "text copies",
+    "shared weights",
+    "spare memory",
+    "put off",
+    "quick reader",
+    "usual look",
+    "plain calls",
+    "deferred terms",
+    "remembered languages",
+)
+"""The mechanisms that can be left out, in the order of `Mechanism`."""
+
+if len(NAMES) != MECHANISMS:
+    raise ImportError("kernels_core.laboratory: a mechanism has no name")
+
+
+cdef int _number(str name) except -1:
+    if name not in NAMES:
+        raise ValueError(f"no mechanism {name!r}; known: {', '.join(NAMES)}")
+    return <int>NAMES.index(name)
+
+
+def has_mechanism(str name not None):
+    """Whether the engine has a mechanism now, asked where it is about to be used."""
+    return bool(has(_number(name)))
+
+
+@contextmanager
+def without(*names):
+    """Leave mechanisms out of the engine, in the whole process, while the `with` block runs."""
+    global left_out
+    cdef uint64_t before = left_out
+    cdef uint64_t more = 0
+    for name in names:
+        more |= <uint64_t>1 << _number(name)
+    left_out = before | more
+    try:
+        yield
+    finally:
+        left_out = before
+
+
+@contextmanager
+def watch():
+    """Count how often each mechanism is about to be used; gives a dictionary by name, complete when the block ends."""
+    global watching
+    cdef int i
+    cdef dict found = {}
+    for i in range(MECHANISMS):
+        uses[i] = 0
+    watching = True
+    try:
+        yield found
+    finally:
+        watching = False
+        for i in range(MECHANISMS):
+            found[NAMES[i]] = uses[i]
