@@ -6,17 +6,17 @@ something.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 from itertools import combinations
 from random import Random
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, compiler
 from kernels_core.laboratory import NAMES, has_mechanism, watch, without
 from tests.engine.driver import mask_row
 from tests.engine.test_first_visits import INFO
@@ -112,9 +112,9 @@ def expected() -> dict[str, list[list[NDArray[np.bool_]]]]:
 def masks(name: str, options: Options) -> Iterator[list[NDArray[np.bool_]]]:
     """The engine's masks along the texts of an input, with a compiler of its own."""
     source, texts = INPUTS[name]
-    compiler = GrammarCompiler(INFO, options=options, cache_enabled=False)
+    engine = GrammarCompiler(INFO, options=options, cache_enabled=False)
     for _ in range(3):  # what several grammars share is shared from the third on
-        compiled = compiler.compile_grammar(read(source))
+        compiled = engine.compile_grammar(read(source))
         for text in texts:
             matcher = GrammarMatcher(compiled)
             rows = [mask_row(matcher)]
@@ -133,9 +133,9 @@ def check(expected: dict[str, list[list[NDArray[np.bool_]]]], options: Options =
 
 
 @pytest.fixture(autouse=True)
-def new_vocabulary() -> None:
+def new_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept with the vocabulary was found with other mechanisms."""
-    gc.collect()
+    monkeypatch.setattr(compiler, "_TRIES", WeakValueDictionary())
 
 
 @pytest.mark.parametrize("name", NAMES)
