@@ -5,11 +5,13 @@ Claim: every mechanism that is kept makes compiling, masks and accepting togethe
     at least, on schemas, on 500 tools or on grammars of other languages, with one of two vocabularies.
 Refuted by: a mechanism whose greatest gain in the first table is below 1.05.
 
-One trial is one mechanism left out, one vocabulary and one repetition: a new vocabulary's trie, a new compiler, then
-all inputs in the same order, so that a trial is what a process does that lives for a while.  Mechanisms take turns in
-an order that rotates from one repetition to the next.  Each time is the least of all repetitions: what the call costs,
-and not what else the machine did.  Ratios are without / with, above 1 where the mechanism pays; a mechanism that moves
-time from masks to accepting shows in neither sum.  Intervals (95 %) are bootstrapped over the inputs (`scipy.stats`).
+One trial is one mechanism, one vocabulary and one repetition: two processes, forked one after the other from one that
+has compiled nothing yet, run all inputs in the same order, one with everything on and one without the mechanism.  So
+neither finds anything that the other has made, and what the machine does meanwhile hits both.  Which comes first
+alternates, and mechanisms take turns in an order that rotates.  Each time is the least of all repetitions: what the
+call costs.  Ratios are without / with, above 1 where the mechanism pays; one that moves time from masks to accepting
+shows in neither sum.  Intervals (95 %) are bootstrapped over the inputs (`scipy.stats`).  The row "nothing" leaves
+nothing out: how far its ratio is from 1 is what the measurement itself may be wrong by.
 Masks are not compared here: `tests/engine/test_laboratory.py` does.
 """
 
@@ -19,7 +21,8 @@ import gc
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from multiprocessing import get_all_start_methods, get_context
 from random import Random
 from typing import Any, Final
 
@@ -32,14 +35,15 @@ from scipy import stats
 from experiments import datasets, variants
 from experiments.grammar_set import GRAMMARS
 from experiments.measurement import rotate
-from experiments.mechanisms import EVERYTHING, MECHANISMS, find_mechanism
+from experiments.mechanisms import MECHANISMS, NOTHING, find_mechanism
 from experiments.tools import draw_tools
-from experiments.trial import Params
+from experiments.trial import NotRunError, Params
 from experiments.walk import quiet, walk
+from kernels_core import GrammarCompiler, Options
 from workbench.peers.base import Constraint, RefusedError
 from workbench.peers.ours import Ours
 
-__all__ = ["METRICS", "WORKLOADS", "grid", "plot", "tables", "trial"]
+__all__ = ["METRICS", "SIDES", "WORKLOADS", "grid", "plot", "tables", "trial"]
 
 # By preset: vocabularies, repetitions, schemas, tokens of each text, sets of tools and tools in each.
 EXTENT: Final[Mapping[str, tuple[int, int, int, int, int, int]]] = {
@@ -48,6 +52,7 @@ EXTENT: Final[Mapping[str, tuple[int, int, int, int, int, int]]] = {
     "full": (2, 4, 100, 120, 3, 500),
 }
 WORKLOADS: Final = ("schemas", "tools", "grammars")
+SIDES: Final = ("with", "without")
 CALLS: Final = 8  # texts of one set of tools
 WORTH: Final = 1.05
 RESAMPLES: Final = 200
@@ -63,7 +68,7 @@ def grid(preset: str, limit: int | None = None) -> list[Params]:
     """
     vocabularies, repetitions, schemas, tokens, sets, size = EXTENT[preset]
     first = datasets.defaults(preset)[1]
-    names = [EVERYTHING, *(mechanism.name for mechanism in MECHANISMS)]
+    names = _names()
     shared = {"cases": limit or schemas, "max_tokens": tokens, "sets": sets, "tool_count": size, "preset": preset}
     return [
         {"left_out": name, "vocabulary": vocabulary, "repetition": repetition, **shared}
@@ -85,20 +90,67 @@ class Input:
 
 
 def trial(params: Params) -> dict[str, Any]:
-    """All inputs once.
+    """All inputs once with everything on, and once without the mechanism.
 
-    Returns for each of `WORKLOADS`, by input: `compile` (nanoseconds, None where it was refused), `mask` and `accept`
-    (lists of nanoseconds, text after text), and `taken`: how many tokens were taken.
+    Returns for each of `SIDES` and `WORKLOADS`, by input: `compile` (nanoseconds, None where it was refused), `mask`
+    and `accept` (lists of nanoseconds, text after text), and `taken`: how many tokens were taken.
     """
+    if "fork" not in get_all_start_methods():
+        raise NotRunError("processes cannot be forked here")
     mechanism = find_mechanism(params["left_out"])
     tokenizer = datasets.open_tokenizer(params["vocabulary"])
     work = {name: _inputs(name, *_extent(params)) for name in WORKLOADS}
-    gc.collect()  # the last trial's vocabulary, with all that was kept with it, goes
+    _hold_vocabulary(params["vocabulary"])
+    gc.collect()
     gc.freeze()
-    with mechanism.left_out(), quiet():
-        engine = Ours(tokenizer, variants.options_with({**BUDGETS, **mechanism.options}))
-        engine.compile_ebnf('root ::= "warm up"').fill()
-        return {name: _measure(engine, inputs, params["max_tokens"]) for name, inputs in work.items()}
+
+    def run(side: str) -> dict[str, Any]:
+        out = mechanism if side == SIDES[1] else find_mechanism(NOTHING)
+        with out.left_out(), quiet():
+            engine = Ours(tokenizer, variants.options_with({**BUDGETS, **out.options}))
+            for warm in _WARM_UP:
+                warm(engine).fill()
+            return {name: _measure(engine, inputs, params["max_tokens"]) for name, inputs in work.items()}
+
+    first = rotate(SIDES, params["repetition"] + len(mechanism.name))
+    found = {side: _forked(lambda side=side: run(side)) for side in first}  # type: ignore[misc]
+    return {side: found[side] for side in SIDES}
+
+
+def _forked(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What `run` returns in a process of its own, which begins as this one is."""
+    context = get_context("fork")
+    here, there = context.Pipe(duplex=False)
+
+    def tell() -> None:
+        there.send(run())
+
+    process = context.Process(target=tell)
+    process.start()
+    there.close()
+    try:
+        found: dict[str, Any] = here.recv()
+    except EOFError:
+        process.join()
+        raise RuntimeError(f"the process ended with {process.exitcode} and no result") from None
+    process.join()
+    return found
+
+
+@cache
+def _hold_vocabulary(vocabulary: str) -> GrammarCompiler:
+    """Make the trie of a vocabulary, and nothing else that compilers share."""
+    return GrammarCompiler(datasets.open_tokenizer(vocabulary).info, options=Options(warm_start=False))
+
+
+_WARM_UP: Final[Sequence[Callable[[Ours], Constraint]]] = (
+    lambda engine: engine.compile_ebnf('root ::= "warm" | "up"'),
+    lambda engine: engine.compile_regex("warm( up)?"),
+    lambda engine: engine.compile_lark('start: "warm" [UP]\nUP: /up/'),
+    lambda engine: engine.compile_schema('{"properties": {"warm": {"type": "string", "pattern": "up"}}}'),
+    lambda engine: engine.compile_schema('{"properties": {"warm": {"not": {"type": "object"}}}}'),
+)
+"""One of each kind, so that what is imported or drawn up when it is first needed belongs to none of the inputs."""
 
 
 def _extent(params: Params) -> tuple[Any, ...]:
@@ -217,10 +269,9 @@ def _statistic(metric: str, values: Times) -> float:
     return float(np.quantile(values, 0.999, method="higher") if metric.endswith("p99.9") else values.mean())
 
 
-def _least(rows: Sequence[Mapping[str, Any]], workload: str) -> dict[str, list[Times]]:
+def _least(work: Sequence[Mapping[str, Any]]) -> dict[str, list[Times]]:
     """Each call's least time in any repetition, in microseconds, input by input; empty where it was refused."""
     found: dict[str, list[Times]] = {"compile": [], "mask": [], "accept": [], "mask + accept": []}
-    work = [row[workload] for row in rows]
     for at, first in enumerate(work[0]["compile"]):
         refused = first is None
         compiled = [] if refused else [min(one["compile"][at] for one in work)]
@@ -237,18 +288,11 @@ def _pairs(frame: pd.DataFrame) -> Iterator[tuple[str, str, str, Mapping[str, Pa
     """(vocabulary, workload, mechanism, times by name) of everything that was measured."""
     done = frame[frame["status"] == "ok"]
     for vocabulary, rows in done.groupby("vocabulary", sort=False):
-        # The last row of a repetition counts: another size of the experiment is another grid.
         groups = {name: group.to_dict("records") for name, group in rows.groupby("left_out", sort=False)}
-        if EVERYTHING not in groups:
-            continue
-        repetitions = min(map(len, groups.values()))
         for workload in WORKLOADS:
-            whole = _least(groups[EVERYTHING][:repetitions], workload)
-            for mechanism in MECHANISMS:
-                if mechanism.name not in groups:
-                    continue
-                without = _least(groups[mechanism.name][:repetitions], workload)
-                yield str(vocabulary), workload, mechanism.name, _common(whole, without)
+            for name in (name for name in _names() if name in groups):
+                whole, without = (_least([row[side][workload] for row in groups[name]]) for side in SIDES)
+                yield str(vocabulary), workload, name, _common(whole, without)
 
 
 def _common(whole: Mapping[str, list[Times]], without: Mapping[str, list[Times]]) -> dict[str, Pair]:
@@ -265,33 +309,24 @@ def _common(whole: Mapping[str, list[Times]], without: Mapping[str, list[Times]]
 
 def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """What each mechanism buys at most, with its lines; then all times, by vocabulary and workload; then verdicts."""
-    best: dict[str, tuple[float, str, str]] = {}
+    best: dict[str, tuple[float, str, Pair, str]] = {}
     parts: dict[str, list[dict[str, object]]] = {}
     for vocabulary, workload, name, pairs in _pairs(frame):
         rows = parts.setdefault(f"{vocabulary}, {workload}: the average of each mechanism left out", [])
-        row: dict[str, object] = {"left out": name}
-        if not rows:
-            rows.append({"left out": EVERYTHING, **_times(pairs, whole=True)})
-        row |= _times(pairs, whole=False)
+        row: dict[str, object] = {"left out": name, **_times(pairs)}
         for metric, source in METRICS.items():
             ratio = pairs[source].ratio(metric)
             row[f"x {metric}"] = ratio
-            if metric in COUNTS and ratio > best.get(name, (0.0, "", ""))[0]:
-                low, high = pairs[source].interval(metric)
-                best[name] = ratio, f"{low:.2f} to {high:.2f}", f"{metric}, {workload}, {vocabulary}"
+            if metric in COUNTS and ratio > (best[name][0] if name in best else 0.0):
+                best[name] = ratio, metric, pairs[source], f"{metric}, {workload}, {vocabulary}"
         rows.append(row)
-    worth = [
-        {
-            "mechanism": mechanism.name,
-            "lines": mechanism.lines(),
-            "times slower without, at most": best[mechanism.name][0],
-            "95 %": best[mechanism.name][1],
-            "there": best[mechanism.name][2],
-            "worth it": "yes" if best[mechanism.name][0] >= WORTH else f"below {WORTH}",
-        }
-        for mechanism in MECHANISMS
-        if mechanism.name in best
-    ]
+    worth: list[dict[str, object]] = []
+    for name in (name for name in _names() if name in best):
+        ratio, metric, pair, where = best[name]
+        low, high = pair.interval(metric)
+        row = {"mechanism": name, "lines": find_mechanism(name).lines(), "times slower without, at most": ratio}
+        row |= {"95 %": f"{low:.2f} to {high:.2f}", "there": where}
+        worth.append(row | {"worth it": "yes" if ratio >= WORTH else f"below {WORTH}"})
     worth.sort(key=lambda row: float(str(row["times slower without, at most"])))
     return {
         "What each mechanism buys at most, anywhere": pd.DataFrame(worth),
@@ -300,10 +335,10 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     }
 
 
-def _times(pairs: Mapping[str, Pair], *, whole: bool) -> dict[str, object]:
+def _times(pairs: Mapping[str, Pair]) -> dict[str, object]:
     found: dict[str, object] = {}
     for metric, source in METRICS.items():
-        times = pairs[source].whole if whole else pairs[source].without
+        times = pairs[source].without
         value = _statistic(metric, np.concatenate(times)) if times else float("nan")
         found[f"{metric}, ms" if metric == "compile" else f"{metric}, us"] = (
             value / 1000 if metric == "compile" else value
@@ -312,24 +347,22 @@ def _times(pairs: Mapping[str, Pair], *, whole: bool) -> dict[str, object]:
 
 
 def _taken(frame: pd.DataFrame) -> pd.DataFrame:
-    """How many inputs were refused and tokens taken without each mechanism, where that is not as with everything on."""
+    """Inputs refused and tokens taken: with everything on, and where leaving a mechanism out changed either."""
     rows: list[dict[str, object]] = []
-    done = frame[frame["status"] == "ok"]
-    whole: dict[tuple[object, str], object] = {}
-    for row in sorted(done.to_dict("records"), key=lambda row: row["left_out"] != EVERYTHING):
+    for row in frame[frame["status"] == "ok"].to_dict("records"):
         for workload in WORKLOADS:
-            taken = row[workload]["taken"]
-            key = row["vocabulary"], workload
-            if row["left_out"] == EVERYTHING:
-                whole.setdefault(key, taken)
-            if row["left_out"] == EVERYTHING or taken != whole.get(key):
-                refused = sum(spent is None for spent in row[workload]["compile"])
-                tokens = sum(map(sum, taken))
-                rows.append(
-                    {"left out": row["left_out"], "vocabulary": key[0], "workload": workload}
-                    | {"inputs": len(taken), "refused": refused, "tokens taken": tokens}
-                )
+            both = [row[side][workload] for side in SIDES]
+            for side, one in zip((NOTHING, row["left_out"]), both, strict=True):
+                if side == NOTHING or one["taken"] != both[0]["taken"]:
+                    where = {"left out": side, "vocabulary": row["vocabulary"], "workload": workload}
+                    refused = sum(spent is None for spent in one["compile"])
+                    tokens = sum(map(sum, one["taken"]))
+                    rows.append(where | {"inputs": len(one["taken"]), "refused": refused, "tokens": tokens})
     return pd.DataFrame(rows).drop_duplicates()
+
+
+def _names() -> list[str]:
+    return [NOTHING, *(mechanism.name for mechanism in MECHANISMS)]
 
 
 def plot(frame: pd.DataFrame) -> go.Figure:

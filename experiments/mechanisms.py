@@ -20,10 +20,10 @@ from typing import Any, Final
 import kernels_core
 from kernels_core.laboratory import NAMES, without
 
-__all__ = ["EVERYTHING", "MECHANISMS", "Mechanism", "find_mechanism"]
+__all__ = ["MECHANISMS", "NOTHING", "Mechanism", "find_mechanism"]
 
 ROOT: Final = Path(kernels_core.__file__).parent
-EVERYTHING: Final = "everything on"
+NOTHING: Final = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +161,9 @@ MECHANISMS: Final = (
 
 
 def find_mechanism(name: str) -> Mechanism:
-    """The mechanism called `name`; `EVERYTHING` is one that leaves nothing out.  `KeyError` names the known ones."""
-    if name == EVERYTHING:
-        return Mechanism(EVERYTHING, ())
+    """The mechanism called `name`; `NOTHING` is one that leaves nothing out.  `KeyError` names the known ones."""
+    if name == NOTHING:
+        return Mechanism(NOTHING, ())
     for mechanism in MECHANISMS:
         if mechanism.name == name:
             return mechanism
