@@ -11,7 +11,7 @@ Read on: `visualizers/live_base.py` (what they share), `visualizers/live_tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Final
 
@@ -45,7 +45,8 @@ DOT_WIDTH: Final = 240
 class FrontierView(LiveView[Frontier]):
     """The Earley items of a step, one row each; `selected_item` is the row that was clicked, or None.
 
-    Of a frontier of more than 500 items the first 500 are shown, and the view says so.
+    `pointers` of `show` say by item where in the source its rule began (None: nowhere).  Of a frontier of more than 500
+    items the first 500 are shown, and the view says so.
     """
 
     _module = "frontier"
@@ -57,9 +58,14 @@ class FrontierView(LiveView[Frontier]):
     selected_item = synced(t.Int(None, allow_none=True))
 
     def __init__(self, frontier: Frontier | None = None) -> None:
+        self._pointers: Sequence[str | None] = ()
         super().__init__()
         if frontier is not None:
             self.show(frontier)
+
+    def show(self, snapshot: Frontier, pointers: Sequence[str | None] = ()) -> None:
+        self._pointers = pointers
+        super().show(snapshot)
 
     def traits_of(self, snapshot: Frontier) -> Traits:
         about = {
@@ -68,7 +74,10 @@ class FrontierView(LiveView[Frontier]):
             "completed": snapshot.completed,
             "total": len(snapshot.items),
         }
-        return {"about": about, "items": [_item(item) for item in snapshot.items[:MAX_ITEMS]], "selected_item": None}
+        items = [_item(item) for item in snapshot.items[:MAX_ITEMS]]
+        for item, pointer in zip(items, self._pointers, strict=False):
+            item |= {} if pointer is None else {"pointer": pointer}
+        return {"about": about, "items": items, "selected_item": None}
 
     @property
     def frontier(self) -> Frontier | None:

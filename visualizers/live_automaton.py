@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Final
@@ -50,6 +50,7 @@ class AutomatonView(LiveView[Frontier]):
     `steps_around` is how far around them is drawn, `whole` draws everything (up to 400 states), `mode` is
     "characters" or "bytes", `focus` the rules that were opened by clicking on calls (the last is drawn), `opened` the
     stubs that were clicked.  `selected` is the id of the state that was clicked, or None, and `rule` the chosen rule.
+    `places` are the places in the source that rules read now, by rule, for whoever knows them; cards tell them.
     `engine` and `timeout` are those of `layout.Layouts`.
     """
 
@@ -86,6 +87,7 @@ class AutomatonView(LiveView[Frontier]):
         self._scene: Scene | None = None
         self._asked_for: object = None
         self._quiet = False
+        self.places: Mapping[str, str] = {}
         super().__init__()
         self._automaton = automaton
         self._folds = Folds(automaton)
@@ -367,7 +369,7 @@ class AutomatonView(LiveView[Frontier]):
             "id": state,
             "rule": rule.rule,
             "title": f"{name} {laps}".rstrip(),
-            "flags": _flags(found, rule),
+            "flags": [*([f"reads {self.places[rule.rule]}"] if rule.rule in self.places else []), *_flags(found, rule)],
             "dots": [split_dot(dot) or (dot,) for dot in (clip(one, DOT_WIDTH) for one in _some(found.dots))],
             "out": [[clip(text, 60), target] for text, target in out[:MAX_WAYS]],
             "into": [[clip(text, 60), source] for text, source in into[:MAX_WAYS]],

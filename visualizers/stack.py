@@ -5,6 +5,8 @@ Read on: `kernels_core/inspect/derivation.py` (`call_stack`), `visualizers/esm/s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any, Final
 
 import traitlets as t
@@ -24,7 +26,8 @@ DOT_WIDTH: Final = 150
 class StackView(LiveView[CallStack]):
     """`show(call_stack(matcher))` shows the stacks; `stack` is the one that is lit.
 
-    A click on a level sets `selection["rule"]` to its rule.
+    `pointers` of `show` say by level where in the source it was read (None: nowhere): they are shown in front of the
+    rules.  A click on a level sets `selection["rule"]` and `selection["pointer"]` to its own.
     """
 
     _module = "stack"
@@ -38,6 +41,14 @@ class StackView(LiveView[CallStack]):
     stack = synced(t.Int(0))
     selection = synced(t.Dict())
 
+    def __init__(self) -> None:
+        self._pointers: Sequence[str | None] = ()
+        super().__init__()
+
+    def show(self, snapshot: CallStack, pointers: Sequence[str | None] = ()) -> None:
+        self._pointers = pointers
+        super().show(snapshot)
+
     def traits_of(self, snapshot: CallStack) -> Traits:
         about = {
             "position": snapshot.position,
@@ -45,15 +56,30 @@ class StackView(LiveView[CallStack]):
             "exact": snapshot.exact,
             "levels": len(snapshot.levels),
         }
-        levels = [_level(level, snapshot.text) for level in snapshot.levels[:MAX_LEVELS]]
+        levels = pointed([_level(level, snapshot.text) for level in snapshot.levels[:MAX_LEVELS]], self._pointers)
         stacks = [list(stack) for stack in snapshot.stacks if stack[-1] < MAX_LEVELS]
         return {"about": about, "levels": levels, "stacks": stacks}
 
     def static_html(self) -> str:
-        return stack_html(self._shown) if self._shown is not None else "<i>no call stack shown yet</i>"
+        return (
+            stack_html(self._shown, pointers=self._pointers)
+            if self._shown is not None
+            else "<i>no call stack shown yet</i>"
+        )
 
     def __repr__(self) -> str:
         return f"StackView({self._shown!r})" if self._shown is not None else "StackView(empty)"
+
+
+def pointed(rows: list[dict[str, Any]], pointers: Sequence[str | None]) -> list[dict[str, Any]]:
+    """`rows` with their pointers, where they have one; `place` is what to show of it: what the parent does not say."""
+    for row, pointer in zip(rows, pointers, strict=False):
+        if pointer is not None:
+            row["pointer"] = pointer
+            above = rows[row["parent"]].get("pointer", "") if row["parent"] >= 0 else ""
+            if above != pointer:
+                row["place"] = f"…{pointer[len(above) :]}" if above and pointer.startswith(f"{above}/") else pointer
+    return rows
 
 
 def tail(text: bytes, width: int = TEXT) -> str:
@@ -85,10 +111,13 @@ def _level(level: StackLevel, text: bytes) -> dict[str, Any]:
     }
 
 
-def stack_html(snapshot: CallStack, *, limit: int = 60) -> str:
-    """The first stack as crumbs, and all levels as a table."""
+def stack_html(snapshot: CallStack, *, pointers: Sequence[str | None] = (), limit: int = 60) -> str:
+    """The first stack as crumbs, and all levels as a table; with their places in the source, if there are any."""
     rows = []
-    for level in snapshot.levels[:limit]:
+    some = any(pointers)
+    for level, pointer in zip_longest(snapshot.levels[:limit], pointers[:limit]):
+        if level is None:
+            break
         label = f"{html_escape(level.label)}: " if level.label else ""
         rows.append(
             [
@@ -96,10 +125,12 @@ def stack_html(snapshot: CallStack, *, limit: int = 60) -> str:
                 f"{level.begin:,}",
                 html_escape(tail(snapshot.text[level.begin : level.end])),
                 html_escape(clip(split_rules(level.dot)[0] if level.dot else "", DOT_WIDTH)),
+                *([html_escape(pointer or "")] if some else []),
             ]
         )
     count = f"{'' if snapshot.exact else 'at least '}{snapshot.total:,} stack{'' if snapshot.total == 1 else 's'}"
     facts = [f"after {snapshot.position:,} bytes", count, f"{len(snapshot.stacks)} listed"]
     crumbs = f'<div style="font-size:13px;padding:2px 0 6px">{html_escape(snapshot.crumbs())}</div>'
-    body = table(["level", "began at", "read", "waits at"], rows, align="lrll", mono=(0, 1, 2, 3))
+    heads = ["level", "began at", "read", "waits at", *(["in the source"] if some else [])]
+    body = table(heads, rows, align="lrlll"[: len(heads)], mono=(0, 1, 2, 3, 4)[: len(heads)])
     return card("Call stack", facts, crumbs + body)

@@ -5,6 +5,7 @@ Read on: `kernels_core/inspect/derivation.py` (`derivation`), `visualizers/esm/t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import traitlets as t
@@ -12,7 +13,7 @@ import traitlets as t
 from kernels_core.inspect.derivation import Derivation, TreeNode
 from visualizers.glyphs import html_escape
 from visualizers.live_base import LiveView, Traits, synced
-from visualizers.stack import dots, tail
+from visualizers.stack import dots, pointed, tail
 from visualizers.tables import card, table
 
 __all__ = ["TreeView", "tree_html"]
@@ -24,8 +25,9 @@ class TreeView(LiveView[Derivation]):
     """`show(derivation(matcher, ...))` shows a tree.
 
     `wish` is what a person asked for: `tree` (which of the trees), `readings` (of a node, by its key), and `unfolded`
-    and `folded` (keys); whoever ties the view to a matcher passes it to `derivation`.  A click on a rule sets
-    `selection["rule"]`.
+    and `folded` (keys); whoever ties the view to a matcher passes it to `derivation`.  `pointers` of `show` say by node
+    where in the source it was read (None: nowhere).  A click on a rule sets `selection["rule"]` and
+    `selection["pointer"]`.
     """
 
     _module = "tree"
@@ -39,6 +41,14 @@ class TreeView(LiveView[Derivation]):
     wish = synced(t.Dict())
     selection = synced(t.Dict())
 
+    def __init__(self) -> None:
+        self._pointers: Sequence[str | None] = ()
+        super().__init__()
+
+    def show(self, snapshot: Derivation, pointers: Sequence[str | None] = ()) -> None:
+        self._pointers = pointers
+        super().show(snapshot)
+
     def traits_of(self, snapshot: Derivation) -> Traits:
         about = {
             "position": snapshot.position,
@@ -48,7 +58,8 @@ class TreeView(LiveView[Derivation]):
             "complete": snapshot.complete,
             "ambiguous": len(snapshot.ambiguous),
         }
-        return {"about": about, "nodes": [_node(node, snapshot.text) for node in snapshot.nodes]}
+        nodes = pointed([_node(node, snapshot.text) for node in snapshot.nodes], self._pointers)
+        return {"about": about, "nodes": nodes}
 
     def static_html(self) -> str:
         return tree_html(self._shown) if self._shown is not None else "<i>no tree shown yet</i>"

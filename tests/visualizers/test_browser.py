@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,30 +29,11 @@ from visualizers.standalone import iframe
 from visualizers.svg import to_svg
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
+VIEWPORT = {"width": 1100, "height": 900}
 BIG = (*fixtures.VOCAB, *(f"word{i}".encode() for i in range(20_000)))
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page that fails the test when anything is logged or thrown in it."""
-    context = browser.new_context(viewport={"width": 1100, "height": 900})
-    page = context.new_page()
-    page.set_default_timeout(5_000)
-    trouble: list[str] = []
-    page.on("console", lambda message: trouble.append(f"{message.type}: {message.text}"))
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("request", lambda request: trouble.append(request.url) if request.url.startswith("http") else None)
-    yield page
-    assert not trouble
-    context.close()
-
-
-@pytest.fixture
-def bridged(page: Page) -> Callable[[LiveView[Any]], Bridge]:
-    return lambda widget: Bridge(page, widget)
 
 
 def recorded(*, heading: bool = True) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from visualizers.caches import KINDS, CacheShot, CacheView, figure, static
 from visualizers.live_base import to_page
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 EVIL = "<b>x</b>"
 VOCAB = [*(bytes((value,)) for value in range(256)), *(f"a{i}".encode() for i in range(300)), EVIL.encode(), b"</s>"]
@@ -99,22 +99,6 @@ class TestStatic:
 
 @pytest.mark.browser
 class TestBrowser:
-    @pytest.fixture
-    def page(self, browser: Browser) -> Iterator[Page]:
-        context = browser.new_context(viewport={"width": 900, "height": 700})
-        page = context.new_page()
-        page.set_default_timeout(5_000)
-        trouble: list[str] = []
-        page.on("console", lambda message: trouble.append(message.text))
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        yield page
-        assert not trouble
-        context.close()
-
-    @pytest.fixture
-    def bridged(self, page: Page) -> Callable[[CacheView], Bridge]:
-        return lambda view: Bridge(page, view)
-
     def test_tabs_show_the_engines_numbers(self, shot: CacheShot, bridged: Callable[..., Bridge]) -> None:
         view = CacheView(shot)
         page = bridged(view).page

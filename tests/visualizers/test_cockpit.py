@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from visualizers.cockpit import CockpitRun, CockpitShot, CockpitStep, CockpitVie
 from visualizers.live_base import to_page
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 EVIL = b"<img src=x>"
 
@@ -76,22 +76,6 @@ def test_tables_are_escaped_and_say_where_runs_part() -> None:
 
 @pytest.mark.browser
 class TestBrowser:
-    @pytest.fixture
-    def page(self, browser: Browser) -> Iterator[Page]:
-        context = browser.new_context(viewport={"width": 900, "height": 700})
-        page = context.new_page()
-        page.set_default_timeout(5_000)
-        trouble: list[str] = []
-        page.on("console", lambda message: trouble.append(message.text))
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        yield page
-        assert not trouble
-        context.close()
-
-    @pytest.fixture
-    def bridged(self, page: Page) -> Callable[[CockpitView], Bridge]:
-        return lambda view: Bridge(page, view)
-
     def test_the_step_at_hand_is_shown(self, bridged: Callable[..., Bridge]) -> None:
         page = bridged(CockpitView(SHOT)).page
         assert page.get_by_test_id("mass-removed").inner_text() == "80.0 %"

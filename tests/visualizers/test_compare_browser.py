@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.visualizers.bridge import Bridge
 from visualizers.compare import CompareView, comparison_html
-from workbench.cli.doctor import find_chromium
 
-playwright = pytest.importorskip("playwright.sync_api")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(find_chromium() is None, reason="needs a Chromium"),
-]
+pytestmark = pytest.mark.browser
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -67,27 +61,6 @@ def comparison() -> dict[str, Any]:
         "pairs": [pair],
         "masks": [bytes(range(4)) * 16],
     }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        made = driver.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
-        yield made
-        made.close()
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    context = browser.new_context(viewport={"width": 900, "height": 700})
-    page = context.new_page()
-    page.set_default_timeout(10_000)
-    trouble: list[str] = []
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("dialog", lambda dialog: trouble.append(dialog.message))
-    yield page
-    assert not trouble
-    context.close()
 
 
 def test_it_asks_and_shows_the_answer(page: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +18,9 @@ from visualizers.next import NextView
 from visualizers.why import WhyView
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    pass
 
+VIEWPORT = {"width": 700, "height": 600}
 EVIL = "<img src=x onerror=alert(1)>"
 CHIP = {"label": '"unit"', "lead": ",", "then": ":", "kind": "key", "tokens": 2, "types": True}
 OUTLOOK: dict[str, Any] = {
@@ -97,22 +98,6 @@ def test_static_twins_survive_and_escape() -> None:
 @pytest.mark.browser
 class TestBrowser:
     """With the page's side."""
-
-    @pytest.fixture
-    def page(self, browser: Browser) -> Iterator[Page]:
-        context = browser.new_context(viewport={"width": 700, "height": 600})
-        page = context.new_page()
-        page.set_default_timeout(5_000)
-        trouble: list[str] = []
-        page.on("console", lambda message: trouble.append(message.text))
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        yield page
-        assert not trouble
-        context.close()
-
-    @pytest.fixture
-    def bridged(self, page: Page) -> Callable[[LiveView[Any]], Bridge]:
-        return lambda view: Bridge(page, view)
 
     @pytest.fixture
     def outlook(self, bridged: Callable[[LiveView[Any]], Bridge]) -> Bridge:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,13 +16,14 @@ from tests.engine.driver import compiled
 from tests.visualizers.bridge import Bridge
 from visualizers.assets import module
 from visualizers.chain import ChainView
+from visualizers.host import Host
 from visualizers.live_base import LiveView
 from visualizers.stack import StackView
 from visualizers.tree import TreeView
 from visualizers.triggers import TriggerView
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 BYTES = [bytes([byte]) for byte in range(256)]
 SUMS = 'root ::= E\nE ::= E "+" E | E "*" E | [0-9]'
@@ -71,25 +72,6 @@ def test_traits_are_plain_and_small() -> None:
         assert len(json.dumps(traits)) < 60_000
 
 
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page that fails the test when anything is logged or thrown in it."""
-    context = browser.new_context(viewport={"width": 900, "height": 700})
-    page = context.new_page()
-    page.set_default_timeout(5_000)
-    trouble: list[str] = []
-    page.on("console", lambda message: trouble.append(f"{message.type}: {message.text}"))
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    yield page
-    assert not trouble
-    context.close()
-
-
-@pytest.fixture
-def bridged(page: Page) -> Callable[[LiveView[Any]], Bridge]:
-    return lambda view: Bridge(page, view)
-
-
 @pytest.mark.browser
 class TestBrowser:
     """Each view in a page."""
@@ -103,10 +85,29 @@ class TestBrowser:
         expect(page.get_by_test_id("stack-crumbs")).to_have_text("root›E")
         assert bridge.soon("stack", 1)
         page.get_by_test_id("stack-level").first.click()
-        assert bridge.soon("selection", {"rule": "root"})
+        assert bridge.soon("selection", {"rule": "root", "pointer": None})
         view.show(call_stack(at(SUMS, b"1")))
         bridge.push()
         expect(page.get_by_test_id("stack-level")).to_have_count(2)
+
+    def test_levels_and_nodes_carry_their_place_in_the_source(self, page: Page, bridged: Callable[..., Bridge]) -> None:
+        stack, tree, matcher = StackView(), TreeView(), at(SUMS, b"1+2")
+        found = call_stack(matcher)
+        stack.show(found, ["#", *["#/properties/a"] * (len(found.levels) - 1)])
+        nodes = derivation(matcher)
+        tree.show(nodes, ["#", *[None] * (len(nodes.nodes) - 1)])
+        host = Host({"stack": stack, "tree": tree}, selection={"rule": None, "pointer": "#/properties/a/type"})
+        bridge = bridged(host)
+        levels = page.get_by_test_id("stack-level")
+        # What lies at the place that somebody pointed to, or holds it, is lit.
+        expect(levels.nth(0)).to_have_attribute("aria-selected", "false")
+        expect(levels.nth(1)).to_have_attribute("aria-selected", "true")
+        expect(levels.nth(1)).to_contain_text("…/properties/a E")
+        page.get_by_test_id("tree-node").first.locator(".label").click()
+        assert bridge.soon("shared__selection", {"rule": "root", "pointer": "#"})
+        expect(levels.nth(0)).to_have_attribute("aria-selected", "true")
+        page.get_by_test_id("tree-node").first.locator(".label").click()
+        assert bridge.soon("shared__selection", {"rule": None, "pointer": None})
 
     def test_an_ambiguous_node_is_flipped(self, page: Page, bridged: Callable[..., Bridge]) -> None:
         view, matcher = TreeView(), at(SUMS, b"1+2*3")

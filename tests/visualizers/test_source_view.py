@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +14,11 @@ from visualizers.live_base import to_page
 from visualizers.source import SourceView
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 
+VIEWPORT = {"width": 700, "height": 500}
 TEXT = 'root ::= "𝔸" word\nword ::= [a-z]+ <b>\n'
 
 
@@ -59,19 +59,6 @@ def filled() -> SourceView:
         }
     )
     return view
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 700, "height": 500})
-    page = context.new_page()
-    page.set_default_timeout(5_000)
-    trouble: list[str] = []
-    page.on("console", lambda message: trouble.append(message.text))
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    yield page
-    assert not trouble
-    context.close()
 
 
 @pytest.fixture

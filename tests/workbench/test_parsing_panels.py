@@ -72,3 +72,70 @@ def test_steps_are_named_by_mode(tokenizer: Tokenizer) -> None:
 def test_a_grammar_without_free_text_has_no_modes(sums: Explorer) -> None:
     sums.session.step("1+2")
     assert step_modes(sums.session) == ()
+
+
+NAME = {"type": "string", "maxLength": 9}
+PEOPLE = {"type": "object", "properties": {"first": NAME, "last": NAME, "home": {"$ref": "#/$defs/home"}}}
+SCHEMA = {**PEOPLE, "$defs": {"home": {"type": "object", "properties": {"city": NAME}, "required": ["city"]}}}
+
+
+@pytest.fixture
+def people(tokenizer: Tokenizer) -> Iterator[Explorer]:
+    with explore(Session(SCHEMA, tokenizer)) as opened:
+        opened.bring("source", "stack", "automaton")
+        yield opened
+
+
+def test_equal_schemas_share_a_rule_and_are_told_apart_by_their_places(people: Explorer) -> None:
+    stack, tree, chart = (people.panels[name].view for name in ("stack", "tree", "chart"))
+    people.bring("chart")
+    for text, place in (('{"first": "a', "first"), ('", "last": "a', "last")):
+        people.session.step(text)
+        people.desk.update_all()
+        pointer = f"#/properties/{place}"
+        assert stack.levels[-1]["pointer"] == pointer
+        assert [node["pointer"] for node in tree.nodes if node.get("open")][-1] == pointer
+        assert {item["pointer"] for item in chart.items} == {pointer}
+        assert [level["place"] for level in stack.levels[:2]] == ["#", f"…/properties/{place}"]
+    assert pointer in stack.static_html()
+
+
+def test_no_pointers_in_grammars_of_rules(sums: Explorer) -> None:
+    sums.session.step("1+")
+    sums.desk.update_all()
+    assert not any("pointer" in level for level in sums.panels["stack"].view.levels)
+
+
+def test_a_level_lights_its_place_in_the_source_and_back(people: Explorer) -> None:
+    people.session.step('{"home": {"city": "Lu')
+    people.desk.update_all()
+    stack, source = people.panels["stack"].view, people.panels["source"].view
+    level = next(one for one in stack.levels if one.get("pointer", "").endswith("home"))
+    people.desk.select(rule=level["rule"], pointer=level["pointer"])
+    lit = source.selected
+    assert lit is not None
+    assert '"home"' in source.document["text"][lit["start"] : lit["end"]]
+    # A rule of the automaton that is at work is chosen with its place, under the name it was written with.
+    automaton = people.panels["automaton"].view
+    name = next(rule for rule, place in automaton.places.items() if place.endswith("/city"))
+    automaton.rule = name
+    assert str(people.selection["pointer"]).endswith("/city")
+    people.desk.select(rule=None, pointer=None)
+    # A click in the source chooses the rule of the automaton that reads there.
+    people.desk.select(pointer=automaton.places[name])
+    assert automaton.rule == name
+    assert people.selection["rule"] is None
+
+
+def test_a_split_rule_is_chosen_by_the_name_it_was_written_with(people: Explorer) -> None:
+    people.session.step('{"first": "a", ')
+    people.desk.update_all()
+    automaton = people.panels["automaton"].view
+    split = next(rule.rule for rule in automaton.automaton.rules if rule.rule.endswith(", opened"))
+    automaton.rule = split
+    assert people.selection["rule"] == split.removesuffix(", opened")
+    automaton.rule = None
+    people.desk.select(rule="root", pointer=None)
+    assert automaton.rule == "root, opened"
+    state = next(item.state for item in people.session.frontier().items if item.rule == "root, opened")
+    assert automaton.describe(state)["flags"][0] == "reads #"

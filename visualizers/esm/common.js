@@ -20,6 +20,18 @@ export const code = (text) => h("span", {}, ...text.split("`").map((part, k) => 
 const digits = new Intl.NumberFormat("en-US"); // made once: making one takes longer than a whole row
 export const number = (value) => digits.format(Number(value));
 
+// Whether a row with a rule and a pointer into the source is what `selection` chooses: its rule; or, where somebody
+// pointed into the source, the part around that place, the innermost of those that the rows have.
+export function chosen(selection, rows) {
+  const { rule, pointer } = selection || {};
+  if (pointer == null) return (row) => rule != null && row.rule === rule;
+  const within = (outer) => pointer === outer || (outer !== "#" && pointer.startsWith(`${outer}/`));
+  const inner = rows.reduce((best, row) => (row.pointer != null && within(row.pointer) && row.pointer.length > best.length ? row.pointer : best), "");
+  return (row) => row.pointer != null && row.pointer === inner && (rule == null || row.rule === rule);
+}
+// The selection after a click on a row: the row, or nothing where it was chosen before.
+export const click = (selection, row, was) => ({ ...selection, rule: was ? null : row.rule, pointer: was ? null : row.pointer ?? null });
+
 // The view's root element and its bookkeeping.
 export function mount({ model, el }, name, testid) {
   const undo = [];

@@ -34,7 +34,7 @@ function render({ model, el }) {
   }
 
   function row(item, index) {
-    const rule = h("td", { class: "rule" }, ...item.dots.map(([before, after]) => after === undefined ? h("div", {}, before)
+    const rule = h("td", { class: "rule" }, item.pointer ? h("div", { class: "where", title: "where in the source this rule began" }, item.pointer) : null, ...item.dots.map(([before, after]) => after === undefined ? h("div", {}, before)
       : h("div", {}, h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), h("span", { class: "after" }, after))),
       item.more ? h("div", { class: "ms-muted" }, `+${number(item.more)} more positions of this state`) : null);
     return h("tr", { "data-item": index, "data-state": item.state, "data-testid": "frontier-item", onclick: () => choose(index) },

@@ -1,7 +1,7 @@
 // The call stack: crumbs from the root to what waits, and a row for each level with what it has read.
 // Stacks share what they have in common; the one that is lit can be changed.
 // Read on: visualizers/stack.py, workbench/panels/stack.py.
-import { h, many, measured, mount, number, soon } from "./common.js";
+import { chosen, click, h, many, measured, mount, number, soon } from "./common.js";
 
 const BEFORE = 16, AFTER = 26; // characters in front of a dot and behind it: the dot is always in sight
 
@@ -12,7 +12,7 @@ function render({ model, el }) {
   const body = h("tbody", {});
   const scroll = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "stack-rows" },
     h("table", { class: "ms-table", "aria-label": "Call stack" }, h("thead", {}, h("tr", {},
-      h("th", { title: "the rule that was called; the key in front of it where the text is JSON" }, "level"),
+      h("th", { title: "what is read: its place in the source, where that is JSON, then the rule that was called" }, "level"),
       h("th", { class: "ms-num", title: "bytes read when the rule was called" }, "began at"),
       h("th", { title: "what was read in this rule before the next level began" }, "has read"),
       h("th", { title: "the rule, with a dot where it waits" }, "waits at"))), body));
@@ -25,7 +25,7 @@ function render({ model, el }) {
   };
   const choose = (level) => {
     const before = model.get("selection") || {};
-    view.commit("selection", { ...before, rule: before.rule === level.rule ? null : level.rule });
+    view.commit("selection", click(before, level, chosen(before, model.get("levels") || [])(level)));
   };
   const turn = (by) => {
     const count = (model.get("stacks") || []).length;
@@ -47,12 +47,12 @@ function render({ model, el }) {
     crumbs.replaceChildren(...stack.flatMap((place, depth) => {
       const level = levels[place];
       const crumb = h("button", { type: "button", class: `crumb${level.predicted ? " predicted" : ""}`, title: level.predicted ? "called here; nothing of it has been read" : `began at byte ${number(level.begin)}`,
-        onclick: () => choose(level) }, level.label ? h("span", { class: "key" }, `${level.label}: `) : null, level.rule);
+        onclick: () => choose(level) }, name(level), level.rule);
       return [...(depth ? [h("span", { class: "ms-muted" }, level.omitted ? `› ${number(level.omitted)} more ›` : "›")] : []), crumb];
     }));
     const on = new Set(stack);
-    const rule = (model.get("selection") || {}).rule;
-    body.replaceChildren(...levels.map((level, place) => row(level, place, on.has(place), rule)));
+    const is = chosen(model.get("selection"), levels);
+    body.replaceChildren(...levels.map((level, place) => row(level, on.has(place), is(level))));
     if (about.position !== drawn) follow();
     drawn = about.position;
   }
@@ -63,21 +63,25 @@ function render({ model, el }) {
     crumbs.scrollLeft = crumbs.scrollWidth;
   });
 
-  function row(level, place, on, rule) {
+  // What a person wrote comes first: the place in the source, or the key of the text around.
+  const name = (level) => level.place ? h("span", { class: "key", title: level.pointer }, `${level.place} `)
+    : level.label && !level.pointer ? h("span", { class: "key" }, `${level.label}: `) : null;
+
+  function row(level, on, selected) {
     const [whole, after] = level.dots[0] || [""];
     // The rule's name is in the first column already; what is near the dot matters.
     const start = whole.startsWith(`${level.rule} ::=`) ? whole.slice(level.rule.length + 5) : whole;
     const before = start.length > BEFORE && after !== undefined ? `…${start.slice(-BEFORE)}` : start;
     const behind = (after || "").length > AFTER ? `${after.slice(0, AFTER)}…` : after;
     const dotted = after === undefined ? [before] : [h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), behind];
-    const name = h("td", { class: "name" }, h("span", { class: "indent", style: `width:${level.depth * 12}px` }),
+    const cell = h("td", { class: "name" }, h("span", { class: "indent", style: `width:${level.depth * 12}px` }),
       level.omitted ? h("span", { class: "ms-muted" }, `+${number(level.omitted)} › `) : null,
-      level.label ? h("span", { class: "key" }, `${level.label}: `) : null, level.rule,
+      name(level), h("span", { class: level.pointer ? "ms-muted" : "" }, level.rule),
       level.waits ? h("span", { class: "ms-badge active", title: "a byte can move this on" }, "reads next") : null);
-    return h("tr", { class: on ? "on" : "off", "data-testid": "stack-level", "data-rule": level.rule, tabindex: "0",
-      "aria-selected": String(level.rule === rule), onclick: () => choose(level),
+    return h("tr", { class: on ? "on" : "off", "data-testid": "stack-level", "data-rule": level.rule, "data-pointer": level.pointer, tabindex: "0",
+      "aria-selected": String(selected), onclick: () => choose(level),
       onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { choose(level); event.preventDefault(); } } },
-      name, h("td", { class: "ms-num" }, number(level.begin)),
+      cell, h("td", { class: "ms-num" }, number(level.begin)),
       h("td", { class: "read" }, level.text || (level.predicted ? h("span", { class: "ms-muted" }, "nothing yet") : "")),
       h("td", { class: "rule", title: `${whole} ${after === undefined ? "" : `• ${after}`}` }, ...dotted, level.dots.length > 1 ? h("span", { class: "ms-muted", title: "other places that this item stands for" }, `  +${level.dots.length - 1}`) : null));
   }

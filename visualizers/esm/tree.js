@@ -1,7 +1,7 @@
 // The parse tree as indented rows: the newest part in view, open rules at the end, ambiguous nodes with a flip.
 // Rows whose parts are here fold in the browser; what is not here is asked of Python by the trait `wish`.
 // Read on: visualizers/tree.py, workbench/panels/tree.py.
-import { h, many, measured, mount, number, soon } from "./common.js";
+import { chosen, click, h, many, measured, mount, number, soon } from "./common.js";
 
 function render({ model, el }) {
   const view = mount({ model, el }, "tree", "tree-view");
@@ -17,9 +17,10 @@ function render({ model, el }) {
     view.commit("wish", { ...before, ...part });
   };
   const listed = (name) => (model.get("wish") || {})[name] || [];
+  const named = (node) => ({ rule: node.label, pointer: node.pointer });
   const choose = (node) => {
     const before = model.get("selection") || {};
-    view.commit("selection", { ...before, rule: before.rule === node.label ? null : node.label });
+    view.commit("selection", click(before, named(node), chosen(before, (model.get("nodes") || []).map(named))(named(node))));
   };
 
   function flip(node, by) {
@@ -57,13 +58,13 @@ function render({ model, el }) {
         h("button", { type: "button", disabled: offline, title: "the tree before", "data-testid": "tree-back", onclick: () => turn(-1) }, "◂"),
         h("span", { class: "ms-muted", title: "one for each way in which rules can be open" }, `open ${about.tree - first + 1} of ${openCount}`),
         h("button", { type: "button", disabled: offline, title: "the next tree", "data-testid": "tree-on", onclick: () => turn(1) }, "▸")) : null].filter(Boolean));
-    const rule = (model.get("selection") || {}).rule;
+    const is = chosen(model.get("selection"), nodes.filter((node) => node.kind === "rule").map(named));
     const below = new Set(nodes.map((node) => node.parent));
     const hidden = new Set();
     const made = [];
     nodes.forEach((node, place) => {
       if (hidden.has(node.parent) || (node.parent >= 0 && closed.has(nodes[node.parent].key))) hidden.add(place);
-      else made.push(row(node, place, below.has(place), rule, offline));
+      else made.push(row(node, place, below.has(place), is, offline));
     });
     rows.replaceChildren(...made);
     if (about.position !== shown) follow();
@@ -71,16 +72,17 @@ function render({ model, el }) {
   }
   const follow = measured(() => { scroll.scrollTop = scroll.scrollHeight; });
 
-  function row(node, place, hasBelow, rule, offline) {
+  function row(node, place, hasBelow, is, offline) {
     const more = node.folded || node.kind === "fold";
     const can = (hasBelow || (more && !offline)) && !node.leaf;
     const sign = !can ? "" : more || closed.has(node.key) ? "▸" : "▾";
     const label = node.kind === "text" ? null : node.kind === "fold" ? h("span", { class: "fold" }, `${node.label} folded`) :
-      h("button", { type: "button", class: "label", onclick: () => choose(node) }, node.label);
+      h("button", { type: "button", class: "label", onclick: () => choose(node) }, node.place ? h("span", { class: "key", title: node.pointer }, `${node.place} `) : null,
+        h("span", { class: node.pointer ? "ms-muted" : "" }, node.label));
     const [before, after] = (node.open || [])[0] || [];
     const showText = node.kind !== "rule" || node.leaf || more || !hasBelow || closed.has(node.key);
     return h("div", { class: `row is-${node.kind}${node.open ? " open" : ""}`, role: "treeitem", "aria-level": node.depth + 1, "data-testid": "tree-node", "data-key": node.key,
-      "aria-selected": String(node.kind === "rule" && node.label === rule), "aria-expanded": can ? String(sign === "▾") : null, title: `bytes ${number(node.begin)} to ${number(node.end)}` },
+      "data-pointer": node.pointer, "aria-selected": String(node.kind === "rule" && is(named(node))), "aria-expanded": can ? String(sign === "▾") : null, title: `bytes ${number(node.begin)} to ${number(node.end)}` },
       h("span", { class: "indent", style: `width:${node.depth * 14}px` }),
       h("button", { type: "button", class: "sign", tabindex: can ? "0" : "-1", "aria-label": can ? (sign === "▾" ? "fold" : "unfold") : null, disabled: !can, onclick: () => toggle(node, hasBelow) }, sign), label,
       showText && node.text ? h("span", { class: "text" }, node.text) : null,

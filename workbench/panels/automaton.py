@@ -11,16 +11,21 @@ from typing import Any, overload
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.forest import Forest, engine
 from kernels_core.inspect.snapshots import Automaton
-from visualizers.live import AutomatonView
+from visualizers.live import MAX_ITEMS, AutomatonView
 from visualizers.way import Column, Travelled, Way
 from workbench.panels.base import Desk, Panel
+from workbench.provenance import pointers
 from workbench.session import Change, Session
 
 __all__ = ["AutomatonPanel", "WayOf"]
 
 
 class AutomatonPanel(Panel):
-    """A step lights other states; a state that is clicked is chosen everywhere, a rule chosen elsewhere is shown."""
+    """A step lights other states; a state that is clicked is chosen everywhere, a rule chosen elsewhere is shown.
+
+    The engine splits and shares rules.  The selection has the rule as it was written, and the place in the source that
+    is read in it, if it is at work.
+    """
 
     name = "automaton"
     title = "Automaton"
@@ -30,21 +35,61 @@ class AutomatonPanel(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._way = WayOf(desk.session)
+        self._choosing = False
         self.view: AutomatonView = AutomatonView(desk.session.automaton())
         self.view.observe(self._picked, names=["selected", "rule"])
 
     def update(self, change: Change | None) -> None:
         self.view.automaton = automaton = self.session.automaton()
         self.view.show(self.session.frontier(), self._way.travelled(automaton))
+        self.view.places = self._places()
+
+    def _places(self) -> dict[str, str]:
+        """By rule of the automaton that is at work: where in the source the innermost of its items began."""
+        items = self.session.frontier().items[:MAX_ITEMS]
+        found = zip(items, pointers(self.session, (item.origin for item in items)), strict=True)
+        latest = sorted(((item.origin, item.rule, place) for item, place in found if place), key=lambda one: one[0])
+        return {rule: place for _, rule, place in latest}
 
     def chosen(self) -> None:
         selection = self.desk.selection
-        self.view.choose(selection.get("state"), selection.get("rule"))
+        self._choosing = True
+        try:
+            self.view.choose(selection.get("state"), self._rule_of(selection.get("rule"), selection.get("pointer")))
+        finally:
+            self._choosing = False
+
+    def _rule_of(self, rule: str | None, pointer: str | None) -> str | None:
+        """The rule of the automaton for what is chosen elsewhere, one at work first; None where there is none."""
+        names = {one.rule for one in self.view.automaton.rules}
+        at_work = [name for name in self.view.places if name in names]
+        if rule is None:
+            return next((name for name in at_work if self.view.places[name] == pointer), None)
+        written = self._written()
+        shown: str | None = self.view.rule
+        if shown is not None and written.get(shown) == rule:
+            return shown
+        found: list[str] = [name for name in (*at_work, rule, *names) if name in names and written.get(name) == rule]
+        there = [name for name in found if pointer is not None and self.view.places.get(name) == pointer]
+        wanted: list[str] = there + found
+        return wanted[0] if wanted else None
+
+    def _written(self) -> dict[str, str]:
+        """By rule of the automaton: the rule, as it was written, that it comes from."""
+        table = self.session.compiled.state_table
+        return {rule.name: rule.source for rule in map(table.rule, range(table.rule_count))}
 
     def _picked(self, change: Any) -> None:
-        key = "state" if change["name"] == "selected" else "rule"
-        if self.desk.selection.get(key) != change["new"]:
-            self.desk.select(**{key: change["new"]})
+        if self._choosing:
+            return
+        if change["name"] == "selected":
+            if self.desk.selection.get("state") != change["new"]:
+                self.desk.select(state=change["new"])
+            return
+        name = change["new"]
+        chosen = {"rule": self._written().get(name, name), "pointer": self.view.places.get(name or "")}
+        if any(self.desk.selection.get(key) != value for key, value in chosen.items()):
+            self.desk.select(**chosen)
 
 
 class WayOf:

@@ -10,9 +10,10 @@ from typing import Any
 
 from kernels_core.inspect.derivation import chain
 from visualizers.chain import ChainView
-from visualizers.live import FrontierView, OperationView
+from visualizers.live import MAX_ITEMS, FrontierView, OperationView
 from visualizers.live_base import LiveView
 from workbench.panels.base import Desk, Panel
+from workbench.provenance import pointers
 from workbench.session import Change
 
 __all__ = ["ChartPanel"]
@@ -41,7 +42,8 @@ class ChartPanel(Panel):
         return {"frontier": self.view, "operations": self.operations, "chain": self.chain}
 
     def update(self, change: Change | None) -> None:
-        self.view.show(self.session.frontier())
+        frontier = self.session.frontier()
+        self.view.show(frontier, pointers(self.session, (item.origin for item in frontier.items[:MAX_ITEMS])))
         self.operations.show(self.session.operations())
         self._show_chain()
 

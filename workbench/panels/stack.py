@@ -5,16 +5,16 @@ Read on: `kernels_core/inspect/derivation.py`, `visualizers/stack.py`.
 
 from __future__ import annotations
 
-from kernels_core.inspect.derivation import call_stack
 from visualizers.stack import StackView
 from workbench.panels.base import Desk, Panel
+from workbench.provenance import pointers
 from workbench.session import Change
 
 __all__ = ["StackPanel"]
 
 
 class StackPanel(Panel):
-    """The call stacks; a click on a level chooses its rule."""
+    """The call stacks; a click on a level chooses its rule and its place in the source."""
 
     name = "stack"
     title = "Call stack"
@@ -26,4 +26,5 @@ class StackPanel(Panel):
         self.view: StackView = StackView()
 
     def update(self, change: Change | None) -> None:
-        self.view.show(call_stack(self.session.matcher))
+        found = self.session.call_stack()
+        self.view.show(found, pointers(self.session, (level.begin for level in found.levels)))

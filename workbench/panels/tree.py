@@ -10,6 +10,7 @@ from typing import Any
 from kernels_core.inspect.derivation import derivation
 from visualizers.tree import TreeView
 from workbench.panels.base import Desk, Panel
+from workbench.provenance import pointers
 from workbench.session import Change
 
 __all__ = ["TreePanel"]
@@ -41,7 +42,7 @@ class TreePanel(Panel):
             found = derivation(matcher, tree=int(tree), **chosen)
         except IndexError:  # of a text that was read before: there are fewer trees here
             found = derivation(matcher, **chosen)
-        self.view.show(found)
+        self.view.show(found, pointers(self.session, (node.begin for node in found.nodes)))
 
     def _wished(self, _change: object) -> None:
         with self.session.held():

@@ -7,25 +7,28 @@ For JSON schemas the text so far is followed through the schema; for structural 
 inside a tag through its schema; for EBNF, Lark and patterns the engine's states know the nodes they stand for.
 
 In reading order: `places` (the answer), `prefix` (JSON texts), `schema` (schemas), `formats` (structural tags), `rules`
-(grammars), `branches` (small grammars to ask), `reader` (all of it for one source), `reasons` (why not).
+(grammars), `branches` (small grammars to ask), `reader` (all of it for one source), `spots` (what began where),
+`reasons` (why not).
 """
 
 from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from workbench.provenance.places import Place, Role
 from workbench.provenance.reader import Reader, read_text
 from workbench.provenance.rules import spans_of_rules
+from workbench.provenance.spots import spots
 
 if TYPE_CHECKING:
     from kernels_core import GrammarMatcher
     from kernels_core.earley.machine import CancelToken
     from workbench.session import Session
 
-__all__ = ["Place", "Role", "forbidding", "place_at", "provenance", "reader_of"]
+__all__ = ["Place", "Role", "forbidding", "place_at", "pointers", "provenance", "reader_of"]
 
 _READERS: weakref.WeakKeyDictionary[Session, Reader] = weakref.WeakKeyDictionary()
 _LOCK = threading.Lock()
@@ -40,6 +43,17 @@ def reader_of(session: Session) -> Reader:
         with _LOCK:
             _READERS[session] = reader
     return reader
+
+
+def pointers(session: Session, begins: Iterable[int]) -> list[str | None]:
+    """The JSON pointers of what began after so many bytes each; None where the source has none for it.
+
+    In grammars that are written as rules a rule's name says where it is, so there are none.
+    """
+    with session.held():
+        wanted = list(begins)
+        found = spots(session, reader_of(session), wanted)
+        return [found.get(begin) for begin in wanted]
 
 
 def provenance(session: Session) -> tuple[Place, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from kernels_core.grammar.structural_tag import load_structural_tag
@@ -81,6 +82,16 @@ class Reader:
         for content in self.contents(text):
             found += self._schema_places(content, can_come)
         return one_of_each(found)
+
+    def spot(self, text: bytes) -> str | None:
+        """The pointer of what is read behind `text`: a value's own schema, else that of the container, or the tag."""
+        for content in self.contents(text):
+            prefix = content.prefix
+            if prefix.part == "end":
+                return content.base
+            sites = content.walk.levels(prefix)[-1]
+            return content.pointer(sites[0].pointer) if sites else None
+        return common([self.moved(standing.pointer) for standing in self.standings(text)])
 
     def standings(self, text: bytes) -> tuple[Standing, ...]:
         """For tags and tools: the readings of `text`."""
@@ -215,6 +226,15 @@ class Reader:
                     if rest is not None and asked <= MAX_NEXT and can_come(rest):
                         pointer = content.pointer(child(site.pointer, "enum", index))
                         yield json_place(self.source, pointer, "next", f"value {_spelt(value)}", "enum")
+
+
+def common(pointers: list[str]) -> str | None:
+    """The innermost pointer that holds all of `pointers`; None for none."""
+    if not pointers:
+        return None
+    parts = [pointer.split("/") for pointer in pointers]
+    same = takewhile(lambda column: len(set(column)) == 1, zip(*parts, strict=False))
+    return "/".join(column[0] for column in same)
 
 
 def read_text(session: Session) -> bytes:
