@@ -49,13 +49,10 @@ def test_a_schema_error_lists_every_reason() -> None:
 
 def test_features_are_refused_by_name() -> None:
     limited = {"format": {"type": "any_text", "max_tokens": 3}}
-    tools = [{"type": "search"}]
     compiler = xgr.GrammarCompiler(INFO)
     for call, name in (
         (lambda: xgr.Grammar.from_structural_tag(limited), "#/format/max_tokens"),
         (lambda: compiler.compile_grammar('root[max_tokens=3] ::= "a"'), "max_tokens"),
-        (lambda: xgr.get_model_structural_tag("llama", tools), "search"),
-        (lambda: xgr.get_model_structural_tag("llama", exclude_special_tokens=False), "exclude_special_tokens"),
     ):
         with pytest.raises(UnsupportedFeatureError, match=name):
             call()

@@ -5,13 +5,14 @@ In reading order: `request` (tools and choices), `registry` (templates by name),
 """
 
 from . import cohere, harmony, marked, sections, thinking  # noqa: F401  (they register their templates)
-from .registry import get_model_structural_tag, model_templates, register_model_structural_tag
+from .registry import get_model_structural_tag, has_own_tools, model_templates, register_model_structural_tag
 from .request import Request, Tool, normalize_tool_choice
 
 __all__ = [
     "Request",
     "Tool",
     "get_model_structural_tag",
+    "has_own_tools",
     "model_templates",
     "normalize_tool_choice",
     "register_model_structural_tag",

@@ -1,7 +1,7 @@
 """OpenAI Harmony (gpt-oss): a turn is messages on channels; the prompt ends with `<|start|>assistant`.
 
 Reasoning goes to the channel "analysis", the answer to "final", a call to "commentary" with a recipient, which may
-stand in front of the channel or behind it.
+stand in front of the channel or behind it.  A tool of the model's own is called by its name, and its input is `code`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,14 @@ def harmony(request: Request) -> Format:
             f"<|channel|>commentary to=functions.{tool.plain_name}<|message|>",
             f" to=functions.{tool.plain_name}<|channel|>commentary <|constrain|>json<|message|>",
             f" to=functions.{tool.plain_name}<|channel|>commentary json<|message|>",
+        )
+    ]
+    calls += [
+        tag(begin, arguments(request, tool), "<|call|>")
+        for tool in request.own_tools
+        for begin in (
+            f"<|channel|>commentary to={tool.plain_name} code<|message|>",
+            f" to={tool.plain_name}<|channel|>commentary code<|message|>",
         )
     ]
     ways: list[Format] = []

@@ -40,7 +40,7 @@ def qwen_3_5(request: Request) -> Format:
         )
         for tool in request.tools
     ]
-    return reasoned(request, calls_in_text(request, "<tool_call>", tags, _THINK), *_THINK, gap="\n\n")
+    return reasoned(request, calls_in_text(request, "<tool_call>", tags, _THINK), *_THINK, gap="\n\n", excludes=())
 
 
 @register_model_structural_tag("mimo")
@@ -50,7 +50,9 @@ def mimo(request: Request) -> Format:
         tag(f"<tool_call><function={tool.plain_name}>", arguments(request, tool, "qwen_xml"), "</function></tool_call>")
         for tool in request.tools
     ]
-    return reasoned(request, calls_in_text(request, "<tool_call>", tags, _THINK), *_THINK, opened=False)
+    parts = ("</tool_call>", "<function=")
+    answer = calls_in_text(request, "<tool_call>", tags, (*_THINK, *parts))
+    return reasoned(request, answer, *_THINK, opened=False, excludes=("<tool_call>", *parts))
 
 
 @register_model_structural_tag("glm_4_7")
@@ -61,17 +63,23 @@ def glm_4_7(request: Request) -> Format:
         for tool in request.tools
     ]
     parts = ("</tool_call>", "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>")
-    return reasoned(request, calls_in_text(request, "<tool_call>", tags, (*_THINK, *parts)), *_THINK)
+    answer = calls_in_text(request, "<tool_call>", tags, (*_THINK, *parts))
+    return reasoned(request, answer, *_THINK, excludes=("<tool_call>", *parts))
 
 
 @register_model_structural_tag("minimax", "minimax_m2")
 def minimax(request: Request) -> Format:
-    """MiniMax M2: all calls in one section, each an `<invoke>`."""
+    """MiniMax M2: all calls in one section, each an `<invoke>`.
+
+    Its prompts open a reasoning block, so without reasoning the model may begin with closing it.
+    """
     tags = [
         tag(f'<invoke name="{tool.plain_name}">\n', arguments(request, tool, "minimax_xml"), "</invoke>\n")
         for tool in request.tools
     ]
     answer = call_section(request, "<minimax:tool_call>\n", tags, "</minimax:tool_call>", lead="\n", excludes=_THINK)
+    if request.reasoning == "disabled":
+        return sequence(optional(sequence(const(f"\n{_THINK[1]}\n\n"), optional(const("\n\n")))), answer)
     return reasoned(request, answer, *_THINK, gap="\n\n")
 
 
@@ -86,8 +94,10 @@ def minimax_m3(request: Request) -> Format:
         for tool in request.tools
     ]
     think = ("<mm:think>", "</mm:think>")
-    answer = call_section(request, f"{mark}<tool_call>\n", tags, f"{mark}</tool_call>", excludes=think)
-    return reasoned(request, answer, *think)
+    parts = (f"{mark}</tool_call>", f"{mark}<invoke", f"{mark}</invoke>")
+    begin = f"{mark}<tool_call>"
+    answer = call_section(request, f"{begin}\n", tags, parts[0], excludes=(*think, *parts))
+    return reasoned(request, answer, *think, excludes=(begin, *parts))
 
 
 def _deepseek(request: Request, mark: str, section: str, style: str) -> Format:
@@ -96,7 +106,7 @@ def _deepseek(request: Request, mark: str, section: str, style: str) -> Format:
         for tool in request.tools
     ]
     answer = call_section(request, f"<{mark}{section}>\n", tags, f"</{mark}{section}>", lead="\n\n", excludes=_THINK)
-    return reasoned(request, answer, *_THINK)
+    return reasoned(request, answer, *_THINK, excludes=())
 
 
 @register_model_structural_tag("deepseek_v3_2")

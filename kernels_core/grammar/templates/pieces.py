@@ -81,12 +81,12 @@ def name_in_json(tool: Tool) -> str:
 def calls_in_text(request: Request, trigger: str, tags: Sequence[Format], excludes: Sequence[str] = ()) -> Format:
     """Free text with `tags`, as many as the request asks for; all begin with `trigger`, which nothing else does."""
     if not tags:
-        return any_text(trigger, *excludes)
+        return request.text_without(trigger, *excludes)
     return {
         "type": "triggered_tags",
         "triggers": [trigger],
         "tags": list(tags),
-        "excludes": list(excludes),
+        "excludes": request.kept_out(excludes),
         "at_least_one": request.at_least_one,
         "stop_after_first": request.at_most_one,
     }
@@ -113,12 +113,12 @@ def call_section(
     lead: str = "",
     excludes: Sequence[str] = (),
 ) -> Format:
-    """Free text, then all calls in one section.
+    """Free text, and calls in sections; behind one text goes on, unless only one call is allowed.
 
     Where a call is required only the section is left, perhaps with `lead` in front, which models write there.
     """
     if not tags:
-        return any_text(begin.rstrip(), *excludes)
+        return request.text_without(begin.rstrip(), *excludes)
     section = tag(begin, call_list(request, tags, separator), end)
     if request.at_least_one:
         return sequence(optional(const(lead)), section) if lead else section
@@ -126,24 +126,35 @@ def call_section(
         "type": "triggered_tags",
         "triggers": [begin.rstrip()],
         "tags": [section],
-        "excludes": list(excludes),
-        "stop_after_first": True,
+        "excludes": request.kept_out(excludes),
+        "stop_after_first": request.at_most_one,
     }
 
 
 def reasoned(
-    request: Request, answer: Format, opening: str, closing: str, gap: str = "", *, opened: bool = True
+    request: Request,
+    answer: Format,
+    opening: str,
+    closing: str,
+    gap: str = "",
+    *,
+    opened: bool = True,
+    excludes: Sequence[str] | None = None,
 ) -> Format:
     """A reasoning block in front of `answer`, as the request wants it; `gap` stands between them.
 
     `opened`: where reasoning is enabled, the prompt ends with `opening`; otherwise the model writes it.
+    `excludes`: what the block does not hold besides its marks; None: a block that the prompt has opened may hold
+        `opening` again.
     """
+    careful = request.text_without(opening, *(excludes or ()))
     match request.reasoning:
         case "disabled":
             return answer
         case "enabled":
             begin = "" if opened else opening
-            return sequence(tag(begin, any_text(), closing), *([const(gap)] if gap else []), answer)
+            inside = any_text() if excludes is None else careful
+            return sequence(tag(begin, inside, closing), *([const(gap)] if gap else []), answer)
         case "auto":
-            block = sequence(tag(opening, any_text(), closing), *([const(gap)] if gap else []))
+            block = sequence(tag(opening, careful, closing), *([const(gap)] if gap else []))
             return sequence(optional(block), answer)

@@ -10,15 +10,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ...errors import GrammarError
-from .request import Reasoning, Request, normalize_tool_choice
+from .request import Reasoning, Request, normalize_tool_choice, read_tool
 
-__all__ = ["Format", "get_model_structural_tag", "model_templates", "register_model_structural_tag"]
+__all__ = [
+    "Format",
+    "get_model_structural_tag",
+    "has_own_tools",
+    "model_templates",
+    "register_model_structural_tag",
+]
 
 Format = dict[str, Any]
 Template = Callable[[Request], Format]
 T = TypeVar("T", bound=Template)
 
 _TEMPLATES: dict[str, Template] = {}
+_WITH_OWN_TOOLS = frozenset({"harmony"})
 
 
 def register_model_structural_tag(*names: str) -> Callable[[T], T]:
@@ -30,6 +37,11 @@ def register_model_structural_tag(*names: str) -> Callable[[T], T]:
         return template
 
     return register
+
+
+def has_own_tools(model: str) -> bool:
+    """Can the format call tools of the model's own?"""
+    return model in _WITH_OWN_TOOLS
 
 
 def model_templates() -> tuple[str, ...]:
@@ -46,6 +58,8 @@ def get_model_structural_tag(
     parallel_tool_calls: bool = True,
     any_order: bool = False,
     max_whitespace_cnt: int | None = None,
+    own_tools: Sequence[Mapping[str, Any]] = (),
+    free_markers: bool = False,
 ) -> Format:
     """The structural tag (a dict) of what `model` may write; compile it with `GrammarCompiler.compile_structural_tag`.
 
@@ -54,6 +68,8 @@ def get_model_structural_tag(
     reasoning: "enabled", the prompt has opened the reasoning block; "auto", the model may open one; "disabled".
     parallel_tool_calls: False allows one call at most.
     any_order, max_whitespace_cnt: for the arguments; see `Grammar.from_json_schema`.
+    own_tools: tools of the model's own, `{"name": ..., "parameters": ...}`; refused by formats that cannot call any.
+    free_markers: let free text hold the format's markers; by default no text that is not a call can look like one.
 
     Raises `GrammarError`, which is a `ValueError`, for unknown models, choices and tools.
     """
@@ -63,9 +79,16 @@ def get_model_structural_tag(
         raise GrammarError(f"there is no template for {model!r}; {hint}", language="model template")
     if reasoning not in ("enabled", "disabled", "auto"):
         raise GrammarError(f"reasoning is enabled, disabled or auto, not {reasoning!r}", language="model template")
-    allowed, mode = normalize_tool_choice(tools, tool_choice)
+    own = tuple(read_tool({"type": "function", **tool}, f"own_tools[{at}]") for at, tool in enumerate(own_tools))
+    if own and model not in _WITH_OWN_TOOLS:
+        raise GrammarError(
+            f"{model}: this format cannot call a tool of the model's own ({own[0].name!r}); "
+            f"those of {', '.join(sorted(_WITH_OWN_TOOLS))} can",
+            language="model template",
+        )
+    allowed, mode = normalize_tool_choice(tools, tool_choice, others=len(own))
     options: dict[str, Any] = {"any_order": True} if any_order else {}
     if max_whitespace_cnt is not None:
         options["max_whitespace_cnt"] = max_whitespace_cnt
-    request = Request(allowed, mode, reasoning, bool(parallel_tool_calls), options)
+    request = Request(allowed, mode, reasoning, bool(parallel_tool_calls), options, own, free_markers)
     return {"type": "structural_tag", "format": _TEMPLATES[model](request)}

@@ -12,7 +12,7 @@ from typing import Any, Literal, NoReturn
 
 from ...errors import GrammarError
 
-__all__ = ["Mode", "Reasoning", "Request", "Tool", "normalize_tool_choice"]
+__all__ = ["Mode", "Reasoning", "Request", "Tool", "normalize_tool_choice", "read_tool"]
 
 _PLAIN = re.compile(r"""[^\s\x00-\x1f\x7f<>"'{}\[\]:|=｜]+""")
 
@@ -41,7 +41,8 @@ class Request:
 
     `tools` are those that may be called.  `mode`: "auto", calls or none; "required", at least one; "forced", exactly
     one.  `reasoning`: "enabled", the text begins inside a reasoning block that the prompt has opened; "auto", such a
-    block may come first; "disabled", none does.  Without `parallel` there is at most one call.
+    block may come first; "disabled", none does.  Without `parallel` there is at most one call.  `own_tools` are the
+    model's own (a search, an interpreter), which few formats can call.  With `free_markers` free text may hold markers.
     """
 
     tools: tuple[Tool, ...]
@@ -49,6 +50,16 @@ class Request:
     reasoning: Reasoning
     parallel: bool
     schema_options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    own_tools: tuple[Tool, ...] = ()
+    free_markers: bool = False
+
+    def text_without(self, *markers: str) -> dict[str, Any]:
+        """Free text without `markers`, which it may hold if `free_markers` says so."""
+        return {"type": "any_text", "excludes": self.kept_out(markers)}
+
+    def kept_out(self, markers: Sequence[str]) -> list[str]:
+        """What of `markers` free text must not hold."""
+        return [] if self.free_markers else list(dict.fromkeys(markers))
 
     @property
     def at_least_one(self) -> bool:
@@ -66,17 +77,18 @@ def _fail(reason: str) -> NoReturn:
 
 
 def normalize_tool_choice(
-    tools: Sequence[Mapping[str, Any]] | None, tool_choice: str | Mapping[str, Any] | None
+    tools: Sequence[Mapping[str, Any]] | None, tool_choice: str | Mapping[str, Any] | None, *, others: int = 0
 ) -> tuple[tuple[Tool, ...], Mode]:
     """The tools that may be called, and how many calls there must be.
 
     `tool_choice`: "auto" or None, "none", "required", `{"type": "function", "function": {"name": ...}}` (or the name
     beside the type), `{"type": "allowed_tools", "allowed_tools": {"mode": ..., "tools": [...]}}`.
-    Raises `GrammarError` for anything else, for unknown names, and where a call is required and there is no tool.
+    Raises `GrammarError` for anything else, for unknown names, and where a call is required and there is no tool, nor
+    any of `others`.
     """
     known: dict[str, Tool] = {}
     for index, definition in enumerate(tools or ()):
-        tool = _tool(definition, f"tools[{index}]")
+        tool = read_tool(definition, f"tools[{index}]")
         if tool.name in known:
             _fail(f"tools[{index}]: there are two tools called {tool.name!r}")
         known[tool.name] = tool
@@ -96,12 +108,13 @@ def normalize_tool_choice(
             allowed = tuple(dict.fromkeys(named))
         case _:
             _fail(f"tool_choice: {tool_choice!r} is no choice; see normalize_tool_choice")
-    if mode != "auto" and not allowed:
+    if mode != "auto" and not allowed and not others:
         _fail("tool_choice: a call is required, but there are no tools")
     return allowed, mode
 
 
-def _tool(definition: Any, place: str) -> Tool:
+def read_tool(definition: Any, place: str) -> Tool:
+    """A definition of the OpenAI API, checked."""
     if not isinstance(definition, Mapping):
         _fail(f"{place}: a tool is an object, not {definition!r}")
     if definition.get("type", "function") != "function":

@@ -28,7 +28,7 @@ def deepseek_r1(request: Request) -> Format:
     answer = call_section(
         request, "<｜tool▁calls▁begin｜>", tags, "<｜tool▁calls▁end｜>", separator="\n", excludes=_THINK
     )
-    return reasoned(request, answer, *_THINK)
+    return reasoned(request, answer, *_THINK, excludes=())
 
 
 @register_model_structural_tag("deepseek_v3_1")
@@ -39,7 +39,7 @@ def deepseek_v3_1(request: Request) -> Format:
         for tool in request.tools
     ]
     answer = call_section(request, "<｜tool▁calls▁begin｜>", tags, "<｜tool▁calls▁end｜>", excludes=_THINK)
-    return reasoned(request, answer, *_THINK)
+    return reasoned(request, answer, *_THINK, excludes=())
 
 
 @register_model_structural_tag("kimi", "kimi_k2")
@@ -57,5 +57,7 @@ def kimi_k2(request: Request) -> Format:
         )
         for tool in request.tools
     ]
-    answer = call_section(request, "<|tool_calls_section_begin|>", tags, "<|tool_calls_section_end|>", excludes=_THINK)
+    excludes = (*_THINK, "<|tool_call_begin|>")
+    marks = ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>")
+    answer = call_section(request, marks[0], tags, marks[1], excludes=excludes)
     return reasoned(request, answer, *_THINK)

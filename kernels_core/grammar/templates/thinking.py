@@ -5,7 +5,7 @@ Read on: `sections.py` (calls in one section), `marked.py` (arguments between ma
 
 from __future__ import annotations
 
-from .pieces import any_text, arguments, call_list, calls_in_text, name_in_json, optional, reasoned, sequence, tag
+from .pieces import arguments, call_list, calls_in_text, name_in_json, optional, reasoned, sequence, tag
 from .registry import Format, register_model_structural_tag
 from .request import Request
 
@@ -21,7 +21,7 @@ def llama(request: Request) -> Format:
         tag(f'{{"name": {name_in_json(tool)}, "parameters": ', arguments(request, tool), "}") for tool in request.tools
     ]
     # Without tools the trigger is JSON like any other.
-    return calls_in_text(request, '{"name": ', tags) if tags else any_text()
+    return calls_in_text(request, '{"name": ', tags, _THINK) if tags else request.text_without(*_THINK)
 
 
 def _tool_call_tags(request: Request) -> list[Format]:
@@ -45,7 +45,7 @@ def hermes(request: Request) -> Format:
 def qwen_3(request: Request) -> Format:
     """Qwen 3: calls as in Hermes, after a reasoning block that ends with `</think>` and an empty line."""
     answer = calls_in_text(request, "<tool_call>", _tool_call_tags(request), _THINK)
-    return reasoned(request, answer, *_THINK, gap="\n\n")
+    return reasoned(request, answer, *_THINK, gap="\n\n", excludes=())
 
 
 @register_model_structural_tag("exaone")
@@ -63,7 +63,7 @@ def mistral(request: Request) -> Format:
     """Mistral with the Tekken tokenizer: `[TOOL_CALLS]f[ARGS]{...}` for each call, and nothing behind the calls."""
     marker = "[TOOL_CALLS]"
     tags = [tag(f"{marker}{tool.plain_name}[ARGS]", arguments(request, tool), "") for tool in request.tools]
-    text = any_text(marker, "[THINK]", "[/THINK]")
+    text = request.text_without(marker, "[THINK]", "[/THINK]")
     if not tags:
         answer = text
     else:

@@ -336,7 +336,8 @@ def test_channels_of_kimi_k3() -> None:
 def test_what_surrounds_a_section() -> None:
     for model, lead in (("minimax", "\n"), ("deepseek_v3_2", "\n\n")):
         call = calls_of(model, ("add", CALL))
-        check(model, ["Yes." + lead + call, call], [call + "x", call + call])
+        check(model, ["Yes." + lead + call, call, call + "x", call + call], [call + "<think>"])
+        check(model, ["Yes." + lead + call, call], [call + "x", call + call], parallel_tool_calls=False)
         check(model, [call, lead + call], ["Yes." + call, lead], tool_choice="required")
     text = "<|START_TEXT|>Yes.<|END_TEXT|>"
     check("cohere", [text, text + cohere(("add", CALL))], [text * 2, text[:-2]])

@@ -1,6 +1,7 @@
 """Structural tags of models' call formats, by XGrammar's names; the layouts are `kernels_core.grammar.templates`.
 
 A template registered here takes the arguments that XGrammar passes; one registered with the engine takes a `Request`.
+`get_<model>_structural_tag` is there for each model, and takes what a registered template takes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from kernels_core.grammar import templates
 
-from .exception import InvalidArgumentError, UnsupportedFeatureError, runtime_errors
+from .exception import InvalidArgumentError, runtime_errors
 from .openai_tool_call_schema import (
     AllowedToolChoiceParam,
     AllowedToolRef,
@@ -66,6 +67,8 @@ def normalize_tool_choice(
 
     Raises `ValueError` for anything else, unknown names, and where a call is required and there is no tool.
     """
+    if not isinstance(tools, Sequence | None) or isinstance(tools, str | bytes):
+        raise InvalidArgumentError(f"tools: a list of tools is expected, not a {type(tools).__name__}")
     read = [_read_tool(index, tool) for index, tool in enumerate(tools or ())]
     functions = [tool for tool in read if isinstance(tool, FunctionToolParam)]
     builtins = [tool for tool in read if isinstance(tool, BuiltinToolParam)]
@@ -109,8 +112,10 @@ def get_model_structural_tag(
     parallel_tool_calls: False allows one call at most.
     any_order, max_whitespace_cnt: for the arguments; see `Grammar.from_json_schema`.
 
-    Raises `ValueError` for unknown models, choices and tools, `UnsupportedFeatureError` for tools of a model's own and
-    for `exclude_special_tokens=False`.
+    exclude_special_tokens: False lets free text hold the format's markers.
+
+    Tools of a model's own are called by the format of `harmony`; elsewhere nothing stands for them, with a warning.
+    Raises `ValueError` for unknown models, choices and tools.
     """
     if isinstance(reasoning, bool):
         reasoning = "enabled" if reasoning else "disabled"
@@ -124,21 +129,87 @@ def get_model_structural_tag(
         "any_order": any_order,
         "max_whitespace_cnt": max_whitespace_cnt,
         "parallel_tool_calls": parallel_tool_calls,
+        "exclude_special_tokens": exclude_special_tokens,
     }
     if model in _REGISTERED:
-        options["exclude_special_tokens"] = exclude_special_tokens
         return _REGISTERED[model](functions, builtins, mode, reasoning, **options)
-    if builtins:
-        _refuse(f"{model}: tools of the model's own ({builtins[0].type!r}) are not supported; functions are")
-    if not exclude_special_tokens:
-        _refuse(f"{model}: exclude_special_tokens=False is not supported: markers never stand in free text")
+    return _of_engine(model, functions, builtins, mode, reasoning, **options)
+
+
+def _of_engine(
+    model: str,
+    functions: Sequence[FunctionToolParam],
+    builtins: Sequence[BuiltinToolParam],
+    mode: Mode,
+    reasoning: Reasoning,
+    *,
+    exclude_special_tokens: bool,
+    **options: Any,
+) -> StructuralTag:
+    """The engine's template, for tools and a mode as `normalize_tool_choice` gives them."""
+    own: list[dict[str, Any]] = []
+    if builtins and templates.has_own_tools(model):
+        own = [{"name": tool.name or tool.type, "parameters": tool.parameters} for tool in builtins]
+    elif builtins:
+        names = ", ".join(repr(tool.name or tool.type) for tool in builtins)
+        warnings.warn(f"{model}: this format cannot call tools of the model's own: {names}", UserWarning, stacklevel=3)
     definitions = [tool.model_dump(exclude_none=True) for tool in functions]
-    choice: Any = mode
-    if mode == "forced":
+    choice: Any = "required" if mode == "forced" else mode
+    if mode == "forced" and not functions:
+        options["parallel_tool_calls"] = False  # exactly one call, of a tool of the model's own
+    elif mode == "forced":
         choice = {"type": "function", "function": {"name": functions[0].function.name}}
     with runtime_errors():
-        tag = templates.get_model_structural_tag(model, definitions, choice, reasoning, **options)
+        tag = templates.get_model_structural_tag(
+            model,
+            definitions,
+            choice,
+            reasoning,
+            own_tools=own,
+            free_markers=not exclude_special_tokens,
+            **options,
+        )
     return StructuralTag.model_validate(tag)
+
+
+def _of_model(model: str) -> Callable[..., StructuralTag]:
+    """`get_<model>_structural_tag`: a template as a function."""
+
+    def template(
+        tools: Sequence[FunctionToolParam | dict[str, Any]] | None = None,
+        builtin_tools: Sequence[BuiltinToolParam | dict[str, Any]] | None = None,
+        tool_choice: Mode = "auto",
+        reasoning: Reasoning = "enabled",
+        any_order: bool = False,
+        exclude_special_tokens: bool = True,
+        max_whitespace_cnt: int | None = None,
+        parallel_tool_calls: bool = True,
+        **kwargs: Any,
+    ) -> StructuralTag:
+        read = [_read_tool(index, tool) for index, tool in enumerate((*(tools or ()), *(builtin_tools or ())))]
+        return _of_engine(
+            model,
+            [tool for tool in read if isinstance(tool, FunctionToolParam)],
+            [tool for tool in read if isinstance(tool, BuiltinToolParam)],
+            tool_choice,
+            reasoning,
+            any_order=any_order,
+            exclude_special_tokens=exclude_special_tokens,
+            max_whitespace_cnt=max_whitespace_cnt,
+            parallel_tool_calls=parallel_tool_calls,
+        )
+
+    template.__name__ = f"get_{model}_structural_tag"
+    template.__doc__ = f"The structural tag of what `{model}` may write; see `get_model_structural_tag`."
+    return template
+
+
+def __getattr__(name: str) -> Any:
+    model = name.removeprefix("get_").removesuffix("_structural_tag")
+    if name != f"get_{model}_structural_tag" or model not in templates.model_templates():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = _of_model(model)
+    return found
 
 
 def get_builtin_structural_tag(
@@ -224,7 +295,3 @@ def _allowed(
     return [tool for tool in functions if tool.function.name in names], [
         tool for tool in builtins if tool.type in kinds
     ]
-
-
-def _refuse(reason: str) -> None:
-    raise UnsupportedFeatureError(reason, language="model template")
