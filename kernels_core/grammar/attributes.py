@@ -2,9 +2,11 @@
 
 - `lazy`: the rule ends as soon as it can, so it holds the texts of which no proper beginning is one of its texts.
 - `max_chars=N`: its texts of at most N characters.
-- `suffix` (Lark): the rule, then the suffix, and the whole lazy.
+- `suffix` and `stop` (Lark): the rule, then the suffix, and the whole lazy; with `max_chars` the rule also ends,
+  without a suffix, after as many characters.
 - `capture`, `capture="name"`, `temperature=x`: notes for whoever drives a generation.  They stay on the rule
-  (`ir.Rule.notes`) and are printed; masks do not depend on them.
+  (`ir.Rule.notes`) and are printed; masks do not depend on them.  `trailing="text"` says that a capture leaves out this
+  text at its end, which a suffix left there, and `stop_capture="name"` that it is captured by itself.
 
 The first three work on regular rules.
 
@@ -35,9 +37,9 @@ from .regular.lengths import with_length
 from .regular.to_rules import language_node
 from .rulebook import RuleBook
 
-__all__ = ["NOTES", "Attribute", "Note", "at_most", "shaped", "shortest"]
+__all__ = ["NOTES", "Attribute", "Note", "at_most", "named", "shaped", "shortest"]
 
-NOTES = ("capture", "temperature")
+NOTES = ("capture", "temperature", "trailing", "stop_capture")
 
 Note = tuple[str, str | float | None]
 
@@ -49,6 +51,11 @@ class Attribute:
     name: str
     value: str | float | None
     offset: int
+
+
+def named(notes: tuple[Note, ...], name: str) -> tuple[Note, ...]:
+    """Notes of a rule that gets another name: a capture without a name keeps that of the rule."""
+    return tuple((key, name if key == "capture" and value is None else value) for key, value in notes)
 
 
 def shortest(language: Language) -> Language:

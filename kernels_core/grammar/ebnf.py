@@ -18,8 +18,8 @@ The dialect is XGrammar's, with a few additions (marked +):
 - + as in llama.cpp's GBNF: an alternative may be empty, `.` is any code point unless a rule is called so, `<[12]>` is
   the token 12 and `!<[12]>` any other.  Tokens by their text, `<name>`, are refused.
 
-- `name[attribute, ...] ::= ...`: `lazy`, `max_chars=N`, `capture`, `capture="name"` and `temperature=x`, as
-  `attributes.py` has them.  `max_tokens` and `stop_capture` are refused by name.
+- `name[attribute, ...] ::= ...`: `lazy`, `max_chars=N`, `capture`, `capture="name"`, `temperature=x`,
+  `trailing="text"` and `stop_capture="name"`, as `attributes.py` has them.  `max_tokens` is refused by name.
 
 Nothing may be nested deeper than `MAX_NESTING` groups.
 
@@ -44,8 +44,8 @@ from .names import MACROS, RESERVED, undefined
 __all__ = ["parse_ebnf"]
 
 _ATTRIBUTE = re.compile(r"\s*+([A-Za-z_]\w*+)\s*+(?:=\s*+([0-9]++(?:\.[0-9]++)?|(\"(?:[^\"\\]|\\.)*+\")))?+\s*+")
-_ATTRIBUTES = ("capture", "lazy", "max_chars", "temperature")
-_REFUSED_ATTRIBUTES = ("max_tokens", "stop_capture")
+_ATTRIBUTES = ("capture", "lazy", "max_chars", "temperature", "trailing", "stop_capture")
+_REFUSED_ATTRIBUTES = ("max_tokens",)
 _TOKEN_ID = re.compile(r"!?<\[(0|[1-9][0-9]{0,8})\]>")
 _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
@@ -183,6 +183,10 @@ class _Parser(Tokens):
             case "capture" if value is not None:
                 if not match.group(3):
                     self.fail("capture takes a name in quotes", offset)
+                return escapes.text(self.source, match.start(3) + 1, match.end(3) - 1).decode()
+            case "trailing" | "stop_capture":
+                if not match.group(3):
+                    self.fail(f"{name} takes a text in quotes", offset)
                 return escapes.text(self.source, match.start(3) + 1, match.end(3) - 1).decode()
         return None
 

@@ -89,11 +89,12 @@ class Grammar:
         start: str = "start",
         tokenizer_info: Vocabulary | None = None,
         grammars: Mapping[str, Grammar] | None = None,
+        plain_integers: bool = False,
     ) -> Grammar:
         """A grammar from Lark text (the dialect, and what a terminal means: `kernels_core.grammar.lark`).
 
         Tokens that are written by their text, as `<name>`, are looked up in `tokenizer_info`, a `TokenizerInfo`;
-        `@name` calls a grammar of `grammars`.
+        `@name` calls a grammar of `grammars`.  `plain_integers` is for `%json`, as in `from_json_schema`.
 
         `GrammarSyntaxError`, `GrammarError` and `UnsupportedFeatureError` say at which character.
         """
@@ -101,8 +102,9 @@ class Grammar:
 
         _require_text(lark_string, "from_lark")
         others = dict(grammars or {})
-        ir = parse_lark(lark_string, start, tokenizer_info, {name: other.ir for name, other in others.items()})
-        return cls._made(ir, "Lark", (_from_lark, (lark_string, start, tokenizer_info, others)))
+        irs = {name: other.ir for name, other in others.items()}
+        ir = parse_lark(lark_string, start, tokenizer_info, irs, plain_integers=plain_integers)
+        return cls._made(ir, "Lark", (_from_lark, (lark_string, start, tokenizer_info, others, plain_integers)))
 
     @classmethod
     def builtin_json_grammar(cls) -> Grammar:
@@ -348,8 +350,16 @@ def _from_regex(pattern: str, flags: str, match: Literal["full", "search"]) -> G
     return Grammar.from_regex(pattern, flags=flags, match=match)
 
 
-def _from_lark(text: str, start: str, tokenizer_info: Vocabulary | None, grammars: dict[str, Grammar]) -> Grammar:
-    return Grammar.from_lark(text, start=start, tokenizer_info=tokenizer_info, grammars=grammars)
+def _from_lark(
+    text: str,
+    start: str,
+    tokenizer_info: Vocabulary | None,
+    grammars: dict[str, Grammar],
+    plain_integers: bool = False,
+) -> Grammar:
+    return Grammar.from_lark(
+        text, start=start, tokenizer_info=tokenizer_info, grammars=grammars, plain_integers=plain_integers
+    )
 
 
 @cache

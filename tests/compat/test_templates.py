@@ -20,7 +20,8 @@ OPEN_MARK = "]<]minimax[>["
 CALLS = {
     "kimi": "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{}"
     "<|tool_call_end|><|tool_calls_section_end|>",
-    "deepseek_v3_1": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "deepseek_v3_1": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{}"
+    "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
     "cohere": '<cofl:tool_calls><cofl:tool_call id="0" name="f"></cofl:tool_call></cofl:tool_calls>',
     "minimax": '<minimax:tool_call>\n<invoke name="f">\n</invoke>\n</minimax:tool_call>',
     "minimax_m3": f'{OPEN_MARK}<tool_call>\n{OPEN_MARK}<invoke name="f">{OPEN_MARK}</invoke>\n{OPEN_MARK}</tool_call>',

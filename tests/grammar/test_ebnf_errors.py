@@ -155,7 +155,7 @@ def test_unusable(marked: str, message: str) -> None:
     ("marked", "message"),
     [
         ('root[»max_tokens=5] ::= "a"', "attribute 'max_tokens'"),
-        ('root ::= "x"\nother [capture="n", »stop_capture="m"] ::= "a"', "attribute 'stop_capture'"),
+        ('root ::= "x"\nother [capture="n", »max_tokens=3] ::= "a"', "attribute 'max_tokens'"),
         ('root ::= b\nb[»lazy] ::= "(" b ")" | "a"', "not regular"),
         ('root[»max_chars=3] ::= "a" | root "b"', "not regular"),
         ('root[lazy] ::= "a" | »Token(1)', "tokens"),

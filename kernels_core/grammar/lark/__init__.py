@@ -5,8 +5,9 @@ What a grammar means here:
 - Names in lower case are **rules** (context-free, any recursion), in upper case **terminals**: regular languages, which
   may be combined with `&` (both) and `~` (all texts but these), and may not call themselves.  A string, a range or a
   regular expression inside a rule is a terminal without a name.
-- There is no lexer.  A terminal matches every text of its regular language, and the whole is the set of texts that the
-  rules derive; nothing is cut greedily, and no terminal wins over another.  So `/[a-z]+/ "b"` matches `ab`, which a
+- There is no lexer, but for lazy rules: where one may begin, no other terminal holds its end (`competing.py`).
+  A terminal matches every text of its regular language, and the whole is the set of texts that the rules derive;
+  nothing is cut greedily, and no terminal wins over another.  So `/[a-z]+/ "b"` matches `ab`, which a
   longest-match lexer loses.  Where shortest or longest match is wanted, it is written: `name[lazy]: /.*;/` holds the
   texts of the pattern of which no proper beginning is one, `name[suffix=";"]: /.*/` is the same, and
   `WORD: /[a-z]+/ & ~KEYWORD` excludes keywords.  `name[max_chars=80]: ...` bounds the characters.
@@ -19,13 +20,14 @@ What a grammar means here:
 
 Also: `| ( ) [ ] ? * + {m,n} ~n ~m..n`, `-> alias` (which says nothing about texts), `"text"i`, `"a".."z"`,
 `%import common.X`, `%json {schema}`, `%regex {"substring_words": "..."}` (or `_chars`, `_chunks`), `%lark { ... }` with
-rules of its own, `@name` for another grammar, and the notes `name[capture, temperature=0.5]`.
+rules of its own, `@name` for another grammar, the notes `name[capture, temperature=0.5]`, and `stop="text"`, which is
+`suffix` by another name, with `stop_capture="name"`.
 
 Refused by name: priorities, templates, parametric rules, `%declare`, `%override`, `%extend`, imports from elsewhere
-than `common`, the attributes `max_tokens`, `stop`, `stop_capture`, and other options of `%llguidance`.
+than `common`, the attribute `max_tokens`, and other options of `%llguidance` (also written `%grammar_options`).
 
-In reading order: `syntax` (the tree), `lexer` and `parser` (text to tree), `lower` with `terminals`, `common` and
-`skipping` (tree to IR).
+In reading order: `syntax` (the tree), `lexer` and `parser` (text to tree), `lower` with `terminals`, `competing`,
+`common` and `skipping` (tree to IR).
 """
 
 from .lower import parse_lark

@@ -5,19 +5,30 @@ Read on: `terminals.py` and `lower.py` (who embeds what).
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
+
 from .. import nodes
+from ..attributes import Note, named
 from ..ir import GrammarIR, Node, RuleRef, Span
 from ..rulebook import RuleBook
 
 __all__ = ["embedded"]
 
 
-def embedded(ir: GrammarIR, book: RuleBook, hint: str, span: Span, *, shift: int | None = None) -> Node:
+def embedded(
+    ir: GrammarIR,
+    book: RuleBook,
+    hint: str,
+    span: Span,
+    *,
+    shift: int | None = None,
+    notes: MutableMapping[str, tuple[Note, ...]] | None = None,
+) -> Node:
     """A call of `ir`'s root, or its body where that is all there is; the other rules go to `book`.
 
-    Spans move by `shift`, or without it are dropped, as they belong to another text.
+    Spans move by `shift`, or without it are dropped, as they belong to another text.  Notes of rules go to `notes`.
     """
-    single = len(ir.rules) == 1
+    single = len(ir.rules) == 1 and not (notes is not None and ir.rules[ir.root].notes)
     names = {} if single else {name: book.reserve(hint) for name in ir.rules}
 
     def moved(node: Node, below: list[Node]) -> Node:
@@ -37,6 +48,8 @@ def embedded(ir: GrammarIR, book: RuleBook, hint: str, span: Span, *, shift: int
         bodies = {name: nodes.fold(rule.body, moved) for name, rule in ir.rules.items()}
     for name, body in bodies.items():
         book.define(names[name], body)
+        if notes is not None and ir.rules[name].notes:
+            notes[names[name]] = named(ir.rules[name].notes, name)
     return RuleRef(names[ir.root], span=span)
 
 

@@ -32,7 +32,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 # These are followed by a JSON object, which is one token with its value.
-_WITH_JSON = ("%json", "%regex", "%llguidance")
+_WITH_JSON = ("%json", "%regex", "%llguidance", "%grammar_options")
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u[0-9A-Fa-f]{4}|[\"\\/bfnrt]|(.?))", re.DOTALL)
 
 

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 from ...errors import GrammarError, InvalidStructuralTagError, UnsupportedFeatureError, UnsupportedSchemaError
 from .. import nodes
-from ..attributes import NOTES, Note
+from ..attributes import NOTES, Note, named
 from ..ir import Empty, GrammarIR, Node, Rule, RuleRef, Span
 from ..names import undefined
+from ..regular.languages import Language
 from ..rulebook import RuleBook
+from .competing import Guards
 from .embedding import embedded
 from .lexer import LANGUAGE
 from .parser import parse
@@ -46,13 +48,15 @@ def parse_lark(
     start: str = "start",
     vocabulary: Vocabulary | None = None,
     grammars: Mapping[str, GrammarIR] | None = None,
+    *,
+    plain_integers: bool = False,
 ) -> GrammarIR:
     """The rules of `source`.  `vocabulary` finds tokens that are written by their text, `grammars` are those of
-    `@name`.
+    `@name`, and `plain_integers` is for `%json` (`Grammar.from_json_schema`).
 
     Raises `GrammarSyntaxError`, `GrammarError` and `UnsupportedFeatureError`, each with the offset to look at.
     """
-    lowering = _Lowering(source, vocabulary, grammars or {})
+    lowering = _Lowering(source, vocabulary, grammars or {}, plain_integers)
     scope = parse(source)
     if not scope.definitions:
         raise GrammarError('a grammar needs at least one rule, such as: start: "text"', source, 0, language=LANGUAGE)
@@ -67,8 +71,11 @@ def parse_lark(
 class _Lowering:
     """All scopes of one text write into one `book`."""
 
-    def __init__(self, source: str, vocabulary: Vocabulary | None, grammars: Mapping[str, GrammarIR]) -> None:
+    def __init__(
+        self, source: str, vocabulary: Vocabulary | None, grammars: Mapping[str, GrammarIR], plain_integers: bool
+    ) -> None:
         self.source = source
+        self.plain_integers = plain_integers
         self.vocabulary = vocabulary
         self.grammars = grammars
         self.book = RuleBook()
@@ -83,11 +90,12 @@ class _Lowering:
         names = {name: self.book.reserve(name) for name in (*scope.definitions, *scope.imports)}
         terminals = Terminals(scope, names, self.book, self.source)
         terminals.define_all()
-        rules = _Rules(self, scope, terminals)
+        rules = _Rules(self, scope, terminals, Guards(scope, terminals, start))
         bodies: dict[str, Node] = {}
         for name, definition in scope.definitions.items():
             self.spans[names[name]] = definition.span
-            self.notes[names[name]] = _notes(definition)
+            self.notes[names[name]] = _notes(definition, scope, self.source)
+        for name, definition in scope.definitions.items():
             if name not in terminals:
                 bodies[names[name]] = rules.node(definition.body)
         root = names[start]
@@ -113,14 +121,18 @@ class _Lowering:
 class _Rules:
     """Expressions in rules.  With `%ignore` every terminal is a call, so that skips can be put between them."""
 
-    def __init__(self, lowering: _Lowering, scope: Scope, terminals: Terminals) -> None:
+    def __init__(self, lowering: _Lowering, scope: Scope, terminals: Terminals, guards: Guards) -> None:
         self.lowering = lowering
+        self.guards = guards
         self.scope = scope
         self.terminals = terminals
         self.unnamed: dict[str, Node] = {}
 
     def node(self, expression: Expression) -> Node:
         span = expression.span
+        guarded = self.guards.language(expression)
+        if guarded is not None:
+            return self._guarded(expression, guarded)
         match expression:
             case Text(value="") | Sequence(items=()):
                 return Empty(span=span)
@@ -147,6 +159,17 @@ class _Rules:
                 return self._terminal(RuleRef(self.lowering.scope(scope, "start", span), span=span))
             case _:
                 return self._terminal(self.terminals.node(expression))
+
+    def _guarded(self, expression: Expression, language: Language) -> Node:
+        """A terminal that a lazy rule takes texts from; notes go with it."""
+        name = expression.name if isinstance(expression, Name) else "text"
+        made = self.lowering.book.reserve(name)
+        self.lowering.book.define(made, self.terminals.guarded(language, expression.span, name))
+        if isinstance(expression, Name) and name in self.scope.definitions:
+            notes = self.lowering.notes.get(self.terminals.names[name], ())
+            self.lowering.notes[made] = named(notes, name)
+            self.lowering.spans[made] = self.scope.definitions[name].span
+        return RuleRef(made, span=expression.span)
 
     def _terminal(self, node: Node) -> Node:
         if not self.scope.ignored:
@@ -176,9 +199,10 @@ class _Rules:
     def _schema(self, expression: Schema) -> Node:
         from ..json_schema import SchemaOptions, compile_schema, schema_text
 
+        options = SchemaOptions(plain_integers=self.lowering.plain_integers)
         try:
             text = schema_text(expression.schema)
-            ir = compile_schema(expression.schema, text, SchemaOptions(), {}).ir
+            ir = compile_schema(expression.schema, text, options, {}).ir
         except (UnsupportedSchemaError, RecursionError) as error:
             reason = str(error) or "the schema is nested too deeply"
             raise UnsupportedFeatureError(
@@ -189,17 +213,29 @@ class _Rules:
     def _external(self, name: str, span: Span) -> Node:
         if name not in self.lowering.grammars:
             self._fail(undefined(name, self.lowering.grammars, role="grammar"), span)
-        return embedded(self.lowering.grammars[name], self.lowering.book, name, span)
+        return embedded(self.lowering.grammars[name], self.lowering.book, name, span, notes=self.lowering.notes)
 
     def _fail(self, reason: str, span: Span) -> NoReturn:
         raise GrammarError(reason, self.lowering.source, span.start, language=LANGUAGE)
 
 
-def _notes(definition: Definition) -> tuple[Note, ...]:
+def _notes(definition: Definition, scope: Scope, source: str) -> tuple[Note, ...]:
     """Notes among the attributes of `definition`."""
     found: list[Note] = []
     for name, (value, _) in definition.attributes.items():
         if name in NOTES:
             text = value.value if isinstance(value, Text) else None
             found.append((name, value if isinstance(value, float) else text))
+    suffix = definition.attributes.get("suffix", (None, 0))[0]
+    if suffix is not None and any(name in ("capture", "stop_capture") for name, _ in found):
+        while isinstance(suffix, Name) and suffix.name in scope.definitions:
+            suffix = scope.definitions[suffix.name].body
+        if not isinstance(suffix, Text) or suffix.ignore_case:
+            raise UnsupportedFeatureError(
+                "a capture is cut at a suffix that is one text, and not at a pattern",
+                source,
+                definition.span.start,
+                language=LANGUAGE,
+            )
+        found.append(("trailing", suffix.value))
     return tuple(found)

@@ -43,10 +43,12 @@ _MAX_TOKEN = 2**31 - 1
 _MAX_LISTED = 1_000_000
 _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _ENDS = ("nl", "end", "|", "&", ")", "]", "}", "->")
+_CAPTURE_NAME = re.compile(r"[^\s]+")
 _CHUNKS = re.compile(r"\w+|\s+|[^\w\s]+")
 # Kept as notes, or part of what the rule matches.
-_ATTRIBUTES = ("capture", "lazy", "max_chars", "suffix", "temperature")
-_REFUSED_ATTRIBUTES = ("max_tokens", "stop", "stop_capture")
+_ATTRIBUTES = ("capture", "lazy", "max_chars", "stop", "stop_capture", "suffix", "temperature")
+_REFUSED_ATTRIBUTES = ("max_tokens",)
+_OFF_OPTIONS = ("no_forcing", "allow_invalid_utf8")
 _REFUSED_STATEMENTS = {
     "%declare": "a terminal without a definition matches nothing",
     "%override": "write the definition in its place",
@@ -127,7 +129,7 @@ class _Parser:
         elif kind == "%import":
             self.i += 1
             self._import(scope)
-        elif kind == "%llguidance":
+        elif kind in ("%llguidance", "%grammar_options"):
             self._options(scope)
         elif kind.startswith("%"):
             self.tokens.fail(f"there is no statement {kind}", start)
@@ -172,11 +174,14 @@ class _Parser:
 
     def _options(self, scope: Scope) -> None:
         for name, value in self._object().items():
-            if name != "allow_initial_skip":
+            if name not in ("allow_initial_skip", *_OFF_OPTIONS):
                 self.tokens.refuse(f"the option {name!r} is not supported; allow_initial_skip is", self.start)
             if not isinstance(value, bool):
                 self.tokens.fail(f"{name!r} is true or false", self.start)
-            scope.initial_skip = value
+            if name == "allow_initial_skip":
+                scope.initial_skip = value
+            elif value:
+                self.tokens.refuse(f"the option {name!r} is not supported, except as false", self.start)
         self.i += 1
 
     def _object(self) -> dict[str, Any]:
@@ -223,13 +228,19 @@ class _Parser:
             if self.kind == "=":
                 self.i += 1
                 value = self._attribute_value(name, depth)
-            elif name in ("max_chars", "suffix", "temperature"):
+            elif name not in ("capture", "lazy"):
                 self._unexpected(f"the attribute {name!r} needs a value")
             found[name] = (value, start)
             if self.kind != ",":
                 break
             self.i += 1
         self._expect("]", '"," or "]"')
+        if "stop" in found and "suffix" in found:
+            self.tokens.fail("suffix cannot be combined with stop", max(found["stop"][1], found["suffix"][1]))
+        if "stop_capture" in found and not {"stop", "suffix"} & found.keys():
+            self.tokens.fail("stop_capture requires stop or suffix", found["stop_capture"][1])
+        if "stop" in found:  # the two differ in what a caller does with the text, and in nothing else
+            found["suffix"] = found.pop("stop")
         return found
 
     def _attribute_value(self, name: str, depth: int) -> float | Expression:
@@ -245,14 +256,21 @@ class _Parser:
                     self.i += 1
                     digits += "." + self._expect("number", "digits")
                 return float(digits)
-            case "capture":
+            case "capture" | "stop_capture":
                 if self.kind != "string":
-                    self._unexpected("expected a name in quotes")
-                return self._atom(depth)
+                    self._unexpected(f"expected string literal after {name}=, a name in quotes")
+                value = self._text()
+                if not isinstance(value, Text) or not _CAPTURE_NAME.fullmatch(value.value):
+                    problem = "must not be empty" if isinstance(value, Text) and not value.value else "has no blanks"
+                    self.tokens.fail(f"capture name {problem}", start)
+                return value
             case _:
                 if self.kind not in ("string", "regex", "name"):
                     self._unexpected("expected a string, a regular expression or a terminal")
-                return self._atom(depth)
+                ending = self._atom(depth)
+                if isinstance(ending, Text) and not ending.value:
+                    self.tokens.fail(f"{name} must not be empty", start)
+                return ending
 
     # -- expressions ----------------------------------------------------------------------------------------------
 

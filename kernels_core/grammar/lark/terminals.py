@@ -15,6 +15,9 @@ from ..names import undefined
 from ..regex import parse_regex
 from ..regular.from_rules import grammar_language
 from ..regular.languages import (
+    ALL,
+    ANY_CHARACTER,
+    NOTHING,
     Language,
     TooManyStates,
     bounded,
@@ -38,19 +41,24 @@ from .syntax import (
     Both,
     Definition,
     Expression,
+    External,
     Name,
+    Nested,
     Others,
     Pattern,
     Range,
+    Schema,
     Scope,
     Sequence,
+    Special,
     Substring,
     Text,
     Times,
+    TokenIds,
     parts,
 )
 
-__all__ = ["Terminals", "is_shaped"]
+__all__ = ["Terminals", "is_lazy", "is_shaped"]
 
 _FLAGS = frozenset("imsu")
 
@@ -58,6 +66,11 @@ _FLAGS = frozenset("imsu")
 def is_shaped(definition: Definition) -> bool:
     """Has it an attribute that works on a regular language?  Then it is a terminal, whatever its name."""
     return not definition.attributes.keys().isdisjoint(("lazy", "max_chars", "suffix"))
+
+
+def is_lazy(definition: Definition) -> bool:
+    """Does it end as soon as it can?"""
+    return not definition.attributes.keys().isdisjoint(("lazy", "suffix"))
 
 
 class Terminals:
@@ -181,6 +194,18 @@ class Terminals:
                 return grammar_language(_substring_grammar(chunks))
         self._not_in_terminals(expression.span)
 
+    def named_language(self, name: str) -> Language:
+        """The texts of a terminal by its name."""
+        return bounded(self._language_of(name))
+
+    def is_regular(self, expression: Expression) -> bool:
+        """Is it made of characters alone, and not of tokens, schemas or grammars?"""
+        return not isinstance(expression, TokenIds | Special | Schema | External | Nested)
+
+    def guarded(self, language: Language, span: Span, hint: str) -> Node:
+        """A terminal that is less at its place than by itself."""
+        return self._node_of(bounded(language), span, hint)
+
     def _language_of(self, name: str) -> Language:
         if name in self.scope.imports:
             return full_match(COMMON[self.scope.imports[name][0]])
@@ -194,14 +219,16 @@ class Terminals:
 
     def _shaped(self, definition: Definition) -> Language:
         language = self.language(definition.body)
+        count = definition.attributes.get("max_chars", (None, 0))[0]
         if "suffix" in definition.attributes:
             suffix, offset = definition.attributes["suffix"]
             if suffix is None or isinstance(suffix, float):
                 self._fail("the suffix is missing", offset)
+            if isinstance(count, float):
+                return _closed_by(language, self.language(suffix), int(count))
             language = bounded(concat(language, self.language(suffix)))
-        if "lazy" in definition.attributes or "suffix" in definition.attributes:
+        if is_lazy(definition):
             language = shortest(language)
-        count = definition.attributes.get("max_chars", (None, 0))[0]
         return at_most(language, int(count)) if isinstance(count, float) else language
 
     # -- names ----------------------------------------------------------------------------------------------------
@@ -256,6 +283,14 @@ class Terminals:
 
     def _refuse(self, reason: str, offset: int) -> NoReturn:
         raise UnsupportedFeatureError(reason, self.source, offset, language=LANGUAGE)
+
+
+def _closed_by(texts: Language, suffix: Language, most: int) -> Language:
+    """Fewer than `most` characters and the suffix, lazily, or `most` characters in which no suffix has ended."""
+    whole = shortest(bounded(concat(texts, suffix)))
+    early = concat(at_most(texts, most - 1), suffix) if most else NOTHING
+    full = intersection(texts, loop(ANY_CHARACTER, most, most), complement(concat(texts, suffix, ALL)))
+    return bounded(union(intersection(whole, early), full))
 
 
 def _any_case(letter: str) -> charset.Ranges:

@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 from ...errors import GrammarError, InvalidStructuralTagError, UnsupportedFeatureError, UnsupportedSchemaError
 from .. import nodes
 from ..analysis import components, productive_rules
+from ..attributes import Note, named
 from ..ebnf import parse_ebnf
-from ..ir import GrammarIR, Node, RuleRef, TokenSet
+from ..ir import GrammarIR, Node, Rule, RuleRef, TokenSet
 from ..json_schema import SchemaOptions, compile_schema, defer_schema, schema_text
 from ..json_schema.emit import Emitter
 from ..json_schema.plain_writer import PlainWriter
@@ -68,7 +69,8 @@ class Builder:
         self._book = RuleBook()
         self._imported: dict[object, Node] = {}
         self._writers: dict[SchemaOptions, PlainWriter] = {}
-        self._groups: dict[tuple[Node, ...], tuple[str, ...]] = {}
+        self._groups: dict[tuple[object, ...], tuple[str, ...]] = {}
+        self._notes: dict[str, tuple[Note, ...]] = {}
         self._depth = 0
 
     def grammar(self, value: Any, path: str, source: str) -> GrammarIR:
@@ -76,7 +78,11 @@ class Builder:
         root = self._book.reserve("root")
         self._book.define(root, self.node(value, path, None))
         self._written = None  # it knows the parts of a value that may change now
-        return self._book.grammar(root, source)
+        ir = self._book.grammar(root, source)
+        if not self._notes:
+            return ir
+        noted = {name: Rule(name, ir.rules[name].body, notes) for name, notes in self._notes.items()}
+        return GrammarIR({**ir.rules, **noted}, ir.root, ir.source)
 
     def node(self, value: Any, path: str, end: End | None, avoid: tuple[int, ...] = ()) -> Node:
         """The format at `path`, then `end`; free tokens leave out `avoid`."""
@@ -206,11 +212,18 @@ class Builder:
         names = dict(outside or {})
         for group in components(ir):  # callees first, so that what calls equal rules is equal, too
             if group[0] not in names:
-                self._add_group({name: ir.rules[name].body for name in group}, names, {ir.root: hint})
+                notes = {name: named(ir.rules[name].notes, name) for name in group if ir.rules[name].notes}
+                self._add_group({name: ir.rules[name].body for name in group}, names, {ir.root: hint}, notes)
         found = self._imported[key] = RuleRef(names[ir.root])
         return found
 
-    def _add_group(self, group: Mapping[str, Node], names: dict[str, str], hints: Mapping[str, str]) -> None:
+    def _add_group(
+        self,
+        group: Mapping[str, Node],
+        names: dict[str, str],
+        hints: Mapping[str, str],
+        notes: Mapping[str, tuple[Note, ...]],
+    ) -> None:
         """Add rules that call each other; `names` maps those outside, and gets theirs.  Equal groups are shared."""
         # Calls within the group go by number, in names that no rule can have.
         inside = {name: f"#{number}" for number, name in enumerate(group)}
@@ -221,8 +234,9 @@ class Builder:
             return nodes.rebuild(node.with_span(None), below)
 
         bodies = tuple(nodes.fold(body, numbered) for body in group.values())
+        key = (bodies, *notes.values())
         try:
-            shared = self._groups.get(bodies)
+            shared = self._groups.get(key)
         except RecursionError:  # too deep to compare
             shared = None
         if shared is None:
@@ -237,7 +251,8 @@ class Builder:
             for name, body in zip(shared, bodies, strict=True):
                 self._book.define(name, nodes.fold(body, named))
             with suppress(RecursionError):
-                self._groups[bodies] = shared
+                self._groups[key] = shared
+            self._notes.update((final[inside[name]], found) for name, found in notes.items())
         names.update(zip(group, shared, strict=True))
 
     # -- combinations ---------------------------------------------------------------------------------------------

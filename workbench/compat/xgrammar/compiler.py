@@ -137,7 +137,9 @@ class GrammarCompiler(XGRObject):
         self, lark_string: str, *, named_grammars: dict[str, Grammar | str] | None = None
     ) -> CompiledGrammar:
         """Compile Lark text; tokens that are named are looked up here.  See `Grammar.from_lark`."""
-        key = ("lark", lark_string, tuple(sorted((named_grammars or {}).items(), key=lambda item: item[0])))
+        if not isinstance(named_grammars, dict | None):
+            raise InvalidArgumentError(f"named_grammars is a dict, not a {type(named_grammars).__name__}")
+        key = ("lark", lark_string, tuple(sorted((named_grammars or {}).items(), key=lambda item: str(item[0]))))
         return self._compiled(key, lambda: lark_grammar(lark_string, self._info, named_grammars))
 
     def compile_structural_tag(self, *args: Any, **kwargs: Any) -> CompiledGrammar:

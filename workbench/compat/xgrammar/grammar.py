@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -160,13 +161,32 @@ def require_schema(schema: Any) -> None:
 def lark_grammar(text: str, info: TokenizerInfo | None, named: Mapping[str, Grammar | str] | None) -> EngineGrammar:
     """The engine's grammar of Lark text."""
     vocabulary = None if info is None else info.engine
-    grammars = {}
-    for name, value in (named or {}).items():
-        if not isinstance(value, str | Grammar):
-            raise TypeError(f"named_grammars: {name!r} is a Grammar or Lark text, not a {type(value).__name__}")
-        read = EngineGrammar.from_lark(value, tokenizer_info=vocabulary) if isinstance(value, str) else value.engine
-        grammars[name] = read
-    return EngineGrammar.from_lark(text, tokenizer_info=vocabulary, grammars=grammars)
+    if not isinstance(named, Mapping | None):
+        raise InvalidArgumentError(f"named_grammars is a dict of grammars by name, not a {type(named).__name__}")
+    given = dict(named or {})
+    for name, value in given.items():
+        if not isinstance(name, str) or not isinstance(value, str | Grammar):
+            raise InvalidArgumentError(
+                f"named_grammars: {name!r} is a Grammar or Lark text, not a {type(value).__name__}"
+            )
+    texts = {name: value for name, value in given.items() if isinstance(value, str)}
+    found = {name: value.engine for name, value in given.items() if isinstance(value, Grammar)}
+
+    def read(lark: str) -> EngineGrammar:
+        return EngineGrammar.from_lark(lark, tokenizer_info=vocabulary, grammars=found, plain_integers=True)
+
+    while texts:  # texts may call each other: those that call what is known come first
+        ready = [name for name, lark in texts.items() if not _calls(lark) & texts.keys()]
+        if not ready:
+            raise InvalidArgumentError(f"named_grammars: {', '.join(map(repr, texts))} call each other in a circle")
+        for name in ready:
+            found[name] = read(texts.pop(name))
+    return read(text)
+
+
+def _calls(lark: str) -> set[str]:
+    """Names behind `@` in Lark text; one in a comment or a string counts, too, and does no harm but in a circle."""
+    return set(re.findall(r"@([A-Za-z0-9_\-]+)", lark))
 
 
 def _printed(grammar: Grammar, wanted: bool) -> Grammar:

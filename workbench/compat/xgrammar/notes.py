@@ -31,12 +31,18 @@ class Notes:
         self._info = compiled.tokenizer_info
         self.captures: dict[str, str] = {}
         self.temperatures: dict[str, float] = {}
+        self.trailing: dict[str, bytes] = {}
+        self.stop_captures: dict[str, str] = {}
         for rule in compiled.grammar.ir.rules.values():
             for note, value in rule.notes:
                 if note == "capture":
                     self.captures[rule.name] = rule.name if value is None else str(value)
                 elif note == "temperature" and value is not None:
                     self.temperatures[rule.name] = float(value)
+                elif note == "trailing":
+                    self.trailing[rule.name] = str(value).encode()
+                elif note == "stop_capture":
+                    self.stop_captures[rule.name] = str(value)
 
     @classmethod
     def of(cls, compiled: CompiledGrammar) -> Notes:
@@ -70,19 +76,27 @@ class NotedText:
 
         deduplicate: of those of one rule that began at one place, the longest alone.
         """
-        if not self.notes.captures:
+        noted = {**self.notes.captures, **self.notes.stop_captures}
+        if not noted:
             return []
         steps = matcher.steps()
         self._chart.seek(steps)
         places = _places(steps)
         ends: dict[tuple[str, int, int], int] = {}
         for rule, begin, end in self._chart.completions():
-            if rule in self.notes.captures:
+            if rule in noted:
                 span = (rule, begin, 0 if deduplicate else end)
                 ends.pop(span, None)  # a longer one stands where it ended
                 ends[span] = end
-        names = self.notes.captures
-        return [(names[rule], b"".join(places[begin:end])) for (rule, begin, _), end in ends.items()]
+        found: list[tuple[str, bytes]] = []
+        for (rule, begin, _), end in ends.items():
+            text, trailing = b"".join(places[begin:end]), self.notes.trailing.get(rule, b"")
+            stopped = bool(trailing) and text.endswith(trailing)
+            if stopped and rule in self.notes.stop_captures:
+                found.append((self.notes.stop_captures[rule], trailing))
+            if rule in self.notes.captures:
+                found.append((self.notes.captures[rule], text.removesuffix(trailing) if stopped else text))
+        return found
 
     def temperature(self, matcher: GrammarMatcher) -> float | None:
         """The temperature of the innermost noted rule that is being read; the highest, if there are several."""

@@ -1,0 +1,126 @@
+"""Lark as XGrammar's users write it: endings of rules and what is captured of them, named grammars, options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import workbench.compat.xgrammar as xgr
+
+pytest.importorskip("torch")
+pytest.importorskip("pydantic")
+
+from workbench.compat.xgrammar.testing import _is_grammar_accept_string
+
+COMPILER = xgr.GrammarCompiler(xgr.TokenizerInfo([]))
+ANY = "\nTEXT: /(\\n|.)*/"
+
+
+def captured(lark: str, text: str, **options: Any) -> list[tuple[str, bytes]] | None:
+    """What is captured of a text; None where it is refused.  The printed grammar says the same."""
+    grammar = xgr.Grammar.from_lark(lark, **options)
+    found = []
+    for form in (grammar, xgr.Grammar.from_ebnf(str(grammar))):
+        matcher = xgr.GrammarMatcher(COMPILER.compile_grammar(form))
+        taken = matcher.accept_string(text) and matcher.is_completed()
+        found.append(matcher.get_captures() if taken else None)
+    assert found[0] == found[1]
+    return found[0]
+
+
+@pytest.mark.parametrize("word", ["stop", "suffix"])
+def test_what_ends_a_rule_is_captured_by_itself(word: str) -> None:
+    lark = f'start: head "z"\nhead[{word}="!!", capture, stop_capture="mark"]: TEXT' + ANY
+    assert captured(lark, "a!b!!z") == [("mark", b"!!"), ("head", b"a!b")]
+    assert captured(lark, "!!z") == [("mark", b"!!"), ("head", b"")]
+    assert captured(lark, "a!!b!!z") is None
+    named = f'start: head "z"\nhead[{word}=END, capture]: TEXT\nEND: "end"' + ANY
+    assert captured(named, "abendz") == [("head", b"ab")]
+
+
+def test_a_rule_that_is_full_ends_without_it() -> None:
+    lark = 'start: head "z"\nhead[suffix="!", max_chars=2, capture, stop_capture="mark"]: TEXT' + ANY
+    assert captured(lark, "abz") == [("head", b"ab")]
+    assert captured(lark, "a!z") == [("mark", b"!"), ("head", b"a")]
+    for text in ("ab!z", "az", "abcz"):
+        assert captured(lark, text) is None
+
+
+@pytest.mark.parametrize(
+    ("attributes", "reason"),
+    [
+        ('stop=""', "stop must not be empty"),
+        ('suffix=""', "suffix must not be empty"),
+        ('stop="x", suffix="y"', "cannot be combined with stop"),
+        ('stop_capture="m"', "stop_capture requires stop or suffix"),
+        ('stop="x", stop_capture="bad name"', "capture name"),
+        ('stop="x", stop_capture=MARK', "expected string literal after stop_capture="),
+        ('capture=""', "capture name must not be empty"),
+        ("stop=/[0-9]/, capture", "not at a pattern"),
+    ],
+)
+def test_endings_that_say_nothing_are_refused(attributes: str, reason: str) -> None:
+    with pytest.raises(RuntimeError, match=reason) as caught:
+        xgr.Grammar.from_lark(f"start: head\nhead[{attributes}]: TEXT" + ANY)
+    assert "line 2" in str(caught.value)
+
+
+def test_notes_of_other_grammars_stay() -> None:
+    word = xgr.Grammar.from_lark("start[capture, temperature=0.5]: /[a-z]+/")
+    matcher = xgr.GrammarMatcher(
+        COMPILER.compile_grammar(xgr.Grammar.from_lark('start: "<" @w ">"', named_grammars={"w": word}))
+    )
+    assert matcher.accept_string("<ab")
+    assert matcher.temperature == 0.5
+    assert matcher.accept_string(">")
+    assert matcher.get_captures() == [("start", b"ab")]
+    content = {"type": "grammar", "grammar": 'root[capture="r"] ::= [a-z]+'}
+    tag = {"type": "structural_tag", "format": {"type": "tag", "begin": "<", "content": content, "end": ">"}}
+    matcher = xgr.GrammarMatcher(COMPILER.compile_structural_tag(tag))
+    assert matcher.accept_string("<ab>")
+    assert matcher.get_captures() == [("r", b"ab")]
+
+
+def test_named_texts_call_each_other_but_not_in_a_circle() -> None:
+    named: dict[str, Any] = {"a": 'start: @b "x"', "b": 'start: "y" @c', "c": xgr.Grammar.from_ebnf('root ::= "z"')}
+    grammar = xgr.Grammar.from_lark("start: @a", named_grammars=named)
+    assert _is_grammar_accept_string(grammar, "yzx")
+    with pytest.raises(RuntimeError, match="circle"):
+        xgr.Grammar.from_lark("start: @a", named_grammars={"a": "start: @b", "b": "start: @a"})
+    for wrong in ([grammar], {"a": 1}):
+        with pytest.raises(RuntimeError, match="named_grammars"):
+            xgr.Grammar.from_lark("start: @a", named_grammars=wrong)  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="named_grammars"):
+        COMPILER.compile_lark("start: @a", named_grammars=[grammar])  # type: ignore[arg-type]
+
+
+def test_integers_in_json_are_digits() -> None:
+    grammar = xgr.Grammar.from_lark('start: %json {"type": "integer"}')
+    assert [_is_grammar_accept_string(grammar, text) for text in ("1", "1.0")] == [True, False]
+
+
+def test_options_by_both_names() -> None:
+    for name in ("llguidance", "grammar_options"):
+        text = f'%{name} {{"allow_initial_skip": true, "no_forcing": false}}\nstart: "a"\n%ignore " "'
+        assert _is_grammar_accept_string(xgr.Grammar.from_lark(text), " a")
+        with pytest.raises(RuntimeError, match="no_forcing"):
+            xgr.Grammar.from_lark(f'%{name} {{"no_forcing": true}}\nstart: "a"')
+
+
+DISPATCH = """start: tool* tail
+tail: TEXT
+head[lazy]: TEXT "<tool_call>"
+tool: head %json {"type": "object", "properties": {"x": {"type": "integer"}}} "</tool_call>"
+"""
+
+
+def test_dispatch_by_a_lazy_rule_is_enforced() -> None:
+    grammar = xgr.Grammar.from_lark(DISPATCH + ANY)
+    for text, verdict in (
+        ("a <tool_cal", True),
+        ('a<tool_call>{"x": 1}</tool_call>b', True),
+        ("<tool_call>", False),
+        ('<tool_call>{"x":"bad"}</tool_call>', False),
+    ):
+        assert _is_grammar_accept_string(grammar, text) is verdict
