@@ -23,6 +23,7 @@ _STYLES: Final = {
     "next": "border-bottom:2px dotted rgba(60,110,230,0.8)",
     "here": "background:rgba(60,110,230,0.25);border-radius:3px",
     "forbids": "background:rgba(220,60,50,0.3);border-radius:3px",
+    "warning": "text-decoration:underline;background:rgba(220,160,40,0.25)",
     "mistake": "background:rgba(220,60,50,0.3);text-decoration:underline",
 }
 _PRE: Final = (
@@ -33,7 +34,8 @@ _PRE: Final = (
 
 class SourceView(LiveView[Traits]):
     """`document`: the text and its language; `places`, `mistakes`, `forbids`: ranges of it (offsets in characters);
-    `status`: what is in use instead of a text with mistakes; `selected`: the range that is chosen, or None."""
+    a mistake that is a `warning` is in use as it is; `status`: what is in use instead of a text with mistakes;
+    `selected`: the range that is chosen, or None."""
 
     _module = "source"
     _styles = ("source",)
@@ -54,11 +56,11 @@ class SourceView(LiveView[Traits]):
         text = str(self.document.get("text", ""))
         marks = [(place["role"], place) for place in self.places if place["role"] in _STYLES]
         marks += [("forbids", place) for place in self.forbids]
-        marks += [("mistake", mistake) for mistake in self.mistakes]
+        marks += [("warning" if mistake.get("warning") else "mistake", mistake) for mistake in self.mistakes]
         title = html_escape(str(self.document.get("title", "")))
         said = "".join(
             f'<div style="font-size:12px">line {mistake["line"]}, column {mistake["column"]}: '
-            f"{html_escape(mistake['message'])}</div>"
+            f"{html_escape('; '.join(filter(None, (mistake['message'], mistake.get('cure')))))}</div>"
             for mistake in self.mistakes
         )
         if self.status:

@@ -10,7 +10,9 @@ from typing import Any, Final
 
 import traitlets as t
 
+from kernels_core.inspect.counting import ENDLESS
 from kernels_core.inspect.derivation import Derivation, TreeNode
+from kernels_core.inspect.forest import MAX_WAYS
 from visualizers.glyphs import html_escape
 from visualizers.live_base import LiveView, Traits, synced
 from visualizers.stack import dots, pointed, tail
@@ -57,6 +59,7 @@ class TreeView(LiveView[Derivation]):
             "exact": snapshot.exact,
             "complete": snapshot.complete,
             "ambiguous": len(snapshot.ambiguous),
+            "readings": said_readings(snapshot.whole),
         }
         nodes = pointed([_node(node, snapshot.text) for node in snapshot.nodes], self._pointers)
         return {"about": about, "nodes": nodes}
@@ -66,6 +69,16 @@ class TreeView(LiveView[Derivation]):
 
     def __repr__(self) -> str:
         return f"TreeView({self._shown!r})" if self._shown is not None else "TreeView(empty)"
+
+
+def said_readings(count: int | None) -> str:
+    """How many readings the whole text has, for people; "" for one or none."""
+    if count is None:
+        return "many complete readings"
+    if count == ENDLESS:
+        return "no end of complete readings"
+    more = " or more" if count >= MAX_WAYS else ""
+    return f"{count:,}{more} complete readings" if count > 1 else ""
 
 
 def _node(node: TreeNode, text: bytes) -> dict[str, Any]:
@@ -108,6 +121,8 @@ def tree_html(snapshot: Derivation, *, limit: int = 120) -> str:
         rows.append(["&nbsp;" * (2 * node.depth) + label, shown, f"{node.begin:,}–{node.end:,}", ", ".join(facts)])
     state = "complete" if snapshot.complete and snapshot.tree == 0 else "open"
     facts = [f"after {snapshot.position:,} bytes", state]
+    if said_readings(snapshot.whole):
+        facts.append(said_readings(snapshot.whole))
     first = int(snapshot.complete)
     count = f"{'' if snapshot.exact else 'more than '}{snapshot.trees - first:,}"
     if state == "open":

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from kernels_core.inspect.classic import ChartItem
+from kernels_core.inspect.counting import readings as count_readings
 from kernels_core.inspect.forest import Forest, engine, written
 from kernels_core.inspect.snapshots import EarleyItem, Table
 from kernels_core.inspect.stacks import Level, Stacks, find_stacks, kernel, reading
@@ -206,7 +207,8 @@ class Derivation(Table):
 
     `trees`: in how many ways the open rules can stand (or at least so many if not `exact`), one more if the text may
     end here; this is number `tree`, and number 0 is the finished one if `complete`.  Inside a tree nodes with several
-    `readings` tell which one is shown.  `omitted`: nodes that are not in `nodes`, for they are folded.
+    `readings` tell which one is shown.  `whole`: how many readings the whole text has, up to 1,000,000, 0 where it may
+    not end here, `counting.ENDLESS` where there is no end of them, None where that was too much to count.
     """
 
     position: int
@@ -216,6 +218,7 @@ class Derivation(Table):
     trees: int
     exact: bool
     complete: bool
+    whole: int | None = 0
 
     @property
     def ambiguous(self) -> tuple[TreeNode, ...]:
@@ -262,6 +265,7 @@ def derivation(
     with forest.lock:
         forest.seek(matcher.steps())
         complete = bool(_ended(forest)) and (forest.last > 0 or not kernel(forest))
+        whole = count_readings(forest) if complete else 0
         stacks = find_stacks(forest, kernel(forest), MAX_TREES)
         trees = complete + len(stacks.listed)
         builder = Builder(forest, readings or {}, set(unfolded), set(folded), max_nodes)
@@ -273,7 +277,7 @@ def derivation(
             nodes = builder.along(stacks.listed[tree - complete])
         else:
             nodes = ()
-        return Derivation(matcher.position, forest.text, nodes, tree, trees, stacks.exact, complete)
+        return Derivation(matcher.position, forest.text, nodes, tree, trees, stacks.exact, complete, whole)
 
 
 # -- chains ---------------------------------------------------------------------------------------------------------

@@ -91,6 +91,7 @@ class Forest:
         self._ended: list[list[tuple[int, int]] | None] = [None]
         self._links: list[dict[ChartItem, tuple[Link, ...]]] = [{}]
         self._ways: list[dict[ChartItem, int]] = [{}]
+        self.totals: list[dict[ChartItem, int]] = [{}]  # of `counting.py`
 
     # -- the text ---------------------------------------------------------------------------------------------------
 
@@ -132,10 +133,19 @@ class Forest:
             lists.extend([None] * (count - len(lists)))  # type: ignore[attr-defined]
         self._links.extend({} for _ in range(count - len(self._links)))
         self._ways.extend({} for _ in range(count - len(self._ways)))
+        self.totals.extend({} for _ in range(count - len(self.totals)))
 
     def _forget(self, kept: int) -> None:
         """Drop what is known of all columns from `kept` on."""
-        kept_by_column = (self._by_origin, self._callers, self._by_rule, self._ended, self._links, self._ways)
+        kept_by_column = (
+            self._by_origin,
+            self._callers,
+            self._by_rule,
+            self._ended,
+            self._links,
+            self._ways,
+            self.totals,
+        )
         for lists in (self.offset, *kept_by_column):
             del lists[kept:]  # type: ignore[attr-defined]
         # Who waits in the last column that stays is known already: the column is as it was.

@@ -3,7 +3,7 @@
 // Traits (Python to browser; offsets count characters as Python does):
 //   document  {text, language, languages: [{name, title}], options: [{name, kind, value, default, help, choices}], summary,
 //              why, client, seq}: client and seq say whose edit this answers
-//   mistakes  [{start, end, line, column, message, cure}]; status: what is in use instead, "" where all is well
+//   mistakes  [{start, end, line, column, message, cure, warning}]; status: what is in use instead, "" where all is well
 //   places    [{role: "here" | "next" | "around", label, start, end, from, to, pointer, rule}]: from and to are what to
 //              light of a range that is long; forbids: the same, why the text that was refused cannot come
 //   selected  {start, end} or null: what is chosen, here or elsewhere
@@ -169,7 +169,9 @@ async function render({ model, el }) {
     add(of("next"), "ms-lit-next");
     add(of("here"), "ms-lit-here", "ms-line-here");
     add(model.get("forbids"), "ms-lit-forbids");
-    add(model.get("mistakes"), "ms-lit-mistake");
+    const [doubts, wrong] = [true, false].map((doubt) => (model.get("mistakes") || []).filter((one) => Boolean(one.warning) === doubt));
+    add(doubts, "ms-lit-warning");
+    add(wrong, "ms-lit-mistake");
     const chosen = model.get("selected");
     if (chosen) add([chosen], "ms-lit-chosen");
     // What is lit is a key or a word, what its line is marked for is the whole range.
@@ -197,7 +199,9 @@ async function render({ model, el }) {
   function say() {
     const mistakes = model.get("mistakes") || [];
     said.hidden = !mistakes.length && !model.get("status");
-    view.root.classList.toggle("ms-failed", mistakes.length > 0);
+    const failed = mistakes.some((one) => !one.warning);
+    view.root.classList.toggle("ms-failed", failed);
+    said.classList.toggle("ms-warns", !failed);
     const rows = mistakes.slice(0, 20).map((one) => h("button", {
       type: "button", class: "ms-source-mistake", onclick: () => editor.select(turns.out(one.start), turns.out(one.end)),
     }, h("span", { class: "ms-num" }, `line ${one.line}, column ${one.column}`), h("span", {}, one.message, one.cure ? h("span", { class: "ms-muted" }, ` — ${one.cure}`) : null)));
@@ -212,7 +216,7 @@ async function render({ model, el }) {
     const unique = (list) => list.filter((one, at) => list.findIndex((other) => other.label === one.label) === at);
     here.replaceChildren(...group("forbidden by", forbids), ...group("here", unique(lit().filter((one) => one.role === "here"))),
       ...group("next", unique(lit().filter((one) => one.role === "next"))));
-    if (mistakes.length) here.replaceChildren();
+    if (failed) here.replaceChildren();
     fit();
   }
 

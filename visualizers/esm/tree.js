@@ -49,6 +49,7 @@ function render({ model, el }) {
       h("span", { class: "ms-mono", "data-testid": "tree-position" }, `after ${many(about.position ?? 0, "byte")}`),
       h("span", { class: `ms-badge ${state === "complete" ? "accepted" : "active"}`, "data-testid": "tree-state",
         title: state === "complete" ? "a derivation of the whole text" : "rules that have begun and not ended are open" }, state),
+      about.readings ? h("span", { class: "ms-badge uncertain", title: "derivations of the whole text", "data-testid": "tree-readings" }, about.readings) : null,
       about.ambiguous ? h("span", { class: "ms-badge uncertain", "data-testid": "tree-ambiguous" }, many(about.ambiguous, "ambiguous node")) : null,
       h("span", { class: "ms-grow" }),
       first && open ? h("button", { type: "button", disabled: offline, "data-testid": "tree-switch",

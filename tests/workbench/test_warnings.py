@@ -1,0 +1,74 @@
+"""Misspelt keywords of schemas: told where they stand, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from workbench.explorer import explore
+from workbench.languages import Source
+from workbench.languages.warnings import misspelt
+from workbench.session import Session
+from workbench.tokenizers import Tokenizer
+
+SCHEMA = {
+    "type": "object",
+    "additionalProperites": False,
+    "properties": {"requred": {"maxlength": 3}, "b": {"anyOf": [{"enmu": [1]}, {"itmes": {"min_length": 2}}]}},
+    "x-order": 1,
+    "note": "not `not`",
+    "example": {"propertes": 1},
+    "$defs": {"patern": {"not": {"patern": "a"}}},
+}
+MEANT = {
+    "#/additionalProperites": "additionalProperties",
+    "#/properties/requred/maxlength": "maxLength",
+    "#/properties/b/anyOf/0/enmu": "enum",
+    "#/properties/b/anyOf/1/itmes": "items",
+    "#/$defs/patern/not/patern": "pattern",
+}
+
+
+def test_each_is_told_where_it_stands() -> None:
+    source = Source.of(json.dumps(SCHEMA, indent=2))
+    found = misspelt(source)
+    assert {one.pointer: one.cure for one in found} == {at: f"did you mean `{meant}`?" for at, meant in MEANT.items()}
+    assert [one.start for one in found] == sorted(one.start for one in found)
+    for one in found:
+        assert source.text[one.start : one.end] == json.dumps(str(one.pointer).rpartition("/")[2])
+        assert source.text.count("\n", 0, one.start) + 1 == one.line
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {
+            "type": "structural_tag",
+            "format": {"type": "json_schema", "json_schema": {"requred": ["a"], "type": "object"}},
+        },
+        [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "requred": ["a"]}}}],
+    ],
+)
+def test_schemas_inside_tags_and_tools(source: Any) -> None:
+    (found,) = misspelt(Source.of(source))
+    assert found.cure == "did you mean `required`?"
+
+
+@pytest.mark.parametrize("text", ["root ::= [a-z]", "{", '{"type": "object", "properties": {"itmes": true}}', "true"])
+def test_nothing_is_told_of_what_is_right_or_no_schema(text: str) -> None:
+    language = "json_schema" if text[0] != "r" else "ebnf"
+    assert misspelt(Source(language, text)) == ()
+
+
+def test_the_panel_warns_and_the_engine_does_as_before(tokenizer: Tokenizer) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperites": False}
+    with explore(Session(schema, tokenizer)) as explorer:
+        (told,) = explorer.views["source"].mistakes
+        assert told["warning"]
+        assert told["pointer"] == "#/additionalProperites"
+        assert explorer.session.draft is None
+        assert explorer.session.set_prefix('{"b": 1}').ok
+        page = explorer.views["source"].static_html()
+        assert "did you mean" in page
