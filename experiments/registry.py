@@ -33,6 +33,7 @@ __all__ = ["CATALOGUE", "PRESETS", "Experiment", "ExperimentModule", "find_exper
 PRESETS: Final = ("smoke", "quick", "full")
 CATALOGUE: Final[Mapping[str, str]] = {
     "ablation": "experiments.ablation",
+    "e2e": "experiments.e2e",
     "generation": "experiments.generation",
     "leave-one-out": "experiments.leave_one_out",
     "masks": "experiments.masks",

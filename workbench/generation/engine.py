@@ -222,7 +222,7 @@ class Engine:
             masks = pending.result()
         try:
             self._end_without_a_draw(rows, masks)
-            tokens = self._draw(rows, states, masks)
+            tokens = self.choose(rows, states, masks)
         except BaseException:
             for slot in range(len(rows)):  # the tokens that the pass read are read again
                 self._run.lengths[slot] -= 1
@@ -298,7 +298,7 @@ class Engine:
     # -- drawing ----------------------------------------------------------------------------------------------------
 
     @torch.inference_mode()
-    def _draw(self, rows: list[Row], states: torch.Tensor, masks: MaskRows) -> list[int]:
+    def choose(self, rows: list[Row], states: torch.Tensor, masks: MaskRows) -> list[int]:
         """A token for each row that has not ended; one wait for the device."""
         populations = masks.populations()
         going = np.array([row.finish_reason is None for row in rows])

@@ -25,6 +25,7 @@ class XGrammarConstraint(Constraint):
     """`xgrammar.GrammarMatcher`."""
 
     def __init__(self, engine: Engine, compiled: Any) -> None:
+        self.compiled = compiled
         self.matcher = xgrammar.GrammarMatcher(compiled)
         tensor = xgrammar.allocate_token_bitmask(1, engine.vocab_size)
         self.bitmask = tensor.numpy()[0]  # the same memory

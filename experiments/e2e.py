@@ -1,0 +1,432 @@
+"""What a token costs: whole steps of generation with masks, beside the same steps without.
+
+Source: XGrammar-2 (section 4.3, end to end), and MaskBench's schemas; design of the engine, section 1.
+Claim: with sparse drawing a constrained token is cheaper than a free one at batch 1, 16 and 64; without, it costs at
+    most a third of what the best peer adds; a logits processor at most half of the best peer's, whatever the length.
+Refuted by: "ours" above 0, "ours, all logits" above 1/3 or "processor" above 1/2 of the best peer, "apply" above 1/3,
+    or a step's work that grows with the text.
+
+A Llama of hidden size 128 with random weights reads texts that are given (`replay.py`): MaskBench instances under their
+schemas, or calls of a set of 20 tools under one structural tag.  All engines take each step one after the other, in
+turn, on the same text, so a difference to the free engine is one of the same step.  The first pass has fresh grammars
+("cold"), the second the same ones again ("warm").  The processor of each library is called on the scores of every
+step; llguidance has none.  A step is the model's pass, masks, the draw from what is allowed, and taking a token.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from itertools import cycle, islice
+from random import Random
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from experiments import datasets
+from experiments.engines import open_engine
+from experiments.measurement import rotate
+from experiments.tools import draw_tools
+from experiments.trial import NotRunError, Params
+from workbench.peers.base import RefusedError
+
+__all__ = ["grid", "plot", "tables", "trial"]
+
+ROWS: Final = (1, 16, 64)
+SOURCES: Final = ("schemas", "tools")
+PEERS: Final = ("xgrammar", "llguidance")
+DISTINCT: Final = 16  # schemas of a batch: rows share them, as in a server
+STEPS: Final = {"smoke": 4, "quick": 24, "full": 48}
+LENGTHS: Final = (10, 1_000, 10_000)
+REPEATS: Final = 11
+TOOLS: Final = 20
+LONGEST_SCHEMA: Final = 4_000  # characters: peers take seconds to compile longer ones
+
+
+def grid(preset: str) -> list[Params]:
+    """Smoke: a small vocabulary and two rows.  Quick and full: batch 1, 16 and 64, 24 and 48 steps of each pass."""
+    small = preset == "smoke"
+    shared = {"vocabulary": "demo" if small else "tekken", "steps": STEPS[preset], "seed": 0}
+    rows = (2,) if small else ROWS
+    trials = [{"part": "steps", "source": source, "rows": count} for source in SOURCES for count in rows]
+    trials += [{"part": "processor", "source": "schemas", "rows": count} for count in rows]
+    trials += [{"part": "apply", "source": "schemas", "rows": max(rows)}]
+    trials += [{"part": "length", "source": "array", "rows": max(rows), "length": length} for length in LENGTHS]
+    return [trial | shared for trial in trials]
+
+
+def trial(params: Params) -> dict[str, Any]:
+    """One part; `engines` are names, `ns` by engine and pass lists of nanoseconds, one for each step."""
+    try:
+        import torch
+        import transformers  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise NotRunError(f"{error.name} is not installed. Run: pip install '.[generate]'") from None
+    parts: dict[str, Callable[[Params], dict[str, Any]]] = {
+        "steps": _steps,
+        "processor": _processors,
+        "apply": _kernels,
+        "length": _lengths,
+    }
+    # A model this small is not worth two threads, which wait for each other where somebody else works.
+    torch.set_num_threads(1)
+    with torch.inference_mode():
+        return parts[params["part"]](params) | {"torch_threads": torch.get_num_threads()}
+
+
+# -- what is replayed ------------------------------------------------------------------------------------------------
+
+
+def _peers() -> list[str]:
+    """The peers that are installed."""
+    found = []
+    for name in PEERS:
+        try:
+            open_engine(name, datasets.DEMO)
+        except NotRunError:
+            continue
+        found.append(name)
+    return found
+
+
+Case = tuple[Callable[[Any], Any], tuple[int, ...]]
+"""How an engine compiles the grammar, and a text's tokens."""
+
+
+def _cases(params: Params, engines: Sequence[str]) -> list[Case]:
+    """`DISTINCT` grammars with a text each, which every engine takes as far as it is needed."""
+    needed = params["steps"] + 2
+    tokenizer = datasets.open_tokenizer(params["vocabulary"])
+    count = min(DISTINCT, params["rows"])
+    found: list[Case] = []
+    for compile_one, text in _candidates(params):
+        tokens = tuple(tokenizer.encode(text))
+        if len(tokens) >= needed and all(_takes(name, params, compile_one, tokens[:needed]) for name in engines):
+            found.append((compile_one, tokens))
+        if len(found) == count:
+            return found
+    raise NotRunError(f"only {len(found)} texts of {needed} tokens that all engines take; {count} are needed")
+
+
+def _candidates(params: Params) -> Any:
+    if params["source"] == "tools":
+        tools = draw_tools(TOOLS, 0, params["seed"])
+        names = {tool.name for tool in tools.tools}
+        calls = [call for call in datasets.load_calls(params["seed"]) if call.name in names]
+
+        def compile_tools(engine: Any) -> Any:
+            return engine.compile_tools(engine.tools_request(tools))
+
+        for call in cycle(calls):
+            pair = tools.call(call.name, call.arguments)
+            yield compile_tools, f"I will look this up.\n{pair}\nAnd once more:\n{pair}\n{pair}"
+        return
+    files = datasets.default_schemas() if params["vocabulary"] != datasets.DEMO else ["synthetic:0"]
+    names_of_cases = datasets.find_cases(files)
+    Random(params["seed"]).shuffle(names_of_cases)
+    for name in names_of_cases:
+        case = datasets.load_case(name)
+        texts = [instance.text for instance in case.instances if instance.valid]
+        if texts and len(case.schema) < LONGEST_SCHEMA:
+            schema = case.schema
+            yield (lambda engine, schema=schema: engine.compile_schema(schema)), max(texts, key=len)[:4000]
+
+
+def _takes(name: str, params: Params, compile_one: Callable[[Any], Any], tokens: Sequence[int]) -> bool:
+    try:
+        constraint = compile_one(open_engine(name, params["vocabulary"]))
+    except RefusedError:
+        return False
+    return all(constraint.accept(token) for token in tokens)
+
+
+def _rows(params: Params, cases: Sequence[Case]) -> tuple[list[Case], list[Any]]:
+    """A case for each row, and its text: rows are at different places of their texts."""
+    from experiments.replay import Text
+
+    chosen = list(islice(cycle(cases), params["rows"]))
+    texts = []
+    for number, (_, tokens) in enumerate(chosen):
+        spare = len(tokens) - params["steps"] - 2
+        texts.append(Text(tokens, min(spare, 5 * (number // len(cases)))))
+    return chosen, texts
+
+
+# -- steps -----------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _model(vocabulary: str) -> Any:
+    from experiments.replay import tiny_llama
+
+    info = datasets.open_tokenizer(vocabulary).info
+    return tiny_llama(info.vocab_size, info.stop_token_ids[0])
+
+
+def _steps(params: Params) -> dict[str, Any]:
+    from experiments.replay import PeerReplay, Replay
+    from kernels_core import GrammarMatcher
+
+    peers = _peers()
+    cases = _cases(params, ["ours", *peers])
+    chosen, texts = _rows(params, cases)
+    info = datasets.open_tokenizer(params["vocabulary"]).info
+    model = _model(params["vocabulary"])
+    loops: dict[str, Any] = {
+        "free": Replay(model, info, texts),
+        "ours": Replay(model, info, texts),
+        "ours, all logits": Replay(model, info, texts, sparse=False),
+    }
+    loops |= {name: PeerReplay(name, model, info, texts) for name in peers}
+    compiled: dict[str, list[Any]] = {}
+    metrics: dict[str, Any] = {"engines": list(loops), "peers": peers, "compile_ms": {}}
+    for which in ("cold", "warm"):
+        for name, loop in loops.items():
+            if which == "cold" and name != "free":
+                engine = open_engine(name if name in peers else "ours", params["vocabulary"])
+                engine.forget()
+                began = time.perf_counter_ns()
+                compiled[name] = [compile_one(engine) for compile_one, _ in cases]
+                metrics["compile_ms"][name] = (time.perf_counter_ns() - began) / 1e6
+            of_row = [compiled.get(name, [None] * len(cases))[n % len(cases)] for n in range(len(chosen))]
+            if name in peers:
+                # Rows of one grammar have a matcher each.
+                loop.start_with([_again(name, made) for made in of_row])
+            else:
+                loop.start([None if made is None else GrammarMatcher(made.compiled) for made in of_row])
+        gc.collect()
+        metrics[which] = _timed(loops, params["steps"])
+    metrics["drawn_from_list"] = sum(row.drawn_from_list for row in loops["ours"].replayed)
+    return metrics
+
+
+def _again(name: str, made: Any) -> Any:
+    """A constraint at the beginning, over what `made` has compiled."""
+    import copy
+
+    twin = copy.copy(made)
+    if name == "xgrammar":
+        twin.matcher = made.matcher.fork()
+        twin.matcher.reset()
+    else:
+        twin.reset()
+    twin.accept = twin.matcher.accept_token if name == "xgrammar" else twin.matcher.consume_token
+    return twin
+
+
+def _timed(loops: Mapping[str, Any], steps: int) -> dict[str, list[int]]:
+    spent: dict[str, list[int]] = {name: [] for name in loops}
+    gc.disable()
+    try:
+        for step in range(steps):
+            for name in rotate(list(loops), step):
+                began = time.perf_counter_ns()
+                loops[name].step()
+                spent[name].append(time.perf_counter_ns() - began)
+    finally:
+        gc.enable()
+    return spent
+
+
+# -- the logits processor --------------------------------------------------------------------------------------------
+
+
+def _processors(params: Params) -> dict[str, Any]:
+    import torch
+
+    from workbench.generation import GrammarLogitsProcessor
+
+    peers = [name for name in _peers() if name == "xgrammar"]
+    cases = _cases(params, ["ours", *peers])
+    chosen = list(islice(cycle(cases), params["rows"]))
+    tokens = torch.tensor([text[: params["steps"]] for _, text in chosen])
+    prompt = torch.ones(len(chosen), 8, dtype=torch.int64)
+    engine = open_engine("ours", params["vocabulary"])
+    grammars = [compile_one(engine).compiled for compile_one, _ in cases]
+    makers: dict[str, Callable[[], Any]] = {
+        "ours": lambda: GrammarLogitsProcessor(list(islice(cycle(grammars), len(chosen))), in_place=True),
+        "ours, copying": lambda: GrammarLogitsProcessor(list(islice(cycle(grammars), len(chosen)))),
+    }
+    if peers:
+        from xgrammar.contrib.hf import LogitsProcessor
+
+        theirs = open_engine("xgrammar", params["vocabulary"])
+        compiled = [compile_one(theirs).compiled for compile_one, _ in cases]
+        makers["xgrammar"] = lambda: LogitsProcessor(list(islice(cycle(compiled), len(chosen))))
+    scores = torch.randn(len(chosen), engine.vocab_size)
+    working = {name: scores.clone() for name in makers}
+    metrics: dict[str, Any] = {"engines": list(makers), "peers": peers}
+    for which in ("cold", "warm"):
+        processors = {name: make() for name, make in makers.items()}
+        spent: dict[str, list[int]] = {name: [] for name in makers}
+        for step in range(params["steps"]):
+            seen = torch.cat([prompt, tokens[:, :step]], dim=1)
+            for name in rotate(list(makers), step):
+                working[name].copy_(scores)
+                began = time.perf_counter_ns()
+                processors[name](seen, working[name])
+                spent[name].append(time.perf_counter_ns() - began)
+        metrics[which] = spent
+    return metrics
+
+
+# -- kernels, and the length of texts --------------------------------------------------------------------------------
+
+
+def _kernels(params: Params) -> dict[str, Any]:
+    import torch
+
+    from experiments.replay import peer_kernel
+    from kernels_core import BatchGrammarMatcher, GrammarMatcher, apply_masks_inplace, apply_token_bitmask_inplace
+
+    cases = _cases(params, ["ours"])
+    chosen, texts = _rows(params, cases)
+    engine = open_engine("ours", params["vocabulary"])
+    made = [compile_one(engine).compiled for compile_one, _ in cases]
+    matchers = [GrammarMatcher(made[number % len(cases)]) for number in range(len(chosen))]
+    for number, (matcher, text) in enumerate(zip(matchers, texts, strict=True)):
+        for token in text.tokens[: text.before + number % params["steps"]]:
+            matcher.accept_token(token)
+    masks = BatchGrammarMatcher().read_masks(matchers)
+    bits = torch.zeros(len(chosen), (engine.vocab_size + 31) // 32, dtype=torch.int32)
+    masks.write(bits.numpy(), np.arange(len(chosen)))
+    kernels: dict[str, Callable[[Any], object]] = {
+        "ours": lambda logits: apply_masks_inplace(logits, masks),
+        "ours, bitmask": lambda logits: apply_token_bitmask_inplace(logits, bits),
+    }
+    peers = _peers()
+    for name in peers:
+        kernel = peer_kernel(name)
+        kernels[name] = partial(_masked_with, kernel, bits)
+    logits = torch.randn(len(chosen), engine.vocab_size)
+    working, expected = logits.clone(), None
+    spent: dict[str, list[int]] = {name: [] for name in kernels}
+    for repeat in range(REPEATS + 2):
+        for name in rotate(list(kernels), repeat):
+            working.copy_(logits)
+            began = time.perf_counter_ns()
+            kernels[name](working)
+            if repeat >= 2:  # compiled and warm
+                spent[name].append(time.perf_counter_ns() - began)
+            elif expected is None:
+                expected = working.clone()
+            elif not torch.equal(working, expected):
+                raise AssertionError(f"{name} masks other logits than {next(iter(kernels))}")
+    return {"engines": list(kernels), "peers": peers, "warm": spent}
+
+
+def _masked_with(kernel: Callable[[Any, Any], object], bits: Any, logits: Any) -> None:
+    kernel(logits, bits)
+
+
+def _lengths(params: Params) -> dict[str, Any]:
+    """A step of ours behind a text of `length` tokens: the processor, and a matcher's own part of it."""
+    import torch
+
+    from kernels_core import BatchGrammarMatcher, GrammarMatcher
+    from workbench.generation import GrammarLogitsProcessor
+
+    engine = open_engine("ours", params["vocabulary"])
+    tokenizer = datasets.open_tokenizer(params["vocabulary"])
+    schema = json.dumps({"type": "array", "items": {"type": "string"}})
+    made: Any = engine.compile_schema(schema)
+    words = [f"entry number {number}" for number in range(params["length"] // 4 + 100)]
+    tokens = tokenizer.encode(json.dumps(words))[: params["length"] + REPEATS]
+    rows = params["rows"]
+    prompt = [1] * 8
+    processor = GrammarLogitsProcessor([made.compiled] * rows, in_place=True)
+    scores = torch.randn(rows, engine.vocab_size)
+    processor(torch.tensor([prompt] * rows), scores.clone())
+    spent: dict[str, list[int]] = {"processor": [], "accept and mask": []}
+    matchers = [GrammarMatcher(made.compiled) for _ in range(rows)]
+    for matcher in matchers:
+        for token in tokens[: params["length"]]:
+            matcher.accept_token(token)
+    batch = BatchGrammarMatcher()
+    for step in range(REPEATS):
+        seen = torch.tensor([prompt + tokens[: params["length"] + step]] * rows)
+        working = scores.clone()
+        began = time.perf_counter_ns()
+        processor(seen, working)
+        if step:
+            spent["processor"].append(time.perf_counter_ns() - began)
+        began = time.perf_counter_ns()
+        for matcher in matchers:
+            matcher.accept_token(tokens[params["length"] + step])
+        batch.read_masks(matchers)
+        if step:
+            spent["accept and mask"].append(time.perf_counter_ns() - began)
+    return {"engines": list(spent), "peers": [], "warm": spent}
+
+
+# -- the result ------------------------------------------------------------------------------------------------------
+
+
+def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """What a mask adds to a token of the free engine; processors, kernels and lengths in time a step."""
+    done = frame[frame["status"] == "ok"].to_dict("records")
+    steps, plain, lengths = [], [], []
+    for row in done:
+        for which in ("cold", "warm"):
+            spent = row.get(which)
+            if not isinstance(spent, Mapping):
+                continue
+            if row["part"] == "steps":
+                steps.append(_overheads(row, which, spent))
+            else:
+                told: dict[str, Any] = {f"{name}, ms": np.median(spent[name]) / 1e6 for name in row["engines"]}
+                best = min((told[f"{name}, ms"] for name in row["peers"]), default=None)
+                told["ours / best peer"] = None if best is None else told["ours, ms"] / best
+                head = {"part": row["part"], "rows": row["rows"], "pass": which}
+                if row["part"] == "length":
+                    lengths.append(
+                        {"tokens before": row["length"]}
+                        | {f"{name}, us": 1e3 * told[f"{name}, ms"] for name in row["engines"]}
+                    )
+                else:
+                    plain.append(head | told)
+    found = {"A token: what masks add to a free one (mean of the same steps, us a token)": pd.DataFrame(steps)}
+    found["Logits processors, and kernels alone (median of a step)"] = pd.DataFrame(plain)
+    found["A step behind a text, ours, all rows together (median)"] = pd.DataFrame(lengths)
+    return {caption: table for caption, table in found.items() if len(table)}
+
+
+def _overheads(row: Mapping[str, Any], which: str, spent: Mapping[str, list[int]]) -> dict[str, Any]:
+    free = np.array(spent["free"], dtype=float)
+    told: dict[str, Any] = {
+        "source": row["source"],
+        "rows": row["rows"],
+        "pass": which,
+        "free, us": free.mean() / row["rows"] / 1e3,
+    }
+    for name in row["engines"]:
+        if name != "free":
+            told[name] = _middle(np.array(spent[name]) - free) / row["rows"] / 1e3
+    best = min((told[name] for name in row["peers"]), default=None)
+    told["all logits / best peer"] = None if best is None or best <= 0 else told["ours, all logits"] / best
+    return told
+
+
+def _middle(values: Any) -> float:
+    """The mean without the tenth that is lowest and the tenth that is highest: other processes' work is in those."""
+    ordered = np.sort(values)
+    cut = len(ordered) // 10
+    return float(ordered[cut : len(ordered) - cut].mean())
+
+
+def plot(frame: pd.DataFrame) -> go.Figure:
+    """What each engine adds to a free token, warm, by batch."""
+    figure = go.Figure()
+    done = [row for row in frame.to_dict("records") if row["status"] == "ok" and row["part"] == "steps"]
+    told = [_overheads(row, "warm", row["warm"]) for row in done]
+    names = [f"{row['source']}, {row['rows']} rows" for row in told]
+    for engine in ("ours", "ours, all logits", *PEERS):
+        figure.add_bar(x=names, y=[row.get(engine) for row in told], name=engine)
+    figure.update_layout(barmode="group")
+    figure.update_yaxes(title="added to a free token, us")
+    return figure
