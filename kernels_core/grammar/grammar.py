@@ -121,7 +121,7 @@ class Grammar:
         separators: tuple[str, str] | None = None,
         strict_mode: bool = False,
         max_whitespace_cnt: int | None = None,
-        any_order: bool = False,
+        any_order: bool | Literal["loose"] = False,
         lenient: bool = False,
         canonical_numbers: bool = False,
         plain_integers: bool = False,
@@ -135,7 +135,8 @@ class Grammar:
         any_whitespace, max_whitespace_cnt: blanks between tokens, and how many in one place (128 if None).
         indent, separators: the fixed layout without `any_whitespace`, as in `json.dumps`.
         strict_mode: what a schema that lists properties or prefix items does not mention is forbidden.
-        any_order: members in any order, instead of the declared one (few properties only).
+        any_order: members in any order, instead of the declared one (few properties only).  "loose": each any number of
+            times, too, and as many members as there are required names, whichever they are; that takes no states.
         lenient: drop what cannot be exact, and say so in `warnings`, instead of refusing the schema.
         canonical_numbers: only the shortest spelling of a number, without exponent.
         plain_integers: integers as digits alone where nothing but integers is allowed: `5`, not `5.0` or `5e0`.

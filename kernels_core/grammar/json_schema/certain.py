@@ -28,7 +28,7 @@ from .kinds import Kinds
 from .numbers import Numbers, Piece
 from .shapes import Items, Members
 from .space import Circular, Space, TooLarge
-from .steps import member_steps
+from .steps import AnyOrder, member_steps
 from .terms import FALSE, Term
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Certain:
         kinds: Callable[[Members], Kinds],
         plain: Callable[[Term], bool],
         *,
-        any_order: bool,
+        any_order: AnyOrder,
     ) -> None:
         self._space = space
         self._speller = speller

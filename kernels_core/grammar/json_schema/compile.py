@@ -28,6 +28,7 @@ from .problems import Problems
 from .reading import Reader, Settings
 from .resolve import Documents
 from .spelling import Speller
+from .steps import AnyOrder
 from .terms import Term
 
 __all__ = [
@@ -51,7 +52,7 @@ class SchemaOptions:
     separators: tuple[str, str] | None = None
     strict_mode: bool = False
     max_whitespace_cnt: int | None = None
-    any_order: bool = False
+    any_order: AnyOrder = False
     lenient: bool = False
     canonical_numbers: bool = False
     plain_integers: bool = False
@@ -67,7 +68,7 @@ class SchemaArguments(TypedDict, total=False):
     separators: tuple[str, str] | None
     strict_mode: bool
     max_whitespace_cnt: int | None
-    any_order: bool
+    any_order: AnyOrder
     lenient: bool
     canonical_numbers: bool
     plain_integers: bool

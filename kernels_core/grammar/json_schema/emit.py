@@ -35,6 +35,7 @@ from .problems import Problems
 from .shapes import ANYTHING, VOID, Items, Members, Shape, replace
 from .space import Circular, Space, Spent, TooLarge
 from .spelling import Speller
+from .steps import AnyOrder
 from .terms import AllOf, AnyOf, Complement, Place, Term, origin
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Emitter:
         layout: Layout,
         problems: Problems,
         *,
-        any_order: bool,
+        any_order: AnyOrder,
         canonical_numbers: bool,
         plain_integers: bool,
         later: Later | None = None,

@@ -23,7 +23,7 @@ from ..shorthand import Item, Listing
 from .kinds import Kind
 from .layout import Layout
 from .shapes import Members
-from .steps import MemberStep, member_steps
+from .steps import AnyOrder, MemberStep, member_steps
 from .terms import Term
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class ObjectText:
         self.level = level
         self.inner = emitter.layout.inner(level)
         self.name = name
-        self.any_order = emitter.any_order and not in_order
+        self.any_order: AnyOrder = False if in_order else emitter.any_order
         self.required: list[bool] = []
         self._edges: dict[tuple[int, Term, bool], Node] = {}
         self.named: list[tuple[Node, Kind]] = []
@@ -55,9 +55,9 @@ class ObjectText:
         self.named = [(self.declared_key(kind.name), kind) for kind in kinds.named if kind.name is not None]
         self.required = list(kinds.required)
         self.others = [(self.other_key(kind.keys), kind) for kind in kinds.others]
-        if self.any_order:
-            self.any_order = len(self.named) > 1 or (len(self.named) == 1 and bool(self.others))
-        if self.any_order:
+        if self.any_order == "loose" and not members.needs:
+            body = self._loose()
+        elif self.any_order and (len(self.named) > 1 or (len(self.named) == 1 and bool(self.others))):
             body = self._graph()
         elif members.needs or members.least or members.most is not None:
             body = self._counted() or self._graph()
@@ -133,6 +133,15 @@ class ObjectText:
         options.append(seq((other, others)))
         return choice(options)
 
+    def _loose(self) -> Node:
+        """Members in any order, each any number of times, as many as there are required names."""
+        comma = self.layout.comma(self.level)
+        one = choice([self.member(key, kind.term) for key, kind in (*self.named, *self.others)])
+        least, most = max(self.members.least, sum(self.required)), self.members.most
+        if most is not None and most < max(least, 1):
+            return choice(())
+        return seq((one, repeat(seq((comma, one)), max(least - 1, 0), None if most is None else most - 1)))
+
     def _counted(self) -> Node | None:
         """Bounds, but no needs and no optional names: the number of others is counted by the parser."""
         members = self.members
@@ -155,7 +164,7 @@ class ObjectText:
     def _graph(self) -> Node:
         """Needs, bounds or free order: the ways through a graph."""
         kinds = [*self.named, *self.others]
-        steps = member_steps(self.members, self.emitter.kinds(self.members), any_order=self.any_order)
+        steps = member_steps(self.members, self.emitter.kinds(self.members), any_order=bool(self.any_order))
 
         def edge(step: MemberStep) -> Node:
             number, term, written = step

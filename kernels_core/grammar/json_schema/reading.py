@@ -233,7 +233,7 @@ class Reader:
             raise Malformed(f"{keyword} must be a number, not {_kind(value)}")
         if keyword == "multipleOf":
             if number <= 0:
-                raise Malformed("multipleOf must be above 0")
+                raise Malformed("multipleOf must be greater than 0")
             return multiples(number)
         upper = keyword in ("maximum", "exclusiveMaximum")
         bound = "exclusiveMaximum" if upper else "exclusiveMinimum"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from heapq import heappop, heappush
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from ..ir import Node
 from ..regular.dfa import TooManyStates
@@ -20,7 +20,10 @@ from .kinds import Kind, Kinds, Needs
 from .shapes import Members
 from .terms import AllOf, Term
 
-__all__ = ["MAX_MEMBER_EDGES", "MemberStep", "Steps", "member_steps"]
+__all__ = ["MAX_MEMBER_EDGES", "AnyOrder", "MemberStep", "Steps", "member_steps"]
+
+AnyOrder = bool | Literal["loose"]
+"""Members in any order: each at most once and those that are required, or, loosely, as many as are required."""
 
 # Edges of one object's graph.
 MAX_MEMBER_EDGES = 6_000

@@ -148,7 +148,7 @@ class Builder:
         if not isinstance(schema, dict | bool):
             fields.fail("a schema is an object or a boolean", "json_schema")
         options = SchemaOptions(
-            any_order=fields.flag("any_order", False),
+            any_order="loose" if fields.value.get("any_order") == "loose" else fields.flag("any_order", False),
             strict_mode=fields.flag("strict_mode", False),
             plain_integers=fields.flag("plain_integers", False),
             max_whitespace_cnt=fields.number("max_whitespace_cnt") if fields.has("max_whitespace_cnt") else None,
@@ -268,7 +268,7 @@ class Builder:
     def _elements(self, fields: Fields) -> list[tuple[Any, str]]:
         found = fields.list("elements")
         if not found:
-            fields.fail("the list is empty", "elements")
+            fields.fail("there must be at least one element: the list is empty", "elements")
         return [(value, fields.at("elements", index)) for index, value in enumerate(found)]
 
     def _optional(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
@@ -334,7 +334,7 @@ class Builder:
         """The entries of `tags`, which must be tags, and those that are to be read; an empty list is refused."""
         found = fields.list("tags")
         if not found:
-            fields.fail("the list is empty", "tags")
+            fields.fail("tags must be non-empty: the list is empty", "tags")
         book, place = self._book, fields.at("tags")
         tags = TagList(found, place, triggers, self._written, self._spellings, book, self._inside)
         return tags, [(at, self._checked_tag(found[at], pointer(place, at))) for at in tags.others]

@@ -15,7 +15,7 @@ from ...errors import InvalidStructuralTagError, UnsupportedFeatureError
 
 __all__ = ["Fields", "pointer"]
 
-_KINDS = {str: "a string", bool: "true or false", int: "a whole number", list: "a list"}
+_KINDS = {str: "a string", bool: "true or false", int: "this must be an integer: a whole number", list: "a list"}
 
 
 def pointer(path: str, key: str | int) -> str:
@@ -93,10 +93,10 @@ class Fields:
             if not isinstance(item, str):
                 raise InvalidStructuralTagError(f"a string is expected here, not {_said(item)}", self.at(key, index))
             if not item:
-                raise InvalidStructuralTagError("the string is empty", self.at(key, index))
+                raise InvalidStructuralTagError(f"{key} must be non-empty strings", self.at(key, index))
             self._checked(item, self.at(key, index))
         if required and not found:
-            self.fail("the list is empty", key)
+            self.fail(f"{key} must be non-empty: the list is empty", key)
         return tuple(found)
 
     def _typed(self, key: str, kind: type, default: Any) -> Any:

@@ -16,6 +16,7 @@ from kernels_core.grammar.json_schema import schema_text
 from .base import XGRObject
 from .exception import DeserializeFormatError, InvalidArgumentError, runtime_errors
 from .grammar import Grammar, builtin_json_grammar, lark_grammar, require_schema
+from .schemas import with_fallback
 from .serialization import dump, load
 from .tag_arguments import engine_tag
 from .tokenizer_info import TokenizerInfo
@@ -117,13 +118,15 @@ class GrammarCompiler(XGRObject):
             "separators": separators,
             "strict_mode": strict_mode,
             "max_whitespace_cnt": max_whitespace_cnt,
-            "any_order": any_order,
+            "any_order": "loose" if any_order else False,
             "plain_integers": True,
         }
         require_schema(schema)
         with runtime_errors():
             key = ("schema", schema_text(schema), repr(arguments))
-        return self._compiled(key, lambda: EngineGrammar.from_json_schema(schema, **arguments))
+        return self._compiled(
+            key, lambda: with_fallback(schema, lambda value: EngineGrammar.from_json_schema(value, **arguments))
+        )
 
     def compile_builtin_json_grammar(self) -> CompiledGrammar:
         """Compile the grammar of any JSON object or array."""
@@ -148,7 +151,9 @@ class GrammarCompiler(XGRObject):
             tag = engine_tag(args, kwargs, "compile_structural_tag")
             key = ("tag", schema_text(tag))
         info = self._info.engine
-        return self._compiled(key, lambda: EngineGrammar.from_structural_tag(tag, tokenizer_info=info))
+        return self._compiled(
+            key, lambda: with_fallback(tag, lambda value: EngineGrammar.from_structural_tag(value, tokenizer_info=info))
+        )
 
     def compile_grammar(self, grammar: str | Grammar, *, root_rule_name: str = "root") -> CompiledGrammar:
         """Compile a `Grammar`, or EBNF text with `root_rule_name` as its start."""

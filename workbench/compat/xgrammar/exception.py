@@ -58,6 +58,9 @@ class UnsupportedFeatureError(errors.UnsupportedFeatureError, GrammarError):
 class InvalidStructuralTagError(errors.InvalidStructuralTagError, GrammarError):
     """A structural tag is malformed; `path` is the JSON pointer of what is at fault."""
 
+    def __str__(self) -> str:
+        return f"Invalid structural tag error: {super().__str__()}"
+
 
 class UnsupportedSchemaError(errors.UnsupportedSchemaError, RuntimeError):
     """`kernels_core.UnsupportedSchemaError` as a `RuntimeError`; `problems` lists every reason."""

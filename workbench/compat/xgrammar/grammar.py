@@ -11,6 +11,7 @@ from kernels_core.grammar.json_text import JSON_TEXT
 
 from .base import XGRObject
 from .exception import DeserializeFormatError, InvalidArgumentError, runtime_errors
+from .schemas import with_fallback
 from .serialization import dump, load
 from .tag_arguments import engine_tag
 from .tokenizer_info import TokenizerInfo
@@ -59,26 +60,27 @@ class Grammar(XGRObject):
         """Of a JSON schema: JSON text, a dict, or a pydantic model.
 
         strict_mode: what a schema that lists properties or prefix items does not mention is forbidden.
-        any_order: members in any order, each at most once and none of the required ones missing.
+        any_order: members in any order, as XGrammar has it: as many as there are required names, whichever they are;
+            `kernels_core.Grammar.from_json_schema` asks for each once.
         print_converted_ebnf: print the grammar.
         The others are those of `kernels_core.Grammar.from_json_schema`.
 
-        Raises `UnsupportedSchemaError` with every reason: a keyword is respected, or the schema is refused.
+        Raises `UnsupportedSchemaError` with every reason: a keyword is respected, or the schema is refused, but for
+        `multipleOf` and `oneOf`, which give way with a warning (`schemas.py`).
         """
         require_schema(schema)
+        arguments: dict[str, Any] = {
+            "any_whitespace": any_whitespace,
+            "indent": indent,
+            "separators": separators,
+            "strict_mode": strict_mode,
+            "max_whitespace_cnt": max_whitespace_cnt,
+            "any_order": "loose" if any_order else False,
+            "plain_integers": True,
+        }
         with runtime_errors():
-            grammar = Grammar.wrap(
-                EngineGrammar.from_json_schema(
-                    schema,
-                    any_whitespace=any_whitespace,
-                    indent=indent,
-                    separators=separators,
-                    strict_mode=strict_mode,
-                    max_whitespace_cnt=max_whitespace_cnt,
-                    any_order=any_order,
-                    plain_integers=True,
-                )
-            )
+            made = with_fallback(schema, lambda value: EngineGrammar.from_json_schema(value, **arguments))
+        grammar = Grammar.wrap(made)
         return _printed(grammar, print_converted_ebnf)
 
     @staticmethod
@@ -112,7 +114,7 @@ class Grammar(XGRObject):
         """
         with runtime_errors():
             tag = engine_tag(args, kwargs, "from_structural_tag")
-            return Grammar.wrap(EngineGrammar.from_structural_tag(tag))
+            return Grammar.wrap(with_fallback(tag, EngineGrammar.from_structural_tag))
 
     @staticmethod
     def builtin_json_grammar() -> Grammar:

@@ -81,7 +81,7 @@ def _with_defaults(value: Any, depth: int) -> Any:
         return value
     match value.get("type"):
         case "json_schema":
-            return {**_SCHEMA_DEFAULTS, **value}
+            return {**_SCHEMA_DEFAULTS, **value, **({"any_order": "loose"} if value.get("any_order") is True else {})}
         case "qwen_xml_parameter":
             return {**_SCHEMA_DEFAULTS, **value, "type": "json_schema", "style": "qwen_xml"}
     below = ("content", "elements", "tags", "rules")

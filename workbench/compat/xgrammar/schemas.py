@@ -1,0 +1,86 @@
+"""Schemas as XGrammar's users expect them read: two keywords give way, with a warning, where they cannot be exact.
+
+The engine is exact or refuses.  Here a `multipleOf` whose remainders take too many states is left out, and a `oneOf`
+that cannot be told apart, or has no instance because its branches overlap, is read as `anyOf`; both as XGrammar does.
+Everything else that the engine refuses stays refused.
+
+Read on: `grammar.py` and `compiler.py` (who call this).
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from kernels_core.errors import SchemaProblem, UnsupportedSchemaError
+
+__all__ = ["with_fallback"]
+
+T = TypeVar("T")
+_ROUNDS = 4  # a schema that gives way may show another problem behind it
+
+
+def with_fallback(document: Any, make: Callable[[Any], T]) -> T:
+    """`make(document)`, of a schema or a tag that holds some; again with keywords loosened, and a warning for each."""
+    try:
+        return make(document)
+    except UnsupportedSchemaError as error:
+        first, found = error, error
+    plain = json.loads(document, parse_float=Decimal) if isinstance(document, str) else document
+    for _ in range(_ROUNDS):
+        loose = _loosened(plain, found.problems)
+        if loose is None:
+            raise first
+        try:
+            made = make(loose)
+        except UnsupportedSchemaError as error:
+            plain, found = loose, error
+        else:
+            for problem in first.problems:
+                instead = "it is ignored" if problem.keyword == "multipleOf" else "it is read as anyOf"
+                reason = f"{problem.pointer}, {problem.keyword}: {problem.reason}; {instead}"
+                warnings.warn(reason, UserWarning, stacklevel=4)
+            return made
+    raise first
+
+
+def _loosened(document: Any, problems: Sequence[SchemaProblem]) -> Any | None:
+    """A copy in which what is named gives way; None if something else is at fault."""
+    if not isinstance(document, dict):
+        return None
+    loose = copy.deepcopy(document)
+    for problem in problems:
+        schema = _at(loose, problem.pointer)
+        if not isinstance(schema, dict) or problem.keyword not in schema:
+            return None
+        value = schema[problem.keyword]
+        if problem.keyword == "multipleOf" and isinstance(value, int | float | Decimal) and value > 0:
+            del schema["multipleOf"]
+        elif problem.keyword == "oneOf" and isinstance(value, list) and value:
+            del schema["oneOf"]
+            if "anyOf" in schema:
+                schema["allOf"] = [*schema.get("allOf", ()), {"anyOf": value}]
+            else:
+                schema["anyOf"] = value
+        else:
+            return None
+    return loose
+
+
+def _at(document: Any, pointer: str) -> Any:
+    """What a JSON pointer, as a URI fragment, points to; None where that is nothing."""
+    from urllib.parse import unquote
+
+    for part in pointer.removeprefix("#").split("/")[1:]:
+        key = unquote(part).replace("~1", "/").replace("~0", "~")
+        if isinstance(document, Mapping) and key in document:
+            document = document[key]
+        elif isinstance(document, list) and key.isdigit() and int(key) < len(document):
+            document = document[int(key)]
+        else:
+            return None
+    return document
