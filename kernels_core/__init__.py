@@ -17,8 +17,8 @@ from kernels_core import _freshness
 _freshness.check()
 
 from kernels_core.batch import BatchGrammarMatcher, apply_masks_inplace  # noqa: E402
+from kernels_core.clock import CancelToken, TimeLimit  # noqa: E402
 from kernels_core.compiler import CompiledGrammar, GrammarCompiler  # noqa: E402
-from kernels_core.earley.machine import CancelToken  # noqa: E402
 from kernels_core.errors import (  # noqa: E402
     BudgetExceededError,
     DeadEndError,
@@ -66,6 +66,7 @@ __all__ = [
     "Options",
     "PoolFileError",
     "SchemaProblem",
+    "TimeLimit",
     "TokenizerError",
     "TokenizerInfo",
     "UnsupportedFeatureError",

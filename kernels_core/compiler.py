@@ -20,9 +20,10 @@ from kernels_core.automata.decisions import named_tokens
 from kernels_core.automata.growing import GrowingTables
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.tables import Tables, WholeTables
+from kernels_core.clock import CancelToken, TimeLimit
 from kernels_core.compile_cache import CompileCache
 from kernels_core.earley.arena import reserve
-from kernels_core.earley.machine import CancelToken, Machine
+from kernels_core.earley.machine import Machine
 from kernels_core.earley.pushdown import PushdownMachine, refuse_left_recursion
 from kernels_core.errors import GrammarError
 from kernels_core.grammar import Grammar
@@ -38,7 +39,7 @@ from kernels_core.masks.trie import TokenTrie
 from kernels_core.options import Options
 from kernels_core.tokens import TokenizerInfo
 from kernels_core.warm_start import FROM_TOKENS, visit_samples
-from kernels_core.warming import CompileBudget, Warming
+from kernels_core.warming import Warming
 
 if TYPE_CHECKING:
     from kernels_core.grammar.json_schema import SchemaArguments
@@ -49,7 +50,7 @@ _TRIES: WeakValueDictionary[str, TokenTrie] = WeakValueDictionary()
 _POOLS_APART: WeakValueDictionary[str, _PoolApart] = WeakValueDictionary()
 _TRIES_LOCK = threading.Lock()
 _WARM_LOCK = threading.Lock()
-_NO_BUDGET = CompileBudget(0, None, "")
+_UNLIMITED = Options(max_compile_ms=0, max_fill_ms=0)  # for what is done once for a vocabulary
 CACHE_BYTES = 1 << 30  # of compiled grammars that one compiler remembers, unless it is told otherwise
 _RESERVE = 1 << 22  # bytes for parser states and masks that are ready before the first grammar
 
@@ -72,7 +73,7 @@ def _pool(info: TokenizerInfo, options: Options) -> TokenSetPool:
         with _WARM_LOCK:
             if trie.warm is None:
                 warm = TokenSetPool(trie)
-                visit_samples(lambda grammar: CompiledGrammar(grammar, info, Options(), warm))
+                visit_samples(lambda grammar: CompiledGrammar(grammar, info, _UNLIMITED, warm))
                 trie.warm = warm
         pool.adopt(trie.warm)
     return pool
@@ -104,37 +105,34 @@ class CompiledGrammar:
         options: Options,
         pool: TokenSetPool | None = None,
         *,
-        cancel: CancelToken | None = None,
         apart: bool = False,
     ) -> None:
-        ir = grammar.lazy_ir
-        where = f"grammar {ir.root!r}"
-        budget = _NO_BUDGET
-        if options.max_compile_ms or cancel is not None:
-            budget = CompileBudget(options.max_compile_ms, cancel, where)
-            budget.check()
         self.grammar = grammar
         self.tokenizer_info = tokenizer_info
         self.options = options
         self._pool = pool
         self._renewing = threading.Lock()
         self.renewals = 0
-        _check_tokens(ir, tokenizer_info)
-        lazy = options.makes_states_when_met
-        lowering = Lowering(ir if lazy else grammar.ir, options, budget.check, apart=apart)
-        machine = self._parser(GrowingTables(lowering) if lazy else self._whole(lowering), where)
-        lowering.check = _never_called_off
-        self.masks = self._masks(trie_of(tokenizer_info) if pool is None else pool.trie, machine)
-        if options.jit or options.parser in ("fsm", "pushdown"):
-            self._make_ahead(budget, cancel)
+        where = f"grammar {grammar.lazy_ir.root!r}"
+        with TimeLimit(options.max_compile_ms, where=where):
+            self._compile(where, trie_of(tokenizer_info) if pool is None else pool.trie, apart)
 
-    def _make_ahead(self, budget: CompileBudget, cancel: CancelToken | None) -> None:
-        with budget:
-            if isinstance(self.masks, FsmMasks):
-                self.masks.precompute(limit_ms=budget.left_ms(), cancel=cancel)
-            jit = "all" if self.options.parser == "pushdown" else self.options.jit
-            for state in self._to_warm(jit) if jit else ():
-                self.masks.warm(state, limit_ms=budget.left_ms(), cancel=cancel)
+    def _compile(self, where: str, trie: TokenTrie, apart: bool) -> None:
+        ir, options = self.grammar.lazy_ir, self.options
+        _check_tokens(ir, self.tokenizer_info)
+        lazy = options.makes_states_when_met
+        lowering = Lowering(ir if lazy else self.grammar.ir, options, apart=apart)
+        machine = self._parser(GrowingTables(lowering) if lazy else self._whole(lowering), where)
+        self.masks = self._masks(trie, machine)
+        if options.jit or options.parser in ("fsm", "pushdown"):
+            self._make_ahead()
+
+    def _make_ahead(self) -> None:
+        if isinstance(self.masks, FsmMasks):
+            self.masks.precompute()
+        jit = "all" if self.options.parser == "pushdown" else self.options.jit
+        for state in self._to_warm(jit) if jit else ():
+            self.masks.warm(state)
 
     def _whole(self, lowering: Lowering) -> Tables:
         return WholeTables(lowering, minimise=self.options.fsm_minimise or self.options.parser != "fsm")
@@ -289,10 +287,6 @@ def _check_tokens(ir: GrammarIR, tokenizer_info: TokenizerInfo) -> None:
             )
 
 
-def _never_called_off() -> None:
-    """What a compile's time limit leaves behind: rules that are lowered later have the time of a fill."""
-
-
 class GrammarCompiler:
     """Compiles grammars for one vocabulary, and remembers what it compiled (`cache_enabled`).
 
@@ -325,8 +319,8 @@ class GrammarCompiler:
         self._alive: WeakValueDictionary[int, CompiledGrammar] = WeakValueDictionary()
         self._serials = counting()
 
-    def _compile(self, grammar: Grammar, cancel: CancelToken | None = None) -> CompiledGrammar:
-        made = CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool, cancel=cancel)
+    def _compile(self, grammar: Grammar) -> CompiledGrammar:
+        made = CompiledGrammar(grammar, self.tokenizer_info, self.options, self.pool)
         self._alive[next(self._serials)] = made
         return made
 
@@ -340,45 +334,67 @@ class GrammarCompiler:
         self, grammar: Grammar | str, *, root_rule_name: str = "root", cancel: CancelToken | None = None
     ) -> CompiledGrammar:
         """Compile a `Grammar`, or EBNF text with `root_rule_name` as its start; `cancel` may call it off."""
-        if isinstance(grammar, str):
-            grammar = Grammar.from_ebnf(grammar, root_rule_name=root_rule_name)
-        elif not isinstance(grammar, Grammar):
-            raise TypeError(f"compile_grammar takes a Grammar or EBNF text, not {type(grammar).__name__}")
-        if not self.cache_enabled:
-            return self._compile(grammar, cancel)
-        read = grammar
-        return self._cache.get(read.key, lambda: self._compile(read, cancel))
+        with self._limit("a grammar", cancel):
+            if isinstance(grammar, str):
+                grammar = Grammar.from_ebnf(grammar, root_rule_name=root_rule_name)
+            elif not isinstance(grammar, Grammar):
+                raise TypeError(f"compile_grammar takes a Grammar or EBNF text, not {type(grammar).__name__}")
+            return self._by_grammar(grammar)
 
     def compile_regex(
-        self, regex: str, *, flags: str = "", match: Literal["full", "search"] = "full"
+        self,
+        regex: str,
+        *,
+        flags: str = "",
+        match: Literal["full", "search"] = "full",
+        cancel: CancelToken | None = None,
     ) -> CompiledGrammar:
         """Compile a regular expression; arguments and errors are those of `Grammar.from_regex`."""
-        return self.compile_grammar(Grammar.from_regex(regex, flags=flags, match=match))
+        with self._limit("a regular expression", cancel):
+            return self._by_grammar(Grammar.from_regex(regex, flags=flags, match=match))
 
     def compile_lark(
-        self, lark: str, *, start: str = "start", grammars: Mapping[str, Grammar] | None = None
+        self,
+        lark: str,
+        *,
+        start: str = "start",
+        grammars: Mapping[str, Grammar] | None = None,
+        cancel: CancelToken | None = None,
     ) -> CompiledGrammar:
         """Compile Lark text, whose tokens are looked up in this compiler's vocabulary; see `Grammar.from_lark`."""
-        return self.compile_grammar(
-            Grammar.from_lark(lark, start=start, tokenizer_info=self.tokenizer_info, grammars=grammars)
-        )
+        with self._limit("a Lark grammar", cancel):
+            read = Grammar.from_lark(lark, start=start, tokenizer_info=self.tokenizer_info, grammars=grammars)
+            return self._by_grammar(read)
 
-    def compile_structural_tag(self, tag: Any, triggers: Sequence[str] | None = None) -> CompiledGrammar:
+    def compile_structural_tag(
+        self, tag: Any, triggers: Sequence[str] | None = None, *, cancel: CancelToken | None = None
+    ) -> CompiledGrammar:
         """Compile a structural tag: a dict or JSON text, or a list of older items with their `triggers`."""
         from kernels_core.grammar.structural_tag import read_structural_tag
 
-        read = read_structural_tag(tag, triggers)
-        return self._by_text(
-            (read.text, "structural tag"), lambda: Grammar._from_written_tag(read, self.tokenizer_info)
-        )
+        with self._limit("a structural tag", cancel):
+            read = read_structural_tag(tag, triggers)
+            return self._by_text(
+                (read.text, "structural tag"), lambda: Grammar._from_written_tag(read, self.tokenizer_info)
+            )
 
-    def compile_json_schema(self, schema: Any, **arguments: Unpack[SchemaArguments]) -> CompiledGrammar:
+    def compile_json_schema(
+        self, schema: Any, *, cancel: CancelToken | None = None, **arguments: Unpack[SchemaArguments]
+    ) -> CompiledGrammar:
         """Compile a JSON schema; arguments and errors are those of `Grammar.from_json_schema`."""
         from kernels_core.grammar.json_schema import schema_text
 
-        text = schema_text(schema)
-        key = (text, repr(sorted(arguments.items())))
-        return self._by_text(key, lambda: Grammar.from_json_schema(schema, **arguments))
+        with self._limit("a JSON schema", cancel):
+            text = schema_text(schema)
+            key = (text, repr(sorted(arguments.items())))
+            return self._by_text(key, lambda: Grammar.from_json_schema(schema, **arguments))
+
+    def _limit(self, what: str, cancel: CancelToken | None) -> TimeLimit:
+        """The time of one compile, reading included."""
+        return TimeLimit(self.options.max_compile_ms, cancel=cancel, where=f"compiling {what}")
+
+    def _by_grammar(self, read: Grammar) -> CompiledGrammar:
+        return self._cache.get(read.key, lambda: self._compile(read)) if self.cache_enabled else self._compile(read)
 
     def _by_text(self, key: tuple[str, str], read: Callable[[], Grammar]) -> CompiledGrammar:
         """What was compiled for `key` before, which says all about the grammar that `read` returns; or compile that."""

@@ -14,7 +14,7 @@ from kernels_core.errors import DeadEndError
 if TYPE_CHECKING:
     from kernels_core.matcher import GrammarMatcher
 
-__all__ = ["fill_tree"]
+__all__ = ["fill_tree", "forced_tokens"]
 
 
 def fill_tree(
@@ -65,3 +65,15 @@ def fill_tree(
             seen.add(other)
             pending.append((other, at))
     return True
+
+
+def forced_tokens(probe: GrammarMatcher, most: int) -> list[int]:
+    """At most `most` tokens that have to come next, one after the other; `probe`, a fork, takes them."""
+    forced: list[int] = []
+    while len(forced) < most and not probe.is_terminated():
+        allowed = probe.allowed_token_ids()
+        if len(allowed) != 1:
+            break
+        forced.append(allowed[0])
+        probe.accept_token(allowed[0])
+    return forced

@@ -1,7 +1,8 @@
 from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
-from kernels_core.earley.machine cimport CancelToken, Machine, SetRec
+from kernels_core.clock cimport CancelToken, Clock
+from kernels_core.earley.machine cimport Machine, SetRec
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.mask_table cimport MaskRec
 from kernels_core.masks.trie cimport TokenTrie
@@ -48,6 +49,7 @@ cdef class GrammarMatcher:
     cdef bint _traced_step(self, int token_id, text) except -1
     cdef str _place(self)
     cdef int _dead_end(self) except -1
-    cdef bytes _forced(self, int max_bytes)
+    cdef void _start(self, Clock* clock) noexcept
+    cdef SetRec* _token_step(self, int32_t token, SetRec* spelt, bint has_text) except NULL
     cdef object _shown(self, _Step at)
     cdef object _kept_chart(self)

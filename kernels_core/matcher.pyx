@@ -6,12 +6,14 @@ fork are a pointer each, whatever the length of the text, and forks share their 
 """
 
 from cpython.buffer cimport PyBuffer_Release
+from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
 cimport cython
 
+from kernels_core.clock cimport Clock, start_clock, stop_clock
 from kernels_core.earley.machine cimport Machine, SetRec, ms_clock, is_live, known_step, ms_load, ms_store
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.mask_table cimport MaskRec, write_mask
@@ -91,7 +93,7 @@ cdef class GrammarMatcher:
     cdef bint _accept_token(self, int token_id) except -1:
         cdef SetRec* source = self._last.set
         cdef SetRec* target = self._machine.dead
-        cdef bint may_stop, has_text
+        cdef bint may_stop
         if not 0 <= token_id < self._trie.vocab_size:
             raise ValueError(f"token id {token_id} is not in the vocabulary of {self._trie.vocab_size:,} ids")
         if self._terminated():
@@ -101,8 +103,7 @@ cdef class GrammarMatcher:
         if self._is_stop(token_id):
             may_stop = source.completed and not self.terminate_without_stop_token
             if source.tokens:
-                with nogil:
-                    target = self._machine.token_step(source, token_id, target, False)
+                target = self._token_step(token_id, target, False)
             if target != self._machine.dead:
                 self._push(target, token_id, None, size, may_stop or target.completed)
                 return True
@@ -112,9 +113,7 @@ cdef class GrammarMatcher:
         if (self._trie.everything[token_id >> 5] >> (token_id & 31)) & 1:
             target = self._read(self._trie.spelling.data() + first, size)
         if source.tokens:
-            has_text = (self._trie.spelt[token_id >> 5] >> (token_id & 31)) & 1
-            with nogil:
-                target = self._machine.token_step(source, token_id, target, has_text)
+            target = self._token_step(token_id, target, (self._trie.spelt[token_id >> 5] >> (token_id & 31)) & 1)
         if target == self._machine.dead:
             return False
         self._push(target, token_id, None, size, False)
@@ -154,8 +153,7 @@ cdef class GrammarMatcher:
     def reset(self):
         """Back to the beginning, with an empty history."""
         self._last = _root(self._machine)
-        if self._tracing is not None:
-            self._tracing.moved()
+        self.rollback(0)
 
     def fork(self):
         """An independent matcher at the same place, sharing the past."""
@@ -210,17 +208,45 @@ cdef class GrammarMatcher:
         cdef SetRec* at = self._last.set
         cdef SetRec* known
         cdef Py_ssize_t i, misses = 0
-        for i in range(size):
-            if not is_live(at, text[i]):
-                return self._machine.dead
-            known = known_step(at, text[i])
-            if known == NULL:
-                misses += 1
-                with nogil:
-                    known = self._machine.advance_locked(at, text[i])
-            at = known
+        cdef Clock clock
+        try:
+            for i in range(size):
+                if not is_live(at, text[i]):
+                    return self._machine.dead
+                known = known_step(at, text[i])
+                if known == NULL:
+                    if misses == 0:
+                        self._start(&clock)
+                    elif misses & 1023 == 0:    # a string is long: so many bytes have the time of one step
+                        clock.began, clock.due = -1, 0
+                    misses += 1
+                    with nogil:
+                        known = self._machine.advance_locked(at, text[i])
+                at = known
+        finally:
+            if misses:
+                stop_clock(&clock)
         self._machine.step_hits_ += size - misses
         return at
+
+    cdef void _start(self, Clock* clock) noexcept:
+        """Let `clock` run for what one step, or one mask, may take."""
+        cdef const int* cancelled = NULL
+        if self.cancel_token is not None:
+            cancelled = &self.cancel_token.flag
+        start_clock(clock, self._masks.max_fill_ms, cancelled, <PyObject*>self._machine.where)
+
+    cdef SetRec* _token_step(self, int32_t token, SetRec* spelt, bint has_text) except NULL:
+        """`Machine.token_step` from here."""
+        cdef SetRec* target
+        cdef Clock clock
+        self._start(&clock)
+        try:
+            with nogil:
+                target = self._machine.token_step(self._last.set, token, spelt, has_text)
+        finally:
+            stop_clock(&clock)
+        return target
 
     cdef int _push(self, SetRec* target, int token, bytes spelling, int length, bint stop) except -1:
         cdef _Step step = _Step.__new__(_Step)
@@ -240,9 +266,9 @@ cdef class GrammarMatcher:
         return found
 
     cdef bint _is_stop(self, int token) noexcept:
-        cdef size_t i
-        for i in range(self._stops.size()):
-            if self._stops[i] == token:
+        cdef int32_t stop
+        for stop in self._stops:
+            if stop == token:
                 return True
         return False
 
@@ -276,10 +302,8 @@ cdef class GrammarMatcher:
 
         For those who look: nothing is made, and nothing is counted.
         """
-        cdef MaskRec* mask = NULL
-        if not self._terminated():
-            mask = <MaskRec*>ms_load(&self._last.set.mask)
-        if mask == NULL:
+        cdef MaskRec* mask = <MaskRec*>ms_load(&self._last.set.mask)
+        if mask == NULL or self._terminated():
             return False
         self._write(mask, bitmask, index)
         return True
@@ -420,8 +444,8 @@ cdef class GrammarMatcher:
     def trace(self):
         """`with matcher.trace() as events:` lists what happens meanwhile (`inspect.trace.Events`).
 
-        A `StepEvent` for every token and string taken, with the parser's operations at each byte, and a `FillEvent`
-        for every mask asked for.  Takes far longer than the engine alone, and nothing while nobody traces.
+        A `StepEvent` for every token and string taken, with the parser's operations at each byte, a `FillEvent` for every
+        mask asked for.  Takes far longer than the engine alone, and nothing while nobody traces.
         """
         from kernels_core.inspect.trace import Tracing
 
@@ -446,19 +470,14 @@ cdef class GrammarMatcher:
 
     cdef str _place(self):
         """Where the text is, for errors: bytes read and rules being read."""
-        items = self._machine.set_items(self._last.set.number)
-        table = self.compiled.state_table
+        table, items = self.compiled.state_table, self._machine.set_items(self._last.set.number)
         waiting = sorted({table.rule_name(state) for state, _, _ in items if table.rule_of[state] >= 0})
+        if not waiting:
+            return f"after {self._last.position} bytes: the text is complete and there is no stop token"
         return f"after {self._last.position} bytes, inside " + ", ".join(repr(name) for name in waiting[:5])
 
     cdef int _dead_end(self) except -1:
-        items = self._machine.set_items(self._last.set.number)
-        table = self.compiled.state_table
-        waiting = sorted({table.rule_name(state) for state, _, _ in items if table.rule_of[state] >= 0})
-        where = f"after {self._last.position} bytes, inside " + ", ".join(repr(name) for name in waiting[:5])
-        if not waiting:
-            where = f"after {self._last.position} bytes: the text is complete and there is no stop token"
-        raise DeadEndError(f"no token of the vocabulary can go on {where}")
+        raise DeadEndError(f"no token of the vocabulary can go on {self._place()}")
 
     def allowed_token_ids(self):
         """Ids that the mask allows, stop tokens included, ascending; empty after the end or at a dead end."""
@@ -498,64 +517,33 @@ cdef class GrammarMatcher:
         Stops where the text may end, where a whole token may be taken by its id, and before bytes that are no
         complete UTF-8 sequence.
         """
+        from kernels_core.forced import forced_text
+
         cdef bytes text
         try:
-            text = self._forced(max_bytes)
+            text = forced_text(self, max_bytes)
         except BudgetExceededError as error:
             self._renew(error)
-            text = self._forced(max_bytes)
+            text = forced_text(self, max_bytes)
         try:
             return text.decode()
         except UnicodeDecodeError as error:
             return text[:error.start].decode()
 
-    cdef bytes _forced(self, int max_bytes):
-        cdef SetRec* at = self._last.set
-        cdef SetRec* known
-        cdef vector[char] text
-        cdef int w, byte
-        if self._terminated():
-            return b""
-        while <int>text.size() < max_bytes and not at.completed and not at.tokens:
-            byte = -1
-            for w in range(4):
-                if at.live[w]:
-                    if byte >= 0 or at.live[w] & (at.live[w] - 1):
-                        byte = -2
-                        break
-                    byte = 64 * w + __builtin_ctzll(at.live[w])
-            if byte < 0:
-                break
-            known = known_step(at, byte)
-            if known == NULL:
-                with nogil:
-                    known = self._machine.advance_locked(at, byte)
-            at = known
-            text.push_back(<char>byte)
-        return text.data()[:text.size()] if text.size() else b""
-
     def find_forced_tokens(self, int max_tokens=256):
         """Token ids that must come next: as long as the mask allows one token only, and the text may not end."""
-        cdef GrammarMatcher probe = self.fork()
-        cdef list forced = []
-        cdef list allowed
-        while len(forced) < max_tokens and not probe._terminated():
-            allowed = probe.allowed_token_ids()
-            if len(allowed) != 1:
-                break
-            forced.append(allowed[0])
-            probe.accept_token(allowed[0])
-        return forced
+        from kernels_core.drafts import forced_tokens
+
+        return forced_tokens(self.fork(), max_tokens)
 
     def traverse_draft_tree(self, retrieve_next_token, retrieve_next_sibling, draft_tokens, token_bitmask,
                             double time_threshold=-1.0):
         """Masks for a whole tree of draft tokens; False if `time_threshold` seconds ran out before the end.
 
-        Node i proposes token `draft_tokens[i]`; its first child is `retrieve_next_token[i]` and its next sibling
-        `retrieve_next_sibling[i]`, -1 for none; node 0 is the root, whose token has been accepted already.  Row i of
-        `token_bitmask` gets the mask after the path to node i; rows below a token that is refused are cleared, and so
-        are rows at a path that has ended.  With the time run out, rows not reached yet are as they were.
-        All arrays are one-dimensional and of one length.  The matcher is as it was.
+        Node i proposes token `draft_tokens[i]`; its first child is `retrieve_next_token[i]`, its next sibling
+        `retrieve_next_sibling[i]`, -1 for none; node 0 is the root, whose token was accepted.  Row i of `token_bitmask`
+        gets the mask after the path to node i; rows below a token that is refused, and at a path that has ended, are
+        cleared; rows not reached in time stay.  Arrays are one-dimensional, of one length.  The matcher is as it was.
         """
         from kernels_core.drafts import fill_tree
 
@@ -674,10 +662,6 @@ cdef class GrammarMatcher:
         text = self.text
         shown = repr(text if len(text) <= 40 else b"..." + text[-37:])[1:]
         return f"<GrammarMatcher {shown} ({self._last.position} bytes, {self._last.count} steps, {state})>"
-
-
-cdef extern from *:
-    int __builtin_ctzll(unsigned long long) nogil
 
 
 cdef object _COMPILED = None

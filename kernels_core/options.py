@@ -59,9 +59,11 @@ class Options:
     max_states: automaton states of one grammar; more raises `BudgetExceededError`.
     max_bytes: bytes of interned parser states and masks of one grammar.  Past it they are made anew between steps
         (`CompiledGrammar.renew`); a text that needs more than half of it by itself raises `BudgetExceededError`.
-    max_compile_ms, max_fill_ms: time that one compile, and computing one mask, may take (0: any); longer raises
-        `BudgetExceededError`.  The clock is read wherever something new is computed, so a limit is passed by
-        little, except that determinising one rule and one walk over known states are never interrupted.
+    max_compile_ms: processor time of one compile, from the first byte of the request on, work ahead of time included.
+    max_fill_ms: ... of one mask, and of one step: taking a token, or a thousand bytes of a string.  For both, 0 is any
+        time; longer raises `BudgetExceededError`, and everything is as it was.  The defaults are a hundred times what
+        the slowest of 6,626 real schemas took, and more (docs/decisions/0034-one-clock.md); ahead-of-time work
+        (`jit="all"`, "fsm", "pushdown") over a large vocabulary may need more.
     """
 
     parser: Parser = "earley"
@@ -85,8 +87,8 @@ class Options:
     pool_bytes: int = 1 << 28
     max_states: int = 200_000
     max_bytes: int = 1 << 30
-    max_compile_ms: int = 0
-    max_fill_ms: int = 0
+    max_compile_ms: int = 5_000
+    max_fill_ms: int = 1_000
 
     @property
     def makes_states_when_met(self) -> bool:

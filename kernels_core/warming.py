@@ -1,4 +1,4 @@
-"""Doing work before it is asked for, and not for too long: compile budgets, and warming in the background.
+"""Doing work before it is asked for: warming in the background.
 
 Token sets are made when a parser state is first met (`Options.jit` makes some of them at compile time).  A `Warming`
 makes the rest in a thread while something else is going on, such as a model's forward pass: the engine computes
@@ -8,54 +8,21 @@ without the GIL.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Sequence
-from types import TracebackType
 
-from kernels_core.earley.machine import CancelToken
-from kernels_core.errors import BudgetExceededError, OperationCancelledError
+from kernels_core.clock import CancelToken, TimeLimit
+from kernels_core.errors import OperationCancelledError
 
-__all__ = ["CompileBudget", "Warming"]
-
-
-class CompileBudget:
-    """`limit_ms` for a whole compile (0: any time), and the token that may call it off."""
-
-    def __init__(self, limit_ms: int, cancel: CancelToken | None, where: str) -> None:
-        self._limit_ms = limit_ms
-        self._end = time.monotonic() + limit_ms / 1000
-        self._cancel = cancel
-        self._where = where
-
-    def check(self) -> None:
-        """Raise if the time has passed or the compile was called off."""
-        if self._cancel is not None:
-            self._cancel.check()
-        if self._limit_ms and time.monotonic() > self._end:
-            raise BudgetExceededError("milliseconds", self._limit_ms, self._where)
-
-    def __enter__(self) -> None:
-        """What is called inside with `left_ms` knows only what was left; the error it raises is put in our terms."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None
-    ) -> None:
-        if isinstance(error, BudgetExceededError) and error.what == "milliseconds":
-            raise BudgetExceededError(error.what, self._limit_ms, self._where) from error
-
-    def left_ms(self) -> int:
-        """Milliseconds left, at least 1; 0 if there is no limit."""
-        self.check()
-        return max(1, round(1000 * (self._end - time.monotonic()))) if self._limit_ms else 0
+__all__ = ["Warming"]
 
 
 class Warming:
-    """`compute(state, cancel=...)` for each of `states` in a daemon thread, in order; an error stops it.
+    """`compute(state)` for each of `states` in a daemon thread, in order; an error stops it.
 
     `done` of `total` states are made.  Safe to ask from any thread.
     """
 
-    def __init__(self, compute: Callable[..., None], states: Sequence[int]) -> None:
+    def __init__(self, compute: Callable[[int], None], states: Sequence[int]) -> None:
         self.total = len(states)
         self.done = 0
         self._states = states
@@ -67,9 +34,10 @@ class Warming:
 
     def _run(self) -> None:
         try:
-            for state in self._states:
-                self._compute(state, cancel=self._cancel)
-                self.done += 1
+            with TimeLimit(0, cancel=self._cancel, where="warming"):
+                for state in self._states:
+                    self._compute(state)
+                    self.done += 1
         except OperationCancelledError:
             pass
         except Exception as error:  # kept for `wait`, which raises it where somebody sees it

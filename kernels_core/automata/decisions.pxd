@@ -24,7 +24,6 @@ cdef class Decisions(Weights):
     cdef dict counted_rules                 # by (rule, item, minimum, maximum): number
     cdef dict parts                         # by identity of a node, which its rule keeps: number
     cdef dict twins                         # by (rule, minimum, maximum): how many counted rules there are
-    cdef public object check
 
     cdef Callee decided(self, str name)
     cdef int _decide(self, Callee callee) except -1

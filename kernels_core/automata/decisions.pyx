@@ -67,10 +67,6 @@ cdef class LoweredRule:
         return f"<LoweredRule {self.name}>"
 
 
-def _no_check():
-    pass
-
-
 def named_tokens(dict rules not None):
     """The tokens that `rules` name, or more: those that are deferred say what they might."""
     cdef set found = set()
@@ -89,17 +85,16 @@ cdef class Decisions(Weights):
     """What is decided of the rules of `ir`.
 
     `rules` by number and `token_sets` (ids, negated) by the number that token edges carry; both grow as rules are
-    lowered.  `check` is called now and then and may raise.  `spelt` (by subclasses): what the automaton of each rule
+    lowered.  `spelt` (by subclasses): what the automaton of each rule
     was made of, a node or a shorthand.  `apart`: automata are not those of other grammars, nor theirs these.
     """
 
-    def __init__(self, ir, options, check=None, bint apart=False):
+    def __init__(self, ir, options, bint apart=False):
         cdef Callee root
         self._open(ir, options)
         if apart:
             self.limits = Limits(options)
             self.limits.automata = {}
-        self.check = check if check is not None else _no_check
         self.rules = []
         self.token_sets = []
         self.token_set_ids = {}

@@ -15,6 +15,7 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from kernels_core.automata.nfa cimport Nfa, RangeEdge, SymbolEdge
+from kernels_core.clock cimport rest
 from kernels_core.grammar.regular.partition cimport Arrow, coarsest_partition
 
 from kernels_core.errors import BudgetExceededError
@@ -122,6 +123,7 @@ cdef class _Determinised:
             sort(cuts.begin(), cuts.end())
             cuts.erase(unique(cuts.begin(), cuts.end()), cuts.end())
             for point in range(<int>cuts.size() - 1):
+                rest(1 + <int>subsets[i].size())
                 low = cuts[point]
                 high = cuts[point + 1] - 1
                 seed.clear()
@@ -148,6 +150,7 @@ cdef class _Determinised:
             sort(labels.begin(), labels.end())
             labels.erase(unique(labels.begin(), labels.end()), labels.end())
             for point in range(<int>labels.size()):
+                rest(1 + <int>subsets[i].size())
                 seed.clear()
                 for k in range(subsets[i].size()):
                     source = subsets[i][k]

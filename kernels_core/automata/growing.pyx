@@ -24,6 +24,7 @@ from kernels_core.automata.tables cimport (
     mark_bytes,
 )
 from kernels_core.automata.word_tree cimport Branch, Prefix, WordTree, add_edges, branch_of, ends_at, is_prefix
+from kernels_core.clock cimport breathe
 from kernels_core.grammar.firsts cimport Firsts
 from kernels_core.laboratory cimport COPIED_STATES, has
 
@@ -35,6 +36,7 @@ cdef size_t ROOM = 144       # states that there is room for at once
 cdef size_t HEADS = 64       # of lists of states; a power of two
 cdef int32_t MOST_IN_BLOCK = 80     # NFA states, and states, of a rule that is copied whole
 cdef size_t MOST_BETWEEN = 1000     # its edges and calls, and NFA states of its states: a block has some 30 KB at most
+cdef size_t MANY = 64                # NFA states that an edge leads to
 cdef int32_t NEW = 0, PASTED = 1, MET_AGAIN = 2
 cdef int32_t START = 0, FINAL = 1       # of any NFA
 
@@ -59,6 +61,7 @@ cdef class GrowingTables(Tables):
     def __init__(self, lowering):
         self._alive = []
         self.max_states = lowering.options.max_states
+        self.max_members = min(<size_t>lowering.options.max_bytes // sizeof(int32_t), <size_t>1 << 30)
         self._open(lowering)
         self.subset_first.reserve(ROOM)
         self.subset_past.reserve(ROOM)
@@ -239,25 +242,39 @@ cdef class GrowingTables(Tables):
             between[0] |= lengths.between[self.members[k]]
         return least
 
-    cdef void _close(self, int32_t rule, int32_t nfa_state) noexcept nogil:
+    cdef int _close(self, int32_t rule, int32_t nfa_state) except -1 nogil:
         """Find the closure of an NFA state."""
         cdef NfaView* nfa = &self.nfas[rule].nfa
         cdef Closure* closure = &self.closures[self.nfas[rule].closures + nfa_state]
-        cdef int32_t top, k, other
         if closure.first >= 0:
-            return
+            return 0
         if (nfa.first[nfa_state].epsilon == nfa.first[nfa_state + 1].epsilon and nfa.alive[nfa_state]
                 and nfa.first[nfa_state].byte < nfa.first[nfa_state + 1].byte and not is_prefix(nfa.words, nfa_state)):
             closure.first = <int32_t>self.members.size()        # inside a word: itself alone
             closure.past = closure.first + 1
             self.members.push_back(nfa_state)
-            return
+            return 0
+        self.stack.assign(1, nfa_state)
+        self._reach(rule)
+        closure.first = <int32_t>self.members.size()
+        self.members.insert(self.members.end(), self.subset.begin(), self.subset.end())
+        closure.past = <int32_t>self.members.size()
+        return 0
+
+    cdef int _reach(self, int32_t rule) except -1 nogil:
+        """Set `self.subset` to what is reached from the NFA states in `self.stack` without reading, ascending."""
+        cdef NfaView* nfa = &self.nfas[rule].nfa
+        cdef int32_t top, k, other
+        cdef size_t i, kept = 0
         self.stamp += 1
-        self.mark[nfa_state] = self.stamp
-        self.stack.clear()
         self.subset.clear()
-        if nfa.alive[nfa_state]:
-            self.stack.push_back(nfa_state)
+        for i in range(self.stack.size()):
+            top = self.stack[i]
+            if self.mark[top] != self.stamp and nfa.alive[top]:
+                self.mark[top] = self.stamp
+                self.stack[kept] = top
+                kept += 1
+        self.stack.resize(kept)
         while not self.stack.empty():
             top = self.stack.back()
             self.stack.pop_back()
@@ -278,9 +295,15 @@ cdef class GrowingTables(Tables):
                     self.mark[other] = self.stamp
                     self.stack.push_back(other)
         sort(self.subset.begin(), self.subset.end())
-        closure.first = <int32_t>self.members.size()
-        self.members.insert(self.members.end(), self.subset.begin(), self.subset.end())
-        closure.past = <int32_t>self.members.size()
+        return self._check_room()
+
+    cdef int _check_room(self) except -1 nogil:
+        """Look at the clock, and whether there is room for the NFA states in `self.subset`, which cost time and memory."""
+        breathe(1 + <int32_t>(self.subset.size() >> 2))
+        if self.members.size() + self.subset.size() > self.max_members:
+            with gil:
+                raise BudgetExceededError("bytes of automaton states", self.lowering.options.max_bytes, "grammar")
+        return 0
 
     cdef int32_t _state_of_one(self, int32_t rule, int32_t nfa_state) except -1 nogil:
         """The state that is the closure of one NFA state."""
@@ -306,15 +329,20 @@ cdef class GrowingTables(Tables):
         self.targets.erase(unique(self.targets.begin(), self.targets.end()), self.targets.end())
         if self.targets.size() == 1:
             return self._state_of_one(rule, self.targets[0])
-        for i in range(self.targets.size()):
-            self._close(rule, self.targets[i])
-        self.subset.clear()
-        for i in range(self.targets.size()):
-            closure = self.closures[self.nfas[rule].closures + self.targets[i]]
-            self.subset.insert(self.subset.end(), self.members.begin() + closure.first,
-                               self.members.begin() + closure.past)
-        sort(self.subset.begin(), self.subset.end())
-        self.subset.erase(unique(self.subset.begin(), self.subset.end()), self.subset.end())
+        if self.targets.size() > MANY:      # whose closures would overlap: find their union at once, and keep none
+            self.stack = self.targets
+            self._reach(rule)
+        else:
+            for i in range(self.targets.size()):
+                self._close(rule, self.targets[i])
+            self.subset.clear()
+            for i in range(self.targets.size()):
+                closure = self.closures[self.nfas[rule].closures + self.targets[i]]
+                self.subset.insert(self.subset.end(), self.members.begin() + closure.first,
+                                   self.members.begin() + closure.past)
+            sort(self.subset.begin(), self.subset.end())
+            self.subset.erase(unique(self.subset.begin(), self.subset.end()), self.subset.end())
+            self._check_room()
         if self.subset.size() == 1:
             return self._state_of_one(rule, self.subset[0])
         first = <int32_t>self.members.size()

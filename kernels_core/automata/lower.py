@@ -15,7 +15,6 @@ Read on: `decisions.pyx`, `filling.pyx`, `nfa.pyx`, `tables.pyx`, `growing.pyx`,
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernels_core.automata.decisions import Decisions, LoweredRule
@@ -49,17 +48,14 @@ class Lowering(Decisions):
     """The rules of one grammar as NFAs, one by one.
 
     `rules` by id; `token_sets` (ids, negated) by the number that token edges carry; both grow as rules are lowered.
-    `ir` must be in normal form (`grammar.analysis.normal_form`: all rules productive).  `check` is called now and then
-    and may raise.  `spelt`: what the automaton of a rule was made of, once it is.  With `apart` no automaton is shared
-    with other grammars, and they do not notice this one.  Not locked: the owner of the tables it fills asks under its
-    own lock.
+    `ir` must be in normal form (`grammar.analysis.normal_form`: all rules productive).  `spelt`: what the automaton of
+    a rule was made of, once it is.  With `apart` no automaton is shared with other grammars, and they do not notice
+    this one.  Not locked: the owner of the tables it fills asks under its own lock.
     """
 
-    def __init__(
-        self, ir: GrammarIR, options: Options, check: Callable[[], None] | None = None, *, apart: bool = False
-    ) -> None:
+    def __init__(self, ir: GrammarIR, options: Options, *, apart: bool = False) -> None:
         self.spelt: dict[LoweredRule, Node | Shorthand] = {}
-        super().__init__(ir, options, check, apart)
+        super().__init__(ir, options, apart)
 
     def nfa(self, number: int) -> Nfa:
         """The automaton of rule `number`.  `BudgetExceededError` when it has far more than `max_states` states."""

@@ -21,6 +21,7 @@ from kernels_core.automata.decisions cimport Decisions, LoweredRule
 from kernels_core.automata.sealing cimport find_alive, order_edges, take_room
 from kernels_core.automata.weighing cimport OPENED, SPELT_OUT, Callee
 from kernels_core.automata.word_tree cimport Letters, WordTree, add_edges, is_prefix
+from kernels_core.clock cimport rest
 from kernels_core.grammar.tree cimport (
     HOLDS_CALLS, HOLDS_TOKENS, ByteSet, CharSet, Choice, Empty, Literal, Never, Node, Repeat, RuleRef, Seq, TagDispatch,
     TokenSet,
@@ -184,8 +185,8 @@ cdef class Nfa:
             self._spell_node(lowering, body, source, target, place)
             while not self.pending.empty():
                 if self.spelt >= BREATH:
+                    rest(self.spelt)
                     self.spelt = 0
-                    lowering.check()
                     if self.size > limit:
                         return False
                 top = self.pending.back()

@@ -234,7 +234,6 @@ cdef class WholeTables(Tables):
         self.fsms = []
         self.lowering.ir.complete()
         while number < <int32_t>len(lowering.rules):     # lowering a rule may add the rules it calls
-            lowering.check()
             rule = lowering.rules[number]
             where = f"rule {rule.name!r}"
             if left <= 0:

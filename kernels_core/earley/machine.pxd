@@ -3,19 +3,15 @@ from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport Tables
+from kernels_core.clock cimport Clock
 from kernels_core.earley.arena cimport Arena
+from kernels_core.earley.distinct cimport Distinct, Item
 from kernels_core.earley.slots cimport Slot
 
 
 cdef enum Counter:
     FREE = -1        # laps are not counted: the rule may end after any lap and go on after any
     LOCKED = -2      # laps are not counted: the rule goes on for ever
-
-
-cdef struct Item:
-    int32_t state
-    int32_t frame
-    int32_t counter
 
 
 cdef struct Arc
@@ -69,10 +65,6 @@ cdef struct GroupRec:
     int32_t first           # number of the group's first frame; its others follow
 
 
-cdef class CancelToken:
-    cdef int flag
-
-
 cdef class Machine:
     cdef readonly Tables tables
     cdef mutex* lock                      # that of `tables`: a machine and its successor may both be in use
@@ -89,12 +81,12 @@ cdef class Machine:
     cdef readonly str where
     cdef int64_t step_hits_, step_misses_
     cdef int64_t nodes_walked            # of the vocabulary's trie, by walks that make token sets
-    cdef int64_t deadline, limit_ms      # clock nanoseconds, 0: none; what is said when it has passed
-    cdef const int* cancelled            # a CancelToken's flag, NULL: none
+    cdef Clock clock                     # of what is computed with the lock held
     # scratch, empty or stale between calls
     cdef vector[Item] items, kernel, final
     cdef vector[int32_t] slot_of_rule, slot_rule, frame_of_slot
     cdef vector[vector[Item]] entries
+    cdef Distinct met                    # items of long lists among these
     cdef vector[int32_t] include_into, include_from
     # True: closing a kernel enters no rule that may wait; `left_out` gets these.  See `foresight.pyx`.
     cdef bint patient
@@ -109,7 +101,7 @@ cdef class Machine:
     cdef SetRec* close(self) except NULL nogil
     cdef SetRec* returned(self, int32_t frame) except NULL nogil
     cdef SetRec* single(self, int32_t state, int32_t frame, int32_t counter) except NULL nogil
-    cdef void _complete(self) noexcept nogil
+    cdef int _complete(self) except -1 nogil
     cdef int _predict(self) except -1 nogil
     cdef int32_t _slot(self, int32_t rule) noexcept nogil
     cdef bint _intern_in_order(self) except -1 nogil
@@ -121,7 +113,6 @@ cdef class Machine:
     cdef void begin(self, int64_t limit_ms, const int* cancelled) noexcept nogil
     cdef void end(self) noexcept nogil
     cdef int _check_budget(self) except -1 nogil
-    cdef int _check_time(self) except -1 nogil
 
 
 cdef void add_item(vector[Item]& items, int32_t state, int32_t frame, int32_t counter) noexcept nogil

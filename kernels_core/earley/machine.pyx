@@ -27,19 +27,23 @@ GIL, and published with release stores.
 Read on: `../masks/token_sets.pyx`, `../matcher.pyx`; `../inspect/classic.py` shows the textbook sets.
 """
 
+from cpython.object cimport PyObject
 from libc.string cimport memcmp, memcpy
 from libcpp.algorithm cimport sort, unique
 
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS, ByteEdge
+from kernels_core.clock cimport breathe, start_clock, stop_clock
+from kernels_core.earley.distinct cimport add_new, forget
 from kernels_core.earley.slots cimport Slot, after, put
 from kernels_core.earley.transitions cimport add_live, remember
 
-from kernels_core.errors import BudgetExceededError, OperationCancelledError
+from kernels_core.errors import BudgetExceededError
 
-__all__ = ["BOTTOM", "ROOT", "CancelToken", "Machine"]
+__all__ = ["BOTTOM", "ROOT", "Machine"]
 
 ROOT, BOTTOM = 0, 1        # frames
 
+cdef int32_t IN_SET = -1   # the list of a set's own items; those of frames have their slot's number
 cdef int32_t C_ACCEPT = 0, C_ESCAPE = 1, C_ROOT = 0, C_BOTTOM = 1
 
 
@@ -73,32 +77,12 @@ cdef uint64_t _hash(const void* data, size_t size) noexcept nogil:
 
 
 cdef void add_item(vector[Item]& items, int32_t state, int32_t frame, int32_t counter) noexcept nogil:
-    """Append unless present.  Linear: closures hold a handful of items, and a budget stops those that do not."""
+    """Append unless present, in a list that stays short (`distinct.pyx` is for others)."""
     cdef size_t i
     for i in range(items.size()):
         if items[i].state == state and items[i].frame == frame and items[i].counter == counter:
             return
     items.push_back(Item(state, frame, counter))
-
-
-cdef class CancelToken:
-    """Calls off compiles and fills that it was given to: they raise `OperationCancelledError`.  For any thread."""
-
-    def cancel(self):
-        """Call off whatever is under way or will begin."""
-        self.flag = 1
-
-    @property
-    def cancelled(self):
-        return self.flag != 0
-
-    def check(self):
-        """`OperationCancelledError` if called off."""
-        if self.flag:
-            raise OperationCancelledError("called off")
-
-    def __repr__(self):
-        return f"<CancelToken{', called off' if self.flag else ''}>"
 
 
 cdef class Machine:
@@ -304,6 +288,8 @@ cdef class Machine:
                     return known.result
             at = after(self.kernel_slots, at)
         self.items.assign(self.kernel.begin(), self.kernel.end())       # `=` would give its room away
+        forget(&self.met)
+        breathe(count)
         self._complete()
         self._predict()
         cdef SetRec* result = self._intern_set(self.final)
@@ -317,7 +303,7 @@ cdef class Machine:
         put(self.kernel_slots, at, tag, <int32_t>self.kernels.size() - 1)
         return result
 
-    cdef void _complete(self) noexcept nogil:
+    cdef int _complete(self) except -1 nogil:
         """Add to `self.items` all that completed rules return to, and the next laps of counted rules."""
         cdef size_t i = 0
         cdef int32_t k, laps, rule
@@ -334,19 +320,22 @@ cdef class Machine:
                 rule = self.tables.rule_of[item.state]
                 laps = item.counter + 1
                 if item.counter < 0:
-                    add_item(self.items, self.tables.start[rule], item.frame, item.counter)
+                    add_new(&self.met, self.items, IN_SET, self.tables.start[rule], item.frame, item.counter)
                     if item.counter == LOCKED:
                         continue
                 elif self.tables.lap_max[rule] < 0:
                     # Without an upper bound, laps past the lower one are all alike.
-                    add_item(self.items, self.tables.start[rule], item.frame, min(laps, self.tables.lap_min[rule]))
+                    add_new(&self.met, self.items, IN_SET, self.tables.start[rule], item.frame,
+                            min(laps, self.tables.lap_min[rule]))
                 elif laps < self.tables.lap_max[rule]:
-                    add_item(self.items, self.tables.start[rule], item.frame, laps)
+                    add_new(&self.met, self.items, IN_SET, self.tables.start[rule], item.frame, laps)
                 if item.counter >= 0 and laps < self.tables.lap_min[rule]:
                     continue
             frame = self.frames[item.frame]
             for k in range(frame.count):
-                add_item(self.items, frame.returns[k].state, frame.returns[k].frame, frame.returns[k].counter)
+                add_new(&self.met, self.items, IN_SET, frame.returns[k].state, frame.returns[k].frame,
+                        frame.returns[k].counter)
+        return 0
 
     cdef int32_t _slot(self, int32_t rule) noexcept nogil:
         """The index of the frame that is being made for `rule`."""
@@ -391,12 +380,13 @@ cdef class Machine:
                 if self.tables.flags[self.tables.calls[k].target] & TAIL:
                     frame = self.frames[item.frame]
                     for m in range(frame.count):
-                        add_item(self.entries[slot], frame.returns[m].state, frame.returns[m].frame,
-                             frame.returns[m].counter)
+                        add_new(&self.met, self.entries[slot], slot, frame.returns[m].state, frame.returns[m].frame,
+                                frame.returns[m].counter)
                 else:
-                    add_item(self.entries[slot], self.tables.calls[k].target, item.frame, item.counter)
+                    add_new(&self.met, self.entries[slot], slot, self.tables.calls[k].target, item.frame, item.counter)
         i = 0
         while i < self.slot_rule.size():
+            breathe(1)
             state = self.tables.enter_or_leave(self.slot_rule[i], self.patient)
             self.tables.need_calls(state)
             for k in range(self.tables.call_first[state], self.tables.call_past[state]):
@@ -406,7 +396,7 @@ cdef class Machine:
                         self.include_into.push_back(slot)
                         self.include_from.push_back(<int32_t>i)
                 else:
-                    add_item(self.entries[slot], self.tables.calls[k].target, -1 - <int32_t>i, 0)
+                    add_new(&self.met, self.entries[slot], slot, self.tables.calls[k].target, -1 - <int32_t>i, 0)
             i += 1
         if self.slot_rule.empty():
             return 0
@@ -415,12 +405,12 @@ cdef class Machine:
         while changed:
             changed = False
             for i in range(self.include_into.size()):
+                breathe(1)
                 slot, other = self.include_into[i], self.include_from[i]
                 for j in range(self.entries[other].size()):
                     item = self.entries[other][j]
-                    k = <int32_t>self.entries[slot].size()
-                    add_item(self.entries[slot], item.state, item.frame, item.counter)
-                    changed = changed or k != <int32_t>self.entries[slot].size()
+                    if add_new(&self.met, self.entries[slot], slot, item.state, item.frame, item.counter):
+                        changed = True
         if not self._intern_in_order():
             self._resolve_frames()
         for i in range(self.slot_rule.size()):
@@ -469,6 +459,7 @@ cdef class Machine:
                 continue
             stack.push_back(root)
             while not stack.empty():
+                breathe(1)
                 slot = stack.back()
                 if index[slot] < 0:
                     index[slot] = low[slot] = clock
@@ -514,17 +505,16 @@ cdef class Machine:
         cdef int32_t slot, reference, base
         cdef bint recursive = members.size() > 1
         cdef vector[int32_t] place, key
+        cdef vector[int64_t] order
         cdef vector[Item] returns
         cdef uint32_t tag
         cdef size_t at, nbytes
         cdef GroupRec* group
-        for i in range(1, members.size()):       # insertion sort by rule id
-            j = i
-            while j > 0 and self.slot_rule[members[j]] < self.slot_rule[members[j - 1]]:
-                slot = members[j]
-                members[j] = members[j - 1]
-                members[j - 1] = slot
-                j -= 1
+        for i in range(members.size()):
+            order.push_back(<int64_t>self.slot_rule[members[i]] << 32 | members[i])
+        sort(order.begin(), order.end())
+        for i in range(members.size()):
+            members[i] = <int32_t>(order[i] & 0x7FFFFFFF)
         place.assign(self.slot_rule.size(), -1)
         for i in range(members.size()):
             place[members[i]] = <int32_t>i
@@ -635,28 +625,14 @@ cdef class Machine:
         if self.arena.held > self.max_bytes:
             with gil:
                 raise BudgetExceededError("bytes of parser states", self.max_bytes, self.where)
-        if self.deadline or self.cancelled != NULL:
-            return self._check_time()
-        return 0
-
-    cdef int _check_time(self) except -1 nogil:
-        if self.cancelled != NULL and self.cancelled[0]:
-            with gil:
-                raise OperationCancelledError(f"{self.where}: called off")
-        if self.deadline and ms_clock() > self.deadline:
-            with gil:
-                raise BudgetExceededError("milliseconds", self.limit_ms, self.where)
-        return 0
+        return breathe(1)
 
     cdef void begin(self, int64_t limit_ms, const int* cancelled) noexcept nogil:
         """With the lock held: what is computed until `end` may take `limit_ms` (0: any time) and may be called off."""
-        self.limit_ms = limit_ms
-        self.deadline = ms_clock() + 1_000_000 * limit_ms if limit_ms else 0
-        self.cancelled = cancelled
+        start_clock(&self.clock, limit_ms, cancelled, <PyObject*>self.where)
 
     cdef void end(self) noexcept nogil:
-        self.deadline = 0
-        self.cancelled = NULL
+        stop_clock(&self.clock)
 
     # -- for inspection -------------------------------------------------------------------------------------------
 

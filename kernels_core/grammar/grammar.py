@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cache, cached_property, wraps
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
+from ..clock import READING_MS, TimeLimit, is_limited
 from ..errors import GrammarError, SchemaProblem, UnsupportedFeatureError
 from . import analysis, nodes
 from .ebnf import parse_ebnf
@@ -30,6 +31,22 @@ if TYPE_CHECKING:
     from .structural_tag.tokens import Vocabulary
 
 __all__ = ["Grammar"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _limited(read: Callable[P, R]) -> Callable[P, R]:
+    """`read` for at most `READING_MS` where no `TimeLimit` runs in this thread."""
+
+    @wraps(read)
+    def within(*arguments: P.args, **named: P.kwargs) -> R:
+        if is_limited():
+            return read(*arguments, **named)
+        with TimeLimit(READING_MS, where="reading a grammar"):
+            return read(*arguments, **named)
+
+    return within
 
 
 class Grammar:
@@ -59,6 +76,7 @@ class Grammar:
         return self
 
     @classmethod
+    @_limited
     def from_ebnf(cls, ebnf_string: str, *, root_rule_name: str = "root") -> Grammar:
         """A grammar from EBNF text (the dialect: `kernels_core.grammar.ebnf`).
 
@@ -68,6 +86,7 @@ class Grammar:
         return cls._made(parse_ebnf(ebnf_string, root_rule_name), "EBNF", (_from_ebnf, (ebnf_string, root_rule_name)))
 
     @classmethod
+    @_limited
     def from_regex(cls, regex_string: str, *, flags: str = "", match: Literal["full", "search"] = "full") -> Grammar:
         """A grammar of all texts that `regex_string` matches as a whole, or with `match="search"` somewhere.
 
@@ -82,6 +101,7 @@ class Grammar:
         return cls._made(ir, "regex", (_from_regex, (regex_string, flags, match)))
 
     @classmethod
+    @_limited
     def from_lark(
         cls,
         lark_string: str,
@@ -107,11 +127,13 @@ class Grammar:
         return cls._made(ir, "Lark", (_from_lark, (lark_string, start, tokenizer_info, others, plain_integers)))
 
     @classmethod
+    @_limited
     def builtin_json_grammar(cls) -> Grammar:
         """Any JSON value (RFC 8259), with white space between tokens but none around the whole."""
         return cls.from_ebnf(JSON_TEXT)
 
     @classmethod
+    @_limited
     def from_json_schema(
         cls,
         schema: Any,
@@ -169,6 +191,7 @@ class Grammar:
         return _from_json_schema(text, options, others, loaded)
 
     @classmethod
+    @_limited
     def from_structural_tag(
         cls, tag: Any, triggers: Sequence[str] | None = None, *, tokenizer_info: Vocabulary | None = None
     ) -> Grammar:
@@ -190,21 +213,25 @@ class Grammar:
         return cls._made(structural_tag_rules(tag, tokenizer_info), "structural tag", recipe)
 
     @staticmethod
+    @_limited
     def concat(*grammars: Grammar) -> Grammar:
         """Texts that are a text of each grammar, one after the other."""
         return _combined(grammars, "concat", nodes.seq)
 
     @staticmethod
+    @_limited
     def union(*grammars: Grammar) -> Grammar:
         """Texts of any of the grammars."""
         return _combined(grammars, "union", nodes.choice)
 
     @staticmethod
+    @_limited
     def intersect(*grammars: Grammar) -> Grammar:
         """Texts of all the grammars, which must be regular (see `complement`)."""
         return _regular(grammars, "intersect", languages.intersection)
 
     @staticmethod
+    @_limited
     def difference(grammar: Grammar, *others: Grammar) -> Grammar:
         """Texts of `grammar` that are texts of none of `others`; all of them must be regular (see `complement`)."""
         return _regular(
@@ -213,6 +240,7 @@ class Grammar:
             lambda first, *rest: languages.intersection(first, *map(languages.complement, rest)),
         )
 
+    @_limited
     def complement(self) -> Grammar:
         """All texts of characters that are not texts of this grammar, which must be regular.
 
@@ -228,6 +256,7 @@ class Grammar:
         return self._whole_ir
 
     @cached_property
+    @_limited
     def _whole_ir(self) -> GrammarIR:
         ir = self._ir
         if any(isinstance(rule, DeferredRule) for rule in list(ir.rules.values())) or next(iter(ir.rules)) != ir.root:

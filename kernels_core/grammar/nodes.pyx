@@ -11,6 +11,7 @@ Nothing here recurses: `fold` is the loop that other passes use instead of recur
 Read on: `ir.py` (the nodes), `ebnf.py` and `regex.py` (who builds them), `analysis.py` (what is computed on them).
 """
 
+from kernels_core.clock cimport rest
 from kernels_core.grammar.tree cimport (
     ByteSet, CharSet, Choice, Empty, Literal, Never, Node, Repeat, RuleRef, Seq, Span, TagDispatch, TokenSet, children,
 )
@@ -187,6 +188,7 @@ def fold(node, combine):
     cdef list values = [], stack = [(node, False)]
     cdef Py_ssize_t first
     while stack:
+        rest(4)
         top, ready = stack.pop()
         below = children(top)
         if ready or not below:

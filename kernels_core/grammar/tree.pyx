@@ -13,6 +13,8 @@ cimport cython
 from cpython.object cimport Py_EQ, Py_NE
 from libc.stdint cimport uint8_t
 
+from kernels_core.clock cimport breathe, rest
+
 __all__ = [
     "ByteSet",
     "CharSet",
@@ -321,6 +323,7 @@ cdef uint8_t _held(tuple items) except? 255:
     cdef Node item
     for item in items:
         holds |= item.holds
+    breathe(<int>len(items))
     return holds & ~IS_SHARED
 
 
@@ -342,6 +345,7 @@ def walk(Node node):
     """`node` and everything below it, in pre-order (iterative: depth is not limited by Python's stack)."""
     cdef list stack = [node]
     while stack:
+        rest(2)
         top = stack.pop()
         yield top
         stack.extend(reversed(children(top)))

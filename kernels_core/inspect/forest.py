@@ -15,7 +15,6 @@ Read on: `classic.py` (the chart), `derivation.py` (stacks, trees and chains), `
 from __future__ import annotations
 
 import threading
-import time
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
@@ -23,6 +22,7 @@ from weakref import WeakKeyDictionary
 
 from kernels_core.automata.growing import GrowingTables
 from kernels_core.automata.lower import Lowering, Position
+from kernels_core.clock import TimeLimit
 from kernels_core.errors import BudgetExceededError
 from kernels_core.grammar.grammar import Grammar
 from kernels_core.grammar.ir import GrammarIR
@@ -371,12 +371,7 @@ def as_written(grammar: Grammar) -> Forest:
     ir = make(*arguments).ir
     # Without what was deferred: a rule whose beginning is known is called like any other then.
     ir = GrammarIR(dict(ir.rules), ir.root, ir.source)
-    begun = time.monotonic()
-
-    def check() -> None:
-        if time.monotonic() - begun > MAX_SECONDS:
-            raise BudgetExceededError("seconds to lower the grammar as it was written", MAX_SECONDS, "forest")
-
-    tables = GrowingTables(Lowering(ir, _AS_WRITTEN, check))
-    tables.complete()
+    with TimeLimit(1000 * MAX_SECONDS, where="forest: lowering the grammar as it was written"):
+        tables = GrowingTables(Lowering(ir, _AS_WRITTEN))
+        tables.complete()
     return Forest(StateTable(tables), ir)

@@ -6,10 +6,10 @@ Louf 2023) walks the token trie once from each state of a finite automaton, befo
 Both allow exactly what `cache.MaskCache` allows.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 
 from kernels_core.automata.tables cimport TOKENS
-from kernels_core.earley.machine cimport CancelToken, Item, SetRec, step
+from kernels_core.earley.machine cimport Item, SetRec, step
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.mask_table cimport MaskRec, add_id
 
@@ -67,19 +67,15 @@ cdef class FsmMasks(MaskCache):
             node += 1
         return self.remember(record, self.table.finish())
 
-    def precompute(self, *, int64_t limit_ms=0, CancelToken cancel=None):
-        """Compute all masks; the machine must have one rule, and no counters."""
-        cdef const int* cancelled = NULL
+    def precompute(self):
+        """Compute all masks; the machine must have one rule, and no counters.  The caller's `TimeLimit` applies."""
         cdef int32_t state
         cdef SetRec* record
         if self.machine.tables.rule_count != 1 or self.machine.tables.lap_min[0] >= 0:
             raise ValueError("masks by state need a grammar that was lowered to one automaton without counters")
-        if cancel is not None:
-            cancelled = &cancel.flag
         with nogil:
             self.machine.lock.lock()
             try:
-                self.machine.begin(limit_ms, cancelled)
                 for state in range(self.machine.tables.start[0], <int32_t>self.machine.tables.flags.size()):
                     self.machine.kernel.clear()
                     self.machine.kernel.push_back(Item(state, ROOT_FRAME, 0))
@@ -88,7 +84,6 @@ cdef class FsmMasks(MaskCache):
                         self.machine._check_budget()
                         self.compute(record)
             finally:
-                self.machine.end()
                 self.machine.lock.unlock()
 
 

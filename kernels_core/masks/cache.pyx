@@ -17,7 +17,7 @@ from kernels_core.automata.identity cimport WholeIdentities
 from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS
 from kernels_core.automata.word_tree cimport Prefix
-from kernels_core.earley.machine cimport FREE, CancelToken, Item, ms_clock, ms_load, ms_store
+from kernels_core.earley.machine cimport FREE, Item, ms_clock, ms_load, ms_store
 from kernels_core.laboratory cimport BOUNDED_STRINGS, EXCLUDED_WORDS, FOLLOW_BYTES, PLAIN_ONCE, STRING_BODIES, has
 from kernels_core.masks.bases cimport Base, find_base
 from kernels_core.masks.besides cimport takes_plain
@@ -92,11 +92,11 @@ cdef class MaskCache:
             self.mask_hits += 1
             return mask
         self.machine.lock.lock()
+        self.machine.begin(self.max_fill_ms, cancelled)
         try:
             mask = <MaskRec*>ms_load(&record.mask)
             if mask != NULL:
                 return mask
-            self.machine.begin(self.max_fill_ms, cancelled)
             self.machine._check_budget()
             return self.compute(record)
         finally:
@@ -566,19 +566,18 @@ cdef class MaskCache:
         rows.sort(key=lambda row: (-row[1], row[0]))
         return rows
 
-    def warm(self, int32_t state, *, int64_t limit_ms=0, CancelToken cancel=None):
-        """Compute the token set of `state` (of its first lap, if it counts) now, without the GIL."""
+    def warm(self, int32_t state):
+        """Compute the token set of `state` (of its first lap, if it counts) now, without the GIL.
+
+        For as long as the caller's `TimeLimit` allows.
+        """
         cdef shared_ptr[TokenSet] tokens
         cdef Room room
-        cdef const int* cancelled = NULL
         if not 0 <= state < <int32_t>self.machine.tables.flags.size() or not self.machine.tables.flags[state] & SCANNABLE:
             raise ValueError(f"state {state} reads no bytes")
-        if cancel is not None:
-            cancelled = &cancel.flag
         with nogil:
             self.machine.lock.lock()
             try:
-                self.machine.begin(limit_ms, cancelled)
                 self.machine._check_budget()
                 self.narrowed = 0
                 if self._has_plain_laps(state):
@@ -586,7 +585,6 @@ cdef class MaskCache:
                 else:
                     self.settled_set(state, FREE if self.machine.tables.room(state, 0, &room) else 0, tokens)
             finally:
-                self.machine.end()
                 self.machine.lock.unlock()
 
     @property

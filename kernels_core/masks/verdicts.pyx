@@ -48,8 +48,8 @@ def verdicts(MaskCache masks, int state, int counter, list frames):
     kinds, escapes = kind, escape
     with nogil:
         masks.machine.lock.lock()
+        masks.machine.begin(masks.max_fill_ms, NULL)
         try:
-            masks.machine.begin(masks.max_fill_ms, NULL)
             _walk(masks, state, counter, chosen, &kinds[0], &escapes[0])
             if masks.lookahead is not None:
                 _drop(masks, state, counter, &kinds[0])

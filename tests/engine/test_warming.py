@@ -101,14 +101,15 @@ def test_matchers_go_on_while_warming() -> None:
 
 
 def test_warming_can_be_called_off() -> None:
+    from kernels_core.clock import look
     from kernels_core.warming import Warming
 
     begun, go_on = threading.Event(), threading.Event()
 
-    def compute(state: int, *, cancel: CancelToken) -> None:
+    def compute(state: int) -> None:
         begun.set()
         assert go_on.wait(60)
-        cancel.check()
+        look(1_000_000)
 
     warming = Warming(compute, [1, 2, 3])
     assert begun.wait(60)
@@ -121,7 +122,7 @@ def test_warming_can_be_called_off() -> None:
 def test_an_error_of_warming_is_raised_by_wait() -> None:
     from kernels_core.warming import Warming
 
-    def compute(state: int, *, cancel: CancelToken) -> None:
+    def compute(state: int) -> None:
         raise MemoryError("no room")
 
     with pytest.raises(MemoryError, match="no room"):

@@ -358,7 +358,7 @@ def test_tags_say_what_they_wait_for_and_grammars_what_they_expect() -> None:
 
 
 def test_a_search_can_be_called_off() -> None:
-    from kernels_core.earley.machine import CancelToken
+    from kernels_core.clock import CancelToken
 
     session = at(SCHEMA, '{"city": ')
     token = CancelToken()

@@ -25,7 +25,7 @@ from workbench.provenance.spots import spots
 
 if TYPE_CHECKING:
     from kernels_core import GrammarMatcher
-    from kernels_core.earley.machine import CancelToken
+    from kernels_core.clock import CancelToken
     from workbench.session import Session
 
 __all__ = ["Place", "Role", "forbidding", "place_at", "pointers", "provenance", "reader_of"]

@@ -27,7 +27,7 @@ from workbench.provenance.rules import rule_places
 from workbench.provenance.schema import Site
 
 if TYPE_CHECKING:
-    from kernels_core.earley.machine import CancelToken
+    from kernels_core.clock import CancelToken
     from workbench.session import Session
 
 __all__ = ["Search"]

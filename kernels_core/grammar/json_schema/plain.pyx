@@ -33,6 +33,7 @@ cdef int FEW_NAMES = 6           # members in any order take few states
 cdef int MOST_OPTIONS = 48       # alternatives of one place, far below what a normal form may have
 cdef int MAX_ROUNDS = 12        # circles of references that turned out not to be plain
 cdef long long LARGEST = 1_000_000_000_000
+cdef int SMALL = 100        # places before or behind the point
 cdef object UNSET = object()
 
 
@@ -464,6 +465,8 @@ cdef bint _is_count(value) except -1:
 cdef bint _is_number(value) except -1:
     if type(value) is int:
         return -LARGEST < value < LARGEST
+    if type(value) is Decimal and not -SMALL < value.adjusted() < SMALL:
+        return False            # a short exponent may stand for a million digits
     if type(value) is float or type(value) is Decimal:
         return len(repr(value)) < 30 and -1e12 < value < 1e12
     return False

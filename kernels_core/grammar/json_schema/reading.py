@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...errors import GrammarError
+from ..nodes import MAX_REPEAT
 from ..regular.languages import ALL, ANY_CHARACTER, Language, Words, complement, intersection, loop, union
 from ..regular.patterns import search
 from . import items as item_shapes
@@ -41,6 +42,8 @@ __all__ = ["Reader", "Settings"]
 TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 # What may change the context of a schema.
 _NAMING = frozenset(("$schema", "$id", "id"))
+# Items or members: the position in a text is a 32-bit number, and one more is what "not at most" needs.
+_MOST_THINGS = MAX_REPEAT - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,18 +307,18 @@ class Reader:
         value = schema[keyword]
         most: int | None
         if keyword == "minItems":
-            return replace(items, least=max(items.least, size(value, keyword)))
+            return replace(items, least=max(items.least, at_least(value, keyword)))
         if keyword == "maxItems":
-            most = size(value, keyword)
-            return replace(items, most=most if items.most is None else min(items.most, most))
+            most = at_most(value, keyword)
+            return replace(items, most=most if items.most is None else most if most is None else min(items.most, most))
         if keyword == "uniqueItems":
             if not isinstance(value, bool):
                 raise Malformed(f"uniqueItems must be true or false, not {_kind(value)}")
             return replace(items, unique=True, place=place.pointer) if value else items
         term = self.term(value, place.context, child(place.pointer, "contains"), f"{place.name}_item")
         counted = place.context.dialect.draft >= 2019
-        least = size(schema["minContains"], "minContains") if counted and "minContains" in schema else 1
-        most = size(schema["maxContains"], "maxContains") if counted and "maxContains" in schema else None
+        least = at_least(schema["minContains"], "minContains") if counted and "minContains" in schema else 1
+        most = at_most(schema["maxContains"], "maxContains") if counted and "maxContains" in schema else None
         return replace(items, counts=(*items.counts, Count(((0, None, term),), least, most)))
 
     # -- objects --------------------------------------------------------------------------------------------------
@@ -379,9 +382,9 @@ class Reader:
     def _object_keyword(self, place: Place, keyword: str, members: Members) -> Members:
         value = place.schema[keyword]
         if keyword == "minProperties":
-            return replace(members, least=size(value, keyword))
+            return replace(members, least=at_least(value, keyword))
         if keyword == "maxProperties":
-            return replace(members, most=size(value, keyword))
+            return replace(members, most=at_most(value, keyword))
         return replace(members, required=tuple(dict.fromkeys((*members.required, *names(value, keyword)))))
 
 
@@ -407,6 +410,20 @@ def size(value: Any, keyword: str) -> int:
     if number is None or number.denominator != 1 or number < 0:
         raise Malformed(f"{keyword} must be an integer of at least 0, not {value!r}")
     return int(number)
+
+
+def at_least(value: Any, keyword: str) -> int:
+    """A least number of things, which some text has to be able to hold."""
+    found = size(value, keyword)
+    if found > _MOST_THINGS:
+        raise Malformed(f"{keyword} must be at most {_MOST_THINGS:,}: no text holds as many")
+    return found
+
+
+def at_most(value: Any, keyword: str) -> int | None:
+    """A greatest number of things; None where no text holds as many, so that nothing is forbidden."""
+    found = size(value, keyword)
+    return found if found <= _MOST_THINGS else None
 
 
 def names(value: Any, keyword: str) -> list[str]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ...clock import look
 from .. import charset
 from ..charset import Ranges
 from .ends import ending_in, starting_in
@@ -77,6 +78,7 @@ def rest(nodes: _Parts, after: Language, before: int | None) -> Language:
 
     `before` is the character in front of them, `START`, or None where that does not matter.
     """
+    look(4)
     if not nodes:
         return after
     head, tail = nodes[0], nodes[1:]
@@ -162,6 +164,7 @@ class Rest(Unfolding):
         stack: list[tuple[_Parts, Language]] = [(self.nodes, ALL)]
         seen: set[tuple[_Parts, Language]] = set()
         while stack:
+            look(4)
             way = stack.pop()
             if way in seen:
                 continue
@@ -231,6 +234,7 @@ def _takes_nothing(nodes: _Parts, after: Language, before: int | None) -> bool:
     stack: list[_Parts] = [nodes]
     seen: set[_Parts] = set()
     while stack:
+        look(4)
         parts = stack.pop()
         if parts in seen:
             continue

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...clock import look
 from ..charset import Ranges, canonical, normalise, union
 from .dfa_tables import fans, smallest
 from .languages import (
@@ -217,6 +218,7 @@ def _derive(item: Language, letters: tuple[Ranges, ...], limit: int) -> Dfa:
     accepting: list[bool] = []
     queue = deque([item])
     while queue:
+        look(10)
         state = queue.popleft()
         accepting.append(state.nullable)
         row = []
@@ -245,6 +247,7 @@ def _counted(dfa: Dfa, bounds: tuple[int, int | None], limit: int) -> Dfa:
     table: list[list[int]] = []
     accepting: list[bool] = []
     while queue:
+        look(len(dfa.letters))
         state, count = queue.popleft()
         accepting.append(dfa.accepting[state] and count >= least)
         after = min(count + 1, top) if most is None else count + 1
@@ -356,6 +359,7 @@ def _dies_out(item: Language, letters: tuple[Ranges, ...]) -> bool:
     seen = {item}
     queue = deque([item])
     while queue:
+        look(10)
         state = queue.popleft()
         for sample in samples:
             target = derivative(state, sample)
@@ -377,6 +381,7 @@ def has_length(dfa: Dfa, least: int, most: int | None) -> bool:
     last = least + len(dfa.table) if most is None else most
     seen: set[frozenset[int]] = set()
     for length in range(last + 1):
+        look(4 * len(here))
         if length >= least:
             if any(dfa.accepting[state] for state in here):
                 return True
@@ -396,6 +401,7 @@ def shortest(item: Language) -> str | None:
     seen = {0: ""}
     queue = deque([0])
     while queue:
+        look(10)
         state = queue.popleft()
         if dfa.accepting[state]:
             return seen[state]

@@ -9,6 +9,8 @@ cimport cython
 
 from cpython.object cimport Py_EQ, Py_NE
 
+from kernels_core.clock cimport breathe
+
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(void *container)
 
@@ -35,9 +37,10 @@ cdef class Language:
     cdef int hold(self, object parts, long long own) except -1:
         """Count `parts`, and `own` nodes or letters."""
         cdef Language part
-        cdef int depth = 0
+        cdef int depth = 0, count = 0
         self.plain = True
         for part in parts:
+            count += 1
             own += part.size
             if part.depth > depth:
                 depth = part.depth
@@ -47,7 +50,7 @@ cdef class Language:
                 own = ENDLESS
         self.size = own
         self.depth = depth + 1
-        return 0
+        return breathe(4 + count)
 
     def __richcmp__(self, other, int operation):
         cdef bint same
@@ -91,6 +94,7 @@ cdef class Words(Language):
         self.size = letters
         self.depth = 1
         self.mixed = hash(words) ^ 0x51
+        breathe(1 + <int>len(words))
 
     cdef object key(self):
         return self.words

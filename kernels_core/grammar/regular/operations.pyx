@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from itertools import product
 from math import prod
 
+from kernels_core.clock cimport rest
 from kernels_core.grammar.ranges cimport canonical, contains
 from kernels_core.grammar.regular.language cimport Alt, And, Cat, Chars, Language, Loop, Not, Unfolding, Words
 from kernels_core.grammar.regular.remembered cimport Remembered
@@ -468,6 +469,7 @@ def limited_work(most):
 
 
 cdef int _spend(Py_ssize_t amount) except -1:
+    rest(4 * <int>amount)
     left = _WORK.left
     if left is not None:
         _WORK.left = left - amount

@@ -15,6 +15,7 @@ Read on: `dfa.py` (who calls this), `languages.py`.
 
 from libcpp.vector cimport vector
 
+from kernels_core.clock cimport rest
 from kernels_core.grammar.ranges cimport contains
 
 from kernels_core.grammar.regular.languages import Alt, And, Cat, Chars, Loop, Not, Words
@@ -64,6 +65,7 @@ cdef class _Leaf:
         cdef list wide = []
         every = (ONE << len(samples)) - 1
         for place in range(count):
+            rest(len(samples))
             holds = self.holds[place]
             if holds == every:
                 wide.append(place)
@@ -101,6 +103,7 @@ cdef class _Leaf:
         cdef int number = len(self.follow)
         if number >= MAX_POSITIONS:
             raise _Beyond
+        rest(4)
         found = self.letters_of.get(ranges)
         if found is None:
             found = 0
@@ -114,9 +117,11 @@ cdef class _Leaf:
 
     cdef int _connect(self, before, after) except -1:
         """`after` may follow `before`."""
+        cdef int words = 1 + len(self.follow) // 64         # of memory, that each of these integers may have
         if not after:
             return 0
         while before:
+            rest(1 + words)
             low = before & -before
             place = low.bit_length() - 1
             self.follow[place] |= after
@@ -212,11 +217,13 @@ cdef class _Leaf:
         if places is not None:
             after = 0
             while places:
+                rest(1 + len(self.follow) // 64)
                 low = places & -places
                 after |= self.follow[low.bit_length() - 1]
                 places ^= low
         cdef list row = [0] * len(self.masks)
         cdef int letter
+        rest(len(row) * (1 + len(self.follow) // 64))
         if after.bit_count() > FEW_PLACES:
             for letter in range(len(row)):
                 row[letter] = self._number(after & self.masks[letter])
@@ -424,6 +431,7 @@ def explore(item, tuple letters, int limit):
     while position < len(queue):
         state = queue[position]
         position += 1
+        rest(4 * width)
         if state is None:
             # Everything from here on.
             accepting.append(True)
@@ -478,6 +486,7 @@ cdef object _explore_leaf(_Leaf leaf, int limit):
         position += 1
         accepting.append(leaf.accepts[state] != 0)
         row = []
+        rest(4 * len(leaf.masks))
         for target in leaf.row(state):
             while target >= len(numbers):
                 numbers.append(-1)
@@ -512,6 +521,7 @@ def inhabited(item, tuple letters, int limit):
     while position < len(queue):
         state = queue[position]
         position += 1
+        rest(4 * width)
         rows = []
         for number, leaf in zip(state, whole.leaves):
             rows.append(leaf.row(number))

@@ -1,0 +1,176 @@
+"""Requests made to hurt, under the limits that everybody has: each is answered, or refused by name, and soon.
+
+Every case runs in a process of its own, with little processor time and memory, so that a loop that is not under a
+limit, or one that eats memory, is a failure and no stuck run.
+"""
+
+from __future__ import annotations
+
+import re
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS = 40  # of processor time: some times the sum of all limits that one case may use up
+BYTES = 3 << 30  # of address space
+
+CHILD = """
+import sys
+from kernels_core import *
+
+words = [bytes((byte,)) for byte in range(256)] + [b"ab", b"aab", b"((", b"a" * 30, b'{"', b'":', b"true", b"1234"]
+info = TokenizerInfo([*words, b"<stop>"], stop_token_ids=[len(words)])
+compiler = GrammarCompiler(info, options=Options(max_compile_ms=500))
+NESTED = r"((c|ab|\\bd){3,30}){3,30}"
+
+
+def follow(compiled, text):
+    matcher = GrammarMatcher(compiled)
+    rows = allocate_token_bitmask(1, info.vocab_size)
+    for byte in text.encode():
+        matcher.fill_next_token_bitmask(rows)
+        assert matcher.accept_string(bytes((byte,))), matcher.position
+    return matcher
+
+
+def rules(count, body, last):
+    lines = [f"r{i} ::= " + body(i) for i in range(count)]
+    return "\\n".join(["root ::= r0", *lines, f"r{count} ::= {last}"])
+
+
+def tag(element):
+    return {"type": "structural_tag", "format": element}
+
+
+def text(value):
+    return {"type": "const_string", "value": value}
+
+
+def case():
+    CASE
+
+
+try:
+    case()
+    print("done")
+except MaskscopeError as error:
+    print(type(error).__name__, " ".join(str(error).split()))
+"""
+
+# A name, what is asked, and how the answer begins.  "BudgetExceededError" names the limit that was met.
+CASES = [
+    (
+        "a regex",
+        "GrammarCompiler(info).compile_regex(NESTED)",
+        "BudgetExceededError compiling a regular expression: more than 5,000",
+    ),
+    (
+        "a schema's pattern",
+        r"""follow(compiler.compile_json_schema({"type": "string", "pattern": "^" + NESTED + "$"}), '"')""",
+        "done|BudgetExceededError",
+    ),
+    ("a Lark terminal", r"""compiler.compile_lark("start: A\nA: /" + NESTED + "/")""", "BudgetExceededError"),
+    ("a tag", """compiler.compile_structural_tag(tag({"type": "regex", "pattern": NESTED}))""", "BudgetExceededError"),
+    ("a regex without a compiler", "Grammar.from_regex(NESTED)", "BudgetExceededError reading a grammar"),
+    (
+        "a regex in EBNF",
+        r"""compiler.compile_grammar('root ::= Regex("' + NESTED.replace("\\", "\\\\") + '")')""",
+        "BudgetExceededError compiling a grammar",
+    ),
+    (
+        "pattern properties that meet",
+        """follow(compiler.compile_json_schema({"patternProperties": {
+            f"^.*{letter}.{{2}}$": {"type": kind} for letter, kind in zip("abcdefgh", ["string", "number", "boolean",
+            "null", "array", "object", "integer", "string"])}}), '{"a')""",
+        "done|BudgetExceededError",
+    ),
+    (
+        "all trees over a thousand letters",
+        """follow(compiler.compile_grammar('root ::= root root | "a"'), "a" * 1000)""",
+        "done",
+    ),
+    (
+        "rules that are all empty, and call each other",
+        """follow(compiler.compile_grammar(rules(60, lambda i: " | ".join(
+            f"r{j} r{(i + j) % 60}" for j in range(60)) + ' | "a" | ""', '"b"')), "aaaa")""",
+        "done|BudgetExceededError",
+    ),
+    (
+        "a chain to the left",
+        """follow(compiler.compile_grammar(rules(4000, lambda i: f'r{i + 1} | r{i} "a"', '"b"')), "baaaa")""",
+        "done|BudgetExceededError",
+    ),
+    ("optional letters", """follow(compiler.compile_grammar("root ::= " + '"a"? ' * 100_000), "aa")""", "done"),
+    (
+        "optional calls",
+        r"""follow(compiler.compile_grammar("root ::= " + "r? " * 100_000 + '\nr ::= "a" | "b" r'), "aa")""",
+        "done",
+    ),
+    (
+        "optional elements of a tag",
+        """follow(compiler.compile_structural_tag(tag({"type": "sequence", "elements": [
+            {"type": "optional", "content": text("a")}] * 100_000})), "aa")""",
+        "done",
+    ),
+    (
+        "not one of many strings",
+        """follow(compiler.compile_json_schema({"not": {"enum": [f"x{i * 7919}" for i in range(700)]}}), '"x')""",
+        "done",
+    ),
+    (
+        "more items than a text can hold",
+        """follow(compiler.compile_json_schema({"properties": {"a": {"type": "array", "minItems": 3_000_000_000}},
+            "required": ["a"]}), '{"a": [1')""",
+        "UnsupportedSchemaError .* #/properties/a, minItems: minItems must be at most 2,147,483,646",
+    ),
+    (
+        "a bound that nothing reaches",
+        """follow(compiler.compile_json_schema({"maxItems": 3_000_000_000, "maxProperties": 1 << 40}), "[1,")""",
+        "done",
+    ),
+    (
+        "more members than there are numbers",
+        """compiler.compile_json_schema('{"properties": {"a": {"minProperties": 1e400}}, "required": ["a"]}')""",
+        "UnsupportedSchemaError .* #/properties/a, minProperties: ",
+    ),
+    (
+        "a number of five million digits",
+        """compiler.compile_json_schema('{"items": {"const": 1e-5000000}}')""",
+        "UnsupportedSchemaError .* #/items, const: a number has more than 2,000 digits",
+    ),
+    (
+        "a bound of five million digits",
+        """compiler.compile_json_schema('{"items": {"minimum": 1e-5000000}}')""",
+        "UnsupportedSchemaError .* #/items, minimum: a number has more than 2,000 digits",
+    ),
+]
+
+
+def run(script: str, seconds: int = SECONDS) -> str:
+    """What a process prints that has `seconds` of processor time and `BYTES` of memory."""
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        cwd=ROOT,
+        check=False,
+        preexec_fn=limited,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(("asked", "answer"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_hostile_requests_are_answered_or_refused_by_name(asked: str, answer: str) -> None:
+    found = run(CHILD.replace("CASE", "\n    ".join(asked.splitlines())))
+    assert re.match(answer, found), found
