@@ -39,6 +39,15 @@ def _pool() -> ThreadPoolExecutor:
         return _POOL
 
 
+def _without_threads() -> None:
+    """In a child process there are no threads of the pool, and perhaps a lock that nobody gives back."""
+    global _POOL, _POOL_LOCK
+    _POOL, _POOL_LOCK = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_without_threads)
+
+
 class BatchGrammarMatcher:
     """Operations on lists of matchers.  `max_threads`: how many masks may be computed at once ("auto": one a core)."""
 

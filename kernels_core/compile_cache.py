@@ -1,15 +1,21 @@
 """Compiled grammars by what they were compiled from, least recently used dropped first when they pass a size.
 
 Requests that are equal and come at the same time share one compilation.  A failure is not kept.
+
+An interrupt (a signal's exception may come between any two instructions) loses at most the entry: what says that
+somebody is making a grammar is a lock that is held by `with`, and nothing waits for anything else.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
 from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from kernels_core.clock import look
 
 if TYPE_CHECKING:
     from kernels_core.compiler import CompiledGrammar
@@ -19,6 +25,21 @@ __all__ = ["CompileCache"]
 # Grammars grow while they are used: all are measured again when one in this many is new, so that keeping one costs a
 # few looks however many there are.
 _LOOK_SHARE = 4
+_PATIENCE = 0.05  # seconds between two looks at a clock while another thread makes the grammar
+_AT_ONCE = 1 << 20  # units of work after which the clock is looked at
+
+_ALIVE: WeakSet[CompileCache] = WeakSet()
+
+
+class _Entry:
+    """One grammar: `made` once it is there, before that perhaps being made by whoever holds `lock`."""
+
+    __slots__ = ("lock", "made", "over")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.made: CompiledGrammar | None = None
+        self.over = threading.Event()  # somebody made it, or failed
 
 
 class CompileCache:
@@ -29,40 +50,53 @@ class CompileCache:
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
-        self._entries: OrderedDict[Hashable, Future[CompiledGrammar]] = OrderedDict()
+        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
         self._sizes: dict[Hashable, int] = {}  # of entries that are made, as last measured
         self._held = 0  # their sum
         self._new = 0  # grammars since all were measured
         self._lock = threading.Lock()
+        _ALIVE.add(self)
 
     def get(self, key: Hashable, make: Callable[[], CompiledGrammar]) -> CompiledGrammar:
         """What is kept under `key`, or what `make` makes, which is then kept.
 
-        Who waited for another's `make` that failed makes it for itself: the other may have been called off.
+        Who waited for another's `make` that failed makes it for itself: the other may have been called off.  Waiting
+        raises what `clock.look` raises.
         """
         while True:
             with self._lock:
-                found = self._entries.get(key)
-                if found is None:
-                    mine = self._entries[key] = Future()
-                    break
-                self._entries.move_to_end(key)
-            if found.exception() is None:
-                return found.result()
-        try:
-            made = make()
-            mine.set_result(made)
-        except BaseException as error:
-            with self._lock:
-                if self._entries.get(key) is mine:
-                    del self._entries[key]
-            if not mine.done():
-                mine.set_exception(error)
-            raise
+                entry = self._entries.get(key)
+                if entry is None:
+                    entry = self._entries[key] = _Entry()
+                else:
+                    self._entries.move_to_end(key)
+            if entry.made is not None:
+                return entry.made
+            while entry.lock.locked() and not entry.over.wait(_PATIENCE):
+                look(_AT_ONCE)
+            with entry.lock:
+                if entry.made is None and not entry.over.is_set():
+                    try:
+                        entry.made = make()
+                    finally:
+                        if entry.made is None:
+                            self._forget(key, entry)
+                        entry.over.set()
+                    self._keep(key, entry)
+            if entry.made is not None:
+                return entry.made
+
+    def _forget(self, key: Hashable, entry: _Entry) -> None:
         with self._lock:
-            if self._entries.get(key) is mine:
-                self._weigh(key, made.memory_size_bytes)
-        return made
+            if self._entries.get(key) is entry:
+                del self._entries[key]
+
+    def _keep(self, key: Hashable, entry: _Entry) -> None:
+        assert entry.made is not None
+        size = entry.made.memory_size_bytes
+        with self._lock:
+            if self._entries.get(key) is entry:
+                self._weigh(key, size)
 
     def _weigh(self, key: Hashable, size: int) -> None:
         """Count what was added, and drop the least recently used where it is too much."""
@@ -77,8 +111,8 @@ class CompileCache:
             self._held -= self._sizes.pop(oldest)
 
     def _measure(self) -> None:
-        for key in self._sizes:
-            self._sizes[key] = self._entries[key].result().memory_size_bytes
+        made = {key: entry.made for key, entry in self._entries.items()}
+        self._sizes = {key: grammar.memory_size_bytes for key, grammar in made.items() if grammar is not None}
         self._held = sum(self._sizes.values())
         self._new = 0
 
@@ -98,3 +132,18 @@ class CompileCache:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def _after_fork(self) -> None:
+        """In a child process: nobody else is at work, so what others were making is not being made."""
+        self._lock = threading.Lock()
+        for key in [key for key, entry in self._entries.items() if entry.made is None]:
+            del self._entries[key]
+        self._measure()
+
+
+def _all_after_fork() -> None:
+    for cache in list(_ALIVE):
+        cache._after_fork()
+
+
+os.register_at_fork(after_in_child=_all_after_fork)

@@ -26,6 +26,7 @@ from kernels_core.earley.arena import reserve
 from kernels_core.earley.machine import Machine
 from kernels_core.earley.pushdown import PushdownMachine, refuse_left_recursion
 from kernels_core.errors import GrammarError
+from kernels_core.forking import watch
 from kernels_core.grammar import Grammar
 from kernels_core.grammar.ir import GrammarIR
 from kernels_core.inspect.layout import StateTable
@@ -124,6 +125,7 @@ class CompiledGrammar:
         lowering = Lowering(ir if lazy else self.grammar.ir, options, apart=apart)
         machine = self._parser(GrowingTables(lowering) if lazy else self._whole(lowering), where)
         self.masks = self._masks(trie, machine)
+        watch(self)
         if options.jit or options.parser in ("fsm", "pushdown"):
             self._make_ahead()
 
@@ -174,6 +176,11 @@ class CompiledGrammar:
             lap_profiles=options.lap_profiles,
             sweeps=options.sweeps,
         )
+
+    @property
+    def pool(self) -> TokenSetPool | None:
+        """The cross-grammar cache that token sets are taken from; None without one."""
+        return self._pool
 
     @property
     def machine(self) -> Machine:

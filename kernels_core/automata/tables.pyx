@@ -162,6 +162,15 @@ cdef class Tables:
              for k in range(self.token_first[state], self.token_past[state])],
         )
 
+    def hold(self):
+        """Take the lock, and keep it: for `kernels_core.forking` alone."""
+        with nogil:
+            self.lock.lock()
+
+    def let_go(self):
+        """Give back what `hold` took."""
+        self.lock.unlock()
+
     # -- looking: nothing is made by it -----------------------------------------------------------------------------
 
     @property

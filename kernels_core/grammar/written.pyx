@@ -39,6 +39,8 @@ cdef extern from "Python.h":
 
 from decimal import Decimal
 
+from kernels_core.errors import BudgetExceededError
+
 __all__ = ["Judge", "Written", "write", "write_text"]
 
 cdef int DEEPEST = 300          # values in values; what is deeper is left to `json.dumps`
@@ -112,6 +114,7 @@ def write(value, str key not None, Judge judge=None):
 cdef char* spare = NULL
 cdef size_t spare_size = 0
 cdef size_t KEPT = 1 << 20      # no more than this is kept
+cdef size_t LONGEST = 1 << 26   # bytes of a text: a value may hold a part many times, and its text does
 
 
 @cython.final
@@ -160,7 +163,10 @@ cdef class _Writer:
 
     cdef int grow(self, size_t least) except -1:
         cdef size_t used = self.at - self.first, room = 2 * least
-        cdef char* moved = <char*>realloc(self.first, room)
+        cdef char* moved
+        if least > LONGEST:
+            raise BudgetExceededError("bytes of JSON text", LONGEST, "a schema or a tag, its parts counted wherever they stand")
+        moved = <char*>realloc(self.first, room)
         if moved == NULL:
             raise MemoryError
         self.first, self.at, self.room = moved, moved + used, room

@@ -37,7 +37,7 @@ cdef string _spelt(const PoolKey& key) noexcept nogil:
 cdef class TokenSetPool:
     """Token sets by state identity, for the vocabulary of `trie`.  Safe to share between threads.
 
-    `max_bytes` bounds what is held (the newest entry is always kept).  `key` is the secret under which identities are
+    `max_bytes` bounds what is held; an entry that is larger by itself is not kept.  `key` is the secret under which identities are
     hashed; identities under different keys have nothing to do with each other.  `fingerprint` names the vocabulary in
     files.
     """
@@ -99,6 +99,8 @@ cdef class TokenSetPool:
         entry.nbytes = sizeof(PoolEntry) + 2 * sizeof(PoolKey)
         if not (key.lookahead.low and tokens.get().ids.empty() and tokens.get().base.get() == NULL):
             entry.nbytes += token_set_bytes(tokens.get())       # else it is the entry of the state alone
+        if entry.nbytes > self.max_bytes:
+            return False
         self.held += entry.nbytes
         self.entries[name] = entry
         return True
@@ -128,12 +130,21 @@ cdef class TokenSetPool:
         for item in self.entries:
             order.push_back(pair[uint64_t, string](item.second.used, item.first))
         sort(order.begin(), order.end())
-        for i in range(order.size() - 1):
+        for i in range(order.size()):
             if self.held <= self.max_bytes // 4 * 3:
                 break
             self.held -= self.entries[order[i].second].nbytes
             self.entries.erase(order[i].second)
             self.evictions_ += 1
+
+    def hold(self):
+        """Take the lock, and keep it: for `kernels_core.forking` alone."""
+        with nogil:
+            self.lock.lock()
+
+    def let_go(self):
+        """Give back what `hold` took."""
+        self.lock.unlock()
 
     def save(self, path):
         """Write all entries to `path`, whole or not at all, readable by its owner alone; how many they were.

@@ -41,6 +41,9 @@ STOP_SPELLINGS: Final = frozenset(
 )
 """Stop tokens are looked for under these names when none are given."""
 
+MAX_VOCAB_SIZE: Final = 1 << 22
+"""Ids of one vocabulary: over ten times the largest there are, in some hundred megabytes."""
+
 
 class TokenizerInfo:
     """A vocabulary as bytes, with its control tokens and stop tokens.  Immutable; safe to share between threads.
@@ -86,6 +89,8 @@ class TokenizerInfo:
             raise TokenizerError(f"vocab_type must be a VocabType, not {vocab_type!r}")
         spellings = list(encoded_vocab)
         size = len(spellings) if vocab_size is None else _integer(vocab_size, "vocab_size")
+        if size > MAX_VOCAB_SIZE:
+            raise TokenizerError(f"vocab_size is {size:,}; at most {MAX_VOCAB_SIZE:,} ids are taken")
         if size < len(spellings):
             raise TokenizerError(f"vocab_size is {size:,}, but encoded_vocab has {len(spellings):,} entries")
         if size == 0 and vocab_size is None:

@@ -147,6 +147,33 @@ CASES = [
         """compiler.compile_json_schema('{"items": {"minimum": 1e-5000000}}')""",
         "UnsupportedSchemaError .* #/items, minimum: a number has more than 2,000 digits",
     ),
+    (
+        "a tag that holds itself twice, thirty times",
+        """e = text("a")
+for _ in range(30):
+    e = {"type": "or", "elements": [e, e]}
+compiler.compile_structural_tag(tag(e))""",
+        "BudgetExceededError a schema or a tag.* more than 67,108,864 bytes of JSON text",
+    ),
+    (
+        "a schema that holds itself twice, thirty times",
+        """e = {"const": 1}
+for _ in range(30):
+    e = {"anyOf": [e, {"items": e}]}
+compiler.compile_json_schema(e)""",
+        "BudgetExceededError a schema or a tag.* more than 67,108,864 bytes of JSON text",
+    ),
+    (
+        "a hundred million ids",
+        """TokenizerInfo([b"a"], vocab_size=100_000_000)""",
+        "TokenizerError vocab_size is 100,000,000",
+    ),
+    (
+        "a hundred thousand items of their own",
+        """items = [{"type": "integer"}] * 100_000
+follow(compiler.compile_json_schema({"type": "array", "prefixItems": items}), "[1,")""",
+        "done|UnsupportedSchemaError .* #",
+    ),
 ]
 
 

@@ -1,0 +1,222 @@
+"""Whatever goes wrong for one request changes nothing for others: errors, limits, interrupts and forks.
+
+What could hang runs in a process of its own, with a limit on its time.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from kernels_core import (
+    BudgetExceededError,
+    CancelToken,
+    DeadEndError,
+    Grammar,
+    GrammarMatcher,
+    OperationCancelledError,
+    TimeLimit,
+    allocate_token_bitmask,
+)
+from tests.engine.driver import compiled, mask
+from tests.engine.test_hostile import run
+
+VOCAB = [b"a", b"b", b"ab", b"ba", b"{", b'{"', b'"', b":", b'":', b"1", b"12", b",", b"}", b"[", b"]", b"x"]
+# Its automaton would have millions of states if somebody asked for all of them.
+LARGE = 'root ::= [ab]* "a" ' + "[ab] " * 22 + '"c"'
+SCHEMA: dict[str, Any] = {
+    "properties": {
+        "a": {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 12000}, "minItems": 1},
+        "b": {"type": "string", "pattern": "^(ab|ba){1,9}$"},
+        "x": {"not": {"const": "ab"}},
+    },
+    "required": ["a", "x"],
+    "additionalProperties": False,
+}
+TEXT = b'{"a":[12,1],"b":"abba","x":{"ab":1}}'
+
+
+def test_a_called_off_fill_makes_nothing_and_harms_nobody() -> None:
+    grammar = compiled(Grammar.from_ebnf(LARGE), VOCAB)
+    matcher, other = GrammarMatcher(grammar), GrammarMatcher(grammar)
+    row = allocate_token_bitmask(1, grammar.tokenizer_info.vocab_size)
+    matcher.accept_string("ab" * 10)
+    matcher.cancel_token = CancelToken()
+    matcher.cancel_token.cancel()
+    before = grammar.machine.tables.state_count
+    with pytest.raises(OperationCancelledError, match="after 20 bytes, inside 'root'"):
+        matcher.fill_next_token_bitmask(row)
+    assert grammar.machine.tables.state_count == before
+    assert mask(other) == {0, 1, 2, 3}
+
+
+def test_a_dead_end_makes_nothing_and_harms_nobody() -> None:
+    grammar = compiled(Grammar.from_ebnf('root ::= "ab" "c" | [ab]* "x" | "b" d\nd ::= "c" root'), VOCAB)
+    matcher, other = GrammarMatcher(grammar), GrammarMatcher(grammar)
+    row = allocate_token_bitmask(1, grammar.tokenizer_info.vocab_size)
+    matcher.accept_string("bc")
+    matcher.rollback()
+    grammar = compiled(Grammar.from_ebnf('root ::= "b" d | "a"\nd ::= "c" ' + LARGE.removeprefix("root ::= ")), VOCAB)
+    matcher, other = GrammarMatcher(grammar), GrammarMatcher(grammar)
+    matcher.accept_string("b")
+    before = grammar.machine.tables.state_count
+    with pytest.raises(DeadEndError, match="after 1 bytes, inside"):
+        matcher.fill_next_token_bitmask(row)
+    assert grammar.machine.tables.state_count <= before + 8
+    assert mask(other) == {0, 1}
+
+
+@pytest.mark.parametrize("looks", [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987])
+def test_work_that_was_broken_off_anywhere_can_be_done_again(looks: int) -> None:
+    """A limit that ends at some look at the clock, while a rule is lowered or a mask made, leaves what was there."""
+    whole = GrammarMatcher(compiled(Grammar.from_json_schema(SCHEMA), VOCAB))
+    expected = []
+    for byte in TEXT:
+        expected.append(mask(whole))
+        assert whole.accept_string(bytes((byte,)))
+    grammar = compiled(Grammar.from_json_schema(SCHEMA), VOCAB)
+    matcher, broken = GrammarMatcher(grammar), 0
+    for byte, allowed in zip(TEXT, expected, strict=True):
+        try:
+            with TimeLimit(0, looks=looks):
+                mask(matcher)
+        except BudgetExceededError:
+            broken += 1
+        assert mask(matcher) == allowed
+        try:
+            with TimeLimit(0, looks=looks):
+                assert matcher.accept_string(bytes((byte,)))
+                matcher.rollback()
+        except BudgetExceededError:
+            broken += 1
+        assert matcher.accept_string(bytes((byte,)))
+    assert broken or looks > 20
+
+
+def test_a_grammar_whose_reading_was_broken_off_can_be_read_again() -> None:
+    expected = str(Grammar.from_json_schema(SCHEMA))
+    for looks in (0, 1, 4, 16, 64, 256, 1024):
+        with suppress(BudgetExceededError), TimeLimit(0, looks=looks):
+            str(Grammar.from_json_schema(SCHEMA))
+        assert str(Grammar.from_json_schema(SCHEMA)) == expected
+
+
+def test_limits_nest_and_the_first_to_run_out_is_named() -> None:
+    token = CancelToken()
+    with TimeLimit(60_000, cancel=token, where="outside"), TimeLimit(0, where="inside"):
+        token.cancel()
+        with pytest.raises(OperationCancelledError, match="outside: called off"):
+            Grammar.from_regex("(ab|c){2,9}" * 50)
+    assert Grammar.from_regex("(ab|c){2,9}" * 50)
+
+
+PRELUDE = """
+import os, random, signal, sys, threading, time
+from kernels_core import *
+
+words = [bytes((byte,)) for byte in range(256)] + [b"ab", b"12"]
+info = TokenizerInfo([*words, b"<stop>"], stop_token_ids=[len(words)])
+schemas = [{"type": "array", "items": {"enum": [f"x{i * j}" for i in range(40)]}} for j in range(200)]
+"""
+
+FORK = (
+    PRELUDE
+    + """
+compiler = GrammarCompiler(info)
+kept = [compiler.compile_json_schema(schema) for schema in schemas[:8]]
+done = False
+
+
+def fill(numbers):
+    row = allocate_token_bitmask(1, info.vocab_size)
+    matchers = [GrammarMatcher(compiler.compile_json_schema(schemas[n])) for n in numbers]
+    for matcher in matchers:
+        for byte in b'["x':
+            matcher.fill_next_token_bitmask(row)
+            assert matcher.accept_string(bytes((byte,)))
+    rows = allocate_token_bitmask(len(matchers), info.vocab_size)
+    BatchGrammarMatcher(2).batch_fill_next_token_bitmask(matchers, rows)
+
+
+def work():
+    rounds = 0
+    while not done:
+        compiler.clear_cache()
+        fill(random.sample(range(len(schemas)), 4))
+        rounds += 1
+
+
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for _ in range(25):
+    child = os.fork()
+    if child == 0:
+        row = allocate_token_bitmask(1, info.vocab_size)
+        for grammar in kept:
+            GrammarMatcher(grammar).fill_next_token_bitmask(row)
+        fill([1, 2, 3, 9])
+        os._exit(0)
+    for _ in range(3000):
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            break
+        time.sleep(0.01)
+    else:
+        os.kill(child, signal.SIGKILL)
+        print("a child hangs")
+        os._exit(1)
+    assert status == 0, status
+done = True
+for thread in threads:
+    thread.join()
+print("done")
+"""
+)
+
+INTERRUPT = (
+    PRELUDE
+    + """
+class Interrupt(BaseException):
+    pass
+
+
+def interrupt(*_):
+    if armed:
+        raise Interrupt
+
+
+armed = False
+signal.signal(signal.SIGALRM, interrupt)
+compiler = GrammarCompiler(info)
+interrupted = 0
+for number in range(3000):
+    schema = schemas[number % 5]
+    if number % 3 == 0:
+        compiler.clear_cache()
+    try:
+        armed = True
+        signal.setitimer(signal.ITIMER_REAL, random.random() * 0.0008 + 1e-6)
+        compiler.compile_json_schema(schema)
+        armed = False
+    except Interrupt:
+        interrupted += 1
+    armed = False
+    signal.setitimer(signal.ITIMER_REAL, 0)
+row = allocate_token_bitmask(1, info.vocab_size)
+for schema in schemas[:5]:
+    matcher = GrammarMatcher(compiler.compile_json_schema(schema))
+    assert matcher.accept_string('["x')
+    matcher.fill_next_token_bitmask(row)
+print("done" if interrupted > 100 else interrupted)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "script", [FORK, INTERRUPT], ids=["forks while others fill", "interrupts anywhere in compiles"]
+)
+def test_nobody_waits_for_what_nobody_does(script: str) -> None:
+    assert run(script, 120) == "done"
