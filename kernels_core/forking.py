@@ -32,8 +32,8 @@ def watch(compiled: CompiledGrammar) -> None:
 
 
 def _hold_all() -> None:
-    """Lock all tables, then all pools.  Who fills a mask locks a pool inside its tables: where another thread has made new
-    tables meanwhile, pools are given back first."""
+    """Lock all tables, then all pools.  Who fills a mask locks a pool inside its tables: where another thread has made
+    new tables meanwhile, pools are given back first."""
     while True:
         grammars = list(_WATCHED)
         for compiled in grammars:
