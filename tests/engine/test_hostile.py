@@ -168,12 +168,6 @@ compiler.compile_json_schema(e)""",
         """TokenizerInfo([b"a"], vocab_size=100_000_000)""",
         "TokenizerError vocab_size is 100,000,000",
     ),
-    (
-        "a hundred thousand items of their own",
-        """items = [{"type": "integer"}] * 100_000
-follow(compiler.compile_json_schema({"type": "array", "prefixItems": items}), "[1,")""",
-        "done|UnsupportedSchemaError .* #",
-    ),
 ]
 
 
