@@ -48,8 +48,6 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
     panels = synced(t.List())
     troubles = synced(t.Dict())
     ack = synced(t.List())
-    # Nobody sees this host: scrolled away, or in a tab that is not in front.
-    asleep = synced(t.Bool())
     # Tells this host from others in the same document (see `visualizers/twin.py`).
     mark = synced(t.Unicode())
     uid = synced(t.Unicode())

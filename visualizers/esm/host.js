@@ -205,27 +205,6 @@ function watchKernel(model, host) {
   return () => model.off("comm_live_update", look);
 }
 
-// A panel that nobody can see is asleep: scrolled away, or in a tab of JupyterLab that is not in front.  The kernel then
-// computes nothing for it, and brings it up to date when it comes into sight.  One widget may be rendered several times.
-const awake = (globalThis.__maskscopeAwake ??= new Map()); // mark -> the renderings that can be seen
-function watchSight(model, host, root) {
-  if (host.alone()) return () => {};
-  const me = {}, mark = model.get("mark");
-  const others = awake.get(mark) ?? new Set();
-  awake.set(mark, others);
-  const tell = (seen) => {
-    if (seen) others.add(me); else others.delete(me);
-    const asleep = others.size === 0;
-    if (host.gone || Boolean(model.get("asleep")) === asleep) return;
-    model.set("asleep", asleep);
-    host.save();
-  };
-  const sight = new IntersectionObserver((entries) => tell(entries.at(-1).isIntersecting), { rootMargin: "200px" });
-  tell(true);
-  sight.observe(root);
-  return () => { sight.disconnect(); tell(false); };
-}
-
 // JupyterLab cancels Enter and undo in text fields inside a cell, by a listener on the field itself.  Here they are
 // meant for the field, so the listener never hears of them; the browser then does what it always does.
 function keepTyping(root) {
@@ -245,7 +224,7 @@ async function render({ model, el, places }) {
   const root = h("div", { class: "ms-host", "data-mark": model.get("mark") || "", "data-testid": "host" });
   root.dataset.lmSuppressShortcuts = "true";
   const style = h("style", {}, model.get("styles") || "");
-  undo.push(() => host.close(), watchKernel(model, host), watchSight(model, host, root));
+  undo.push(() => host.close(), watchKernel(model, host));
   keepTyping(root);
   el.replaceChildren(style, root);
   undo.push(() => { style.remove(); root.remove(); });
