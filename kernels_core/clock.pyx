@@ -9,7 +9,7 @@ has passed, `OperationCancelledError` when its `CancelToken` was used.  Limits n
 Time is processor time of the thread: what a request costs, whatever else the machine does and whoever holds a lock.
 A thread spends no more of it than passes, so a steady clock, which is cheaper to read, says when it has to be read.
 
-Decision: ../docs/decisions/0034-one-clock.md.  Read on: `options.py` (`max_compile_ms`, `max_fill_ms`).
+Decision: ../docs/decisions/0035-one-clock.md.  Read on: `options.py` (`max_compile_ms`, `max_fill_ms`).
 """
 
 cimport cython

@@ -352,7 +352,12 @@ def _hashable(value: object) -> object:
 _ARGUMENTS: dict[str, Callable[..., dict[str, Any]]] = {
     "ebnf": lambda root: {"root_rule_name": root},
     "regex": lambda flags, match: {"flags": flags, "match": match},
-    "lark": lambda start, info, grammars: {"start": start, "tokenizer_info": info, "grammars": grammars},
+    "lark": lambda start, info, grammars, plain: {
+        "start": start,
+        "tokenizer_info": info,
+        "grammars": grammars,
+        "plain_integers": plain,
+    },
     "json_schema": lambda options, resources: {**asdict(options), "resources": resources},
     "structural_tag": lambda info: {"tokenizer_info": info},
 }
