@@ -76,6 +76,16 @@ def test_two_keywords_give_way_with_a_warning(schema: dict[str, Any], text: str,
         assert not _is_grammar_accept_string(grammar, "{}")
 
 
+def test_a_keyword_behind_another_that_gave_way_is_told_too() -> None:
+    branch = {"properties": {"a": {"type": "integer", "multipleOf": 1000003}}}
+    with pytest.warns(UserWarning, match="it is ") as told:
+        xgr.Grammar.from_json_schema({"oneOf": [branch, branch]})
+    said = [str(one.message) for one in told]
+    assert len(said) == 2
+    assert "#, oneOf: " in said[0]
+    assert "/properties/a, multipleOf: " in said[1]
+
+
 def test_what_is_exact_does_not_warn() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -16,7 +16,7 @@ from kernels_core.grammar.json_schema import schema_text
 from .base import XGRObject
 from .exception import DeserializeFormatError, InvalidArgumentError, runtime_errors
 from .grammar import Grammar, builtin_json_grammar, lark_grammar, require_schema
-from .schemas import with_fallback
+from .schemas import engine_arguments, with_fallback
 from .serialization import dump, load
 from .tag_arguments import engine_tag
 from .tokenizer_info import TokenizerInfo
@@ -112,15 +112,14 @@ class GrammarCompiler(XGRObject):
         any_order: bool = False,
     ) -> CompiledGrammar:
         """Compile a JSON schema; arguments and errors are those of `Grammar.from_json_schema`."""
-        arguments: dict[str, Any] = {
-            "any_whitespace": any_whitespace,
-            "indent": indent,
-            "separators": separators,
-            "strict_mode": strict_mode,
-            "max_whitespace_cnt": max_whitespace_cnt,
-            "any_order": "loose" if any_order else False,
-            "plain_integers": True,
-        }
+        arguments = engine_arguments(
+            any_whitespace=any_whitespace,
+            indent=indent,
+            separators=separators,
+            strict_mode=strict_mode,
+            max_whitespace_cnt=max_whitespace_cnt,
+            any_order=any_order,
+        )
         require_schema(schema)
         with runtime_errors():
             key = ("schema", schema_text(schema), repr(arguments))

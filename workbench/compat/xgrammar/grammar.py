@@ -11,7 +11,7 @@ from kernels_core.grammar.json_text import JSON_TEXT
 
 from .base import XGRObject
 from .exception import DeserializeFormatError, InvalidArgumentError, runtime_errors
-from .schemas import with_fallback
+from .schemas import engine_arguments, with_fallback
 from .serialization import dump, load
 from .tag_arguments import engine_tag
 from .tokenizer_info import TokenizerInfo
@@ -69,15 +69,14 @@ class Grammar(XGRObject):
         `multipleOf` and `oneOf`, which give way with a warning (`schemas.py`).
         """
         require_schema(schema)
-        arguments: dict[str, Any] = {
-            "any_whitespace": any_whitespace,
-            "indent": indent,
-            "separators": separators,
-            "strict_mode": strict_mode,
-            "max_whitespace_cnt": max_whitespace_cnt,
-            "any_order": "loose" if any_order else False,
-            "plain_integers": True,
-        }
+        arguments = engine_arguments(
+            any_whitespace=any_whitespace,
+            indent=indent,
+            separators=separators,
+            strict_mode=strict_mode,
+            max_whitespace_cnt=max_whitespace_cnt,
+            any_order=any_order,
+        )
         with runtime_errors():
             made = with_fallback(schema, lambda value: EngineGrammar.from_json_schema(value, **arguments))
         grammar = Grammar.wrap(made)

@@ -18,10 +18,31 @@ from typing import Any, TypeVar
 
 from kernels_core.errors import SchemaProblem, UnsupportedSchemaError
 
-__all__ = ["with_fallback"]
+__all__ = ["engine_arguments", "with_fallback"]
 
 T = TypeVar("T")
 _ROUNDS = 4  # a schema that gives way may show another problem behind it
+
+
+def engine_arguments(
+    *,
+    any_whitespace: bool,
+    indent: int | None,
+    separators: tuple[str, str] | None,
+    strict_mode: bool,
+    max_whitespace_cnt: int | None,
+    any_order: bool,
+) -> dict[str, Any]:
+    """XGrammar's arguments of a schema as the engine's: members in any order as it counts them, plain integers."""
+    return {
+        "any_whitespace": any_whitespace,
+        "indent": indent,
+        "separators": separators,
+        "strict_mode": strict_mode,
+        "max_whitespace_cnt": max_whitespace_cnt,
+        "any_order": "loose" if any_order else False,
+        "plain_integers": True,
+    }
 
 
 def with_fallback(document: Any, make: Callable[[Any], T]) -> T:
@@ -31,16 +52,18 @@ def with_fallback(document: Any, make: Callable[[Any], T]) -> T:
     except UnsupportedSchemaError as error:
         first, found = error, error
     plain = json.loads(document, parse_float=Decimal) if isinstance(document, str) else document
+    loosened: list[SchemaProblem] = []
     for _ in range(_ROUNDS):
         loose = _loosened(plain, found.problems)
         if loose is None:
             raise first
+        loosened += found.problems
         try:
             made = make(loose)
         except UnsupportedSchemaError as error:
             plain, found = loose, error
         else:
-            for problem in first.problems:
+            for problem in loosened:
                 instead = "it is ignored" if problem.keyword == "multipleOf" else "it is read as anyOf"
                 reason = f"{problem.pointer}, {problem.keyword}: {problem.reason}; {instead}"
                 warnings.warn(reason, UserWarning, stacklevel=4)
