@@ -99,21 +99,14 @@ def _targets(rows: int, indices: Sequence[int] | None) -> npt.NDArray[np.int64]:
 
 
 def _apply_numpy(logits: npt.NDArray[Any], bitmask: Any, vocab_size: int | None, indices: Sequence[int] | None) -> None:
-    if logits.dtype.str not in _PATTERNS:
-        raise ValueError(f"logits must be floating (16, 32 or 64 bits), not {logits.dtype}")
-    if not logits.flags.writeable:
-        raise ValueError("logits must be writable")
+    rows = logits[None] if logits.ndim == 1 else logits
+    layout = logits_layout(rows)
     words = np.asarray(bitmask)
     if words.dtype != np.int32:
         raise ValueError(f"bitmask must be int32, not {words.dtype}")
-    rows = logits[None] if logits.ndim == 1 else logits
     words = words[None] if words.ndim == 1 else words
     width = _check(rows, words, vocab_size, indices)
-    row_step, item_step = rows.strides
-    if item_step % rows.itemsize:
-        raise ValueError("logits must not lie across items of their own type")
-    address = rows.__array_interface__["data"][0]
-    _write(address, row_step, item_step // rows.itemsize, rows.dtype.str, width, words, _targets(len(rows), indices))
+    _write(layout, width, words, _targets(len(rows), indices))
 
 
 def _apply_torch(logits: Any, bitmask: Any, vocab_size: int | None, indices: Sequence[int] | None) -> None:
@@ -127,14 +120,10 @@ def _apply_torch(logits: Any, bitmask: Any, vocab_size: int | None, indices: Seq
     rows = logits.unsqueeze(0) if logits.ndim == 1 else logits
     words = words.unsqueeze(0) if words.ndim == 1 else words
     width = _check(rows, words, vocab_size, indices)
-    kind = _TORCH_KINDS.get(str(logits.dtype))
     # Autograd and compiled graphs have to see an operation; other devices have no memory of ours.
     native = logits.device.type == words.device.type == "cpu" and not logits.requires_grad
-    if native and kind is not None and not torch.compiler.is_compiling():
-        row_step, item_step = rows.stride()
-        size = rows.element_size()
-        targets = _targets(rows.shape[0], indices)
-        _write(rows.data_ptr(), row_step * size, item_step, kind, width, words.numpy(), targets)
+    if native and str(logits.dtype) in _TORCH_KINDS and not torch.compiler.is_compiling():
+        _write(logits_layout(rows), width, words.numpy(), _targets(rows.shape[0], indices))
         return
     words = words.to(logits.device, non_blocking=True)
     shifts = torch.arange(32, dtype=torch.int32, device=logits.device)
@@ -196,18 +185,11 @@ def logits_layout(logits: Any) -> Layout:
     return Layout(address, rows, row_step, item_step, _BYTES[kind], _PATTERNS[kind], width)
 
 
-def _write(
-    address: int,
-    row_step: int,
-    item_step: int,
-    kind: str,
-    width: int,
-    words: npt.NDArray[np.int32],
-    targets: npt.NDArray[np.int64],
-) -> None:
-    """Rows of logits at `address` (steps of rows in bytes, of items in items), masked natively."""
+def _write(layout: Layout, width: int, words: npt.NDArray[np.int32], targets: npt.NDArray[np.int64]) -> None:
+    """The first `width` logits of rows `targets`, masked natively."""
     if words.shape[1] and words.strides[1] != words.itemsize:
         words = np.ascontiguousarray(words)
     mask = words.__array_interface__["data"][0]
     steps = words.strides[0], words.shape[1]
-    write_minus_infinity(address, row_step, item_step, _BYTES[kind], _PATTERNS[kind], width, mask, *steps, targets)
+    place = layout.address, layout.row_step, layout.item_step, layout.item_bytes, layout.pattern
+    write_minus_infinity(*place, width, mask, *steps, targets)
