@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
+from scipy.stats import chi2  # noqa: E402
 
 from workbench.generation.sampling import (  # noqa: E402
     NOT_A_NUMBER,
@@ -164,9 +165,7 @@ def test_batched_draws_follow_the_distribution(sampling: Sampling, width: int) -
     kept = wanted > 1
     statistic = ((observed - wanted)[kept] ** 2 / wanted[kept]).sum().item()
     freedom = max(1, int(kept.sum()) - 1)
-    # Wilson and Hilferty's approximation of the quantile at 1 - 1e-6.
-    bound = freedom * (1 - 2 / (9 * freedom) + 4.7534 * math.sqrt(2 / (9 * freedom))) ** 3
-    assert statistic < bound
+    assert statistic < chi2.isf(1e-6, freedom)
 
 
 @settings(deadline=None)
