@@ -12,6 +12,9 @@ export function h(tag, props = {}, ...children) {
   return node;
 }
 
+// Writes a text only where it is another: what is not touched is not laid out again.
+export const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };
+
 export const many = (count, what) => `${number(count)} ${what}${count === 1 ? "" : "s"}`;
 
 // A text with words in `backticks`, which become code.

@@ -14,7 +14,7 @@
 // `chosen` {id, text, ok, why} or null: the token chosen elsewhere.
 // Messages: {kind: "prefix", text, client, seq}, {kind: "move", to, by}, {kind: "goto", index}, {kind: "token", id},
 // {kind: "stop"}.  Keys belong to the whole desk: dock.js.
-import { code, h, measured, mount, number, soon } from "./common.js";
+import { code, h, measured, mount, number, put, soon } from "./common.js";
 
 const WAIT_MS = 120;
 const BOX_LIMIT = 132;
@@ -74,7 +74,6 @@ function render({ model, el }) {
     timer = setTimeout(flush, WAIT_MS);
   });
 
-  const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };
   const offered = []; // the buttons of allowed tokens, kept from step to step
   const others = h("span", { class: "ms-muted" });
   chips.append(others);

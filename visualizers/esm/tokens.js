@@ -1,7 +1,7 @@
 // The token sets of one step: tabs by kind, search, and a table that only ever holds the rows in sight.
 // Pages of 100 rows are asked of Python; without Python (`offline`) the first rows of each tab travel along.
 // Read on: visualizers/live.py (TokenTable), visualizers/tokens.py (kinds and search).
-import { h, many, number, mount, channel } from "./common.js";
+import { channel, h, many, mount, number, put } from "./common.js";
 
 const ROW = 22, PAGE = 100, PATIENCE = 4000;
 const TABS = ["all", "allowed", "accepted", "uncertain", "rejected", "stop"];
@@ -157,7 +157,6 @@ function render({ model, el }) {
     note.textContent += ` · mask allows ${number(counts.allowed || 0)} of ${number(counts.all || 0)}`;
   }
 
-  const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };
   const heads = TABS.map((tab) => [tab, h("button", { type: "button", role: "tab", title: MEANS[tab], "data-testid": `tab-${tab}`, onclick: () => choose(tab) },
     tab, h("span", { class: "ms-num", "data-testid": `count-${tab}` }))]);
   tabs.append(...heads.map(([, made]) => made));
