@@ -28,9 +28,9 @@ cdef extern from *:
 cdef class MaskRows:
     """MaskRows(matchers)
 
-    One mask for each of `matchers`, which are over one vocabulary; None stands for a row without a grammar, which is
-    left alone.  Nothing is read yet: `missing` says whose masks are not known, for `prepare` on any thread, and `read`
-    takes them all.  Rows without a mask (no grammar, text ended, an error) have population -1.
+    One mask for each of `matchers`; None stands for a row without a grammar, which is left alone.  Nothing is read yet:
+    `missing` says whose masks are not known, for `prepare` on any thread, and `read` takes them all, if they are over
+    one vocabulary.  Rows without a mask (no grammar, text ended, an error) have population -1.
     """
 
     cdef readonly list matchers
@@ -40,19 +40,10 @@ cdef class MaskRows:
     cdef list owners                    # mask caches that the masks live in
 
     def __init__(self, matchers):
-        cdef GrammarMatcher matcher
         self.matchers = list(matchers)
         self.errors = {}
         self.owners = []
         self.vocab_size = -1
-        for item in self.matchers:
-            if item is None:
-                continue
-            matcher = item
-            if self.vocab_size >= 0 and matcher._trie.vocab_size != self.vocab_size:
-                raise ValueError(
-                    f"matchers over {self.vocab_size:,} and {matcher._trie.vocab_size:,} ids cannot share rows")
-            self.vocab_size = matcher._trie.vocab_size
 
     def __len__(self):
         return len(self.matchers)
@@ -71,7 +62,7 @@ cdef class MaskRows:
         return list(groups.values())
 
     def prepare(self, rows):
-        """Compute the masks of `rows`, without the GIL; errors are kept for `read`, which meets them again."""
+        """Compute the masks of `rows`, without the GIL; errors are kept in `errors`."""
         cdef GrammarMatcher matcher
         for row in rows:
             matcher = self.matchers[row]
@@ -81,17 +72,24 @@ cdef class MaskRows:
                 self.errors[row] = error
 
     def read(self):
-        """Take all masks, computing what is missing; an error of one row is in `errors` and concerns no other."""
+        """Take all masks, computing what is missing; an error of one row is in `errors` and concerns no other.
+
+        `ValueError` where the matchers are over several vocabularies.
+        """
         cdef GrammarMatcher matcher
         cdef MaskRec* mask
         cdef int row
         self.masks.assign(len(self.matchers), NULL)
         self.owners.clear()
         for row in range(len(self.matchers)):
-            if self.matchers[row] is None or row in self.errors:
+            if self.matchers[row] is None:
                 continue
             matcher = self.matchers[row]
-            if matcher._terminated():
+            if self.vocab_size >= 0 and matcher._trie.vocab_size != self.vocab_size:
+                raise ValueError(
+                    f"matchers over {self.vocab_size:,} and {matcher._trie.vocab_size:,} ids cannot share rows")
+            self.vocab_size = matcher._trie.vocab_size
+            if row in self.errors or matcher._terminated():
                 continue
             try:
                 mask = matcher.whole_mask()

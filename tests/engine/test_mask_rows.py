@@ -135,3 +135,18 @@ def test_masks_are_computed_beside_the_caller() -> None:
     matchers = [GrammarMatcher(compiled(Grammar.from_ebnf(f'root ::= "{name}"*'), MANY)) for name in "abc"]
     pending = BatchGrammarMatcher(2).start_masks([*matchers, matchers[0].fork(), None])
     assert pending.result().populations().tolist() == [2, 2, 2, 2, -1]
+
+
+@pytest.mark.parametrize("max_threads", [1, 2])
+def test_a_bitmask_is_filled_over_several_vocabularies(max_threads: int) -> None:
+    """Each row as its own matcher fills it; only masks that are read together have to be of one vocabulary."""
+
+    def matchers() -> list[GrammarMatcher]:
+        made = (compiled(Grammar.from_ebnf('root ::= "a" "b"*'), vocab) for vocab in ([b"a", b"b"], MANY))
+        return [GrammarMatcher(grammar) for grammar in made]
+
+    together, alone = (allocate_token_bitmask(2, len(MANY) + 1) for _ in range(2))
+    assert BatchGrammarMatcher(max_threads).batch_fill_next_token_bitmask(matchers(), together) == [True, True]
+    for row, matcher in enumerate(matchers()):
+        matcher.fill_next_token_bitmask(alone, row)
+    assert (together == alone).all()
