@@ -309,79 +309,71 @@ class Engine:
                 row._luck = row._random.random()
         uniforms = self._send(np.array([row._luck for row in rows], dtype=np.float64))
         tokens = torch.zeros(len(rows), dtype=torch.int64, device=self._device)
+        for members, few in self._groups(going, populations):
+            which = None if len(members) == len(rows) else self._send(members)
+            here = states if which is None else states[which]
+            logits, ids = (self._listed if few else self._masked)(members, here, masks, populations)
+            luck = uniforms if which is None else uniforms[which]
+            drawn = draw_rows(logits, [rows[member].sampling for member in members], luck)
+            if ids is not None:
+                drawn = torch.where(drawn < 0, drawn, ids.gather(-1, drawn.clamp(min=0).unsqueeze(-1)).squeeze(-1))
+                for member in members:
+                    rows[member].drawn_from_list += 1
+            if which is None:
+                tokens.copy_(drawn)
+            else:
+                tokens[which] = drawn
+        found: list[int] = tokens.tolist()
+        return found
+
+    def _groups(
+        self, going: npt.NDArray[np.bool_], populations: npt.NDArray[np.int32]
+    ) -> Iterator[tuple[npt.NDArray[np.int64], bool]]:
+        """Rows that are drawn together, and whether their masks allow so few ids that these are listed."""
+        left = going.copy()
         low = 0
         for high in WIDTHS if self.sparse else ():
-            members = np.flatnonzero(going & (populations > low) & (populations <= high))
+            few = left & (populations > low) & (populations <= high)
             low = high
-            if len(members):
-                self._draw_from_lists(rows, members, states, masks, populations, uniforms, tokens)
-                going[members] = False
-        members = np.flatnonzero(going)
-        if len(members):
-            self._draw_from_all(rows, members, states, masks, populations, uniforms, tokens)
-        drawn: list[int] = tokens.tolist()
-        return drawn
+            if few.any():
+                yield np.flatnonzero(few), True
+                left &= ~few
+        if left.any():
+            yield np.flatnonzero(left), False
 
-    def _draw_from_lists(
+    def _listed(
         self,
-        rows: list[Row],
         members: npt.NDArray[np.int64],
         states: torch.Tensor,
         masks: MaskRows,
         populations: npt.NDArray[np.int32],
-        uniforms: torch.Tensor,
-        tokens: torch.Tensor,
-    ) -> None:
-        """Rows that allow few ids: their logits alone."""
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Rows that allow few ids: the logits of those alone, minus infinity behind the last, and the ids."""
         counts = populations[members]
         width = int(counts.max())
         ids = self._send(masks.listed(members, width))
-        everyone = len(members) == len(rows)
-        which = None if everyone else self._send(members)
-        logits = self._run.logits_of(states if which is None else states[which], ids)
+        logits = self._run.logits_of(states, ids)
         if counts.min() < width:
-            unused = np.arange(width) >= counts[:, None]
-            logits.masked_fill_(self._send(unused), -torch.inf)
-        drawn = draw_rows(
-            logits, [rows[member].sampling for member in members], uniforms if which is None else uniforms[which]
-        )
-        found = torch.where(drawn < 0, drawn, ids.gather(-1, drawn.clamp(min=0).unsqueeze(-1)).squeeze(-1))
-        if which is None:
-            tokens.copy_(found)
-        else:
-            tokens[which] = found
-        for member in members:
-            rows[member].drawn_from_list += 1
+            logits.masked_fill_(self._send(np.arange(width) >= counts[:, None]), -torch.inf)
+        return logits, ids
 
-    def _draw_from_all(
+    def _masked(
         self,
-        rows: list[Row],
         members: npt.NDArray[np.int64],
         states: torch.Tensor,
         masks: MaskRows,
         populations: npt.NDArray[np.int32],
-        uniforms: torch.Tensor,
-        tokens: torch.Tensor,
-    ) -> None:
-        """Rows that allow much or everything: all logits, with minus infinity where something is not allowed."""
-        which = None if len(members) == len(rows) else self._send(members)
-        logits = self._run.logits(states if which is None else states[which])
+    ) -> tuple[torch.Tensor, None]:
+        """Rows that allow much or everything: all logits, minus infinity where something is not allowed."""
+        logits = self._run.logits(states)
         masked = np.flatnonzero(populations[members] >= 0)
         if len(masked) and self._device.type == "cpu":
-            places = np.full(len(rows), 0, dtype=np.int64)
-            places[members] = np.arange(len(members))
-            apply_masks_inplace(logits, masks, rows=members[masked], indices=places[members[masked]])
+            apply_masks_inplace(logits, masks, rows=members[masked], indices=masked)
         elif len(masked):
             bits = np.empty((len(masked), (self.info.vocab_size + 31) // 32), dtype=np.int32)
             masks.write(bits, members[masked])
             apply_token_bitmask_inplace(logits, self._send(bits), indices=masked.tolist())
-        drawn = draw_rows(
-            logits, [rows[member].sampling for member in members], uniforms if which is None else uniforms[which]
-        )
-        if which is None:
-            tokens.copy_(drawn)
-        else:
-            tokens[which] = drawn
+        return logits, None
 
     def _send(self, array: npt.NDArray[Any]) -> torch.Tensor:
         """An array on the model's device; the copy to a GPU is not waited for."""
