@@ -43,8 +43,8 @@ function render({ model, el }) {
   let room = [0, 0];         // width and height of the stage
   let scale = 1, x = 0, y = 0;
   let touched = false;
-  let lit = [];
-  let written = new Map();
+  let lit = new Map();       // element -> the classes it has by the marks
+  let written = new Map();   // label with dots -> where they are, and its rows without them
   const told = new Map();
 
   function button(text, title, action, testid) {
@@ -84,7 +84,7 @@ function render({ model, el }) {
     box = boxes(graph);
     const first = key === null;
     key = picture.key;
-    lit = [];
+    lit = new Map();
     written = new Map();
     light(true);
     if (first || !touched) fit();
@@ -161,27 +161,35 @@ function render({ model, el }) {
     place();
   }
 
-  // One step: only classes change, and the dot within a literal.
+  // One step: only classes change, and the dot within a literal; what is marked as before is left alone.
   function light(fresh = false) {
     const marks = model.get("marks") || {};
-    for (const [node, names] of lit) node.classList.remove(...names);
-    for (const [label, rows] of written) label.replaceChildren(...rows);
-    lit = [];
-    written = new Map();
-    const mark = (node, name) => { node.classList.add(name); lit.push([node, [name]]); };
+    const wanted = new Map(); // element -> its classes
+    const mark = (node, name) => wanted.set(node, (wanted.get(node) || new Set()).add(name));
+    const both = (node, name) => {
+      mark(node, name);
+      if (node.classList.contains("label")) mark(node.closest(".edge"), name);
+    };
     for (const name of MARKS)
       for (const id of marks[name] || []) {
         const node = byId(id);
-        if (!node) continue;
-        mark(node, name);
-        if (node.classList.contains("label")) mark(node.closest(".edge"), name);
+        if (node) both(node, name);
       }
+    const dotted = new Map(); // label -> where its dots are
     for (const [id, places] of Object.entries(marks.on || {})) {
       const label = byId(id);
       if (!label) continue;
-      mark(label, "active");
-      mark(label.closest(".edge"), "active");
-      written.set(label, [...label.children].map((row) => row.cloneNode(true)));
+      both(label, "active");
+      dotted.set(label, places);
+    }
+    for (const [node, names] of lit) for (const name of names) if (!wanted.get(node)?.has(name)) node.classList.remove(name);
+    for (const [node, names] of wanted) for (const name of names) if (!lit.get(node)?.has(name)) node.classList.add(name);
+    lit = wanted;
+    for (const [label, { places, rows }] of written)
+      if (String(dotted.get(label)) === String(places)) dotted.delete(label);
+      else { label.replaceChildren(...rows); written.delete(label); }
+    for (const [label, places] of dotted) {
+      written.set(label, { places, rows: [...label.children].map((row) => row.cloneNode(true)) });
       dots(label, places);
     }
     for (const panel of stage.querySelectorAll(".panel")) panel.classList.toggle("live", !!panel.querySelector(".state.active, .label.active"));

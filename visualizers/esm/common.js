@@ -15,6 +15,28 @@ export function h(tag, props = {}, ...children) {
 // Writes a text only where it is another: what is not touched is not laid out again.
 export const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };
 
+// Makes `parent` hold `nodes`, in their order; those that it holds already are not touched.
+export function fill(parent, nodes) {
+  const wanted = new Set(nodes);
+  for (const node of [...parent.childNodes]) if (!wanted.has(node)) node.remove();
+  let at = parent.firstChild;
+  for (const node of nodes) {
+    if (node === at) at = at.nextSibling;
+    else parent.insertBefore(node, at);
+  }
+}
+
+// Draws items that come again as the nodes they had: `draw(items)` makes a node of each, `make(item)`, unless the last
+// call had an item that says the same.  `say` tells what an item says (and must tell apart those of one call).
+export function again(make, say = JSON.stringify) {
+  let kept = new Map();
+  return (items) => {
+    const next = new Map(items.map((item) => { const said = say(item); return [said, kept.get(said) || make(item)]; }));
+    kept = next;
+    return [...next.values()];
+  };
+}
+
 export const many = (count, what) => `${number(count)} ${what}${count === 1 ? "" : "s"}`;
 
 // A text with words in `backticks`, which become code.
@@ -85,8 +107,9 @@ export function mount({ model, el }, name, testid) {
 // The host runs it before it says that a place is painted (see host.js), for views of all hosts in the page.
 export const frames = (globalThis.__maskscopeFrames ??= {
   turns: [],
+  task: new MessageChannel(),
   ask(turn) {
-    if (frames.turns.push(turn) === 1) requestAnimationFrame(frames.run);
+    if (frames.turns.push(turn) === 1) frames.task.port2.postMessage(0);
   },
   run() {
     const turns = frames.turns.splice(0);
@@ -94,6 +117,7 @@ export const frames = (globalThis.__maskscopeFrames ??= {
     turns.forEach((turn, at) => { turn.due = false; attempt(() => turn.change(seen[at])); });
   },
 });
+frames.task.port1.onmessage = frames.run;
 export function measured(look, change = () => {}) {
   const turn = { look, change, due: false };
   return () => {

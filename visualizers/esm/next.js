@@ -1,6 +1,6 @@
 // What may come next, by meaning: groups of chips that type themselves, and the refused and uncertain tokens by reason.
 // The tokens behind a chip or a row are asked of Python.  Read on: visualizers/next.py, workbench/panels/next.py.
-import { channel, code, h, many, measured, mount, number, soon } from "./common.js";
+import { again, channel, code, fill, h, many, measured, mount, number, put, soon } from "./common.js";
 
 const TABS = [["next", "may come"], ["refused", "refused"], ["uncertain", "uncertain"]];
 const HINTS = {
@@ -32,15 +32,16 @@ function render({ model, el }) {
     model.save_changes();
   };
 
+  const tabOf = again(([name, title, count, chosen]) => h("button", {
+    type: "button", role: "tab", "aria-selected": String(chosen), "data-testid": `next-tab-${name}`,
+    onclick: () => view.commit("tab", name) }, title, count == null ? null : h("span", { class: "ms-num" }, number(count))));
+
   function head() {
     const tab = model.get("tab");
     const refused = model.get("refused") || {}, uncertain = model.get("uncertain") || {}, outlook = model.get("outlook") || {};
     const counts = { next: outlook.allowed, refused: refused.total, uncertain: uncertain.total };
-    tabs.replaceChildren(...TABS.map(([name, title]) => h("button", {
-      type: "button", role: "tab", "aria-selected": String(name === tab), "data-testid": `next-tab-${name}`,
-      onclick: () => view.commit("tab", name) }, title,
-      counts[name] == null ? null : h("span", { class: "ms-num" }, number(counts[name])))));
-    about.textContent = outlook.size ? `of ${number(outlook.size)} tokens${outlook.control ? `; ${many(outlook.control, "control id")} not counted` : ""}` : "";
+    fill(tabs, tabOf(TABS.map(([name, title]) => [name, title, counts[name], name === tab])));
+    put(about, outlook.size ? `of ${number(outlook.size)} tokens${outlook.control ? `; ${many(outlook.control, "control id")} not counted` : ""}` : "");
   }
 
   function draw() {
@@ -50,12 +51,13 @@ function render({ model, el }) {
     if (drawn !== tab) scrolled = 0;
     drawn = tab;
     const kept = body.contains(document.activeElement) ? at : "";
-    body.replaceChildren(...(tab === "next" ? groups(state || {}) : tab === "refused" ? refusals(state || {}) : callers(state || {})));
+    fill(body, tab === "next" ? groups(state || {}) : tab === "refused" ? refusals(state || {}) : callers(state || {}));
     if (scrolled) back();
     const first = body.querySelector(".chip");
-    const again = kept && body.querySelector(`[data-at="${CSS.escape(kept)}"]`);
-    if (first && !again) first.tabIndex = 0;
-    if (again || kept) (again || first)?.focus({ preventScroll: true });
+    const held = kept && body.querySelector(`[data-at="${CSS.escape(kept)}"]`);
+    for (const chip of body.querySelectorAll('.chip[tabindex="0"]')) if (chip !== (held || first)) chip.tabIndex = -1;
+    if (first) (held || first).tabIndex = 0;
+    if (kept) (held || first)?.focus({ preventScroll: true });
   }
 
   function groups(state) {
@@ -65,13 +67,10 @@ function render({ model, el }) {
       h("span", { class: "chips" }, chip("forced", 0, { label: state.forced, lead: "", then: "", types: true, tokens: 0, kind: "forced" }))));
     if ((state.groups || []).length) rows.push(h("div", { class: "line head ms-muted" }, h("span", { class: "name" }, "meaning"), h("span", { class: "chips" }),
       h("span", { class: "ms-num", title: "allowed tokens of each meaning; each token is counted once" }, "tokens")));
-    for (const group of state.groups || []) {
-      const key = (k) => `${group.name}/${k}`;
-      const chips = h("span", { class: "chips" }, ...group.chips.map((one, k) => chip(group.name, k, one)));
-      if (group.more) chips.append(h("span", { class: "ms-muted" }, `and ${number(group.more)} more`));
-      const shown = group.chips.findIndex((_, k) => open === key(k));
-      rows.push(h("div", { class: "line", "data-testid": "next-group", "data-group": group.name, title: HINTS[group.name] || "" },
-        h("span", { class: "name" }, group.name), chips, h("span", { class: "ms-num", title: "allowed tokens of this meaning: each token is counted in one group, by what it writes after white space" }, number(group.tokens))));
+    const lines = meanings(state.groups || []);
+    for (const [at, group] of (state.groups || []).entries()) {
+      const shown = group.chips.findIndex((_, k) => open === `${group.name}/${k}`);
+      rows.push(lines[at]);
       if (shown >= 0) rows.push(tokens({ type: "tokens", group: group.name, chip: shown }, `tokens that may begin ${group.chips[shown].label}`));
     }
     const searching = !state.complete && state.groups && state.seconds < 1 && !model.get("offline");
@@ -82,6 +81,22 @@ function render({ model, el }) {
     } else if (!state.complete && state.groups) rows.push(h("div", { class: "ms-note warn" }, "the search ran out of time: there may be more than is listed"));
     if (state.uncounted && !searching) rows.push(h("div", { class: "ms-note", "data-testid": "next-uncounted" }, `${many(state.uncounted, "allowed token")} begin something else`));
     return rows;
+  }
+
+  // One line for each meaning, of chips; a line or a chip that says what it said is the same node.
+  const chipsOf = again((name) => again(({ k, one }) => chip(name, k, one), ({ k, one }) => `${JSON.stringify([k, one])}${open === `${name}/${k}`}`), (name) => name);
+  const lineOf = again((name) => h("div", { class: "line", "data-testid": "next-group", "data-group": name, title: HINTS[name] || "" },
+    h("span", { class: "name" }, name), h("span", { class: "chips" }),
+    h("span", { class: "ms-num", title: "allowed tokens of this meaning: each token is counted in one group, by what it writes after white space" })), (name) => name);
+  function meanings(groups) {
+    const names = groups.map((group) => group.name), lines = lineOf(names), drawn = chipsOf(names);
+    groups.forEach((group, at) => {
+      const [, chips, count] = lines[at].children;
+      const more = group.more ? [h("span", { class: "ms-muted" }, `and ${number(group.more)} more`)] : [];
+      fill(chips, [...drawn[at](group.chips.map((one, k) => ({ k, one }))), ...more]);
+      put(count, number(group.tokens));
+    });
+    return lines;
   }
 
   function chip(group, k, one) {

@@ -14,7 +14,7 @@
 // `chosen` {id, text, ok, why} or null: the token chosen elsewhere.
 // Messages: {kind: "prefix", text, client, seq}, {kind: "move", to, by}, {kind: "goto", index}, {kind: "token", id},
 // {kind: "stop"}.  Keys belong to the whole desk: dock.js.
-import { code, h, measured, mount, number, put, soon } from "./common.js";
+import { code, fill, h, measured, mount, number, put, soon } from "./common.js";
 
 const WAIT_MS = 120;
 const BOX_LIMIT = 132;
@@ -77,29 +77,29 @@ function render({ model, el }) {
   const offered = []; // the buttons of allowed tokens, kept from step to step
   const others = h("span", { class: "ms-muted" });
   chips.append(others);
-  const pieces = []; // the ribbon's buttons, kept from step to step
+  const before = h("span", { class: "ms-muted" }), after = h("span", { class: "ms-muted" });
+  const refused = h("span", { class: "mx-step mx-refused", title: "refused by the grammar" });
+  const pieces = new Map(); // the ribbon's buttons by step: a step keeps its button while it is in the ribbon
   function drawRibbon(state) {
-    const before = state.before ? [h("span", { class: "ms-muted" }, `… ${number(state.before)} before`)] : [];
-    const after = state.after ? [h("span", { class: "ms-muted" }, `${number(state.after)} more …`)] : [];
     const names = [...new Set(state.ribbon.map((one) => one.mode).filter(Boolean))];
-    while (pieces.length < state.ribbon.length) {
-      const piece = h("button", { type: "button", role: "listitem" });
-      piece.addEventListener("click", () => send({ kind: "goto", index: Number(piece.dataset.index) }));
-      pieces.push(piece);
-    }
-    state.ribbon.forEach((one, at) => {
-      const piece = pieces[at];
+    const steps = new Set(state.ribbon.map((one) => one.index));
+    for (const index of pieces.keys()) if (!steps.has(index)) pieces.delete(index);
+    for (const one of state.ribbon) {
+      if (!pieces.has(one.index)) pieces.set(one.index, h("button", { type: "button", role: "listitem", "data-index": one.index,
+        onclick: () => send({ kind: "goto", index: one.index }) }));
+      const piece = pieces.get(one.index);
       const look = `mx-step mx-${one.part}${one.mode ? ` mx-mode mx-mode-${names.indexOf(one.mode) % MODES}` : ""}`;
       if (piece.className !== look) piece.className = look;
-      if (piece.textContent !== one.text) piece.textContent = one.text;
-      piece.dataset.index = one.index;
+      put(piece, one.text);
       const title = `step ${one.index}: ${one.id === null ? "bytes" : `token ${one.id}`}${one.mode ? ` · ${one.mode}` : ""}`;
       if (piece.title !== title) piece.title = title;
-    });
-    const rest = state.rest ? [h("span", { class: "mx-step mx-refused", title: "refused by the grammar" }, state.rest)] : [];
-    const wanted = [...before, ...pieces.slice(0, state.ribbon.length), ...after, ...rest];
-    if (wanted.length !== ribbon.childNodes.length || wanted.some((node, at) => ribbon.childNodes[at] !== node)) ribbon.replaceChildren(...wanted);
-    mark = rest[0] || pieces[state.ribbon.findLastIndex((one) => one.part !== "undone")];
+    }
+    put(before, `… ${number(state.before)} before`);
+    put(after, `${number(state.after)} more …`);
+    put(refused, state.rest || "");
+    const drawn = state.ribbon.map((one) => pieces.get(one.index));
+    fill(ribbon, [...(state.before ? [before] : []), ...drawn, ...(state.after ? [after] : []), ...(state.rest ? [refused] : [])]);
+    mark = state.rest ? refused : drawn[state.ribbon.findLastIndex((one) => one.part !== "undone")];
     follow();
   }
   let mark = null; // the piece of the ribbon that stays in sight
