@@ -5,8 +5,9 @@ r"""Macros of EBNF: `name(arguments)`, where `name` is not the name of a rule.
 - `Token(id, ...)`, `ExcludeToken(id, ...)`: one token out of the list, or one that is not in it.
 - `TokenTagDispatch((id, content), ..., loop_after_dispatch=true, excludes=(id, ...))`: free tokens, none of those
   listed; a tag's token switches to its content.
-- `Regex("pattern", flags="")`: what the pattern matches as a whole; the dialect of `regular/reader.py`.  The
-  pattern stands in a string, so a backslash is written twice.
+- `Regex("pattern", flags="", json_string=false)`: what the pattern matches as a whole; the dialect of
+  `regular/reader.py`.  The pattern stands in a string, so a backslash is written twice.  `json_string=true`: only texts
+  that can stand between the quotes of a JSON string as they are, without quotes, backslashes and control characters.
 - `Substring("c1", "c2", ...)`: any run of neighbouring chunks, the empty one too.
 
 Arguments in parentheses may end with a comma, calls may not; named arguments come last.
@@ -16,8 +17,8 @@ Read on: `ebnf.py` (who calls this), `substring.py`.
 
 from __future__ import annotations
 
-from ..errors import GrammarError, UnsupportedFeatureError
-from . import nodes
+from ..errors import GrammarError
+from . import charset, nodes
 from .ir import Node, RuleRef, Span
 from .lexer import Tokens
 from .names import fresh
@@ -27,6 +28,7 @@ from .substring import substring_rules
 __all__ = ["Dispatch", "call"]
 
 _MAX_TOKEN = 2**31 - 1
+_IN_JSON = charset.complement(((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C)))
 
 
 class Dispatch:
@@ -166,7 +168,7 @@ def call(tokens: Tokens, i: int, taken: set[str]) -> tuple[Node, int, list[tuple
             if key in named:
                 tokens.fail(f"the argument {key!r} is given twice", tokens.starts[at])
             if name != "Regex" or key not in ("flags", "json_string"):
-                tokens.fail(f"{name} has no argument {key!r}", tokens.starts[at])
+                tokens.fail(f"{name} does not support the named argument {key}", tokens.starts[at])
             named[key] = at + 2
             at += 3
         elif named:
@@ -205,14 +207,18 @@ def _regex(
 ) -> tuple[Node, list[tuple[str, Node]]]:
     """The pattern's node, and the rules of its automaton where it has assertions."""
     if len(positional) != 1:
-        tokens.fail("Regex takes one pattern", span.start)
-    if "json_string" in named and tokens.text(named["json_string"]) != "false":
-        place = tokens.starts[named["json_string"]]
-        raise UnsupportedFeatureError("json_string=true is not supported; use a JSON schema", tokens.source, place)
-    pattern, offset = _string(tokens, positional[0]), tokens.starts[positional[0]]
-    flags = _string(tokens, named["flags"]) if "flags" in named else b""
+        tokens.fail(f"Regex expects exactly one string argument, the pattern; here are {len(positional)}", span.start)
+    pattern = _string(tokens, positional[0], "Regex pattern must be a string literal")
+    offset = tokens.starts[positional[0]]
+    flags = _string(tokens, named["flags"], "flags must be a string") if "flags" in named else b""
+    within = charset.ALL
+    if "json_string" in named:
+        place = named["json_string"]
+        if tokens.text(place) not in ("true", "false"):
+            tokens.fail("json_string must be a boolean: true or false", tokens.starts[place])
+        within = _IN_JSON if tokens.text(place) == "true" else charset.ALL
     try:
-        ir = parse_regex(pattern.decode(), flags.decode())
+        ir = parse_regex(pattern.decode(), flags.decode(), within=within)
     except UnicodeDecodeError:
         tokens.fail("a pattern is text, not raw bytes", offset)
     except GrammarError as error:
@@ -234,9 +240,9 @@ def _regex(
     return root, [(names[name], body) for name, body in bodies.items()]
 
 
-def _string(tokens: Tokens, i: int) -> bytes:
+def _string(tokens: Tokens, i: int, reason: str = "a string is expected here") -> bytes:
     if tokens.kinds[i] not in ("string", "bytes"):
-        tokens.fail("a string is expected here", tokens.starts[i])
+        tokens.fail(reason, tokens.starts[i])
     return tokens.string(i)
 
 

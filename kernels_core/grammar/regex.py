@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from ..errors import UnsupportedFeatureError
 from . import charset, nodes
-from .ir import CharSet, Empty, GrammarIR, Node, Repeat, Rule, Span
+from .ir import CharSet, Empty, GrammarIR, Literal, Node, Repeat, Rule, Span
 from .regular.classes import LANGUAGE
-from .regular.languages import TooManyStates
+from .regular.languages import TooManyStates, character, intersection, loop
 from .regular.patterns import language_of
 from .regular.reader import Pattern, read
 from .regular.to_rules import language_node
@@ -26,9 +26,11 @@ _START = Behind(charset.ALL, negative=True)
 _END = Look(CharSet(charset.ALL), negative=True)
 
 
-def parse_regex(pattern: str, flags: str = "", *, match: str = "full") -> GrammarIR:
+def parse_regex(
+    pattern: str, flags: str = "", *, match: str = "full", within: charset.Ranges = charset.ALL
+) -> GrammarIR:
     """A grammar, whose root is `root`, for all texts that `pattern` matches as a whole or (`match="search"`) in which
-    it matches somewhere.
+    it matches somewhere.  `within`: only texts made of these characters.
 
     Raises `GrammarSyntaxError` for malformed patterns and `UnsupportedFeatureError` for what is not regular or not
     built, with the offset of the character to look at.
@@ -39,16 +41,36 @@ def parse_regex(pattern: str, flags: str = "", *, match: str = "full") -> Gramma
     body = _unanchored(found.tree, anywhere=match == "search")
     span = Span(0, len(pattern))
     if body is not None:
+        if within != charset.ALL:
+            body = _of_characters(body, within)
         body = body if body.span else body.with_span(span)
         return GrammarIR({"root": Rule("root", body, span=span)}, "root", pattern)
-    return _by_automaton(found, span, anywhere=match == "search")
+    return _by_automaton(found, span, within, anywhere=match == "search")
 
 
-def _by_automaton(pattern: Pattern, span: Span, *, anywhere: bool) -> GrammarIR:
+def _of_characters(body: Node, within: charset.Ranges) -> Node:
+    """The texts of a pattern without assertions that are made of these characters."""
+
+    def kept(node: Node, below: list[Node]) -> Node:
+        match node:
+            case CharSet(ranges):
+                return nodes.char_set(charset.intersection(ranges, within), node.span)
+            case Literal(value):
+                held = all(charset.contains(within, ord(character)) for character in value.decode())
+                return node if held else nodes.choice(())
+        return nodes.rebuild(node, below)
+
+    return nodes.fold(body, kept)
+
+
+def _by_automaton(pattern: Pattern, span: Span, within: charset.Ranges, *, anywhere: bool) -> GrammarIR:
     book = RuleBook()
     book.reserve("root")
     try:
-        book.define("root", language_node(language_of(pattern, anywhere=anywhere), book, "text"))
+        language = language_of(pattern, anywhere=anywhere)
+        if within != charset.ALL:
+            language = intersection(language, loop(character(within), 0, None))
+        book.define("root", language_node(language, book, "text"))
     except TooManyStates as error:
         reason = f"this pattern needs {error}"
         raise UnsupportedFeatureError(reason, pattern.source, pattern.assertion or 0, language=LANGUAGE) from None

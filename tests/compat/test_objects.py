@@ -258,6 +258,36 @@ def test_debug_print_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     assert matcher._debug_print_internal_state() in printed.err
 
 
+def test_temperatures_are_a_tensor_of_float32_of_the_right_size() -> None:
+    matcher = xgr.GrammarMatcher(xgr.GrammarCompiler(INFO).compile_grammar('root ::= "a"'), default_temperature=0.5)
+    child, nothing, tokens = torch.tensor([1, -1]), torch.full((2,), -1), torch.tensor([0, 0])
+    mask = xgr.allocate_token_bitmask(2, 4)
+    for temperatures, reason in (
+        (torch.zeros(2, dtype=torch.float64), "temperatures tensor must be a 1D float32"),
+        (torch.zeros(2, 1), "temperatures tensor must be a 1D float32"),
+        ([0.0, 0.0], "temperatures tensor must be a 1D float32"),
+        (torch.zeros(3), "temperatures size"),
+    ):
+        with pytest.raises(RuntimeError, match=reason):
+            matcher.traverse_draft_tree(child, nothing, tokens, mask, temperatures=temperatures)  # type: ignore[arg-type]
+    fill = xgr.BatchGrammarMatcher.batch_fill_temperature
+    for temperatures, indices, reason in (
+        (torch.zeros(2, dtype=torch.float64), [0], "temperatures tensor"),
+        (torch.zeros(2), [0, 1], "indices size"),
+        (torch.zeros(2), [2], "out of bounds"),
+    ):
+        with pytest.raises(RuntimeError, match=reason):
+            fill([matcher], temperatures, indices=indices)
+    # A text that is complete and has not ended has a temperature, a refused one and what follows the end have none.
+    temperatures = torch.zeros(2)
+    bare = xgr.GrammarCompiler(xgr.TokenizerInfo(["a", "b"], stop_token_ids=[])).compile_grammar('root ::= "a"')
+    matcher = xgr.GrammarMatcher(bare, default_temperature=0.5)
+    assert matcher.traverse_draft_tree(child, nothing, tokens, mask, temperatures=temperatures)
+    assert temperatures.tolist() == [0.5, 0.5]
+    assert matcher.traverse_draft_tree(child, nothing, torch.tensor([0, 1]), mask, temperatures=temperatures)
+    assert temperatures.tolist() == [0.5, -1.0]
+
+
 def test_a_tree_that_takes_too_long_leaves_the_temperatures() -> None:
     compiled = xgr.GrammarCompiler(INFO).compile_grammar('root ::= "a" "b"')
     matcher = xgr.GrammarMatcher(compiled, default_temperature=0.5)

@@ -93,7 +93,9 @@ def read(source: str, flags: str = "") -> Pattern:
     """
     for flag in flags:
         if flag not in "imsu":
-            raise UnsupportedFeatureError(f"the flag {flag!r} is not supported; the flags are i, m, s and u")
+            raise UnsupportedFeatureError(
+                f"the regular-expression flag {flag!r} is not supported; the flags are i, m, s and u"
+            )
     parser = _Parser(source, _Flags().changed(flags, True))
     return Pattern(source, parser.body(), parser.assertion)
 

@@ -2,7 +2,8 @@
 
 Each method gets the end of the tag around it, if its text comes last in that tag, and builds itself *and* that end:
 only the last format knows how to stop at it (`ends.py`).  What is repeated, or followed by something else, is built
-without; free text there is not cut at the end of the tag, so repeating it inside a tag is refused.
+without; free text there leaves out the end strings of the tag.  That holds for each text by itself: two of them side by
+side may hold an end string across their border.  Free tokens leave out end tokens, and end strings stop them anywhere.
 
 Read on: `../ir.py` (TagDispatch), `../json_schema` (schemas), `../ebnf.py`, `../regex.py`.
 """
@@ -43,7 +44,6 @@ __all__ = ["Builder", "format_types"]
 
 _MAX_DEPTH = 100  # formats in formats
 _MAX_EXCLUDED = 1_000  # characters of what no string of a schema may hold: as many states for each kind of string
-_FREE = frozenset({"any_text", "triggered_tags", "dispatch"})
 
 
 class _Schema(NamedTuple):
@@ -72,6 +72,7 @@ class Builder:
         self._groups: dict[tuple[object, ...], tuple[str, ...]] = {}
         self._notes: dict[str, tuple[Note, ...]] = {}
         self._depth = 0
+        self._around: End | None = None  # the end of the innermost tag that is being read
 
     def grammar(self, value: Any, path: str, source: str) -> GrammarIR:
         """The rules of the format `value`; the root is called "root"."""
@@ -84,8 +85,8 @@ class Builder:
         noted = {name: Rule(name, ir.rules[name].body, notes) for name, notes in self._notes.items()}
         return GrammarIR({**ir.rules, **noted}, ir.root, ir.source)
 
-    def node(self, value: Any, path: str, end: End | None, avoid: tuple[int, ...] = ()) -> Node:
-        """The format at `path`, then `end`; free tokens leave out `avoid`."""
+    def node(self, value: Any, path: str, end: End | None) -> Node:
+        """The format at `path`, then `end`."""
         if not isinstance(value, Mapping):
             raise InvalidStructuralTagError("a format is an object with a type", path)
         kind = value.get("type")
@@ -97,22 +98,23 @@ class Builder:
             raise InvalidStructuralTagError(f"formats are nested deeper than {_MAX_DEPTH}", path)
         self._depth += 1
         try:
-            return build(self, Fields(value, path, keys.split()), end, avoid)
+            return build(self, Fields(value, path, keys.split()), end)
         finally:
             self._depth -= 1
 
     # -- texts ----------------------------------------------------------------------------------------------------
 
-    def _const_string(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+    def _const_string(self, fields: Fields, end: End | None) -> Node:
         return _ended(self._spellings.node(fields.text("value")), end)
 
-    def _any_text(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+    def _any_text(self, fields: Fields, end: End | None) -> Node:
         if fields.has("max_tokens"):
             fields.refuse("limits in tokens are for any_tokens; text can be limited by max_chars", "max_tokens")
         if not fields.has("max_chars"):
             return self._free(fields, (), True, end)
         try:
-            return limited_text(self._book, self._limit(fields, "max_chars"), fields.texts("excludes"), end)
+            excludes = (*fields.texts("excludes"), *(text.decode() for text in self._left_out(end)))
+            return limited_text(self._book, self._limit(fields, "max_chars"), excludes, end)
         except TooManyStates as error:
             fields.refuse(f"to count so many characters while watching for strings takes {error}", "max_chars")
 
@@ -125,12 +127,19 @@ class Builder:
     def _free(self, fields: Fields, tags: Sequence[tuple[bytes | Node, Node]], loop: bool, end: End | None) -> Node:
         excludes = fields.texts("excludes")
         if loop and end is not None and end.is_nothing and not excludes:
-            fields.fail("free text in a tag whose end is empty never ends; give it an end or excludes")
-        free = FreeText(tags, loop, tuple(text.encode() for text in excludes))
+            fields.fail(
+                "When the content is unlimited, at least one end string must be non-empty: "
+                "free text in a tag whose end is empty never ends; give it an end or excludes"
+            )
+        free = FreeText(tags, loop, (*(text.encode() for text in excludes), *self._left_out(end)))
         clash = free.clash(end)
         if clash is not None:
             fields.fail("{1!r} can end inside {0!r}, which a control token follows in a trigger".format(*clash))
         return free.node(end)
+
+    def _left_out(self, end: End | None) -> tuple[bytes, ...]:
+        """End strings of the tag around that free text leaves out; none where it stops at `end` itself."""
+        return () if end is not None or self._around is None else self._around.strings
 
     def _switch(self, text: str) -> tuple[bytes | Node, Node]:
         """What free text watches for to find `text`, bytes or a node with a control token, and what follows then."""
@@ -140,7 +149,7 @@ class Builder:
                 return nodes.seq(parts[: index + 1]), nodes.seq(parts[index + 1 :])
         return text.encode(), nodes.seq(())
 
-    def _json_schema(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+    def _json_schema(self, fields: Fields, end: End | None) -> Node:
         style = fields.text("style", "json")
         if style not in ("json", "gemma", *STYLES):
             fields.fail(f"there is no style {style!r}; there are json, {', '.join(STYLES)}, gemma", "style")
@@ -182,11 +191,11 @@ class Builder:
                 self._imported[key] = waiting
         return _ended(self._import(key, "arguments", place, compiled, outside), end)
 
-    def _grammar(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+    def _grammar(self, fields: Fields, end: End | None) -> Node:
         text = fields.text("grammar")
         return _ended(self._import(("ebnf", text), "grammar", fields.at("grammar"), lambda: parse_ebnf(text)), end)
 
-    def _regex(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+    def _regex(self, fields: Fields, end: End | None) -> Node:
         pattern = fields.text("pattern")
         return _ended(
             self._import(("regex", pattern), "regex", fields.at("pattern"), lambda: parse_regex(pattern)), end
@@ -257,13 +266,13 @@ class Builder:
 
     # -- combinations ---------------------------------------------------------------------------------------------
 
-    def _sequence(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+    def _sequence(self, fields: Fields, end: End | None) -> Node:
         *front, (last, place) = self._elements(fields)
         items = [self.node(value, path, None) for value, path in front]
-        return nodes.seq((*items, self.node(last, place, end, avoid)))
+        return nodes.seq((*items, self.node(last, place, end)))
 
-    def _or(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
-        return nodes.choice(self.node(value, path, end, avoid) for value, path in self._elements(fields))
+    def _or(self, fields: Fields, end: End | None) -> Node:
+        return nodes.choice(self.node(value, path, end) for value, path in self._elements(fields))
 
     def _elements(self, fields: Fields) -> list[tuple[Any, str]]:
         found = fields.list("elements")
@@ -271,35 +280,33 @@ class Builder:
             fields.fail("there must be at least one element: the list is empty", "elements")
         return [(value, fields.at("elements", index)) for index, value in enumerate(found)]
 
-    def _optional(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
-        content = self.node(fields.any("content"), fields.at("content"), end, avoid)
+    def _optional(self, fields: Fields, end: End | None) -> Node:
+        content = self.node(fields.any("content"), fields.at("content"), end)
         return nodes.choice((content, nodes.seq(()) if end is None else end.node))
 
-    def _star(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
-        return self._repeated(fields, 0, None, end, avoid)
+    def _star(self, fields: Fields, end: End | None) -> Node:
+        return self._repeated(fields, 0, None, end)
 
-    def _plus(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
-        return self._repeated(fields, 1, None, end, avoid)
+    def _plus(self, fields: Fields, end: End | None) -> Node:
+        return self._repeated(fields, 1, None, end)
 
-    def _repeat(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+    def _repeat(self, fields: Fields, end: End | None) -> Node:
         low, high = fields.number("min"), fields.number("max")
         if not 0 <= low <= nodes.MAX_REPEAT:
             fields.fail(f"{low} is not within 0..{nodes.MAX_REPEAT:,}", "min")
         if high != -1 and not low <= high <= nodes.MAX_REPEAT:
             fields.fail(f"{high} is neither -1 (no bound) nor within {low}..{nodes.MAX_REPEAT:,}", "max")
-        return self._repeated(fields, low, None if high == -1 else high, end, avoid)
+        return self._repeated(fields, low, None if high == -1 else high, end)
 
-    def _repeated(self, fields: Fields, low: int, high: int | None, end: End | None, avoid: tuple[int, ...]) -> Node:
+    def _repeated(self, fields: Fields, low: int, high: int | None, end: End | None) -> Node:
         value, path = fields.any("content"), fields.at("content")
-        content = self.node(value, path, None, avoid if end is None else (*avoid, *end.tokens))
-        if end is not None and end.strings and _ends_open(value):
-            reason = "free text that is repeated has no first end string; give it an end of its own, in a tag"
-            raise InvalidStructuralTagError(reason, path)
-        return _ended(nodes.repeat(content, low, high), end)
+        if high != 0 and _is_free(value):  # it may be empty and goes on by itself: several are one
+            return self.node(value, path, end)
+        return _ended(nodes.repeat(self.node(value, path, None), low, high), end)
 
     # -- tags -----------------------------------------------------------------------------------------------------
 
-    def _tag(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+    def _tag(self, fields: Fields, end: End | None) -> Node:
         begin = self._begin(fields)
         first = self._spellings.node(begin) if isinstance(begin, str) else begin
         return _ended(nodes.seq((first, self._inside(fields))), end)
@@ -313,7 +320,11 @@ class Builder:
 
     def _inside(self, fields: Fields) -> Node:
         """A tag's content and end."""
-        return self.node(fields.any("content"), fields.at("content"), self._end(fields))
+        outer, self._around = self._around, self._end(fields)
+        try:
+            return self.node(fields.any("content"), fields.at("content"), self._around)
+        finally:
+            self._around = outer
 
     def _end(self, fields: Fields) -> End:
         end = fields.any("end")
@@ -349,7 +360,7 @@ class Builder:
         inside = self._book.add(hint, self._inside(tag))
         return ReadTag(begin, inside, sure=tag.value["content"]["type"] == "json_schema")
 
-    def _triggered_tags(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+    def _triggered_tags(self, fields: Fields, end: End | None) -> Node:
         triggers = tuple(dict.fromkeys(fields.texts("triggers", required=True)))
         tags, others = self._tags(fields, triggers)
         by_trigger = {trigger: tags.plain_by_trigger(number) for number, trigger in enumerate(triggers)}
@@ -390,7 +401,7 @@ class Builder:
         if nodes.seq(pieces) != self._spellings.node(begin):
             raise InvalidStructuralTagError(f"the trigger {trigger!r} cuts a control token's name in {begin!r}", place)
 
-    def _tags_with_separator(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+    def _tags_with_separator(self, fields: Fields, end: End | None) -> Node:
         separator = self._spellings.node(fields.text("separator"))
         tags, others = self._tags(fields, ("",))
         for at, tag in others:
@@ -404,24 +415,16 @@ class Builder:
             listed = nodes.repeat(listed, 0, 1)
         return _ended(listed, end)
 
-    def _dispatch(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+    def _dispatch(self, fields: Fields, end: End | None) -> Node:
         switches = []
         for index, (key, value) in enumerate(self._rules(fields)):
             path = fields.at("rules", index)
             if not isinstance(key, str) or not key:
                 raise InvalidStructuralTagError("a pattern is a non-empty string", pointer(path, 0))
             watched, rest = self._switch(key)
-            content = self._book.add(key, self._followed(value, pointer(path, 1), end, avoid))
+            content = self._book.add(key, self.node(value, pointer(path, 1), None))
             switches.append((watched, nodes.seq((rest, content))))
         return self._free(fields, switches, fields.flag("loop", True), end)
-
-    def _followed(self, value: Any, path: str, end: End | None, avoid: tuple[int, ...]) -> Node:
-        """A rule of a dispatch, which goes on after it."""
-        node = self.node(value, path, None, avoid if end is None else (*avoid, *end.tokens))
-        if end is not None and end.strings and _ends_open(value):
-            reason = "free text that free text follows has no first end string; give it an end of its own, in a tag"
-            raise InvalidStructuralTagError(reason, path)
-        return node
 
     def _rules(self, fields: Fields) -> list[tuple[Any, Any]]:
         found = []
@@ -446,27 +449,30 @@ class Builder:
     def _one_token(self, fields: Fields) -> int:
         return token_id(fields.any("token"), fields.at("token"), self._vocabulary)
 
+    @property
+    def _end_tokens(self) -> tuple[int, ...]:
+        """What the end of the tag around begins with, which free tokens leave out."""
+        return () if self._around is None else self._around.tokens
+
     def _token_ids(self, fields: Fields, key: str, *, required: bool = False) -> tuple[int, ...]:
         found = fields.list(key, None if required else ())
         if required and not found:
             fields.fail("the list is empty", key)
         return tuple(token_id(token, fields.at(key, index), self._vocabulary) for index, token in enumerate(found))
 
-    def _token(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+    def _token(self, fields: Fields, end: End | None) -> Node:
         return _ended(nodes.token_set((self._one_token(fields),)), end)
 
-    def _exclude_token(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
-        return _ended(nodes.token_set((*self._token_ids(fields, "exclude_tokens"), *_avoided(end, avoid)), True), end)
+    def _exclude_token(self, fields: Fields, end: End | None) -> Node:
+        return _ended(nodes.token_set((*self._token_ids(fields, "exclude_tokens"), *self._end_tokens), True), end)
 
-    def _any_tokens(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
-        self._needs_token_end(fields, end)
-        free = nodes.token_set((*self._token_ids(fields, "exclude_tokens"), *_avoided(end, avoid)), negated=True)
+    def _any_tokens(self, fields: Fields, end: End | None) -> Node:
+        free = nodes.token_set((*self._token_ids(fields, "exclude_tokens"), *self._end_tokens), negated=True)
         most = self._limit(fields, "max_tokens") if fields.has("max_tokens") else None
         return _ended(nodes.repeat(free, 0, most), end)
 
-    def _token_triggered_tags(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
+    def _token_triggered_tags(self, fields: Fields, end: End | None) -> Node:
         triggers = self._token_ids(fields, "trigger_tokens", required=True)
-        self._needs_token_end(fields, end)
         switches: list[Node] = []
         for _, tag in self._tags(fields, ())[1]:
             begin = self._token_format(tag.any("begin"), tag.at("begin"))
@@ -474,7 +480,7 @@ class Builder:
                 tag.fail(f"the token {begin} is not among trigger_tokens", "begin")
             inside = self._book.add(f"token_{begin}", self._inside(tag))
             switches.append(nodes.seq((nodes.token_set((begin,)), inside)))
-        watched = (*triggers, *self._token_ids(fields, "exclude_tokens"), *_avoided(end, avoid))
+        watched = (*triggers, *self._token_ids(fields, "exclude_tokens"), *self._end_tokens)
         once = fields.flag("stop_after_first", False)
         first = fields.flag("at_least_one", False)
         if once and first:
@@ -482,8 +488,7 @@ class Builder:
         free = _ended(nodes.token_dispatch(switches, watched, not once), end)
         return nodes.seq((nodes.choice(switches), free)) if first else free
 
-    def _token_dispatch(self, fields: Fields, end: End | None, avoid: tuple[int, ...]) -> Node:
-        self._needs_token_end(fields, end)
+    def _token_dispatch(self, fields: Fields, end: End | None) -> Node:
         excluded = self._token_ids(fields, "exclude_tokens")
         switches: list[Node] = []
         watched: list[int] = []
@@ -493,42 +498,32 @@ class Builder:
             if token in excluded:
                 raise InvalidStructuralTagError(f"the token {token} is excluded, too", pointer(path, 0))
             watched.append(token)
-            content = self._followed(value, pointer(path, 1), end, avoid)
+            content = self.node(value, pointer(path, 1), None)
             switches.append(nodes.seq((nodes.token_set((token,)), content)))
-        everything = (*watched, *excluded, *_avoided(end, avoid))
+        everything = (*watched, *excluded, *self._end_tokens)
         return _ended(nodes.token_dispatch(switches, everything, fields.flag("loop", True)), end)
-
-    def _needs_token_end(self, fields: Fields, end: End | None) -> None:
-        if end is not None and end.strings:
-            fields.fail("free tokens cannot stop at an end string, which tokens may overlap; end the tag with a token")
 
 
 def _ended(node: Node, end: End | None) -> Node:
     return node if end is None else end.after(node)
 
 
-def _avoided(end: End | None, avoid: tuple[int, ...]) -> tuple[int, ...]:
-    return avoid if end is None else (*avoid, *end.tokens)
-
-
-def _ends_open(value: Mapping[str, Any]) -> bool:
-    """Does a format (which has been read) end with free text that no tag closes?"""
-    match value["type"]:
-        case "sequence":
-            return _ends_open(value["elements"][-1])
-        case "or":
-            return any(map(_ends_open, value["elements"]))
-        case "optional" | "star" | "plus" | "repeat":
-            return _ends_open(value["content"])
-        case "tag":
-            end = value["end"]
-            return (end == "" or (not isinstance(end, str | Mapping) and "" in end)) and _ends_open(value["content"])
-        case kind:
-            return kind in _FREE
+def _is_free(value: Any) -> bool:
+    """Is a format free text that may be empty and goes on for ever?"""
+    if not isinstance(value, Mapping):
+        return False
+    match value.get("type"):
+        case "any_text":
+            return value.get("max_chars") is None and value.get("max_tokens") is None
+        case "triggered_tags":
+            return not value.get("at_least_one") and not value.get("stop_after_first")
+        case "dispatch":
+            return value.get("loop", True) is True
+    return False
 
 
 _SCHEMA = "json_schema style any_order strict_mode plain_integers max_whitespace_cnt excludes"
-_Build = Callable[[Builder, Fields, End | None, tuple[int, ...]], Node]
+_Build = Callable[[Builder, Fields, End | None], Node]
 _FORMATS: dict[str, tuple[str, _Build]] = {
     "const_string": ("value", Builder._const_string),
     "json_schema": (_SCHEMA, Builder._json_schema),

@@ -16,7 +16,7 @@ Read on: `styles.py` (the markers), `../json_schema/raw_spelling.py`, `../json_s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from .. import charset, nodes
@@ -24,6 +24,7 @@ from ..ir import Literal, Node, RuleRef
 from ..json_schema.arrays import ArrayText
 from ..json_schema.emit import STRING_WORDS
 from ..json_schema.layout import FLAT, Layout
+from ..json_schema.numbers import Numbers
 from ..json_schema.raw_spelling import RawSpeller, without
 from ..json_schema.shapes import ANYTHING, VOID, Items, Shape, replace
 from ..json_schema.spelling import Speller
@@ -51,9 +52,17 @@ __all__ = ["ElementEmitter"]
 _LINE = Literal(b"\n")
 # Names are written as they are: no control characters, nothing that ends a marker, no blanks around them.
 _INNER: charset.Ranges = charset.complement(((0x00, 0x1F), (0x22, 0x22), (0x3C, 0x3C), (0x3E, 0x3E), (0x7F, 0x7F)))
-_OUTER = character(charset.difference(_INNER, ((0x20, 0x20),)))
-_NAMES = union(_OUTER, concat(_OUTER, loop(character(_INNER), 0, None), _OUTER))
-_ESCAPED_NAMES = loop(ANY_CHARACTER, 1, None)
+_MARKS = '"<>'
+
+
+@cache
+def _names(entities: frozenset[str]) -> Language:
+    """Names that can be written where the characters `entities` have another spelling."""
+    if entities.issuperset(_MARKS):
+        return loop(ANY_CHARACTER, 1, None)
+    inner = charset.union(_INNER, charset.normalise((ord(letter), ord(letter)) for letter in entities))
+    outer = character(charset.difference(inner, ((0x20, 0x20),)))
+    return union(outer, concat(outer, loop(character(inner), 0, None), outer))
 
 
 class _Gaps(Layout):
@@ -130,6 +139,9 @@ class ElementEmitter(CarefulEmitter):
         middles: dict[tuple[str, ...], list[str]] = {}
         for kind in JSON_TYPES:
             middles.setdefault(self.style.middles[kind], []).append(kind)
+        beside = _restricted(shape, [kind for kind in JSON_TYPES if kind != "number"])
+        if self.style.integer and shape.numbers and not beside.is_void():
+            middles[(self.style.integer,)] = ["integer"]
         ways = []
         for (first, *others), kinds in middles.items():
             value = self._value(_restricted(shape, kinds), place, name)
@@ -179,7 +191,7 @@ class ElementEmitter(CarefulEmitter):
 
 
 def _restricted(shape: Shape, kinds: Iterable[str]) -> Shape:
-    """The values of `shape` of some JSON types."""
+    """The values of `shape` of some JSON types, or "integer": numbers of digits alone."""
     kept = VOID
     for kind in kinds:
         match kind:
@@ -187,6 +199,8 @@ def _restricted(shape: Shape, kinds: Iterable[str]) -> Shape:
                 kept = replace(kept, strings=shape.strings)
             case "number":
                 kept = replace(kept, numbers=shape.numbers)
+            case "integer":
+                kept = replace(kept, numbers=Numbers(shape.numbers.whole, ()))
             case "boolean":
                 kept = replace(kept, booleans=shape.booleans)
             case "null":
@@ -208,7 +222,7 @@ class _ObjectElements(CarefulObject):
         self.layout = emitter.gaps
 
     def can_write(self, name: str) -> bool:
-        return matches(_ESCAPED_NAMES if self.emitter.style.entities else _NAMES, name) and super().can_write(name)
+        return matches(_names(frozenset(self.emitter.style.entities)), name) and super().can_write(name)
 
     def name_text(self, name: str) -> Node:
         return self.emitter.names.text(name)
@@ -222,7 +236,7 @@ class _ObjectElements(CarefulObject):
                 reason = "in this style only declared names can be written"
                 self.emitter.report(self.place, ("additionalProperties", "patternProperties"), reason, LEFT_OUT)
             return nodes.choice(())
-        names = intersection(keys, _ESCAPED_NAMES if style.entities else _NAMES)
+        names = intersection(keys, _names(frozenset(style.entities)))
         return self.emitter.names.texts(without(names, self.emitter.avoid), f"{self.name}_name")
 
     def member(self, key: Node, term: Term) -> Node:

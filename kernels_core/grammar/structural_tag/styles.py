@@ -39,6 +39,7 @@ class Style:
     nested: objects and arrays inside are elements, too, not JSON.
     lines: a line feed directly inside a marker may be layout.
     entities: how characters of names are written.
+    integer: the middle of a whole number, where the type of a value is open; "" if it is that of any number.
     """
 
     front: str
@@ -50,6 +51,7 @@ class Style:
     nested: bool = False
     lines: bool = False
     entities: Mapping[str, str] = field(default_factory=dict)
+    integer: str = ""
 
 
 def _same(*middle: str) -> dict[str, tuple[str, ...]]:
@@ -93,9 +95,12 @@ STYLES: dict[str, Style] = {
         nested=True,
         entities={"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"},
     ),
-    "kimi_k3_xml": _plain(
+    "kimi_k3_xml": Style(
         '<|open|>argument key="',
         {kind: (f'" type="{kind}"<|sep|>',) for kind in JSON_TYPES},
-        "<|close|>argument<|sep|>",
+        ("<|close|>argument<|sep|>",),
+        stop="<|close|>argument<|sep|>",
+        entities={"&": "&amp;", '"': "&quot;"},
+        integer='" type="integer"<|sep|>',
     ),
 }

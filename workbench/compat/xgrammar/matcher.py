@@ -148,9 +148,14 @@ class GrammarMatcher(XGRObject):
 
         Node i proposes `draft_tokens[i]`; -1 is no child, no sibling; node 0's token is taken already.  Row i gets the
         mask after the path to node i, all zeros where the path is refused or has ended.
-        temperatures: gets each node's temperature, -1 where there is none or the row is all zeros; left alone when the
-            time runs out.
+        temperatures: gets each node's temperature, -1 where there is none, and after a refused path or the end; left
+            alone when the time runs out.
         """
+        if temperatures is not None:
+            _check_temperatures(temperatures)
+            if len(temperatures) != len(draft_tokens):
+                reason = "The temperatures size must match the number of nodes in the tree"
+                raise InvalidArgumentError(f"{reason}: {len(temperatures)} for {len(draft_tokens)}")
         with runtime_errors():
             finished = self.engine.traverse_draft_tree(
                 retrieve_next_token, retrieve_next_sibling, draft_tokens, token_bitmask, time_threshold
@@ -162,7 +167,7 @@ class GrammarMatcher(XGRObject):
                 node, before = pending.pop()
                 here = before.fork() if node else before
                 alive = node == 0 or here.accept_token(int(draft_tokens[node]))
-                if alive and bool((token_bitmask[node] != 0).any()):
+                if alive and not self._has_ended(here):
                     temperatures[node] = self._temperature_of(here)
                 for other, at in ((retrieve_next_sibling[node], before), (retrieve_next_token[node], here)):
                     if int(other) != -1 and (alive or at is before):
@@ -195,7 +200,11 @@ class GrammarMatcher(XGRObject):
 
     def is_terminated(self) -> bool:
         """Whether the text has ended: a stop token was taken (or it may end, with `terminate_without_stop_token`)."""
-        return bool(self._engine.is_terminated() or (self._ends_by_itself and self._engine.is_completed()))
+        return self._has_ended(self._engine)
+
+    def _has_ended(self, engine: EngineMatcher) -> bool:
+        """The same of another place of the text."""
+        return bool(engine.is_terminated() or (self._ends_by_itself and engine.is_completed()))
 
     def is_completed(self) -> bool:
         """Whether the text may end here."""
@@ -279,9 +288,12 @@ class BatchGrammarMatcher(XGRObject):
     ) -> None:
         """Write each matcher's temperature, -1 for none, to entry `indices[i]` (default i)."""
         places: Sequence[int] = range(len(matchers)) if indices is None else indices
+        _check_temperatures(temperatures)
         _same_length(matchers, places, "indices")
-        if any(not 0 <= place < len(temperatures) for place in places):
-            raise InvalidArgumentError(f"indices must be within 0..{len(temperatures) - 1}, got {list(places)}")
+        for place in places:
+            if not 0 <= place < len(temperatures):
+                size = f"the temperatures tensor, which has {len(temperatures)} entries"
+                raise InvalidArgumentError(f"The index {place} is out of bounds for {size}")
         for matcher, place in zip(matchers, places, strict=True):
             temperatures[place] = _NO_TEMPERATURE if matcher.temperature is None else matcher.temperature
 
@@ -310,7 +322,16 @@ class BatchGrammarMatcher(XGRObject):
 
 def _same_length(matchers: Sequence[object], values: Sequence[object], name: str) -> None:
     if len(matchers) != len(values):
-        raise InvalidArgumentError(f"{len(values)} {name} for {len(matchers)} matchers")
+        raise InvalidArgumentError(f"The {name} size must be that of the matchers: {len(values)} for {len(matchers)}")
+
+
+def _check_temperatures(temperatures: Any) -> None:
+    if getattr(temperatures, "ndim", None) != 1 or str(temperatures.dtype) not in ("torch.float32", "float32"):
+        found = f"{getattr(temperatures, 'dtype', type(temperatures).__name__)} of {getattr(temperatures, 'ndim', 0)}-D"
+        raise InvalidArgumentError(f"The temperatures tensor must be a 1D float32 tensor, not {found}")
+    device = getattr(temperatures, "device", "cpu")
+    if getattr(device, "type", device) != "cpu":
+        raise InvalidArgumentError(f"The temperatures tensor must be on CPU, not on {device}")
 
 
 def _warn(reason: str) -> None:
