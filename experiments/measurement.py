@@ -20,6 +20,8 @@ from workbench.peers.base import Constraint, Engine, RefusedError
 
 __all__ = ["FLOOR", "METRICS", "measure", "measure_floor", "mistakes", "rotate", "samples", "verdicts"]
 
+REPEAT: Final = "repeat"
+"""The parameter that tells one pass over the grid from another (`registry.repeated`); the first has none."""
 FLOOR: Final = "floor"
 """Instead of an engine: the cost of reading the clock, and of copying one mask."""
 METRICS: Final = (
@@ -108,6 +110,8 @@ def samples(frame: pd.DataFrame, keys: Sequence[str], *, common: bool) -> dict[s
     common: only inputs that every engine compiled, and of each text only the steps that every engine made: the same
     tokens for all.  Otherwise each engine counts all that it did.  Engines with no finished trial are left out.
     """
+    if REPEAT in frame:
+        frame = frame.assign(**{REPEAT: frame[REPEAT].fillna(0).astype(int)})
     rows = _compiled(frame, keys)
     engines = list(rows)
     if common and rows:
@@ -210,7 +214,7 @@ def _compiled(frame: pd.DataFrame, keys: Sequence[str]) -> dict[str, dict[Case, 
     for row in done.to_dict("records"):
         cases = found.setdefault(str(row["engine"]), {})
         if row["compiled"] is True:
-            cases[tuple(row[key] for key in keys)] = _whole(row)
+            cases[tuple(row.get(key, 0) for key in (*keys, REPEAT))] = _whole(row)
     return found
 
 

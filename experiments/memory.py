@@ -16,45 +16,53 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
 from experiments import datasets
+from experiments.claims import Claim, Effect, worst
 from experiments.datasets import CaseName, load_case
 from experiments.trial import Params
 from experiments.walk import walk
 from kernels_core import Options
 from workbench.peers.ours import Ours
 
-__all__ = ["grid", "plot", "resident_bytes", "tables", "trial"]
+__all__ = ["CLAIMS", "grid", "plot", "resident_bytes", "tables", "trial"]
 
 SAMPLES: Final = 50
 TOKENS_OF_A_SCHEMA: Final = 40
 WAYS: Final = ("schemas", "steps", "states")
 DEPTHS: Final = (10, 40)
-# By preset: bytes of the pool, bytes of parser states, schemas, steps, texts.
+# By preset: runs, bytes of the pool, bytes of parser states, schemas, steps, texts.
 EXTENT: Final = {
-    "smoke": (1 << 16, 1 << 20, 20, 500, 50),
-    "quick": (1 << 20, 1 << 21, 100, 5_000, 500),
-    "full": (1 << 26, 1 << 25, 10_000, 1_000_000, 20_000),
+    "smoke": (1, 1 << 16, 1 << 20, 20, 500, 50),
+    "quick": (2, 1 << 19, 1 << 21, 200, 5_000, 500),
+    "full": (5, 1 << 22, 1 << 25, 10_000, 1_000_000, 20_000),
 }
 BUDGETS: Final = {"schemas": "pool_bytes", "states": "max_bytes"}
 LONG_TEXT: Final = '["the quick river", {"under": [1, 2.5e3, null]}, true, "near an old harbour"], '
 
 
 def grid(preset: str) -> list[Params]:
-    """Quick: 100 schemas, 5,000 steps, 500 texts.  Full: 10,000 schemas, 1,000,000 steps, 20,000 texts.
+    """Quick: 200 schemas, 5,000 steps, 500 texts, twice.  Full: 10,000 schemas, 1,000,000 steps, 20,000 texts, five
+    times, with other schemas and texts.
 
     The budgets are small, so that they fill.
     """
-    pool_bytes, max_bytes, *counts = EXTENT[preset]
+    runs, pool_bytes, max_bytes, *counts = EXTENT[preset]
     shared = {"pool_bytes": pool_bytes, "max_bytes": max_bytes, "vocabulary": datasets.defaults(preset)[1]}
-    return [{"way": way, "count": count, **shared} for way, count in zip(WAYS, counts, strict=True)]
+    return [
+        {"way": way, "count": count, "seed": seed, **shared}
+        for seed in range(runs)
+        for way, count in zip(WAYS, counts, strict=True)
+    ]
 
 
 def trial(params: Params) -> dict[str, Any]:
@@ -65,21 +73,21 @@ def trial(params: Params) -> dict[str, Any]:
         options = replace(options, max_bytes=params["max_bytes"])
     engine = Ours(datasets.open_tokenizer(params["vocabulary"]), options)
     if params["way"] == "schemas":
-        return _many_schemas(engine, params["count"])
+        return _many_schemas(engine, params["count"], params["seed"])
     if params["way"] == "steps":
         return _long_text(engine, params["count"])
     if params["way"] == "states":
-        return _nested_texts(engine, params["count"])
+        return _nested_texts(engine, params["count"], params["seed"])
     raise KeyError(f"no way {params['way']!r}; known: {', '.join(WAYS)}")
 
 
-def _many_schemas(engine: Ours, count: int) -> dict[str, Any]:
+def _many_schemas(engine: Ours, count: int, seed: int) -> dict[str, Any]:
     pool = engine.compiler.pool
     assert pool is not None, "the default options have a cross-grammar pool"
     at, resident, held = [], [], []
     every = max(1, count // SAMPLES)
     for number in range(count):
-        case = load_case(CaseName("synthetic:0", number))
+        case = load_case(CaseName(f"synthetic:{seed}", number))
         constraint = engine.compile_schema(case.schema)
         walk(constraint, engine.tokenizer.encode(case.instances[0].text), [], limit=TOKENS_OF_A_SCHEMA)
         del constraint
@@ -111,9 +119,9 @@ def _long_text(engine: Ours, count: int) -> dict[str, Any]:
     return {"at": at, "resident": resident, "held": held}
 
 
-def _nested_texts(engine: Ours, count: int) -> dict[str, Any]:
+def _nested_texts(engine: Ours, count: int, seed: int) -> dict[str, Any]:
     constraint = engine.compile_schema("true")
-    random = Random(0)
+    random = Random(f"nested texts {seed}")
     every = max(1, count // SAMPLES)
     at, resident, held = [], [], []
     for number in range(count):
@@ -140,8 +148,7 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Growth in the first and in the second half, and what the engine held at most."""
     rows: list[dict[str, object]] = []
     for row in frame[frame["status"] == "ok"].to_dict("records"):
-        at, resident = np.array(row["at"]), np.array(row["resident"])
-        middle = len(at) // 2
+        first, second = _slopes(np.array(row["at"]), np.array(row["resident"]))
         held = row["pool"] if row["way"] == "schemas" else row["held"]
         rows.append(
             {
@@ -150,12 +157,19 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
                 "budget, MB": row[BUDGETS[row["way"]]] / 1e6 if row["way"] in BUDGETS else float("nan"),
                 "held at most, MB": max(held) / 1e6,
                 "held at the end, MB": held[-1] / 1e6,
-                "resident at the end, MB": resident[-1] / 1e6,
-                "bytes each, first half": (resident[middle] - resident[0]) / (at[middle] - at[0]),
-                "bytes each, second half": (resident[-1] - resident[middle]) / (at[-1] - at[middle]),
+                "resident at the end, MB": row["resident"][-1] / 1e6,
+                "bytes each, first half": first,
+                "bytes each, second half": second,
             }
         )
     return {"Memory": pd.DataFrame(rows)}
+
+
+def _slopes(at: npt.NDArray[np.int64], resident: npt.NDArray[np.int64]) -> tuple[float, float]:
+    """Bytes for each schema, step or text, in the first half and in the second."""
+    middle = len(at) // 2
+    first = (resident[middle] - resident[0]) / (at[middle] - at[0])
+    return float(first), float((resident[-1] - resident[middle]) / (at[-1] - at[middle]))
 
 
 def plot(frame: pd.DataFrame) -> go.Figure:
@@ -171,3 +185,62 @@ def plot(frame: pd.DataFrame) -> go.Figure:
     figure.update_xaxes(title="done, %")
     figure.update_yaxes(title="MB")
     return figure
+
+
+def _over_budget(way: str, held: str) -> Callable[[pd.DataFrame], Effect | None]:
+    """The most that was held, over the budget, run by run; None where nothing had to be dropped: a budget that was
+    never reached says nothing."""
+
+    def effect(frame: pd.DataFrame) -> Effect | None:
+        done = frame[(frame["status"] == "ok") & (frame["way"] == way)]
+        full = [row for row in done.to_dict("records") if row["evictions" if way == "schemas" else "renewals"] > 0]
+        return worst([max(row[held]) / row[BUDGETS[way]] for row in full], "runs") if full else None
+
+    return effect
+
+
+def _growth(frame: pd.DataFrame) -> Effect | None:
+    """Bytes a step in the second half of the long text over those in the first."""
+    done = frame[(frame["status"] == "ok") & (frame["way"] == "steps")]
+    slopes = [_slopes(np.array(row["at"]), np.array(row["resident"])) for row in done.to_dict("records")]
+    return worst([second / max(first, 1.0) for first, second in slopes], "runs") if slopes else None
+
+
+def _levelled(frame: pd.DataFrame) -> Effect | None:
+    """Of what the process grew by over all schemas, the share that came in the last quarter of them."""
+    done = frame[(frame["status"] == "ok") & (frame["way"] == "schemas")]
+    resident = [np.array(row["resident"], dtype=float) for row in done.to_dict("records")]
+    late = [(one[-1] - one[3 * len(one) // 4]) / max(one[-1] - one[0], 1.0) for one in resident]
+    return worst(late, "runs") if late else None
+
+
+CLAIMS: Final = (
+    Claim(
+        text="The cross-grammar pool stays within its budget however many schemas pass.",
+        what="bytes held at most / budget, of runs that filled it",
+        effect=_over_budget("schemas", "pool"),
+        at_most=1.0,
+        always=True,
+    ),
+    Claim(
+        text="The process's memory levels off with the pool.",
+        what="share of its growth that came with the last quarter of the schemas",
+        effect=_levelled,
+        at_most=0.25,
+        always=True,
+    ),
+    Claim(
+        text="A step through known parser states leaves nothing behind but itself.",
+        what="bytes a step, second half of a long text / first half",
+        effect=_growth,
+        at_most=1.1,
+        always=True,
+    ),
+    Claim(
+        text="Parser states stay within their budget where every text leads to new ones.",
+        what="bytes held at most / budget, of runs that filled it",
+        effect=_over_budget("states", "held"),
+        at_most=1.0,
+        always=True,
+    ),
+)

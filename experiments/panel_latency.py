@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 import plotly.graph_objects as go
 
+from experiments.claims import Claim, Effect, worst
 from experiments.lab import open_notebook, run_all, serving, write_notebook
 from experiments.synthetic_schemas import NOUNS, VERBS, make_wide
 from experiments.trial import NotRunError, Params
@@ -31,7 +32,7 @@ from workbench.cli.doctor import find_chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-__all__ = ["CASES", "grid", "plot", "tables", "trial"]
+__all__ = ["CASES", "CLAIMS", "grid", "plot", "tables", "trial"]
 
 STEPS: Final = {"smoke": 3, "quick": 20, "full": 60}
 SIZE: Final = {"width": 1440, "height": 900}
@@ -213,3 +214,38 @@ def plot(frame: pd.DataFrame) -> go.Figure:
     figure.add_hline(y=LIMITS["p50"], line_dash="dot", annotation_text="60 ms")
     figure.update_layout(boxmode="group", yaxis_title="ms from key to paint", yaxis_rangemode="tozero")
     return figure
+
+
+def _of_cases(frame: pd.DataFrame, column: str) -> Effect | None:
+    values = tables(frame)["From the key to all panels painted, ms"][column]
+    return worst(values, "cases, forward and back") if len(values) else None
+
+
+def _returning(frame: pd.DataFrame) -> Effect | None:
+    found = tables(frame)["From the key to all panels painted, ms"].pivot(index="case", columns="step", values="median")
+    return worst(found["back to a place seen"] / found["to a new place"], "cases") if len(found) else None
+
+
+CLAIMS: Final = (
+    Claim(
+        text="A step is painted within 60 ms, whatever the grammar.",
+        what="median from key to paint, ms",
+        effect=lambda frame: _of_cases(frame, "median"),
+        at_most=LIMITS["p50"],
+        always=True,
+    ),
+    Claim(
+        text="Nine steps of ten are painted within 120 ms.",
+        what="90 % quantile from key to paint, ms",
+        effect=lambda frame: _of_cases(frame, "p90"),
+        at_most=LIMITS["p90"],
+        always=True,
+    ),
+    Claim(
+        text="A step to a place already seen takes less than half of one to a new place.",
+        what="median, back to a place seen / to a new place",
+        effect=_returning,
+        at_most=0.5,
+        always=True,
+    ),
+)

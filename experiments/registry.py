@@ -7,7 +7,8 @@ An experiment is a module with
   `grid(preset, limit=None)`: that many of them, evenly spread, whatever the preset takes;
 - `trial(params) -> dict`: one trial's metrics, JSON values by name; raises `NotRunError` where something is missing;
 - `tables(frame) -> dict[str, DataFrame]`: the result by caption, the paper's table first;
-- `plot(frame) -> plotly.graph_objects.Figure`.
+- `plot(frame) -> plotly.graph_objects.Figure`;
+- `CLAIMS: Sequence[Claim]`: what is claimed, as numbers with bounds (`claims.py`).
 
 `frame` is `Ledger.frame`: one row a trial.  Adding one means writing the module and a line in `CATALOGUE`.
 Read on: `sweep.py` (running), `report.py` (writing down).
@@ -26,9 +27,18 @@ from typing import Any, Final, Protocol, cast
 import pandas as pd
 import plotly.graph_objects as go
 
+from experiments.claims import Claim
 from experiments.trial import Params
 
-__all__ = ["CATALOGUE", "PRESETS", "Experiment", "ExperimentModule", "find_experiment", "list_experiments"]
+__all__ = [
+    "CATALOGUE",
+    "PRESETS",
+    "Experiment",
+    "ExperimentModule",
+    "find_experiment",
+    "list_experiments",
+    "repeated",
+]
 
 PRESETS: Final = ("smoke", "quick", "full")
 CATALOGUE: Final[Mapping[str, str]] = {
@@ -49,6 +59,8 @@ STATEMENTS: Final = ("Source", "Claim", "Refuted by")
 
 class ExperimentModule(Protocol):
     """What a module must have to be an experiment."""
+
+    CLAIMS: Sequence[Claim]
 
     def grid(self, preset: str, **limit: int) -> Sequence[Params]: ...
     def trial(self, params: Params) -> Mapping[str, Any]: ...
@@ -72,12 +84,20 @@ class Experiment:
         """Whether `grid` takes a `limit`: a number of schemas."""
         return "limit" in inspect.signature(self.module.grid).parameters
 
+    @property
+    def claims(self) -> Sequence[Claim]:
+        """What is judged (`claims.judge`)."""
+        return self.module.CLAIMS
+
     @classmethod
     def of(cls, name: str, module: ModuleType) -> Experiment:
         """Check that `module` is an experiment; `TypeError` says what it lacks."""
         missing = [function for function in FUNCTIONS if not callable(getattr(module, function, None))]
         if missing:
             raise TypeError(f"{module.__name__} is no experiment: it has no {', '.join(missing)}")
+        claims = getattr(module, "CLAIMS", ())
+        if not claims or not all(isinstance(claim, Claim) for claim in claims):
+            raise TypeError(f"{module.__name__} is no experiment: CLAIMS must hold at least one `Claim`")
         text = module.__doc__ or ""
         said = {word: _statement(text, word) for word in STATEMENTS}
         silent = [word for word, sentence in said.items() if not sentence]
@@ -97,6 +117,12 @@ def find_experiment(name: str) -> Experiment:
 def list_experiments() -> list[Experiment]:
     """All experiments, by name."""
     return [find_experiment(name) for name in sorted(CATALOGUE)]
+
+
+def repeated(grid: Sequence[Params], times: int) -> list[list[Params]]:
+    """The grid `times` times, one list for each pass; from the second on its trials have a parameter `repeat`."""
+    again: list[list[Params]] = [[{**params, "repeat": number} for params in grid] for number in range(1, times)]
+    return [list(grid), *again]
 
 
 def _statement(text: str, word: str) -> str:

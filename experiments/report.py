@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,11 +15,26 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from experiments.claims import Verdict, Word
 from experiments.ledger import Ledger
 
-__all__ = ["RESULTS_FILE", "print_tables", "provenance", "reasons", "show", "to_markdown", "write_section"]
+__all__ = [
+    "CLAIMS_CAPTION",
+    "RESULTS_FILE",
+    "as_markdown",
+    "print_tables",
+    "print_verdicts",
+    "provenance",
+    "reasons",
+    "show",
+    "to_markdown",
+    "write_section",
+]
 
 RESULTS_FILE: Final = Path(__file__).resolve().parent / "RESULTS.md"
+CLAIMS_CAPTION: Final = "Claims"
+LIGHTS: Final[Mapping[Word, str]] = {"held": "🟢", "refuted": "🔴", "undecided": "⚪"}
+STYLES: Final[Mapping[Word, str]] = {"held": "bold green", "refuted": "bold red", "undecided": "bold yellow"}
 LEGEND: Final[Mapping[str, str]] = {
     "compiled": "inputs that the engine took",
     "refused": "inputs that it refused by its own word",
@@ -68,6 +83,35 @@ def print_tables(tables: Mapping[str, pd.DataFrame], console: Console) -> None:
         if LEGEND.keys() & set(frame.columns) >= {"engine errors"}:
             legend = "; ".join(f"{head}: {meaning}" for head, meaning in LEGEND.items() if head in frame.columns)
             console.print(legend + "\n", style="dim")
+
+
+def print_verdicts(verdicts: Sequence[Verdict], console: Console) -> None:
+    """Each claim with its verdict, what was measured, and the paper's number beside it."""
+    for one in verdicts:
+        console.print(Text.assemble(f"{LIGHTS[one.word]} ", (str(one), STYLES[one.word]), f"  {one.claim.text}"))
+        console.print("    " + ". ".join(_told(one)), markup=False, highlight=False, style="dim")
+
+
+def _told(one: Verdict) -> list[str]:
+    """Sentences, without their last stop: the number with its interval and bound, the paper's, why they differ."""
+    claim = one.claim
+    bound = ("always " if claim.always else "") + claim.bound
+    told = [f"{claim.what[:1].upper()}{claim.what[1:]} must be {bound}"]
+    if one.units:
+        interval = "" if math.isnan(one.low) else f", 95 % {show(one.low)} to {show(one.high)}"
+        told[0] += f"; measured {show(one.size)} (n = {one.units:,} {one.unit}{interval})"
+    told += [f"The paper: {claim.paper}"] if claim.paper else []
+    return told + ([claim.differs.rstrip(".")] if claim.differs else [])
+
+
+def as_markdown(tables: Mapping[str, pd.DataFrame], verdicts: Sequence[Verdict]) -> str:
+    """Claims with their verdicts, then the other tables."""
+    lines = [f"- {LIGHTS[one.word]} **{one}**: {one.claim.text} " + ". ".join(_told(one)) + "." for one in verdicts]
+    parts = ["\n".join(lines)] if lines else []
+    for caption, frame in tables.items():
+        if caption != CLAIMS_CAPTION:
+            parts += [f"**{caption}**", "Nothing was measured." if frame.empty else to_markdown(frame)]
+    return "\n\n".join(parts)
 
 
 def to_markdown(frame: pd.DataFrame) -> str:
@@ -133,6 +177,7 @@ def write_section(
     tables: Mapping[str, pd.DataFrame],
     origin: str,
     *,
+    verdicts: Sequence[Verdict] = (),
     note: str = "",
     file: Path | None = None,
 ) -> None:
@@ -141,10 +186,7 @@ def write_section(
     file = file or RESULTS_FILE
     if not re.fullmatch(r"[\w -]+", name):
         raise ValueError(f"a section is named by words, not {name!r}")
-    parts = [f"## {name}", title + ".", origin]
-    for caption, frame in tables.items():
-        parts.append(f"**{caption}**")
-        parts.append("Nothing was measured." if frame.empty else to_markdown(frame))
+    parts = [f"## {name}", title + ".", origin, as_markdown(tables, verdicts)]
     if note:
         parts.append(note)
     section = "\n\n".join(parts) + "\n"

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 import pandas as pd
 
+from experiments.claims import Verdict, judge, verdict_table
 from experiments.ledger import Ledger
 from experiments.registry import PRESETS, Experiment, find_experiment
-from experiments.report import provenance, reasons
+from experiments.report import CLAIMS_CAPTION, provenance, reasons
 from experiments.sweep import run_sweep
 
 if TYPE_CHECKING:
@@ -38,11 +39,16 @@ class Result:
     origin: str = field(default="")
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """The experiment's tables by caption; a last one says why trials were not run or failed, if any."""
+        """The experiment's tables by caption; the last ones are the claims, and why trials were not run or failed."""
         ran = bool((self.frame["status"] == "ok").any())
         found = dict(self.experiment.module.tables(self.frame)) if ran else {}
         trouble = reasons(self.frame)
+        found |= {CLAIMS_CAPTION: verdict_table(self.verdicts())}
         return found | ({"Not run, or failed": trouble} if len(trouble) else {})
+
+    def verdicts(self) -> list[Verdict]:
+        """What became of each claim of the experiment."""
+        return judge(self.experiment.claims, self.frame)
 
     def table(self, number: int = 0) -> pd.DataFrame:
         """One of `tables()`, by its place."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from experiments.ledger import Ledger
     from experiments.registry import Experiment
-    from experiments.trial import Params
 
 __all__ = ["app", "finish", "run"]
 
@@ -57,10 +57,13 @@ def run_one(
     timeout: Annotated[
         float | None, typer.Option(help="Seconds for one trial, in worker processes (--executor processes:N).")
     ] = None,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Passes over the grid, each in a process of its own: what intervals rest on.")
+    ] = 1,
     out: OutOption = None,
     record: RecordOption = False,
 ) -> None:
-    """Run what is missing of an experiment, and print its tables.
+    """Run what is missing of an experiment, print its tables, and judge its claims.
 
     Interrupt it whenever: the next run goes on from there.
     """
@@ -75,6 +78,7 @@ def run_one(
     preset = "quick" if quick else "full"
     command = f"python -m workbench experiment run {name}" + (" --quick" if quick else "")
     command += "" if limit is None else f" --limit {limit}"
+    command += "" if repeats == 1 else f" --repeats {repeats}"
     chosen: dict[str, Any] = {} if limit is None else {"limit": limit}
     run(
         experiment,
@@ -87,6 +91,7 @@ def run_one(
         out=out or [],
         record=record,
         timeout_s=timeout,
+        repeats=repeats,
     )
 
 
@@ -122,16 +127,19 @@ def run(
     section: str | None = None,
     timeout_s: float | None = None,
     memory_gb: float | None = None,
+    repeats: int = 1,
 ) -> None:
     """Run a grid of an experiment, print and write what came of it; exit code 1 when a trial failed.
 
     make_grid: a function without arguments that returns the grid.  section: where `record` writes, if not under the
-    name of the experiment.
+    name of the experiment.  repeats: passes over the grid; with several, each has processes of its own, so that none
+    finds what another has made.
     """
     from rich.console import Console
 
     from experiments.datasets import DataError
     from experiments.ledger import Ledger, LedgerError, params_hash
+    from experiments.registry import repeated
     from experiments.sweep import SweepError, run_sweep
     from experiments.trial import NotRunError
     from experiments.workers import make_executor
@@ -142,26 +150,32 @@ def run(
         if path.suffix not in {".csv", ".parquet", ".html", ".md"}:
             raise typer.BadParameter(f"--out {path}: the name must end in .csv, .parquet, .html or .md")
     try:
-        grid: list[Params] = list(make_grid())
-        workers = make_executor(executor, timeout_s=timeout_s, memory_gb=memory_gb)
+        passes = repeated(list(make_grid()), repeats)
+        kind = "processes:1" if repeats > 1 and executor == "serial" else executor
+        make = partial(make_executor, kind, timeout_s=timeout_s, memory_gb=memory_gb)
+        first = make()
     except NotRunError as error:
         console.print(f"not run: {error}", style="yellow")
         raise typer.Exit(0) from None
     except (DataError, ValueError, ModuleNotFoundError, OSError) as error:
         raise typer.BadParameter(str(error)) from None
     try:
-        with Ledger(ledger) as book, workers:
+        with Ledger(ledger) as book:
+            keys = [params_hash(params) for grid in passes for params in grid]
             if fresh:
-                book.forget(experiment.name, map(params_hash, grid))
-            frame = run_sweep(
-                experiment.module.trial,
-                grid,
-                ledger=book,
-                sweep=experiment.name,
-                executor=workers,
-                retry_errors=retry_errors,
-                console=console,
-            )
+                book.forget(experiment.name, keys)
+            for number, grid in enumerate(passes):
+                with first if number == 0 else make() as workers:
+                    run_sweep(
+                        experiment.module.trial,
+                        grid,
+                        ledger=book,
+                        sweep=experiment.name,
+                        executor=workers,
+                        retry_errors=retry_errors,
+                        console=console,
+                    )
+            frame = book.frame(experiment.name, keys)
             finish(
                 experiment,
                 frame,
@@ -190,27 +204,26 @@ def finish(
     out: list[Path],
     section: str | None,
 ) -> None:
-    """Print the tables of finished trials and write the files that were asked for."""
-    from experiments.report import print_tables, provenance, reasons, to_markdown, write_section
+    """Print the tables and verdicts of finished trials and write the files that were asked for."""
+    from experiments.report import CLAIMS_CAPTION, as_markdown, print_tables, print_verdicts, provenance, write_section
+    from experiments.running import Result
 
-    trouble = reasons(frame)
     ran = bool((frame["status"] == "ok").any())
-    tables = dict(experiment.module.tables(frame)) if ran else {}
-    if len(trouble):
-        tables["Not run, or failed"] = trouble
-    print_tables(tables, console)
     origin = provenance(frame, ledger, command)
+    result = Result(experiment, frame, origin)
+    tables = result.tables()
+    print_tables({caption: table for caption, table in tables.items() if caption != CLAIMS_CAPTION}, console)
     console.print(origin, markup=False, highlight=False)
+    print_verdicts(result.verdicts(), console)
     if frame["git"].nunique() > 1:
         console.print("These rows come from several commits: --fresh measures all of them again.", style="yellow")
     for path in out:
         if path.suffix == ".html":
             if ran:
-                experiment.module.plot(frame).write_html(path, include_plotlyjs=True)
+                result.plot().write_html(path, include_plotlyjs=True)
         elif path.suffix == ".md":
-            parts = [origin, *(f"**{caption}**\n\n{to_markdown(table)}" for caption, table in tables.items())]
-            path.write_text("\n\n".join(parts) + "\n")
+            path.write_text(f"{origin}\n\n{as_markdown(tables, result.verdicts())}\n")
         else:
             ledger.export(experiment.name, path)
     if section is not None:
-        write_section(section, experiment.title, tables, origin)
+        write_section(section, experiment.title, tables, origin, verdicts=result.verdicts())

@@ -1,0 +1,193 @@
+"""Claims judged by numbers: held, refuted or undecided, with the size of the effect and its interval.
+
+An experiment declares `CLAIMS`: each says in a sentence what should come out, how the number is computed from the
+trials, and which bound it must keep.  `judge` computes it, bootstraps a 95 % interval over independent units (schemas,
+sets of tools, runs; `scipy.stats.bootstrap`), and says
+
+- held: the whole interval keeps the bound;
+- refuted: none of it does;
+- undecided: the interval reaches over the bound, or fewer than `FEWEST` units were measured.
+
+What must hold *every* time (`always`) has no interval: the worst unit decides, one is enough to refute it, and
+`FEWEST` are needed to say that it held.
+
+Read on: `registry.py` (who declares them), `pairs.py` (times of two engines on the same inputs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+__all__ = ["FEWEST", "Claim", "Effect", "Verdict", "Word", "judge", "mean", "ratio", "share", "verdict_table", "worst"]
+
+FEWEST: Final = 5
+"""Independent units without which nothing is called held; an interval of fewer says nothing."""
+RESAMPLES: Final = 1000
+LEVEL: Final = 0.95
+
+Word = Literal["held", "refuted", "undecided"]
+Numbers = npt.ArrayLike
+Chosen = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A number that was measured on `units` independent things, which are called `unit`, in the plural.
+
+    of: the number for some of the units, given by their places (with repetitions, when they are resampled).
+    """
+
+    units: int
+    unit: str
+    of: Callable[[Chosen], float]
+
+    @property
+    def size(self) -> float:
+        """The number for all units."""
+        return self.of(np.arange(self.units))
+
+    def interval(self) -> tuple[float, float]:
+        """95 %, by the percentile bootstrap over the units, always with the same draws."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = stats.bootstrap(
+                (np.arange(self.units),),
+                self.of,
+                n_resamples=RESAMPLES,
+                confidence_level=LEVEL,
+                method="percentile",
+                vectorized=False,
+                rng=np.random.default_rng(0),
+            ).confidence_interval
+        return float(found.low), float(found.high)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One sentence that numbers can refute.
+
+    what: the number in a few words, with its unit.  effect: computes it from the experiment's frame; None where the
+    trials that it needs were not run.  at_most, at_least: the bound, one of the two.  always: of every unit.
+    paper: the paper's number, and where it stands.  differs: a sentence on why ours is another.
+    """
+
+    text: str
+    what: str
+    effect: Callable[[pd.DataFrame], Effect | None]
+    at_most: float | None = None
+    at_least: float | None = None
+    always: bool = False
+    paper: str = ""
+    differs: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.at_most is None) == (self.at_least is None):
+            raise ValueError(f"{self.text!r} needs one bound, at_most or at_least")
+
+    def keeps(self, number: float) -> bool:
+        """Whether `number` is on the claim's side of the bound."""
+        return number <= self.at_most if self.at_most is not None else number >= float(self.at_least or 0)
+
+    @property
+    def bound(self) -> str:
+        """The bound in words."""
+        return f"at most {self.at_most:.3g}" if self.at_most is not None else f"at least {self.at_least:.3g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a claim.  `low`, `high`: the interval, NaN where there is none.  `why`: of what is undecided."""
+
+    claim: Claim
+    word: Word
+    size: float = float("nan")
+    low: float = float("nan")
+    high: float = float("nan")
+    units: int = 0
+    unit: str = ""
+    why: str = ""
+
+    def __str__(self) -> str:
+        reason = f": {self.why}" if self.why else ""
+        return f"{self.word}{reason}"
+
+
+def judge(claims: Sequence[Claim], frame: pd.DataFrame) -> list[Verdict]:
+    """A verdict on each claim from one row a trial (`Ledger.frame`)."""
+    if not (frame["status"] == "ok").any():
+        return [Verdict(claim, "undecided", why="nothing was measured") for claim in claims]
+    return [_judge(claim, claim.effect(frame)) for claim in claims]
+
+
+def _judge(claim: Claim, effect: Effect | None) -> Verdict:
+    if effect is None or effect.units == 0 or np.isnan(size := effect.size):
+        return Verdict(claim, "undecided", why="not measured")
+    if claim.always:
+        word: Word = "refuted" if not claim.keeps(size) else "held" if effect.units >= FEWEST else "undecided"
+        why = f"n = {effect.units}" if word == "undecided" else ""
+        return Verdict(claim, word, size, units=effect.units, unit=effect.unit, why=why)
+    if effect.units < FEWEST:
+        return Verdict(claim, "undecided", size, units=effect.units, unit=effect.unit, why=f"n = {effect.units}")
+    low, high = effect.interval()
+    if np.isnan(low) or np.isnan(high):
+        return Verdict(claim, "undecided", size, low, high, effect.units, effect.unit, "no interval")
+    sides = {claim.keeps(low), claim.keeps(high)}
+    word = "undecided" if len(sides) == 2 else "held" if sides == {True} else "refuted"
+    why = "the interval reaches over the bound" if word == "undecided" else ""
+    return Verdict(claim, word, size, low, high, effect.units, effect.unit, why)
+
+
+def verdict_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
+    """One row a claim, for reading."""
+    return pd.DataFrame(
+        [
+            {
+                "claim": one.claim.text,
+                "verdict": str(one),
+                "number": one.claim.what,
+                "ours": one.size,
+                "95 %": "" if np.isnan(one.low) else f"{one.low:.3g} to {one.high:.3g}",
+                "n": f"{one.units:,} {one.unit}" if one.units else "",
+                "must be": ("always " if one.claim.always else "") + one.claim.bound,
+                "paper": one.claim.paper,
+                "why they differ": one.claim.differs,
+            }
+            for one in verdicts
+        ]
+    )
+
+
+# -- the usual effects ------------------------------------------------------------------------------------------------
+
+
+def ratio(above: Numbers, below: Numbers, unit: str) -> Effect:
+    """The sum of `above` over the sum of `below`, unit by unit: how many times as much, over all."""
+    a, b = np.asarray(above, dtype=float), np.asarray(below, dtype=float)
+    return Effect(len(a), unit, lambda chosen: _quotient(a[chosen].sum(), b[chosen].sum()))
+
+
+def mean(values: Numbers, unit: str) -> Effect:
+    """The average over the units."""
+    found = np.asarray(values, dtype=float)
+    return Effect(len(found), unit, lambda chosen: float(found[chosen].mean()))
+
+
+def share(flags: Numbers, unit: str) -> Effect:
+    """How many of the units it is true of, from 0 to 1."""
+    return mean(np.asarray(flags, dtype=float), unit)
+
+
+def worst(values: Numbers, unit: str, *, least: bool = False) -> Effect:
+    """The greatest value of all units, or the least: for claims that hold always."""
+    found = np.asarray(values, dtype=float)
+    return Effect(len(found), unit, lambda chosen: float(found[chosen].min() if least else found[chosen].max()))
+
+
+def _quotient(above: float, below: float) -> float:
+    return float(above / below) if below else float("nan")

@@ -1,0 +1,189 @@
+"""Claims and their verdicts: bounds, intervals, too few units, refused inputs, and how they are written down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from experiments import ablation, memory, parsers, reuse
+from experiments.claims import FEWEST, Claim, Effect, judge, mean, ratio, share, worst
+from experiments.ledger import Ledger
+from experiments.pairs import best_peer, together
+from experiments.registry import CATALOGUE, find_experiment, repeated
+from experiments.report import as_markdown
+from experiments.running import run
+from workbench.cli import app
+
+FRAME = pd.DataFrame({"status": ["ok"], "value": [1.0]})
+
+
+def claim(effect: Effect | None, **more: Any) -> Claim:
+    return Claim(text="It is so.", what="a number", effect=lambda frame: effect, **({"at_most": 1.0} | more))
+
+
+def word(effect: Effect | None, **more: Any) -> str:
+    (verdict,) = judge([claim(effect, **more)], FRAME)
+    return str(verdict)
+
+
+def test_a_claim_is_held_refuted_or_undecided() -> None:
+    assert word(mean([0.5, 0.6, 0.5, 0.7, 0.4], "runs")) == "held"
+    assert word(mean([1.5, 1.6, 1.5, 1.7, 1.4], "runs")) == "refuted"
+    assert word(mean([0.5, 1.6, 0.5, 1.7, 1.0], "runs")) == "undecided: the interval reaches over the bound"
+    assert word(None) == "undecided: not measured"
+    assert word(mean([2.0] * FEWEST, "runs"), at_most=None, at_least=1.5) == "held"
+    (verdict,) = judge([claim(mean([1.0], "runs"))], FRAME.assign(status="error"))
+    assert str(verdict) == "undecided: nothing was measured"
+
+
+@pytest.mark.parametrize("units", range(1, FEWEST))
+def test_too_few_units_decide_nothing(units: int) -> None:
+    assert word(mean([0.1] * units, "runs")) == f"undecided: n = {units}"
+    assert word(mean([9.9] * units, "runs")) == f"undecided: n = {units}"
+    assert word(worst([0.1] * units, "runs"), always=True) == f"undecided: n = {units}"
+
+
+def test_one_exception_refutes_what_holds_always() -> None:
+    assert word(worst([0.1, 0.2, 0.1, 0.3, 1.0], "runs"), always=True) == "held"
+    assert word(worst([1.1], "runs"), always=True) == "refuted"
+    assert word(worst([0.9, 2.0], "runs", least=True), always=True, at_most=None, at_least=1.0) == "refuted"
+
+
+def test_effects() -> None:
+    assert ratio([1, 2, 3], [2, 2, 2], "sets").size == 1.0
+    assert share([True, False, True, True], "schemas").size == 0.75
+    values = np.random.default_rng(1).normal(5.0, 1.0, size=200)
+    low, high = mean(values, "runs").interval()
+    assert low < values.mean() < high
+    assert 0.2 < high - low < 0.4  # four standard errors of 1 / sqrt(200)
+    with pytest.raises(ValueError, match="one bound"):
+        claim(None, at_least=1.0)
+
+
+# -- two engines on the same inputs -----------------------------------------------------------------------------------
+
+
+def row(engine: str, case: int, compile_ns: int, masks: list[int] | None, **more: Any) -> dict[str, Any]:
+    """A trial; None instead of masks: it was refused."""
+    taken = {} if masks is None else {"cold": [{"mask_ns": masks}]}
+    return {
+        "engine": engine,
+        "case": case,
+        "status": "ok",
+        "compiled": masks is not None,
+        "compile_ns": compile_ns,
+        **taken,
+        **more,
+    }
+
+
+def test_refused_inputs_stay_as_lower_bounds() -> None:
+    rows = [row("ours", 0, 1000, [10, 20]), row("peer", 0, 5000, [30])]
+    rows += [row("ours", 1, 2000, [10]), row("peer", 1, 60_000, None)]
+    rows += [row("ours", 2, 9, None), row("peer", 2, 9, None), row("ours", 3, 9, [1])]
+    both = together(pd.DataFrame(rows), ("case",))
+    assert both is not None
+    assert len(both) == 3  # the fourth was tried in one of them only
+    assert both.compile["peer"].tolist() == [5.0, 60.0, 0.009]
+    assert both.by_all.tolist() == [True, False, False]
+    assert both.by_any.tolist() == [True, True, False]
+    assert [one.tolist() for one in both.masks("ours")] == [[0.01]]  # the masks that both made
+    effect = best_peer(both, np.mean, "compile", "cases")
+    assert effect is not None
+    assert (effect.units, effect.size) == (1, 0.2)
+    assert together(pd.DataFrame(rows), ("case",), ["ours", "absent"]) is None
+
+
+def test_repetitions_of_an_input_are_one_unit() -> None:
+    rows = [row("ours", 0, 1000, [10, 40]), row("ours", 0, 900, [30, 20], repeat=1.0)]
+    one = together(pd.DataFrame(rows), ("case",))
+    assert one is not None
+    assert one.compile["ours"].tolist() == [0.9]
+    assert one.masks("ours")[0].tolist() == [0.01, 0.02]  # the least time of each call
+    assert repeated([{"a": 1}], 3) == [[{"a": 1}], [{"a": 1, "repeat": 1}], [{"a": 1, "repeat": 2}]]
+
+
+def test_a_refused_schema_shows_in_the_ladder() -> None:
+    frame = pd.DataFrame(
+        [
+            row("baseline", 0, 10_000_000, [10], file="f", index=0),
+            row("+ JIT", 0, 1_000_000, [10], file="f", index=0),
+            row("baseline", 1, 600_000_000, None, file="f", index=1),
+            row("+ JIT", 1, 1_000_000, [10], file="f", index=1),
+        ]
+    )
+    table = ablation._censored(frame).set_index("step")
+    assert table.loc["baseline", "preprocessing, ms"] == ">= 305"
+    assert table.loc["+ JIT", "times less"] == ">= 305"
+    assert table["refused"].tolist() == [1, 0]
+    assert table["schemas"].tolist() == [2, 2]
+
+
+# -- experiments ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_claims_of_an_experiment_that_was_not_run(name: str) -> None:
+    claims = find_experiment(name).claims
+    frame = pd.DataFrame({"status": ["not run"], "error": ["no engine"]})
+    assert {str(verdict) for verdict in judge(claims, frame)} == {"undecided: nothing was measured"}
+    assert len({claim.text for claim in claims}) == len(claims)
+    assert all(claim.text.endswith(".") for claim in claims)
+
+
+def test_a_run_ends_with_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.report.RESULTS_FILE", tmp_path / "RESULTS.md")
+    monkeypatch.setattr(reuse, "grid", lambda preset: [SMALL | {"setting": one} for one in ("static", "dynamic")])
+    words = ["experiment", "run", "reuse", "--repeats", "2", "--ledger", str(tmp_path / "l.sqlite"), "--record"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    last = done.output[done.output.index("Versions:") :]
+    assert last.count("undecided: n = 2") == len(reuse.CLAIMS)
+    text = (tmp_path / "RESULTS.md").read_text()
+    assert "--repeats 2" in text
+    assert "- Trials: 4 (4 ok)" in text
+    assert "**undecided: n = 2**: When requests choose their tools" in text
+    assert "The paper: 0 (table 1)" in text
+
+
+SMALL = {"form": "schema", "tools": 4, "requests": 4, "seed": 0, "vocabulary": "demo"}
+
+
+def test_reuse_by_its_definitions() -> None:
+    counted = reuse.Reuse()
+    for request in ([b"a", b"a", b"b"], [b"c", b"a"], [b"b", b"b"]):
+        counted.add(request)
+    assert counted.of == {"before": 7, "earlier request": 5, "previous request": 5, "own grammar": 7}
+    assert counted.reused == {"before": 4, "earlier request": 2, "previous request": 1, "own grammar": 2}
+
+
+def test_both_parsers_have_the_same_mechanisms() -> None:
+    for level, changes in parsers.LEVELS.items():
+        for parser in (parsers.EARLEY, parsers.PUSHDOWN):
+            found = parsers.VARIANTS[f"{parser}, {level}"]
+            assert {key: found[key] for key in changes} == changes
+            assert set(found) == {*parsers.BARE[parser], *changes}
+
+
+def test_memory_is_judged_only_where_a_budget_was_reached() -> None:
+    base = {"status": "ok", "way": "schemas", "pool_bytes": 100, "at": [1, 2], "resident": [5, 5], "pool": [90, 99]}
+    idle = pd.DataFrame([base | {"evictions": 0}] * 5)
+    full = pd.DataFrame([base | {"evictions": 3}] * 5)
+    (pool, *_) = memory.CLAIMS
+    assert [str(judge([pool], frame)[0]) for frame in (idle, full)] == ["undecided: not measured", "held"]
+    over = pd.DataFrame([base | {"evictions": 3, "pool": [101, 90]}])
+    assert str(judge([pool], over)[0]) == "refuted"
+
+
+def test_claims_stand_in_tables_and_in_markdown(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run("reuse", ledger=ledger, grid=[SMALL | {"setting": "dynamic"}])
+    table = result.tables()["Claims"]
+    assert table["verdict"].tolist() == ["undecided: n = 1"] * len(reuse.CLAIMS)
+    text = as_markdown(result.tables(), result.verdicts())
+    assert text.startswith("- ⚪ **undecided: n = 1**")
+    assert "**Claims**" not in text
