@@ -69,7 +69,8 @@ def why_html(state: Mapping[str, Any]) -> str:
     if state["forced"]:
         lines.append(_line("must follow", state["forced"]))
     if state["end"]:
-        lines.append(_line("shortest end", state["end"]))
+        count = state["end_bytes"]
+        lines.append(_line(f"shortest end, {count:,} byte{'s' * (count != 1)}", state["end"]))
     return "".join(lines)
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
     from kernels_core.inspect.trace import FillEvent, Operations
     from workbench.next import Outlook, Refusals, Why
+    from workbench.provenance import Members
     from workbench.session import Session
     from workbench.twin import Twin
 
@@ -220,6 +221,16 @@ class Knowing:
                     kept[:] = [outlook(cast("Session", self), seconds=seconds)]
                 known = self._seen["outlook"] = replace(kept[0], position=self.position)
             return known
+
+    def members(self) -> Members:
+        """The objects that are being written, the innermost first: which members are there, which may come, which are
+        still required, and whether the object may close.
+
+        Read off the text and its source: a JSON schema, or one in a tag or tool.  Empty where no object is open.
+        """
+        from workbench.provenance import members
+
+        return self._once("members", lambda: members(cast("Session", self)))
 
     def refusals(self, *, reasons: bool = False) -> Refusals:
         """The tokens that may not come, by the byte at which they die and by what forbids it.

@@ -78,6 +78,7 @@ WHY: dict[str, Any] = {
     "suggestions": ['"name"'],
     "forced": 'ame"',
     "end": 'ame":1}',
+    "end_bytes": 7,
     "note": "",
 }
 

@@ -323,7 +323,10 @@ def test_the_keywords_that_forbid_a_byte_are_found_by_trying(
 ) -> None:
     session = at(SCHEMA, text)
     found = forbidding(session, dies, budget_ms=5_000)
-    assert [(place.pointer, place.keyword) for place in found] == reasons
+    # What forbids is the keyword itself; of the order, the list of properties.
+    places = {"any_order": "properties"}
+    at_keywords = [(f"{place}/{places.get(word, word)}" if word else place, word) for place, word in reasons]
+    assert [(place.pointer, place.keyword) for place in found] == at_keywords
     assert session.text.decode() == text
     for place in found:
         assert place.role == "forbids"
@@ -338,7 +341,7 @@ def test_what_is_called_the_reason_is_one() -> None:
         for place in forbidding(session, dies, budget_ms=5_000):
             schema = json.loads(session.source)
             holder = schema
-            for part in parts_of(str(place.pointer)):
+            for part in parts_of(str(place.pointer))[:-1]:
                 holder = holder[int(part)] if isinstance(holder, list) else holder[part]
             del holder[place.keyword]
             matcher = GrammarMatcher(GrammarCompiler(INFO).compile_grammar(Grammar.from_json_schema(schema)))
@@ -351,7 +354,7 @@ def test_tags_say_what_they_wait_for_and_grammars_what_they_expect() -> None:
     assert 'goes on with {"name"' in found[0].label
     inside = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Lu"'
     assert [(place.pointer, place.keyword) for place in forbidding(at(TOOLS, inside), ', "y')] == [
-        ("#/0/function/parameters", "additionalProperties")
+        ("#/0/function/parameters/additionalProperties", "additionalProperties")
     ]
     session = at('root ::= "ab" w\nw ::= [x-z]+ "!"', "abx")
     assert [session.source[slice(*place.span)] for place in forbidding(session, "q") if place.span] == ["[x-z]", '"!"']

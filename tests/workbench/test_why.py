@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kernels_core import Grammar
-from tests.workbench.test_next import SCHEMA, TAGS
+from tests.workbench.test_next import AMBIGUOUS, TAGS
 from tests.workbench.vocabulary import GRAMMAR
-from workbench.next.why import shortest_end, why
+from workbench.next.shortest import calculated_end, searched_end, shortest_end
+from workbench.next.why import why
 from workbench.session import Session, StepError
 from workbench.tokenizers import Tokenizer
 
@@ -49,7 +49,7 @@ def test_everything_it_says_is_true(tokenizer: Tokenizer) -> None:
     assert found.state()["expected"] == "_"
     assert found.forced == b"_"
     assert found.reasons is not None
-    assert [(place.keyword, place.pointer) for place in found.reasons] == [("enum", "#/properties/mode")]
+    assert [(place.keyword, place.pointer) for place in found.reasons] == [("enum", "#/properties/mode/enum")]
     assert found.end is not None
     after = session.matcher
     assert after.accept_string(found.read + found.end)
@@ -78,10 +78,51 @@ def test_the_shortest_end_is_the_shortest(text: str, tokenizer: Tokenizer) -> No
         level = list(after.values())  # type: ignore[arg-type]
 
 
-def test_no_end_in_no_time(tokenizer: Tokenizer) -> None:
-    session = Session(Grammar.from_json_schema(SCHEMA), tokenizer).seek("{")
-    assert shortest_end(session.matcher, seconds=0) is None
-    assert session.why("x").end is not None
+@pytest.mark.parametrize(
+    ("grammar", "text"),
+    [
+        (GRAMMAR, '[1, "a", [true, {"b": -2.5e3}]]'),
+        (AMBIGUOUS, "a+b*(if c*(d+e))"),
+        (TAGS, 'hi <tool=add>{"a": [1]}</tool> <tool=get_weather>{"city": 5}</tool> <to'),
+        ('root ::= ("ab" | "c" x){2,5} "!"\nx ::= [0-9]{3} | ""', "ab" + 3 * "c12" + "c123!"),
+    ],
+)
+def test_the_automata_know_the_end_that_a_search_finds(grammar: object, text: str, tokenizer: Tokenizer) -> None:
+    session = Session(grammar, tokenizer)
+    ends = 0
+    for cut in range(len(text) + 1):
+        if not session.set_prefix(text[:cut]).ok:
+            break
+        searched = searched_end(session.matcher, seconds=10)
+        found = calculated_end(session.matcher)
+        assert searched is not None
+        assert found is not None
+        assert len(found) == len(searched)
+        after = session.matcher
+        assert after.accept_string(found)
+        assert after.is_completed()
+        ends += bool(found)
+    assert ends > 3
+
+
+def test_an_end_that_no_search_finds_in_time(tokenizer: Tokenizer) -> None:
+    names = [f"name_{number}" for number in range(40)]
+    schema = {
+        "type": "object",
+        "properties": {name: {"type": "string", "minLength": 7} for name in names},
+        "required": names,
+        "additionalProperties": False,
+    }
+    session = Session(schema, tokenizer).seek('{"name_0": "short')
+    assert searched_end(session.matcher, seconds=0) is None
+    found = session.why("x")
+    assert found.end is not None
+    assert len(found.end) > 700
+    assert "shortest end" in str(found)
+    after = session.matcher
+    assert after.accept_string(found.read + found.end)
+    assert after.is_completed()
+    assert shortest_end(session.matcher, seconds=0) is not None
 
 
 def test_tokens(tokenizer: Tokenizer) -> None:
@@ -105,3 +146,53 @@ def test_nothing_can_follow_the_end(tokenizer: Tokenizer) -> None:
     assert found.state()["ends"]
     session.step_token(tokenizer.info.stop_token_ids[0])
     assert not session.why("c").ok
+
+
+CARD = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "mode": {"enum": ["mode_0", "mode_1"]},
+        "age": {"type": "integer"},
+        "street": {"type": "string"},
+    },
+    "required": ["mode"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("any_order", "text", "what", "about", "suggested"),
+    [
+        (False, "{", '"nmae"', "the schema has no member nmae, and allows no other names", '"name"'),
+        (False, '{"name": "a", ', '"mdoe": 1', "the schema has no member mdoe", '"mode"'),
+        (False, '{"name": "a", ', '"age"', "members come in the schema's order, and mode is required before age", None),
+        (
+            False,
+            '{"mode": "mode_0"',
+            ', "name"',
+            "members come in the schema's order, and name comes before mode",
+            None,
+        ),
+        (False, '{"mode": "mode_0", ', '"nmae"', "; name cannot come now: members come in the schema's order", None),
+        (False, '{"mode": "mode_0", "s', 'treat"', "the schema has no member streat", 'treet"'),
+        (True, '{"mode": "mode_0", ', '"nmae"', "the schema has no member nmae", '"name"'),
+        (True, '{"mode": "mode_0", ', '"mode"', "mode is there already, and a name comes once", None),
+        (True, '{"mode": "mode_0", ', '"mdoe"', "; mode is there already", None),
+    ],
+)
+def test_why_a_name_cannot_come(
+    any_order: bool, text: str, what: str, about: str, suggested: str | None, tokenizer: Tokenizer
+) -> None:
+    session = Session(CARD, tokenizer, any_order=any_order).seek(text)
+    found = why(session, what)
+    assert not found.ok
+    assert about in found.message
+    if suggested is not None:
+        assert found.suggestions[0] == suggested.encode()
+    for suggestion in found.suggestions:
+        assert session.matcher.fork().accept_string(suggestion)
+    assert found.reasons
+    assert {place.keyword for place in found.reasons} & {"required", "additionalProperties", "any_order"}
+    for place in found.reasons:
+        assert str(place.pointer).rpartition("/")[2] in (place.keyword, "properties")

@@ -1,6 +1,6 @@
 // Why a text or a token may come here or not: the byte at which it dies, what was expected, who forbids it, ways out.
 // Read on: visualizers/why.py, workbench/panels/why.py.
-import { channel, code, h, mount, soon } from "./common.js";
+import { channel, code, h, many, mount, soon } from "./common.js";
 
 function render({ model, el }) {
   const view = mount({ model, el }, "why", "why-view");
@@ -50,8 +50,7 @@ function render({ model, el }) {
     }
     if (why.suggestions.length) rows.push(row("did you mean", ...why.suggestions.map((text, k) => types("suggestion", k, text))));
     if (why.forced) rows.push(row("must follow", types("forced", 0, why.forced)));
-    if (why.end) rows.push(row("shortest end", types("end", 0, why.end)));
-    else if (why.end == null) rows.push(row("shortest end", h("span", { class: "ms-muted" }, "not found in time")));
+    if (why.end) rows.push(row("shortest end", types("end", 0, why.end), h("span", { class: "ms-muted" }, many(why.end_bytes, "byte"))));
     if (why.dots.length) rows.push(h("details", {}, h("summary", { class: "ms-muted" }, `${why.dots.length} dotted rule${why.dots.length === 1 ? "" : "s"} waiting there`),
       ...why.dots.map((dot) => h("div", { class: "ms-mono dot" }, dot))));
     if (why.note && !why.message.includes(why.note)) rows.push(h("div", { class: "ms-muted" }, why.note));

@@ -14,7 +14,7 @@ import numpy as np
 
 from workbench.comparing.finding import FindingKind
 from workbench.comparing.sides import Bits, Common, guarded, unpacked
-from workbench.next.why import shortest_end
+from workbench.next.shortest import shortest_end
 from workbench.peers.base import Constraint
 from workbench.peers.ours import OurConstraint
 from workbench.tokenizers import Tokenizer

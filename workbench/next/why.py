@@ -8,27 +8,25 @@ Read on: `workbench/panels/why.py` (the panel), `workbench/session.py` (`explain
 
 from __future__ import annotations
 
-import time
-from collections import deque
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Final
 
 from kernels_core import GrammarMatcher
-from kernels_core.errors import BudgetExceededError
 from visualizers.glyphs import clip, glyph, split_rules
 from visualizers.tokens import token_index
 from visualizers.why import why_html
 from workbench.next.continuations import explore
+from workbench.next.naming import naming
 from workbench.next.outlook import content
-from workbench.next.places import live_bytes, state_key
+from workbench.next.shortest import shortest_end
 from workbench.provenance import Place, forbidding
 from workbench.reading import Reading
 
 if TYPE_CHECKING:
     from workbench.session import Session
 
-__all__ = ["Why", "shortest_end", "suggestions", "why"]
+__all__ = ["Why", "suggestions", "why"]
 
 CONTEXT: Final = 80
 ALIKE: Final = 0.5
@@ -37,8 +35,6 @@ VERY_ALIKE: Final = 0.7
 SUGGESTED: Final = 4
 NOT_NAMES: Final = ("space", "end", "escape", "sign", "separator")
 SECONDS: Final = 0.05
-END_SECONDS: Final = 0.1
-END_BYTES: Final = 400
 FORCED: Final = 400
 
 
@@ -50,7 +46,7 @@ class Why:
     places of the source that forbid the fatal byte, None where they were not looked for.  `suggestions` are whole texts
     from the session's place on that are allowed and look like it, the likeliest first.  After what could be read (all
     of it, for a text that can come) `forced` must follow, and `end` is the shortest way to the end of the text; None
-    where none was found in time.
+    where none is known.
     """
 
     reading: Reading
@@ -111,7 +107,8 @@ class Why:
             "dots": list(dots),
             "suggestions": [glyph(text) for text in self.suggestions],
             "forced": clip(glyph(self.forced), 2 * CONTEXT),
-            "end": None if self.end is None else glyph(self.end),
+            "end": None if self.end is None else clip(glyph(self.end), 2 * CONTEXT),
+            "end_bytes": len(self.end or b""),
             "note": reading.note,
         }
 
@@ -130,7 +127,7 @@ class Why:
         if state["forced"]:
             lines.append(f"  must follow: {state['forced']}")
         if state["end"]:
-            lines.append(f"  shortest end: {state['end']}")
+            lines.append(f"  shortest end ({len(self.end or b''):,} bytes): {state['end']}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -146,7 +143,10 @@ def why(session: Session, what: str | bytes | int, *, reasons: bool = True) -> W
         token = None if isinstance(what, (str, bytes)) else int(what)
         reading = session.explain(what)
         twin = session.twin()
+        named = None if reading.ok else naming(session, reading.text, reading.read)
         near = suggestions(twin, session.text, reading.text, reading.read, ALIKE if not reading.ok else VERY_ALIKE)
+        if named is not None:
+            near = tuple(dict.fromkeys((*named.suggestions, *near)))[:SUGGESTED]
         after = twin.fork()
         spelt = after.accept_string(reading.text[: reading.read]) if reading.read else True
         going = spelt and not after.is_terminated()
@@ -155,11 +155,11 @@ def why(session: Session, what: str | bytes | int, *, reasons: bool = True) -> W
             reading=reading,
             token=token,
             kind=kind,
-            about=about or reading.note,
+            about="; ".join(filter(None, (about or reading.note, named.about if named is not None else ""))),
             reasons=() if reading.ok else None,
             suggestions=near,
             forced=after.find_jump_forward_string(FORCED).encode() if going else b"",
-            end=shortest_end(after) if going else b"",
+            end=shortest_end(after, compiled=session.compiled) if going else b"",
         )
         return with_reasons(session, found) if reasons else found
 
@@ -213,39 +213,3 @@ def suggestions(
                 near[whole] = max(found, near.get(whole, 0.0))
     ranked = sorted(near, key=lambda whole: (-near[whole], len(whole), whole))
     return tuple(ranked[:SUGGESTED])
-
-
-def shortest_end(matcher: GrammarMatcher, *, seconds: float = END_SECONDS) -> bytes | None:
-    """The fewest bytes after which the text may end; None where `seconds` were over first, or there is no such way.
-
-    Of equally short ways one in readable characters is taken.
-    """
-    deadline = time.perf_counter() + seconds
-    seen = {state_key(matcher)}
-    queue: deque[tuple[bytes, GrammarMatcher]] = deque([(b"", matcher.fork())])
-    try:
-        while queue:
-            path, at = queue.popleft()
-            if at.is_completed():
-                return path
-            if len(path) >= END_BYTES:
-                return None
-            for value in sorted(live_bytes(at), key=_readable):
-                if time.perf_counter() > deadline:
-                    return None
-                after = at.fork()
-                after.accept_string(bytes((value,)))
-                key = state_key(after)
-                if key not in seen:
-                    seen.add(key)
-                    queue.append((path + bytes((value,)), after))
-    except BudgetExceededError:
-        return None
-    return None
-
-
-def _readable(value: int) -> tuple[int, int]:
-    character = chr(value)
-    if character.isascii() and character.isalnum():
-        return (1, value)
-    return (0 if 0x20 < value < 0x7F else 2, value)

@@ -6,9 +6,9 @@
 For JSON schemas the text so far is followed through the schema; for structural tags and tools through the format, and
 inside a tag through its schema; for EBNF, Lark and patterns the engine's states know the nodes they stand for.
 
-In reading order: `places` (the answer), `prefix` (JSON texts), `schema` (schemas), `formats` (structural tags), `rules`
-(grammars), `branches` (small grammars to ask), `reader` (all of it for one source), `spots` (what began where),
-`reasons` (why not).
+In reading order: `places` (the answer), `prefix` (JSON texts), `elements` (arguments as elements), `schema` (schemas),
+`formats` (structural tags), `rules` (grammars), `branches` (small grammars to ask), `reader` (all of it for one
+source), `spots` (what began where), `members` (objects that are being written), `reasons` (why not).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import weakref
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from workbench.provenance.members import Member, Members, OpenObject, open_objects
 from workbench.provenance.places import Place, Role
 from workbench.provenance.reader import Reader, read_text
 from workbench.provenance.rules import spans_of_rules
@@ -28,7 +29,21 @@ if TYPE_CHECKING:
     from kernels_core.clock import CancelToken
     from workbench.session import Session
 
-__all__ = ["Place", "Role", "forbidding", "place_at", "pointers", "provenance", "reader_of"]
+__all__ = [
+    "Member",
+    "Members",
+    "OpenObject",
+    "Place",
+    "Role",
+    "forbidding",
+    "members",
+    "place_at",
+    "pointers",
+    "provenance",
+    "reader_of",
+]
+
+_FORCED = 64  # bytes that must follow, of which blanks matter
 
 _READERS: weakref.WeakKeyDictionary[Session, Reader] = weakref.WeakKeyDictionary()
 _LOCK = threading.Lock()
@@ -70,6 +85,21 @@ def provenance(session: Session) -> tuple[Place, ...]:
             return bool(twin.fork().accept_string(text))
 
         return reader.places(session, read_text(session), can_come)
+
+
+def members(session: Session) -> Members:
+    """The objects that are being written at the session's place, the innermost first; nothing changes."""
+    with session.held():
+        reader = reader_of(session)
+        if not reader.source.is_json or session.is_terminated:
+            return Members(session.position, ())
+        twin = _twin(session)
+
+        def can_come(text: bytes) -> bool:
+            return bool(twin.fork().accept_string(text))
+
+        forced = twin.find_jump_forward_string(_FORCED).encode()
+        return Members(session.position, open_objects(reader, read_text(session), can_come, forced))
 
 
 def forbidding(

@@ -40,11 +40,17 @@ class Place:
 
 
 def json_place(source: Source, pointer: str, role: Role, label: str, keyword: str = "") -> Place:
-    """A place given by its pointer; the span is that of the value with its key."""
+    """A place given by its pointer; the span is that of the value with its key.
+
+    What forbids something is the keyword itself, if it stands there.
+    """
     span = None
     if pointer.startswith("#"):
         try:
-            entry = source.json.entries.get(child(pointer, keyword) if role == "forbids" and keyword else pointer)
+            entries = source.json.entries
+            if role == "forbids" and keyword and child(pointer, keyword) in entries:
+                pointer = child(pointer, keyword)
+            entry = entries.get(pointer)
             span = (source.json.nearest(pointer)[1] if entry is None else entry).span
         except JsonSyntaxError:
             pass

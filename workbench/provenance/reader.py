@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +16,7 @@ from kernels_core.grammar.structural_tag import load_structural_tag
 from workbench.languages import Source
 from workbench.languages.positions import child, parts_of
 from workbench.provenance.branches import Oracles
+from workbench.provenance.elements import STYLES, read_elements, spelt_element
 from workbench.provenance.formats import FormatWalk, Standing
 from workbench.provenance.places import Place, json_place, one_of_each
 from workbench.provenance.prefix import JsonPrefix, read_prefix
@@ -35,16 +37,29 @@ Probe = Callable[[bytes], bool]
 
 @dataclass(frozen=True)
 class Content:
-    """A JSON schema at work: its walk, the pointer of its root in the source, and the text since its value began."""
+    """A JSON schema at work: its walk, the pointer of its root in the source, and the text since its value began.
+
+    `style`: how its members are written where that is not JSON (`STYLES`).  `owner`: the tag or the tool whose content
+    it is, `closings` the texts that end that tag.  `ends`: one of them may begin here.
+    """
 
     walk: SchemaWalk
     base: str
     text: bytes
     options: dict[str, Any]
+    style: str = ""
+    owner: str = ""
+    closings: tuple[str, ...] = ()
+    ends: bool = False
 
-    @property
+    @cached_property
     def prefix(self) -> JsonPrefix:
-        return read_prefix(self.text.decode(errors="ignore"))
+        text = self.text.decode(errors="ignore")
+        return read_elements(text, STYLES[self.style]) if self.style else read_prefix(text)
+
+    def spelt_name(self, name: str) -> str:
+        """How a member of this name begins."""
+        return spelt_element(name, STYLES[self.style]) if self.style else spelt(name)
 
     def pointer(self, pointer: str) -> str:
         """The pointer in the source of one in the schema; other documents keep theirs."""
@@ -103,17 +118,25 @@ class Reader:
             options = dict(self.source.options)
             yield Content(self._walk("#", self.source.value, options), "#", text, options)
             return
-        for standing in self.standings(text):
+        standings = self.standings(text)
+        ends = any(standing.where != "content" and standing.start == len(text) for standing in standings)
+        for standing in standings:
             if standing.where != "content" or standing.kind != "json_schema":
                 continue
             leaf = _at(self._tag, standing.pointer)
-            if leaf.get("style", "json") != "json":
-                continue
+            style = leaf.get("style", "json")
             names = ("any_order", "strict_mode", "plain_integers", "max_whitespace_cnt")
             options = {name: leaf[name] for name in names if leaf.get(name) is not None}
             pointer = child(standing.pointer, "json_schema")
             yield Content(
-                self._walk(pointer, leaf["json_schema"], options), self.moved(pointer), text[standing.start :], options
+                self._walk(pointer, leaf["json_schema"], options),
+                self.moved(pointer),
+                text[standing.start :],
+                options,
+                "" if style == "json" else style,
+                self.owner(standing.pointer),
+                self.closings(standing.pointer),
+                ends,
             )
 
     def moved(self, pointer: str) -> str:
@@ -136,6 +159,22 @@ class Reader:
         while pointer not in self._names and "/" in pointer:
             pointer = pointer.rpartition("/")[0]
         return self._names.get(pointer, "")
+
+    def owner(self, pointer: str) -> str:
+        """The tool, or the beginning of the tag, that holds `pointer`; "" for none."""
+        tag = self._tag_around(pointer)
+        return self.tool(pointer) or (self._begin_of(tag) if tag else "")
+
+    def closings(self, pointer: str) -> tuple[str, ...]:
+        """The texts any of which ends the innermost tag that holds `pointer`; a token goes by its name."""
+        tag = self._tag_around(pointer)
+        end = _at(self._tag, tag)["end"] if tag else ()
+        return tuple(one if isinstance(one, str) else self._token(one) for one in (end if _is_list(end) else (end,)))
+
+    def _token(self, named: Any) -> str:
+        token = named.get("token")
+        known = isinstance(token, int) and 0 <= token < self.info.vocab_size
+        return self.info.decoded_vocab[token].decode(errors="replace") if known else str(token)
 
     def _walk(self, pointer: str, schema: Any, options: dict[str, Any]) -> SchemaWalk:
         if pointer not in self._walks:
@@ -212,20 +251,21 @@ class Reader:
                 comma = (b",", b", ") if prefix.part == "after" else (b"",)
                 for name in site.get("properties") or ():
                     asked += 1
-                    rest = _rest(name, prefix.partial)
+                    rest = _missing(content.spelt_name(name), prefix.partial)
                     if name in present or rest is None or asked > MAX_NEXT:
                         continue
                     if any(can_come(before + rest) for before in comma):
                         pointer = content.pointer(child(site.pointer, "properties", name))
-                        yield json_place(self.source, pointer, "next", f"key {_spelt(name)}", "properties")
+                        yield json_place(self.source, pointer, "next", f"key {spelt(name)}", "properties")
             elif prefix.part == "value":
                 values = site.get("enum")
                 for index, value in enumerate(values if isinstance(values, list) else ()):
                     asked += 1
-                    rest = _rest(value, prefix.partial)
+                    raw = content.style and isinstance(value, str) and len(prefix.levels) == 1
+                    rest = _missing(value, prefix.partial) if raw else _rest(value, prefix.partial)
                     if rest is not None and asked <= MAX_NEXT and can_come(rest):
                         pointer = content.pointer(child(site.pointer, "enum", index))
-                        yield json_place(self.source, pointer, "next", f"value {_spelt(value)}", "enum")
+                        yield json_place(self.source, pointer, "next", f"value {spelt(value)}", "enum")
 
 
 def common(pointers: list[str]) -> str | None:
@@ -276,14 +316,23 @@ def _rest(value: Any, partial: str) -> bytes | None:
     if isinstance(value, list | dict):
         return None
     try:
-        text = _spelt(value)
+        text = spelt(value)
     except ValueError:
         return None
+    return _missing(text, partial)
+
+
+def _missing(text: str, partial: str) -> bytes | None:
     return text[len(partial) :].encode(errors="replace") if text.startswith(partial) else None
 
 
-def _spelt(value: Any) -> str:
+def spelt(value: Any) -> str:
+    """A name or scalar as JSON text."""
     return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple)
 
 
 def _at(value: Any, pointer: str) -> Any:

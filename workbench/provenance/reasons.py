@@ -139,8 +139,13 @@ class Search:
             if self._spent():
                 return
             default = name == "any_whitespace"
+            if content.style and name != "any_order":
+                continue  # formats have no such option, or it says nothing about elements
             if content.options.get(name, default) != value and self._variant(content, (), {name: value}, text=text):
                 pointer = next((site.pointer for site in levels[-1]), "#")
+                if name == "any_order":  # where the order is written
+                    listing = (site.pointer for site in levels[-1] if site.get("properties") is not None)
+                    pointer = next((child(place, "properties") for place in listing), pointer)
                 yield json_place(self._reader.source, content.pointer(pointer), "forbids", label, name)
 
     def _at_level(self, content: Content, sites: tuple[Site, ...], text: bytes) -> Iterator[Place]:
@@ -197,13 +202,21 @@ class Search:
         paths = tuple(sorted({cut.parts for cut in cuts if cut.site.pointer.startswith("#")}))
         if len(paths) < len({cut.parts for cut in cuts}):
             return False  # in another document
-        chosen = {**content.options, **options, "lenient": True}
+        chosen = {**content.options, **options}
         resources = chosen.pop("resources", None)
-        key = ("variant", walk.text, paths, anything, repr(sorted(chosen.items())))
+        key = ("variant", walk.text, content.style, paths, anything, repr(sorted(chosen.items())))
 
         def make() -> Grammar:
             root = True if anything else _without(walk.root, paths)
-            return Grammar.from_json_schema(root, resources=resources, **chosen)
+            if not content.style:
+                return Grammar.from_json_schema(root, resources=resources, **{**chosen, "lenient": True})
+            root = {"type": "object"} if root is True else root
+            leaf = {"type": "json_schema", "json_schema": root, "style": content.style, **chosen}
+            ends = [{"type": "const_string", "value": end} for end in content.closings if end]
+            parts = [leaf, {"type": "or", "elements": ends}] if ends else [leaf]
+            return Grammar.from_structural_tag(
+                {"type": "structural_tag", "format": {"type": "sequence", "elements": parts}}
+            )
 
         oracle = ORACLES.get(key, make)
         return not oracle.unknown and oracle.begins(text)

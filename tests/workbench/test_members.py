@@ -1,0 +1,228 @@
+"""The object that is being written: what is there, what may come, what is required, whether it may close; held against
+the parser."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tests.workbench.test_provenance import INFO, at
+from workbench.provenance.elements import STYLES, read_elements
+from workbench.session import Session
+
+PLACE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "street": {"type": "string"},
+        "city": {"type": "string"},
+        "zip": {"type": "integer"},
+        "land": {"enum": ["SE", "NO"]},
+    },
+    "required": ["city", "land"],
+    "additionalProperties": False,
+}
+ORDER = {
+    "type": "object",
+    "properties": {"id": {"type": "integer"}, "note": {"type": "string"}, "to": PLACE, "lines": {"type": "array"}},
+    "required": ["to"],
+}
+
+
+def states(session: Session, level: int = 0) -> dict[str, str]:
+    return {member.name: member.state for member in session.members().objects[level].members}
+
+
+@pytest.mark.parametrize(
+    ("text", "any_order", "expected"),
+    [
+        ("{", False, {"street": "next", "city": "next", "zip": "later", "land": "later"}),
+        ("{", True, dict.fromkeys(PLACE["properties"], "next")),
+        ('{"city": "L', False, {"street": "passed", "city": "here", "zip": "next", "land": "next"}),
+        ('{"city": "L', True, {"street": "next", "city": "here", "zip": "next", "land": "next"}),
+        ('{"city": "L"', False, {"street": "passed", "city": "done", "zip": "next", "land": "next"}),
+        ('{"city": "L", ', False, {"street": "passed", "city": "done", "zip": "next", "land": "next"}),
+        ('{"city": "L", "l', False, {"street": "passed", "city": "done", "zip": "passed", "land": "next"}),
+        ('{"city": "L", "l', True, {"street": "later", "city": "done", "zip": "later", "land": "next"}),
+        ('{"land": "SE"', True, {"street": "next", "city": "next", "zip": "next", "land": "done"}),
+    ],
+)
+def test_the_members_of_an_object(text: str, any_order: bool, expected: dict[str, str]) -> None:
+    session = Session(PLACE, INFO, any_order=any_order).seek(text)
+    assert states(session) == expected
+    assert session.members().objects[0].ordered is not any_order
+
+
+@pytest.mark.parametrize(
+    ("text", "missing", "blocked"),
+    [
+        ("{", ["city", "land"], "city, land are required"),
+        ('{"city": "L', ["land"], "the value of city is not complete"),
+        ('{"city": "L"', ["land"], "land is required"),
+        ('{"city": "L", ', ["land"], "land is required"),
+        ('{"city": "L", "l', ["land"], "a name has begun"),
+        ('{"city": "L", "land": "SE"', [], ""),
+    ],
+)
+def test_what_is_required_and_whether_it_may_close(text: str, missing: list[str], blocked: str) -> None:
+    session = at(PLACE, text)
+    found = session.members().objects[0]
+    assert (found.missing, found.blocked) == (missing, blocked)
+    if found.now != "member":
+        assert found.may_close == session.matcher.fork().accept_string("}")
+    assert ("may close now" in found.summary) == found.may_close == (not blocked)
+
+
+def test_objects_in_objects_and_arrays() -> None:
+    session = at(ORDER, '{"id": 1, "to": {"city": "L", "land": "SE"}, "lines": [{"x": 1}, ')
+    found = session.members()
+    assert [one.label for one in found.objects] == ["#"]
+    assert found.objects[0].names("done", "here") == ["id", "to", "lines"]
+    assert found.objects[0].others == "any name"
+    session = at(ORDER, '{"id": 1, "to": {"city": "L"')
+    assert [(one.label, one.pointer) for one in session.members().objects] == [("to", "#/properties/to"), ("#", "#")]
+    assert states(session, 1) == {"id": "done", "note": "passed", "to": "here", "lines": "next"}
+    assert "members come in the schema's order, and note comes before to" in str(session.members().rows())
+    assert not at(ORDER, "").members()
+    assert not at(ORDER, '{"to": {"city": "L", "land": "SE"}}').members()
+    assert not at('root ::= "{" [a-z]* "}"', "{a").members()
+
+
+@pytest.mark.parametrize("any_order", [False, True])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        PLACE,
+        {**PLACE, "additionalProperties": {"type": "integer"}, "minProperties": 3},
+        {"allOf": [PLACE, {"required": ["zip"]}]},
+        {
+            "type": "object",
+            "properties": {"kind": {"type": "string"}, "a": {"type": "integer"}, "b": {"type": "integer"}},
+            "anyOf": [
+                {"properties": {"kind": {"const": "x"}}, "required": ["kind", "a"]},
+                {"properties": {"kind": {"const": "y"}}, "required": ["kind", "b"]},
+            ],
+        },
+        {
+            "type": "object",
+            "properties": {"card": {"type": "integer"}, "name": {"type": "string"}, "way": {"type": "string"}},
+            "dependentRequired": {"card": ["name", "way"]},
+        },
+    ],
+)
+def test_what_is_worked_out_inside_a_value_is_what_the_parser_says_behind_it(
+    schema: dict[str, Any], any_order: bool
+) -> None:
+    """Along texts that are walked by taking the members that may come: nothing that is called required can be left
+    out, and what may come next while a value is written is what may come behind it."""
+    values = {"kind": '"x"', "street": '"s"', "city": '"c"', "name": '"n"', "way": '"w"', "land": '"SE"'}
+    looked = 0
+    for first in range(3):
+        session = Session(schema, INFO, any_order=any_order).seek("{")
+        for turn in range(6):
+            found = session.members().objects[0]
+            assert found.may_close == session.matcher.fork().accept_string("}")
+            if found.missing:
+                assert not found.may_close
+            possible = found.names("next")
+            for name in possible:
+                lead = "" if turn == 0 else ","
+                assert session.matcher.fork().accept_string(f'{lead}"{name}"')
+            if not possible:
+                break
+            name = possible[(first + turn) % len(possible)]
+            lead = "" if turn == 0 else ", "
+            session.step(f'{lead}"{name}": ')
+            inside = session.members().objects[0]
+            assert inside.names("here") == [name]
+            value = values.get(name, "1")
+            if not session.matcher.fork().accept_string(value):
+                value = '"y"'
+            session.step(value + (" " if value == "1" else ""))
+            behind = session.members().objects[0]
+            if "minProperties" not in schema and "anyOf" not in schema and "dependentRequired" not in schema:
+                assert inside.names("next") == behind.names("next")
+            looked += 1
+    assert looked > 4
+
+
+ARGUMENTS = {"city": "Lund", "days": 3, "where": {"street": "a", "no": [1, 2]}}
+
+
+@pytest.mark.parametrize("style", ["qwen_xml", "minimax_xml", "glm_xml", "kimi_k3_xml", "deepseek_xml"])
+def test_elements_are_read_like_json(style: str) -> None:
+    """At the end of each value, and inside one, the path is that of the argument."""
+    kind = STYLES[style]
+    text = ""
+    for (name, value), following in pairwise([*ARGUMENTS.items(), ("", "")]):
+        json_type = {str: "string", int: "number", dict: "object"}[type(value)]
+        text += kind.front + name + "".join(kind.middles[json_type])
+        written = value if isinstance(value, str) else json.dumps(value)
+        for cut in range(1, len(written)):
+            found = read_elements(text + written[:cut], kind)
+            assert found.path[:1] == (name,)
+            assert found.part in ("value", "name", "colon", "after")
+        if name == "where":
+            assert read_elements(text + '{"street": "a', kind).path == ("where", "street")
+        text += written + name.join(kind.back) if kind.back[1:] else written + kind.back[0]
+        found = read_elements(text, kind)
+        assert (found.part, found.path) == ("name", ())
+        assert found.levels[0].names[-1] == name
+        assert read_elements(text + kind.front[:3], kind).part == "name"
+        assert following is not None
+
+
+def test_elements_in_elements() -> None:
+    style = STYLES["cohere_xml"]
+    text = '<cofl:value name="where" type="dict"><cofl:value name="street" type="raw">a'
+    assert read_elements(text, style).path == ("where", "street")
+    text += '</cofl:value></cofl:value><cofl:value name="all" type="list"><cofl:value type="json">1</cofl:value>'
+    assert read_elements(text, style).path == ("all",)
+    text += '<cofl:value type="json">2'
+    assert read_elements(text, style).path == ("all", 1)
+    assert read_elements(text, style).levels[0].names == ["where", "all"]
+
+
+TOOLS = {
+    "model": "qwen_3_5",
+    "tools": [
+        {"type": "function", "function": {"name": "get_weather", "parameters": PLACE}},
+        {"type": "function", "function": {"name": "get_time", "parameters": {"type": "object", "properties": {}}}},
+    ],
+}
+
+
+def test_arguments_that_are_written_as_elements_are_places_too() -> None:
+    session = at(TOOLS, "<tool_call>\n<function=get_weather>\n<parameter=city>\nLu")
+    found = session.members().objects[0]
+    assert found.label == "get_weather"
+    assert found.names("here") == ["city"]
+    assert found.missing == ["land"]
+    assert found.pointer == "#/tools/0/function/parameters"
+    from workbench.provenance import provenance
+
+    here = [place.pointer for place in provenance(session) if place.role == "here"]
+    assert "#/tools/0/function/parameters/properties/city" in here
+    session.step("nd\n</parameter>\n")
+    found = session.members().objects[0]
+    assert found.names("next") == ["zip", "land"]
+    assert found.blocked == "land is required"
+    session.step("<parameter=land>\nSE\n</parameter>\n")
+    assert session.members().objects[0].may_close
+    session.step("</function>")
+    assert not session.members()
+
+
+def test_arguments_that_are_written_as_elements_have_reasons() -> None:
+    session = at(TOOLS, "<tool_call>\n<function=get_weather>\n<parameter=city>\nLund\n</parameter>\n")
+    found = session.why("</function>")
+    assert found.reasons is not None
+    assert "#/tools/0/function/parameters/required" in [place.pointer for place in found.reasons]
+    assert (
+        "members come in the schema's order, and street comes before city" in session.why("<parameter=street>").message
+    )
+    misspelt = session.why("<parameter=lnad>")
+    assert "the schema has no member lnad" in misspelt.message
+    assert b"<parameter=land>" in misspelt.suggestions

@@ -1,0 +1,154 @@
+"""Why a name cannot come: no such member, there already, or out of the schema's order; and which one was meant.
+
+Read on: `workbench/provenance/members.py` (the members of the object), `workbench/next/why.py` (who asks).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
+
+from kernels_core import GrammarMatcher
+from workbench.provenance import reader_of
+from workbench.provenance.elements import STYLES
+from workbench.provenance.members import Member, OpenObject, open_objects
+from workbench.provenance.reader import Content, read_text
+
+if TYPE_CHECKING:
+    from workbench.session import Session
+
+__all__ = ["Naming", "naming"]
+
+CLOSE: Final = 0.6
+"""How much alike (0 to 1, `difflib`) a name must be to be what was meant."""
+MOST: Final = 3
+_NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)("?)', re.S)
+_FORCED: Final = 64
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What is wrong with a name, in a sentence, and whole texts from the session's place on that may come instead."""
+
+    about: str
+    suggestions: tuple[bytes, ...]
+
+
+def naming(session: Session, tried: bytes, read: int) -> Naming | None:
+    """What is wrong with the name that `tried` would write; None where it dies (after `read` bytes) as something else.
+
+    The session is held.
+    """
+    reader, text = reader_of(session), read_text(session)
+    if not reader.source.is_json:
+        return None
+    for content in reader.contents(text + tried[:read]):
+        found = _begun(content, tried[read:])
+        if found is None:
+            continue
+        size, name, ended = found
+        begin = len(text) + read - size
+        at = _matcher(session, text, tried, begin)
+        if at is None:
+            continue
+
+        def can_come(more: bytes, at: GrammarMatcher = at) -> bool:
+            return bool(at.fork().accept_string(more))
+
+        objects = open_objects(reader, (text + tried)[:begin], can_come, at.find_jump_forward_string(_FORCED).encode())
+        if objects:
+            return _judged(objects[0], content, name, ended, tried[: max(0, begin - len(text))], text[begin:], can_come)
+    return None
+
+
+def _begun(content: Content, rest: bytes) -> tuple[int, str, bool] | None:
+    """The name that is tried behind `content.text`: the bytes of it (and what leads to it) that stand there, the name,
+    and whether it is whole."""
+    prefix, more = content.prefix, rest.decode(errors="replace")
+    if prefix.part == "after" and not content.style:
+        match = re.compile(r"\s*,\s*" + _NAME.pattern, re.S).match(more)
+        return None if match is None else (0, _read(match[1]), bool(match[2]))
+    if prefix.part != "name":
+        return None
+    spelt, size = prefix.partial + more, len(prefix.partial.encode())
+    if content.style:
+        style = STYLES[content.style]
+        if not spelt.lstrip().startswith(style.front):
+            return None
+        name = spelt.lstrip()[len(style.front) :]
+        ends = [place for middle in style.middles.values() if (place := name.find(middle[0])) >= 0]
+        return size, name[: min(ends)] if ends else name, bool(ends)
+    match = _NAME.match(spelt.lstrip())
+    return None if match is None else (size, _read(match[1]), bool(match[2]))
+
+
+def _read(name: str) -> str:
+    try:
+        return str(json.loads(f'"{name}"', strict=False))
+    except ValueError:  # an escape that is cut, or none
+        return name
+
+
+def _matcher(session: Session, text: bytes, tried: bytes, begin: int) -> GrammarMatcher | None:
+    """A matcher in front of byte `begin` of both texts together."""
+    if begin >= len(text):
+        at = session.twin()
+        return at if at.accept_string(tried[: begin - len(text)]) else None
+    if text != session.text:
+        return None  # tokens without text stand in it
+    at = GrammarMatcher(session.twin().compiled)
+    return at if at.accept_string(text[:begin]) else None
+
+
+def _judged(
+    found: OpenObject, content: Content, name: str, ended: bool, lead: bytes, typed: bytes, can_come: object
+) -> Naming | None:
+    member = _meant(found, name, ended)
+    if member is not None and member.state == "next":
+        return None
+    possible = found.names("next")
+    near = get_close_matches(name, possible, MOST, CLOSE)
+    if member is None:
+        about = _unknown(found, name) + _not_now(found, name)
+    elif member.state == "done":
+        about = f"{member.name} is there already, and a name comes once"
+    else:
+        about = member.why
+    suggestions = []
+    for other in near:
+        whole = content.spelt_name(other).encode()
+        for gap in (b"",) if found.now != "behind" or content.style else (b",", b", "):
+            if callable(can_come) and (gap + whole).startswith(typed) and can_come(gap + whole):
+                suggestions.append(lead + (gap + whole)[len(typed) :])
+                break
+    return Naming(about, tuple(suggestions))
+
+
+def _meant(found: OpenObject, name: str, ended: bool) -> Member | None:
+    """The member of this name; of a name that is not whole, the first that begins with it."""
+    for member in found.members:
+        if member.name == name or (not ended and name and member.name.startswith(name)):
+            return member
+    return None
+
+
+def _unknown(found: OpenObject, name: str) -> str:
+    if not found.others:
+        return f"the schema has no member {name}, and allows no other names"
+    if found.missing:
+        return f"the schema has no member {name}, and {found.missing[0]} is required before other names"
+    return f"the schema has no member {name}; other names: {found.others}"
+
+
+def _not_now(found: OpenObject, name: str) -> str:
+    """Of the members that cannot come now, the one that is most alike, and why it cannot."""
+    others = {member.name: member for member in found.members if member.state not in ("next", "here")}
+    close = get_close_matches(name, list(others), 1, CLOSE)
+    if not close:
+        return ""
+    member = others[close[0]]
+    why = "is there already" if member.state == "done" else f"cannot come now: {member.why}"
+    return f"; {member.name} {why}"

@@ -1,0 +1,150 @@
+"""The beginning of a call's arguments that are written as XML-like elements: where in them its end stands.
+
+    read_elements('<parameter=city>Lu', STYLES["qwen_xml"]).path == ("city",), with part "value" and partial "Lu"
+
+The same answer as `prefix.py` gives for JSON, so that what follows the text through the schema need not know how the
+arguments are written.  A value that is JSON inside its element is read on as JSON.  As there, nothing is checked.
+
+Read on: `kernels_core/grammar/structural_tag/styles.py` (the markers), `prefix.py`.
+"""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+
+from kernels_core.grammar.structural_tag.styles import STYLES, Style
+from workbench.provenance.prefix import JsonPrefix, Level, Part, read_prefix
+
+__all__ = ["STYLES", "ElementPrefix", "read_elements", "spelt_element"]
+
+_BLANKS = " \t\n\r"
+
+
+@dataclass(frozen=True)
+class ElementPrefix(JsonPrefix):
+    """A `JsonPrefix` of elements.  What is not JSON says nothing about branches of a schema: it counts as not begun."""
+
+    raw: frozenset[int] = frozenset()
+    """Offsets at which a value begins that is no JSON."""
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        end = len(self.text)
+        return tuple(end if start in self.raw else start for start in super().starts)
+
+
+def spelt_element(name: str, style: Style) -> str:
+    """How an element of this name begins, as far as that is the same for all types of values."""
+    first = [middle[0] for middle in style.middles.values()]
+    same = first[0]
+    for other in first:
+        while not other.startswith(same):
+            same = same[:-1]
+    return style.front + "".join(style.entities.get(letter, letter) for letter in name) + same
+
+
+def read_elements(text: str, style: Style) -> ElementPrefix:
+    """Where the end of `text`, elements of an object, stands."""
+    return _Elements(text, style).read()
+
+
+class _Elements:
+    def __init__(self, text: str, style: Style) -> None:
+        self.text, self.style = text, style
+        self.levels = [Level(True, 0, [])]
+        self.raw = {0}
+
+    def read(self) -> ElementPrefix:
+        at = 0
+        while True:
+            found = self._element(at)
+            if isinstance(found, ElementPrefix):
+                return found
+            at = found
+
+    def _element(self, at: int) -> int | ElementPrefix:
+        """Read on in front of an element, or of the end of those around; the offset behind what was read."""
+        style, text, top = self.style, self.text, self.levels[-1]
+        begin = at
+        while begin < len(text) and text[begin] in _BLANKS:
+            begin += 1
+        if len(self.levels) > 1:
+            back = self._back(self.levels[-2])
+            if text.startswith(back, begin):
+                self.levels.pop()
+                return self._behind(begin + len(back))
+        front = style.front if top.is_object else style.item
+        if begin == len(text) or not text.startswith(front, begin):
+            if top.is_object:
+                top.key = None
+            return self._prefix("name" if top.is_object else "after", begin)
+        start = begin + len(front)
+        # In front of an item there is no name, and so no quote behind it.
+        firsts = {middle[0] if top.is_object else middle[0].removeprefix('"') for middle in style.middles.values()}
+        ends = [(place, first) for first in firsts if (place := text.find(first, start)) >= 0]
+        if not ends:
+            if top.is_object:
+                top.key = None
+            return self._prefix("name" if top.is_object else "value", begin)
+        place, first = min(ends, key=lambda pair: (pair[0], -len(pair[1])))
+        if top.is_object:
+            name = text[start:place]
+            top.key = html.unescape(name) if style.entities else name
+            top.names.append(top.key)
+        at = place + len(first)
+        others = next((middle[1:] for middle in style.middles.values() if middle[0].endswith(first)), ())
+        for part in others:
+            while at < len(text) and text[at] in _BLANKS:
+                at += 1
+            if not text.startswith(part, at):
+                return self._prefix("colon", at)
+            at += len(part)
+        return self._value(at)
+
+    def _value(self, at: int) -> int | ElementPrefix:
+        """Read on behind the markers in front of a value."""
+        style, text, top = self.style, self.text, self.levels[-1]
+        begin = at
+        while begin < len(text) and text[begin] in _BLANKS:
+            begin += 1
+        if style.nested and begin < len(text):
+            item = text.startswith(style.item, begin) and text.startswith((">", " type"), begin + len(style.item))
+            if item or text.startswith(style.front, begin):
+                self.levels.append(Level(not item, begin, [], 0 if item else None))
+                self.raw.add(begin)
+                return begin
+        back = self._back(top)
+        end = text.find(back, at)
+        if end >= 0:
+            return self._behind(end + len(back))
+        if text[begin : begin + 1] in ("{", "["):
+            return self._json(begin)
+        self.raw.add(at)
+        return self._prefix("value", at)
+
+    def _back(self, level: Level) -> str:
+        """What ends the element that is open in `level`."""
+        back = self.style.back
+        if not level.is_object:
+            return self.style.item_back + ">" * (len(back) > 1)
+        return str(level.key).join(back) if len(back) > 1 else back[0]
+
+    def _behind(self, at: int) -> int:
+        """An element of the innermost level has ended at `at`."""
+        top = self.levels[-1]
+        if isinstance(top.key, int):
+            top.key += 1
+        return at
+
+    def _json(self, begin: int) -> ElementPrefix:
+        """The end stands in a value that is written as JSON, from `begin` on."""
+        inner = read_prefix(self.text[begin:])
+        for level in inner.levels:
+            level.start += begin
+        self.levels += inner.levels
+        ended = inner.part == "end"
+        return self._prefix("value" if ended else inner.part, begin + (0 if ended else inner.start))
+
+    def _prefix(self, part: Part, start: int) -> ElementPrefix:
+        return ElementPrefix(self.text, tuple(self.levels), part, start, frozenset(self.raw))

@@ -1,0 +1,425 @@
+"""The objects that are being written: which members are there, may come or are required, and whether it may close.
+
+    open_objects(reader, text, can_come)        # the innermost first; see `Session.members`
+
+What is there and what is required is read off the text and the schema.  Whether a name or the closing may come now is
+asked of the parser.  While a member is being written the parser cannot be asked about the next one, so that is worked
+out: in the schema's order the next are those up to the first that is required, in any order all that are left.
+
+Read on: `reader.py` (the schemas that a text is inside of), `schema.py` (what applies there), `elements.py` (arguments
+of calls that are written as elements).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from kernels_core.inspect.snapshots import Table
+from workbench.languages.positions import child
+from workbench.provenance.elements import STYLES
+
+if TYPE_CHECKING:
+    from workbench.provenance.prefix import JsonPrefix
+    from workbench.provenance.reader import Content, Reader
+    from workbench.provenance.schema import Site
+
+__all__ = ["Member", "MemberState", "Members", "OpenObject", "open_objects"]
+
+MemberState = Literal["done", "here", "next", "later", "passed"]
+"""`done`: it is there.  `here`: it is being written.  `next`: it may come now (or right after the one being written).
+`later`: it may come once others have.  `passed`: it cannot come any more."""
+Now = Literal["name", "begun", "member", "behind"]
+Probe = Callable[[bytes], bool]
+MAX_MEMBERS: Final = 400
+_LISTED: Final = 6
+_IN_PLACE: Final = frozenset(
+    (
+        "$ref",
+        "$dynamicRef",
+        "$recursiveRef",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "then",
+        "else",
+        "dependentSchemas",
+        "dependencies",
+    )
+)
+"""Keywords that apply a schema to the same value."""
+_SIGNS: Final = {"done": "✓", "here": "▸", "next": "+", "later": "…", "passed": "–"}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member by its name.  `pointer`: its schema in the source; `why`: what keeps it from coming now, if it is
+    `later` or `passed`."""
+
+    name: str
+    state: MemberState
+    required: bool
+    pointer: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class OpenObject:
+    """An object that has begun and not ended.
+
+    `pointer` is its schema's place in the source, `path` what it is called in the text (`address`), "" for the whole;
+    `tool` the tag or tool that it is an argument of.  `ordered`: members come in the schema's order.  `others` says in
+    a few words which names beside those listed may come, "" for none.  `now`: what is being written: nothing yet or a
+    `name` may begin, a name has `begun`, a `member` has, or one has just ended (`behind`).  `blocked`: why the object
+    may not close now, "" where it may.
+    """
+
+    pointer: str
+    path: str
+    tool: str
+    members: tuple[Member, ...]
+    ordered: bool
+    others: str
+    now: Now
+    blocked: str
+
+    @property
+    def may_close(self) -> bool:
+        return not self.blocked
+
+    def names(self, *states: MemberState) -> list[str]:
+        """The names of the members in one of `states`, in the schema's order."""
+        return [member.name for member in self.members if member.state in states]
+
+    @property
+    def missing(self) -> list[str]:
+        """The members that are required and not there, nor being written."""
+        return [member.name for member in self.members if member.required and member.state not in ("done", "here")]
+
+    @property
+    def label(self) -> str:
+        """What the object is called: its tool and its path in the text; `#` for the whole."""
+        return " ".join(filter(None, (self.tool, self.path))) or "#"
+
+    @property
+    def summary(self) -> str:
+        """One line: how many members are there, which are still required, whether it may close."""
+        count = len(self.members)
+        parts = [f"{len(self.names('done'))} of {count} member{'s' * (count != 1)} written"]
+        here = self.names("here")
+        parts += [f"writing {here[0]}"] if here else []
+        parts.append(f"still required: {listed(self.missing)}" if self.missing else "no more required")
+        parts.append("may close now" if self.may_close else f"may not close now: {self.blocked}")
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True, repr=False)
+class Members(Table):
+    """The objects that are open after `position` bytes, the innermost first; none where no schema speaks."""
+
+    position: int
+    objects: tuple[OpenObject, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.objects)
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [{"object": one.label, **asdict(member)} for one in self.objects for member in one.members]
+
+    def state(self) -> dict[str, Any]:
+        """What the view shows: plain data."""
+        return {
+            "position": self.position,
+            "objects": [
+                {
+                    "label": one.label,
+                    "pointer": one.pointer,
+                    "summary": one.summary,
+                    "ordered": one.ordered,
+                    "others": one.others,
+                    "now": one.now,
+                    "missing": one.missing,
+                    "closes": one.may_close,
+                    "blocked": one.blocked,
+                    "members": [
+                        [member.name, member.state, member.required, member.pointer, member.why]
+                        for member in one.members[:MAX_MEMBERS]
+                    ],
+                    "more": max(0, len(one.members) - MAX_MEMBERS),
+                }
+                for one in self.objects
+            ],
+        }
+
+    def __repr__(self) -> str:
+        names = " in ".join(one.label for one in self.objects) or "no object is open"
+        return f"Members(after {self.position} bytes: {names})"
+
+    def __str__(self) -> str:
+        lines = []
+        for one in self.objects:
+            lines.append(f"{one.label}: {one.summary}")
+            states: tuple[MemberState, ...] = ("done", "here", "next", "later", "passed")
+            for state, head in zip(states, _HEADS, strict=True):
+                found = [member for member in one.members if member.state == state]
+                if found:
+                    said = ", ".join(member.name + "*" * member.required for member in found)
+                    lines.append(f"  {_SIGNS[state]} {head}: {said}")
+            order = "members come in the schema's order" if one.ordered else "members come in any order"
+            lines.append(f"  * required; {order}; {f'others: {one.others}' if one.others else 'no other names'}")
+        return "\n".join(lines) or "no object is open"
+
+
+_HEADS: Final = ("written", "being written", "may come next", "may come later", "cannot come any more")
+
+
+def open_objects(reader: Reader, text: bytes, can_come: Probe, forced: bytes = b"") -> tuple[OpenObject, ...]:
+    """The objects that are open after `text`, the innermost first.
+
+    `can_come` asks the parser about what follows `text`; `forced` is what must follow it, for layouts that fix where
+    line ends are.
+    """
+    for content in reader.contents(text):
+        found = tuple(_objects(reader, content, can_come, forced))
+        if found:
+            return found
+    return ()
+
+
+def _objects(reader: Reader, content: Content, can_come: Probe, forced: bytes) -> Iterator[OpenObject]:
+    prefix = content.prefix
+    if prefix.part == "end":
+        return
+    levels = content.walk.levels(prefix)
+    for depth in range(min(len(prefix.levels), len(levels)) - 1, -1, -1):
+        if prefix.levels[depth].is_object:
+            yield _Object(reader, content, prefix, depth, levels[depth]).read(can_come, forced)
+
+
+class _Object:
+    """One object: container `depth` of `prefix`, to which `sites` apply."""
+
+    def __init__(
+        self, reader: Reader, content: Content, prefix: JsonPrefix, depth: int, sites: tuple[Site, ...]
+    ) -> None:
+        self.reader, self.content, self.prefix, self.depth, self.sites = reader, content, prefix, depth, sites
+        self.level = prefix.levels[depth]
+        self.innermost = depth == len(prefix.levels) - 1
+        self.declared = dict(_declared(content, sites))
+        self.required = required_names(sites, self.level.names)
+        for name in (*sorted(self.required), *self.level.names):
+            if name not in self.declared:
+                self.declared[name] = next((content.pointer(site.pointer) for site in sites), content.base)
+        self.names = list(self.declared)
+        self.ordered = not content.options.get("any_order", False)
+
+    def read(self, can_come: Probe, forced: bytes) -> OpenObject:
+        now = self._now()
+        written = [name for name in self.level.names if name != self._being]
+        states = self._worked_out(written)
+        if now in ("name", "behind", "begun"):
+            states = self._asked(states, now, can_come, forced)
+        members = tuple(
+            Member(name, state, name in self.required, self.declared[name], why)
+            for name, (state, why) in states.items()
+        )
+        return OpenObject(
+            pointer=self.content.pointer(self.sites[0].pointer) if self.sites else self.content.base,
+            path=_said(level.key for level in self.prefix.levels[: self.depth]),
+            tool=self.content.owner,
+            members=members,
+            ordered=self.ordered,
+            others=_others(self.sites, self.content.options),
+            now=now,
+            blocked=self._blocked(members, now, can_come, forced),
+        )
+
+    @property
+    def _being(self) -> str | None:
+        """The name of the member that is being written."""
+        if self.innermost and self.prefix.part not in ("value", "colon"):
+            return None
+        return self.level.key if isinstance(self.level.key, str) else None
+
+    def _now(self) -> Now:
+        if not self.innermost or self.prefix.part in ("value", "colon"):
+            return "member"
+        if self.prefix.part == "after":
+            return "behind"
+        return "begun" if self.prefix.partial else "name"
+
+    def _worked_out(self, written: list[str]) -> dict[str, tuple[MemberState, str]]:
+        """The states as the order of members gives them, right after what is there."""
+        being = self._being
+        order = {name: place for place, name in enumerate(self.names)}
+        there = [*written, *([being] if being is not None else [])]
+        last = max((order[name] for name in there), default=-1)
+        latest = self.names[last] if last >= 0 else ""
+        states: dict[str, tuple[MemberState, str]] = {}
+        first = ""  # the first that must come before what follows it
+        for name in self.names:
+            if name == being:
+                states[name] = "here", ""
+            elif name in written:
+                states[name] = "done", ""
+            elif not self.ordered:
+                states[name] = "next", ""
+            elif order[name] < last:
+                states[name] = "passed", f"members come in the schema's order, and {name} comes before {latest}"
+            elif first:
+                states[name] = "later", f"members come in the schema's order, and {first} is required before {name}"
+            else:
+                states[name] = "next", ""
+                first = name if name in self.required else ""
+        return states
+
+    def _asked(
+        self, states: dict[str, tuple[MemberState, str]], now: Now, can_come: Probe, forced: bytes
+    ) -> dict[str, tuple[MemberState, str]]:
+        """The same, with what the parser says of each name that is not there."""
+        partial, leads = self.prefix.partial, self._leads(now, forced)
+        found = dict(states)
+        for name, (state, why) in states.items():
+            rest = self._rest(name, partial)
+            if state in ("done", "here") or (rest is None and state != "next"):
+                continue
+            if rest is None:
+                found[name] = "later", f"the name that has begun, {partial}, is another"
+            elif any(can_come(lead + rest) for lead in leads):
+                found[name] = "next", ""
+            elif state == "next":
+                found[name] = "passed", why or "the schema's other keywords leave no room for it"
+        begun = [name for name, (state, _) in found.items() if state == "next"]
+        if partial and self.ordered and begun:
+            for name in self.names[: self.names.index(begun[0])]:
+                if found[name][0] == "later":
+                    found[name] = "passed", f"members come in the schema's order, and {name} comes before {begun[0]}"
+        return found
+
+    def _rest(self, name: str, partial: str) -> bytes | None:
+        """What is missing of a name of which `partial` is written; None where that is not its beginning."""
+        text = self.content.spelt_name(name)
+        return text[len(partial) :].encode(errors="replace") if text.startswith(partial) else None
+
+    def _blocked(self, members: tuple[Member, ...], now: Now, can_come: Probe, forced: bytes) -> str:
+        """Why the object may not close now, "" where it may."""
+        if now == "member":
+            being = next((member.name for member in members if member.state == "here"), "a member")
+            return f"the value of {being} is not complete"
+        if now == "begun":
+            return "a name has begun"
+        if self._may_close(can_come, forced):
+            return ""
+        missing = [member.name for member in members if member.required and member.state != "done"]
+        if missing:
+            return f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} required"
+        if now == "name" and self.level.names and not self.content.style:
+            return "a member must follow the comma"
+        least = max((site.get("minProperties") or 0 for site in self.sites), default=0)
+        if len(self.level.names) < least:
+            return f"at least {least:g} members are required (minProperties)"
+        return "other keywords of the schema require more members"
+
+    def _may_close(self, can_come: Probe, forced: bytes) -> bool:
+        blanks = forced[: len(forced) - len(forced.lstrip())]
+        if not self.content.style:
+            return can_come(b"}") or can_come(blanks + b"}")
+        if self.depth == 0:
+            return self.content.ends
+        back = STYLES[self.content.style].back
+        return can_come(
+            str(self.prefix.levels[self.depth - 1].key).join(back).encode() if back[1:] else back[0].encode()
+        )
+
+    def _leads(self, now: Now, forced: bytes) -> list[bytes]:
+        """What may stand between the text and a name."""
+        if now == "begun":
+            return [b""]
+        blanks = forced[: len(forced) - len(forced.lstrip())]
+        comma = b"," if now == "behind" and not self.content.style else b""
+        return list(dict.fromkeys([comma, comma + b" ", comma + blanks, blanks + comma, forced]))
+
+
+def listed(names: Iterable[str], most: int = _LISTED) -> str:
+    """Some names in a line."""
+    every = list(names)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more
+
+
+def required_names(sites: Iterable[Site], present: Iterable[str] = ()) -> set[str]:
+    """The names that every way to read on requires, where the members `present` are there.
+
+    Of several branches that are still possible only what all of them require counts.
+    """
+    there = set(present)
+    sure: set[str] = set()
+    branches: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for site in sites:
+        names = set(_required(site, there))
+        group = _branch(site)
+        if group is None:
+            sure |= names
+        else:
+            outer, branch = group
+            branches.setdefault(outer, {}).setdefault(branch, set()).update(names)
+    for ways in branches.values():
+        sure |= set.intersection(*ways.values())
+    return sure
+
+
+def _branch(site: Site) -> tuple[tuple[str, str], str] | None:
+    """The outermost `anyOf` or `oneOf` around `site` in the same place (holder and keyword), and the branch of it."""
+    found = None
+    at: Site | None = site
+    while at is not None and at.keyword in _IN_PLACE:
+        if at.keyword in ("anyOf", "oneOf") and at.parent is not None:
+            found = (at.parent.pointer, at.keyword), at.pointer
+        at = at.parent
+    return found
+
+
+def _required(site: Site, present: set[str]) -> Iterator[str]:
+    names = site.get("required")
+    yield from (name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
+    for keyword in ("dependentRequired", "dependencies"):
+        needs = site.get(keyword)
+        for name, others in needs.items() if isinstance(needs, Mapping) else ():
+            if name in present and isinstance(others, list):
+                yield from others
+
+
+def _declared(content: Content, sites: Iterable[Site]) -> Iterator[tuple[str, str]]:
+    """The names that `properties` lists, in order, each with its pointer."""
+    seen = set()
+    for site in sites:
+        properties = site.get("properties")
+        for name in properties if isinstance(properties, Mapping) else ():
+            if name not in seen:
+                seen.add(name)
+                yield name, content.pointer(child(site.pointer, "properties", name))
+
+
+def _others(sites: Iterable[Site], options: Mapping[str, Any]) -> str:
+    """Which names beside the declared ones may come, in words; "" for none."""
+    patterns: list[str] = []
+    closed = False
+    for site in sites:
+        found = site.get("patternProperties")
+        patterns += [f"/{pattern}/" for pattern in found] if isinstance(found, Mapping) else []
+        for keyword in ("additionalProperties", "unevaluatedProperties"):
+            closed = closed or site.get(keyword) is False
+        if options.get("strict_mode") and site.get("properties") is not None:
+            closed = closed or site.get("additionalProperties") is None
+    if not closed:
+        return "any name"
+    return f"names that match {', '.join(patterns)}" if patterns else ""
+
+
+def _said(path: Iterable[str | int | None]) -> str:
+    text = ""
+    for key in path:
+        if key is not None:
+            text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else str(key)
+    return text
