@@ -1,6 +1,7 @@
-"""The view of what may come next by meaning: groups of chips, and the refused and uncertain tokens by their reasons.
+"""The view of what may come next by meaning: groups of chips, the members of the object that is being written, and the
+refused and uncertain tokens by their reasons.
 
-The state is plain data that `workbench/next` makes: `Outlook.state()`, and for the other two tabs lists of rows.  A
+The state is plain data that `workbench` makes: `Outlook.state()`, `Members.state()`, and lists of rows for tokens.  A
 chip that is taken comes back as the message `{kind: "take", group, chip, position}`; the panel knows what it types.
 
 Read on: `visualizers/esm/next.js`, `workbench/panels/next.py`.
@@ -20,11 +21,20 @@ from visualizers.live_base import Traits, synced
 __all__ = ["NextView", "outlook_html"]
 
 SHOWN: Final = 60
-TABS: Final = ("next", "refused", "uncertain")
+TABS: Final = ("next", "members", "refused", "uncertain")
+STATES: Final = {
+    "done": "written",
+    "here": "being written",
+    "next": "may come next",
+    "later": "may come later",
+    "passed": "cannot come any more",
+}
+"""What the states of members are called."""
 
 
 class NextView(AskedView[Mapping[str, Any]]):
-    """`show(outlook.state())` shows the chips; `refused` and `uncertain` hold the rows of the other tabs, or nothing.
+    """`show(outlook.state())` shows the chips; `members` is `Members.state()`, `refused` and `uncertain` hold the rows
+    of those tabs, or nothing.
 
     `tab` is the tab in front; `selection` is what all views share, of which this one sets `token`, `rule` and
     `pointer`.
@@ -33,10 +43,11 @@ class NextView(AskedView[Mapping[str, Any]]):
     _module = "next"
     _styles = ("next",)
     _height = 360
-    _placed = ("outlook", "refused", "uncertain")
+    _placed = ("outlook", "members", "refused", "uncertain")
     _given = ("tab",)
 
     outlook = synced(t.Dict())
+    members = synced(t.Dict())
     refused = synced(t.Dict())
     uncertain = synced(t.Dict())
     tab = synced(t.Enum(TABS, default_value="next"))
@@ -47,6 +58,7 @@ class NextView(AskedView[Mapping[str, Any]]):
 
     def static_html(self) -> str:
         html = outlook_html(self._shown) if self._shown else "<i>nothing shown yet</i>"
+        html += members_html(self.members)
         if self.refused.get("rows"):
             html += refused_html(self.refused)
         return html
@@ -88,6 +100,28 @@ def outlook_html(state: Mapping[str, Any], *, limit: int = SHOWN) -> str:
     heads = "".join(f'<th style="{_CELL}">{name}</th>' for name in ("meaning", "what may come next", "tokens"))
     table = f'<table style="border-collapse:collapse"><tr>{heads}</tr>{"".join(rows)}</table>'
     return f"<div><b>What next</b> after {state['position']:,} bytes: {head}</div>{table}"
+
+
+def members_html(state: Mapping[str, Any]) -> str:
+    """The objects that are being written, the innermost first; "" where none is."""
+    parts = []
+    for one in state.get("objects", ()):
+        rows = "".join(
+            f'<tr><td style="{_CELL}">{said}</td><td style="{_CELL}">{html_escape(names)}</td></tr>'
+            for name, said in STATES.items()
+            if (names := ", ".join(row[0] + "*" * row[2] for row in one["members"] if row[1] == name))
+        )
+        parts.append(
+            f"<div><b>object {html_escape(one['label'])}</b>: {html_escape(one['summary'])}</div>"
+            f'<table style="border-collapse:collapse">{rows}</table><div>{html_escape(rule_of(one))}</div>'
+        )
+    return "".join(parts)
+
+
+def rule_of(one: Mapping[str, Any]) -> str:
+    """In which order members come, and which others may."""
+    order = "members come in the schema's order" if one["ordered"] else "members come in any order"
+    return f"* required; {order}; {'others: ' + one['others'] if one['others'] else 'no other names'}"
 
 
 def refused_html(state: Mapping[str, Any], *, limit: int = SHOWN) -> str:

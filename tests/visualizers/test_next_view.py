@@ -59,6 +59,30 @@ REFUSED = {
         }
     ],
 }
+MEMBERS: dict[str, Any] = {
+    "position": 7,
+    "objects": [
+        {
+            "label": "home",
+            "pointer": "#/properties/home",
+            "summary": "1 of 4 members written; still required: zip; may not close now: zip is required",
+            "counts": "1 of 4 members written; still required: zip",
+            "ordered": True,
+            "others": "",
+            "now": "behind",
+            "missing": ["zip"],
+            "closes": False,
+            "blocked": "zip is required",
+            "members": [
+                ["street", "passed", False, "#/properties/home/properties/street", "members come in order"],
+                ["city", "done", True, "#/properties/home/properties/city", ""],
+                ["zip", "next", True, "#/properties/home/properties/zip", ""],
+                [EVIL, "later", False, "#/properties/home/properties/x", ""],
+            ],
+            "more": 0,
+        }
+    ],
+}
 WHY: dict[str, Any] = {
     "subject": {"token": None, "text": '"nmae"'},
     "position": 7,
@@ -86,13 +110,15 @@ WHY: dict[str, Any] = {
 def test_static_twins_survive_and_escape() -> None:
     view = NextView()
     view.show(OUTLOOK)
-    view.refused = REFUSED
+    view.refused, view.members = REFUSED, MEMBERS
     why = WhyView()
     why.show(WHY)
     for html in (view.static_html(), why.static_html()):
         assert survives(html)
         assert EVIL not in html
     assert "and 120 more" in view.static_html()
+    assert "still required: zip; may not close now" in view.static_html()
+    assert "cannot come any more" in view.static_html()
     assert WhyView().static_html() == ""
 
 
@@ -138,6 +164,23 @@ class TestBrowser:
         assert "enum: [1]" in outlook.page.get_by_test_id("next-refusal").inner_text()
         outlook.page.get_by_test_id("next-source").click()
         assert outlook.soon("selection", {"pointer": "#/properties/mode"})
+
+    def test_the_object_is_told_member_by_member(self, outlook: Bridge) -> None:
+        outlook.widget.members = MEMBERS
+        outlook.push()
+        page = outlook.page
+        line = page.get_by_test_id("next-object")
+        expect(line).to_contain_text("1 of 4 members written; still required: zip")
+        expect(page.get_by_test_id("next-closes")).to_have_text("may not close now: zip is required")
+        line.get_by_text("members", exact=True).click()
+        assert outlook.soon("tab", "members")
+        said = [row.inner_text().split() for row in page.locator("[data-state]").all()]
+        assert ["written", "city*", "1"] in said
+        assert ["may", "come", "next", "zip*", "1"] in said
+        assert ["cannot", "come", "any", "more", "street", "1"] in said
+        expect(page.get_by_test_id("next-missing")).to_have_text("still required: zip")
+        page.get_by_test_id("next-member").get_by_text("zip").click()
+        assert outlook.soon("selection", {"pointer": "#/properties/home/properties/zip"})
 
     def test_a_search_that_is_not_done_is_finished(self, bridged: Callable[[LiveView[Any]], Bridge]) -> None:
         view = NextView()

@@ -68,7 +68,7 @@ def test_check_texts(schema: str, tmp_path: Path) -> None:
     assert (second["line"], second["column"], second["read"]) == (2, 12, 28)
     assert second["possible"] == ["a"]
     assert second["forbidden_by"][0]["keyword"] == "enum"
-    assert second["forbidden_by"][0]["pointer"] == "#/properties/mode"
+    assert second["forbidden_by"][0]["pointer"] == "#/properties/mode/enum"
     assert second["forced"] == 'ast"'
     assert not third["ok"]
     assert "not complete" in third["message"]

@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from tests.workbench.test_provenance import INFO, at
+from workbench.desk import Desk
+from workbench.panels.next import NextPanel
 from workbench.provenance.elements import STYLES, read_elements
 from workbench.session import Session
+from workbench.tokenizers import Tokenizer
 
 PLACE: dict[str, Any] = {
     "type": "object",
@@ -226,3 +229,26 @@ def test_arguments_that_are_written_as_elements_have_reasons() -> None:
     misspelt = session.why("<parameter=lnad>")
     assert "the schema has no member lnad" in misspelt.message
     assert b"<parameter=land>" in misspelt.suggestions
+
+
+def test_the_panel_shows_the_object_and_its_numbers_add_up(tokenizer: Tokenizer) -> None:
+    desk = Desk(Session(PLACE, tokenizer), [NextPanel])
+    try:
+        view = desk.views["next"]
+        for text in ("{", '{"city": "L', '{"city": "L", ', '{"city": "L", "zip": 3'):
+            desk.session.seek(text)
+            view.tab = "refused"
+            desk.refresh()
+            assert view.members == desk.session.members().state()
+            assert view.members["objects"][0]["missing"][-1] == "land"
+            outlook, refused = view.outlook, view.refused
+            assert outlook["allowed"] + refused["total"] == outlook["size"] == tokenizer.info.vocab_size
+            assert refused["control"] == outlook["control"]
+            total, rejected, uncertain = (
+                int(word.replace(",", "")) for word in refused["sum"].split() if word[0].isdigit()
+            )
+            assert total == refused["total"] == rejected + uncertain
+        assert "still required: land" in view.static_html()
+        assert desk.troubles == {}
+    finally:
+        desk.close()

@@ -114,7 +114,7 @@ def test_a_refused_text_lights_what_forbids_it(opened: Explorer) -> None:
     opened.desk.do("prefix", text='{"city": "lu')
     view = view_of(opened)
     assert [(place["pointer"], place["label"]) for place in view.forbids] == [
-        ("#/properties/city", '`pattern`: "^[A-Z]"')
+        ("#/properties/city/pattern", '`pattern`: "^[A-Z]"')
     ]
     assert view.document["text"][view.forbids[0]["from"] : view.forbids[0]["to"]] == '"pattern": "^[A-Z]"'
     opened.desk.do("prefix", text='{"city": "Lu')

@@ -1,8 +1,10 @@
-// What may come next, by meaning: groups of chips that type themselves, and the refused and uncertain tokens by reason.
+// What may come next, by meaning: groups of chips that type themselves, the members of the object that is being written,
+// and the refused and uncertain tokens by reason.
 // The tokens behind a chip or a row are asked of Python.  Read on: visualizers/next.py, workbench/panels/next.py.
 import { again, channel, code, fill, h, many, measured, mount, number, put, soon } from "./common.js";
 
-const TABS = [["next", "may come"], ["refused", "refused"], ["uncertain", "uncertain"]];
+const TABS = [["next", "may come next"], ["members", "object"], ["refused", "refused tokens"], ["uncertain", "uncertain tokens"]];
+const STATES = [["done", "written"], ["here", "being written"], ["next", "may come next"], ["later", "may come later"], ["passed", "cannot come any more"]];
 const HINTS = {
   keys: "names of members that may come now", values: "what a value may be", tags: "tags that may begin or end here",
   words: "words of the grammar", text: "characters of a text", closings: "what closes something", signs: "separators and other signs",
@@ -39,9 +41,9 @@ function render({ model, el }) {
   function head() {
     const tab = model.get("tab");
     const refused = model.get("refused") || {}, uncertain = model.get("uncertain") || {}, outlook = model.get("outlook") || {};
-    const counts = { next: outlook.allowed, refused: refused.total, uncertain: uncertain.total };
+    const counts = { refused: refused.total, uncertain: uncertain.total };
     fill(tabs, tabOf(TABS.map(([name, title]) => [name, title, counts[name], name === tab])));
-    put(about, outlook.size ? `of ${number(outlook.size)} tokens${outlook.control ? `; ${many(outlook.control, "control id")} not counted` : ""}` : "");
+    put(about, outlook.size ? `${number(outlook.allowed)} of ${many(outlook.size, "token")} allowed` : "");
   }
 
   function draw() {
@@ -51,7 +53,7 @@ function render({ model, el }) {
     if (drawn !== tab) scrolled = 0;
     drawn = tab;
     const kept = body.contains(document.activeElement) ? at : "";
-    fill(body, tab === "next" ? groups(state || {}) : tab === "refused" ? refusals(state || {}) : callers(state || {}));
+    fill(body, tab === "next" ? groups(state || {}) : tab === "members" ? objects(state || {}) : tab === "refused" ? refusals(state || {}) : callers(state || {}));
     if (scrolled) back();
     const first = body.querySelector(".chip");
     const held = kept && body.querySelector(`[data-at="${CSS.escape(kept)}"]`);
@@ -63,6 +65,7 @@ function render({ model, el }) {
   function groups(state) {
     const rows = [];
     if (state.note) rows.push(h("div", { class: "ms-empty" }, state.note));
+    rows.push(...headOf(((model.get("members") || {}).objects || []).slice(0, 1)));
     if (state.forced) rows.push(h("div", { class: "line forced" }, h("span", { class: "name" }, "no choice"),
       h("span", { class: "chips" }, chip("forced", 0, { label: state.forced, lead: "", then: "", types: true, tokens: 0, kind: "forced" }))));
     if ((state.groups || []).length) rows.push(h("div", { class: "line head ms-muted" }, h("span", { class: "name" }, "meaning"), h("span", { class: "chips" }),
@@ -111,6 +114,30 @@ function render({ model, el }) {
     return node;
   }
 
+  const link = (text, part) => h("button", { type: "button", class: "link ms-mono", "data-testid": "next-source", title: "show it in the source", onclick: (event) => {
+    event.stopPropagation();
+    choose(part);
+  } }, text);
+
+  // The objects that are being written, the innermost first: a line on each, and its members by what has become of them.
+  const closes = (one) => h("span", { class: `ms-badge ${one.closes ? "accepted" : "uncertain"}`, "data-testid": "next-closes" },
+    one.closes ? "may close now" : `may not close now: ${one.blocked}`);
+  const headOf = again((one) => h("div", { class: "line object", "data-testid": "next-object" }, h("span", { class: "name" }, "object"),
+    h("span", { class: "chips" }, link(one.label, { pointer: one.pointer }), h("span", {}, one.counts), closes(one)),
+    h("button", { type: "button", title: "its members one by one", onclick: () => view.commit("tab", "members") }, "members")));
+  const membersOf = again((one) => h("div", { "data-testid": "next-members" },
+    h("div", { class: "line object" }, h("span", { class: "name" }, "object"), h("span", { class: "chips" }, link(one.label, { pointer: one.pointer }), closes(one),
+      h("span", { "data-testid": "next-missing" }, one.missing.length ? `still required: ${one.missing.join(", ")}` : "no more required"))),
+    ...STATES.map(([name, said]) => [said, one.members.filter((member) => member[1] === name)]).filter(([, some]) => some.length).map(([said, some]) =>
+      h("div", { class: "line", "data-state": some[0][1] }, h("span", { class: "name" }, said), h("span", { class: "chips" },
+        ...some.map(([text, state, required, pointer, why]) => h("button", { type: "button", class: `chip member ${state}`, tabindex: "-1", "data-at": `member/${one.label}/${text}`,
+          "data-testid": "next-member", title: [required ? "required" : "not required", why, "click: show it in the source"].filter(Boolean).join("; "), onclick: () => choose({ pointer }) },
+        text, required ? h("b", { class: "star" }, "*") : ""))), h("span", { class: "ms-num" }, number(some.length)))),
+    h("div", { class: "ms-note" }, `* required; members come in ${one.ordered ? "the schema's" : "any"} order; ${one.others ? `others: ${one.others}` : "no other names"}`
+      + (one.more ? `; ${many(one.more, "more member")} not listed` : ""))));
+  const objects = (state) => (state.objects || []).length ? membersOf(state.objects)
+    : [h("div", { class: "ms-empty" }, "No object of a schema is being written here.")];
+
   function take(group, k) {
     if (model.get("offline")) return;
     model.send({ kind: "take", group, chip: k, position: (model.get("outlook") || {}).position });
@@ -151,17 +178,15 @@ function render({ model, el }) {
       h("td", { class: "ms-mono" }, row.read || h("span", { class: "ms-muted" }, "nothing: here")),
       h("td", { class: "ms-mono no" }, row.fatal), h("td", { class: "ms-mono yes" }, row.expected), reason(row)], "refusal")];
     if (state.more) out.push(h("div", { class: "ms-note" }, `and ${many(state.more, "token")} in smaller groups`));
+    if (state.control) out.push(h("div", { class: "ms-note", "data-testid": "next-control" }, `and ${many(state.control, "control token")}, which write no text`));
+    if (state.sum) out.push(h("div", { class: "ms-note", "data-testid": "next-sum" }, state.sum));
     if (state.unsettled) out.push(h("div", { class: "ms-note warn" }, `${many(state.unsettled, "token")} not followed to the end: out of time`));
     return out;
   }
 
   function reason(row) {
     const cell = h("td", { class: "by" });
-    const link = (text, part) => h("button", { type: "button", class: "link ms-mono", "data-testid": "next-source", title: "show it in the source", onclick: (event) => {
-      event.stopPropagation();
-      choose(part);
-    } }, text);
-    for (const one of row.reasons || []) cell.append(h("div", {}, code(one.label), " ", one.pointer ? link(one.pointer === "#" ? "# (the whole)" : one.pointer, { pointer: one.pointer }) : one.rule ? link(one.rule, { rule: one.rule }) : ""));
+    for (const one of row.reasons || []) cell.append(h("div", {}, code(one.label), " ", one.pointer ? link(one.pointer, { pointer: one.pointer }) : one.rule ? link(one.rule, { rule: one.rule }) : ""));
     if (!(row.reasons || []).length) for (const rule of row.rules || []) cell.append(link(rule, { rule }), " ");
     return cell;
   }
@@ -227,7 +252,7 @@ function render({ model, el }) {
 
   const redraw = soon(draw);
   view.on("change:outlook", () => { open = null; python.forget(); redraw(); });
-  for (const trait of ["refused", "uncertain", "tab"]) view.on(`change:${trait}`, redraw);
+  for (const trait of ["members", "refused", "uncertain", "tab"]) view.on(`change:${trait}`, redraw);
   draw();
   return () => view.clean();
 }

@@ -37,8 +37,10 @@ _TYPICAL: Final = b'"1a{[tx-,}]:'
 class Refusals(Table):
     """The refused tokens in groups, many first.  `total` tokens die, `more` of them in groups not listed.
 
-    `unsettled` tokens were not followed to the end.  `reasons[i]` are the places of the source that forbid group i,
-    where they were looked for (`reasoned`), which is done for the largest groups; otherwise only the rules are known.
+    `control` ids of the vocabulary write no text and are refused as well; with them all tokens of the vocabulary are
+    either allowed or refused.  `unsettled` tokens were not followed to the end.  `reasons[i]` are the places of the
+    source that forbid group i, where they were looked for (`reasoned`), which is done for the largest groups; otherwise
+    only the rules are known.
     """
 
     groups: tuple[Refusal, ...]
@@ -48,6 +50,7 @@ class Refusals(Table):
     unsettled: int
     walk: Deaths = field(repr=False)
     reasoned: bool = False
+    control: int = 0
 
     def ids(self, number: int, limit: int | None = None) -> list[int]:
         """Ids of the tokens in a group, by their bytes."""
@@ -86,14 +89,16 @@ class Refusals(Table):
         hidden = sum(group.count for group in self.groups[SHOWN:])
         return {
             "rows": rows,
-            "total": self.total,
+            "total": self.total + self.control,
+            "control": self.control,
             "more": self.more + hidden,
             "unsettled": self.unsettled,
             "reasoned": self.reasoned,
         }
 
     def __repr__(self) -> str:
-        return f"Refusals({self.total:,} tokens in {len(self.groups)} groups)"
+        control = f", and {self.control:,} control tokens, which write no text" if self.control else ""
+        return f"Refusals({self.total:,} tokens in {len(self.groups)} groups{control})"
 
     def __str__(self) -> str:
         from rich.console import Console
@@ -115,14 +120,25 @@ class Refusals(Table):
 def refusals(session: Session, *, seconds: float = SECONDS) -> Refusals:
     """Where every token that may not come dies; nothing of the session changes.
 
-    Stop tokens and control tokens spell nothing and are not listed.
+    Stop tokens and control tokens spell nothing: they are counted (`control`) and not listed.
     """
     with session.held():
         words = lexicon(session.tokenizer.info)
         walk = deaths(session.twin(), words, seconds=seconds)
         groups = walk.refusals(waiting_rules)
         listed = sum(group.count for group in groups)
-        return Refusals(tuple(groups), ((),) * len(groups), walk.refused, walk.refused - listed, walk.unsettled, walk)
+        info = session.tokenizer.info
+        silent = np.setdiff1d(np.arange(info.vocab_size), words.ids, assume_unique=True)
+        control = len(silent) - int(np.isin(session.allowed_array(), silent).sum())
+        return Refusals(
+            tuple(groups),
+            ((),) * len(groups),
+            walk.refused,
+            walk.refused - listed,
+            walk.unsettled,
+            walk,
+            control=control,
+        )
 
 
 def with_reasons(session: Session, found: Refusals, *, groups: int = 12, seconds: float = 0.6) -> Refusals:

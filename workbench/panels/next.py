@@ -10,6 +10,7 @@ from typing import Any, Final
 from visualizers.glyphs import glyph
 from visualizers.live_base import Traits
 from visualizers.next import NextView
+from visualizers.tokens import token_index
 from workbench.next import Callers, callers
 from workbench.panels.base import Desk, Panel
 from workbench.session import Change
@@ -43,6 +44,7 @@ class NextPanel(Panel):
     def update(self, change: Change | None) -> None:
         with self.view.hold_sync():
             self.view.show(self.session.next(seconds=QUICK).state())
+            self.view.members = self.session.members().state()
             self.view.refused, self.view.uncertain = {}, {}
             self._fill()
 
@@ -50,7 +52,7 @@ class NextPanel(Panel):
         """The rows of the tab in front; the others wait until somebody looks."""
         with self.session.held():
             if self.view.tab == "refused" and not self.view.refused:
-                self.view.refused = self.session.refusals().state()
+                self.view.refused = self._refusals()
             elif self.view.tab == "uncertain" and not self.view.uncertain:
                 self._callers = callers(self.session.token_sets())
                 self.view.uncertain = self._callers.state()
@@ -79,8 +81,17 @@ class NextPanel(Panel):
 
     def _reasons(self, _content: Traits) -> Traits:
         with self.session.held():
-            self.view.refused = self.session.refusals(reasons=True).state()
+            self.view.refused = self._refusals(reasons=True)
         return {}
+
+    def _refusals(self, *, reasons: bool = False) -> Traits:
+        """The refused tokens, and how their number comes about from those of the token sets."""
+        counts = token_index(self.session.token_sets()).counts
+        refused = counts["all"] - counts["allowed"]
+        uncertain = refused - counts["rejected"]
+        told = f"{refused:,} refused = {counts['rejected']:,} rejected (by the token sets alone)"
+        told += f" + {uncertain:,} uncertain that the callers refuse"
+        return {**self.session.refusals(reasons=reasons).state(), "sum": told}
 
     def _tokens_of_chip(self, content: Traits) -> Traits:
         with self.session.held():

@@ -105,12 +105,15 @@ class OpenObject:
     @property
     def summary(self) -> str:
         """One line: how many members are there, which are still required, whether it may close."""
-        count = len(self.members)
+        return f"{self.counts}; {'may close now' if self.may_close else f'may not close now: {self.blocked}'}"
+
+    @property
+    def counts(self) -> str:
+        """How many members are there, which is being written, which are still required."""
+        count, here = len(self.members), self.names("here")
         parts = [f"{len(self.names('done'))} of {count} member{'s' * (count != 1)} written"]
-        here = self.names("here")
         parts += [f"writing {here[0]}"] if here else []
         parts.append(f"still required: {listed(self.missing)}" if self.missing else "no more required")
-        parts.append("may close now" if self.may_close else f"may not close now: {self.blocked}")
         return "; ".join(parts)
 
 
@@ -136,6 +139,7 @@ class Members(Table):
                     "label": one.label,
                     "pointer": one.pointer,
                     "summary": one.summary,
+                    "counts": one.counts,
                     "ordered": one.ordered,
                     "others": one.others,
                     "now": one.now,
