@@ -5,8 +5,9 @@ of the whole panel is one message with what changed and nothing else.  Traits in
 have them and travel once, as `shared__selection`.  In the browser `esm/host.js` gives each view's module a model that
 looks as if it were alone.
 
-Messages: `{to: view, content, client, seq}` from the browser, `{to: view, content}` to it.  When a message has been
-dealt with, `ack` is set to `[client, seq]`, in the same message as all that it changed.
+Messages: from the browser `{to: view, content, client, seq}`, or `{traits: {name: value}, client, seq}` with what a person
+set; to it `{to: view, content}`.  When a message has been dealt with, `ack` is set to `[client, seq]`, in the same
+message as all that it changed.
 
 Read on: `visualizers/live_base.py` (the views), `visualizers/esm/host.js`, `workbench/desk.py` (a panel of many).
 """
@@ -27,6 +28,8 @@ from visualizers.live_base import LINKED, LiveView, Traits, synced
 __all__ = ["LINKED", "Host"]
 
 SHARED: Final = "shared"
+SETTABLE: Final = ("arrangement", "asleep")
+"""Traits of the host itself that the browser may set."""
 
 
 class Host(anywidget.AnyWidget):  # type: ignore[misc]
@@ -48,6 +51,8 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
     panels = synced(t.List())
     troubles = synced(t.Dict())
     ack = synced(t.List())
+    # Nobody sees this host: scrolled away, or in a tab that is not in front.
+    asleep = synced(t.Bool())
     # Tells this host from others in the same document (see `visualizers/twin.py`).
     mark = synced(t.Unicode())
     uid = synced(t.Unicode())
@@ -146,13 +151,27 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
             self.send({"to": self._names[id(view)], "content": content}, buffers)
 
     def _received(self, _widget: object, message: Any, buffers: Any) -> None:
-        if not isinstance(message, dict) or message.get("to") not in self._views:
+        if not isinstance(message, dict):
+            return
+        view, traits = self._views.get(message.get("to")), message.get("traits")
+        if view is None and not isinstance(traits, dict):
             return
         with self.hold_sync():
             try:
-                self._views[message["to"]]._handle_custom_msg(message.get("content"), buffers)
+                if view is None:
+                    self._set(traits)
+                else:
+                    view._handle_custom_msg(message.get("content"), buffers)
             finally:
                 self.ack = [message.get("client"), message.get("seq")]
+
+    def _set(self, traits: Traits) -> None:
+        """Take what was set in the browser; it gets back what is no such trait's value."""
+        for name in traits.keys() & {*self._wires, *SETTABLE}:
+            try:
+                setattr(self, name, traits[name])
+            except t.TraitError:
+                self.send_state(name)
 
     @contextmanager
     def hold_sync(self) -> Any:

@@ -120,7 +120,7 @@ class Desk:
         )
         for panel in self.panels.values():
             panel.listen()
-        self.host.observe(self._arranged, names="arrangement")
+        self.host.observe(self._arranged, names=["arrangement", "asleep"])
         self.host.observe(self._selected, names=[name for name in SELECTED if self.host.has_trait(name)])
         self._forget = session.on_change(self._on_change)
         self.refresh()
@@ -183,8 +183,8 @@ class Desk:
         self._choose({**self._selection, **chosen})
 
     def in_sight(self) -> set[str]:
-        """Names of the panels that can be seen now."""
-        return in_sight(self.host.arrangement, self.panels)
+        """Names of the panels that can be seen now: none while the whole desk is scrolled away."""
+        return set() if self.host.asleep else in_sight(self.host.arrangement, self.panels)
 
     # -- bringing up to date -----------------------------------------------------------------------------------------
 

@@ -93,6 +93,22 @@ def test_enter_and_undo_belong_to_the_editor(opened: OpenDesk) -> None:
     assert opened.page.evaluate(cells) == 1  # none of these keys was JupyterLab's
 
 
+def test_what_is_set_while_a_cell_runs_reaches_python(opened: OpenDesk) -> None:
+    # The widgets' own `save_changes` waits for ever for a status of the kernel that is lost then.
+    execute = """(code) => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel
+      .requestExecute({ code }).done"""
+    opened.page.evaluate(
+        f"() => {{ window.busy = true; ({execute})('import time; time.sleep(1)').then(() => {{ window.busy = false; }}); }}"
+    )
+    for name, seen in (("mask", "mask-count"), ("caches", "cache-view"), ("tokens", "token-rows")):
+        opened.find(f"dock-tab-{name}").click()
+        opened.page.wait_for_function("!window.busy")
+        expect(opened.find(seen)).to_be_visible()
+        expect(opened.page.locator(".ms-host[data-pending]")).to_have_count(0)
+        opened.page.evaluate(execute, "open('front', 'w').write(str(sorted(explorer.desk.in_sight())))")
+        assert name in (opened.lab.folder / "front").read_text()
+
+
 def test_nothing_moves_when_one_steps_or_clicks(opened: OpenDesk) -> None:
     before = boxes(opened.desk)
     assert len(before) > 8

@@ -13,6 +13,7 @@ from kernels_core.inspect.snapshots import EarleyItem, Frontier
 from tests.visualizers import fixtures
 from tests.visualizers.bridge import Bridge
 from visualizers import html
+from visualizers.host import Host
 from visualizers.live import (
     AutomatonView,
     CounterView,
@@ -152,6 +153,27 @@ CONTRAST = """(selector) => {
   const [high, low] = [light(text), light(back)].sort((a, b) => b - a);
   return (high + 0.05) / (low + 0.05);
 }"""
+
+
+class TestHost:
+    """The one widget that carries views."""
+
+    def test_it_is_asleep_while_no_rendering_of_it_can_be_seen(self, bridged: Callable[..., Bridge]) -> None:
+        bridge = bridged(Host({"counters": CounterView(fixtures.stats(1))}))
+        page = bridge.page
+        page.wait_for_selector(".ms-host[data-ready]")
+        assert not bridge.widget.asleep
+        page.evaluate("document.body.insertAdjacentHTML('afterbegin', '<div style=\"height: 3000px\"></div>')")
+        assert bridge.soon("asleep", True)
+        page.evaluate("scrollTo(0, 1e6)")
+        assert bridge.soon("asleep", False)
+        page.evaluate("window.bridge.show('two')")
+        page.wait_for_function("document.querySelectorAll('.ms-host[data-ready]').length === 2")
+        page.evaluate("document.getElementById('one').style.display = 'none'")
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert not bridge.widget.asleep
+        page.evaluate("document.getElementById('two').style.display = 'none'")
+        assert bridge.soon("asleep", True)
 
 
 class TestAutomaton:

@@ -70,6 +70,19 @@ def test_typing_moves_every_panel_in_sight(explorer: Explorer) -> None:
     assert explorer.desk.troubles == {}
 
 
+def test_a_desk_that_nobody_sees_is_brought_up_to_date_when_it_comes_into_sight(explorer: Explorer) -> None:
+    type_prefix(explorer, '{"name"')
+    explorer.desk.host.asleep = True
+    before = stepper(explorer)
+    explorer.session.step(":")
+    assert stepper(explorer) == before
+    assert explorer.desk.host.place["fresh"] == []
+    explorer.desk.host.asleep = False
+    assert stepper(explorer)["box"] == '{"name":'
+    assert set(explorer.views["automaton"].active) == set(explorer.session.frontier().active_states())
+    assert "text" in explorer.desk.host.place["fresh"]
+
+
 def test_a_panel_in_trouble_says_so_and_the_others_go_on(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(change: object) -> None:
         raise RuntimeError("out of paint")

@@ -42,7 +42,8 @@ export const many = (count, what) => `${number(count)} ${what}${count === 1 ? ""
 // A text with words in `backticks`, which become code.
 export const code = (text) => h("span", {}, ...text.split("`").map((part, k) => (k % 2 ? h("code", { class: "ms-mono" }, part) : part)));
 
-export const number = (value) => Number(value).toLocaleString("en-US");
+const digits = new Intl.NumberFormat("en-US"); // made once: making one takes longer than a whole row
+export const number = (value) => digits.format(Number(value));
 
 // Whether a row with a rule and a pointer into the source is what `selection` chooses: its rule; or, where somebody
 // pointed into the source, the part around that place, the innermost of those that the rows have.

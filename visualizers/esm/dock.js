@@ -119,7 +119,7 @@ async function render({ model, host, root, parts, draw }) {
   // -- the arrangement --------------------------------------------------------------------------------------------
   const arrangement = () => model.get("arrangement") || {};
   function commit(next, keep = true) {
-    model.set("arrangement", { ...next, touched: true });
+    host.set("arrangement", { ...next, touched: true });
     if (!keep) return;
     remember({ ...next, maximised: null });
     host.save();

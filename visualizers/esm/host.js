@@ -40,6 +40,7 @@ function hub(model, parts) {
   const handlers = new Map(); // event -> functions
   const wired = new Map(); // wire -> the listener on the widget's model
   const overlay = new Map(); // wire -> value shown before the kernel has answered
+  const unsent = new Map(); // wire -> value set here that the kernel has not been told yet
   const bundles = new Map(); // place's key -> { wire: value }
   const known = Object.fromEntries(parts.map((part) => [part.name, new Set(part.traits)]));
   let sent = 0, answered = 0, gone = false, latest = 0, partial = false;
@@ -105,6 +106,15 @@ function hub(model, parts) {
     for (const [full, value] of covered) if (!same(value, model.get(full))) emit(`change:${full}`);
   }
 
+  function deliver(message) {
+    sent += 1;
+    latest = Date.now();
+    model.send({ ...message, client, seq: sent });
+    emit("sent");
+    const mine = sent;
+    setTimeout(() => { if (answered < mine && Date.now() - latest >= BUSY_MS - 50) emit("waiting"); }, BUSY_MS);
+  }
+
   let queued = false;
   function changed() {
     if (queued) return;
@@ -143,8 +153,17 @@ function hub(model, parts) {
     // Whether some view in sight still shows another place, because only the kernel knows what belongs there.
     get partial() { return partial && !self.alone(); },
     inSight: () => new Set(parts.map((part) => part.name)),
-    set(full, value) { overlay.delete(full); model.set(full, value); },
-    save() { if (!gone) model.save_changes(); },
+    // What a person sets here travels as a message and is answered like one: the widgets' own way (`save_changes`) waits
+    // for a status of the kernel that never comes for what was sent while cells were running.  Until the answer the value
+    // stands, whatever older values the kernel still sends.
+    set(full, value) { overlay.delete(full); model.set(full, value); unsent.set(full, value); },
+    save() {
+      const traits = Object.fromEntries(unsent);
+      unsent.clear();
+      if (self.alone() || !Object.keys(traits).length) return;
+      for (const [full, value] of Object.entries(traits)) overlay.set(full, value);
+      deliver({ traits });
+    },
     // The kernel is gone, or there again: views that ask for `offline` are told.
     lost(value) {
       if (gone === value) return;
@@ -158,12 +177,7 @@ function hub(model, parts) {
       const shown = content && content.kind ? show(target(content)) : false;
       if (shown) emit("placed");
       if (self.alone()) { if (!shown) emit("refused"); return; }
-      sent += 1;
-      latest = Date.now();
-      model.send({ to: name, content, client, seq: sent });
-      emit("sent");
-      const mine = sent;
-      setTimeout(() => { if (answered < mine && Date.now() - latest >= BUSY_MS - 50) emit("waiting"); }, BUSY_MS);
+      deliver({ to: name, content });
     },
     model(part) {
       const name = part.name;
@@ -205,6 +219,27 @@ function watchKernel(model, host) {
   return () => model.off("comm_live_update", look);
 }
 
+// A panel that nobody can see is asleep: scrolled away, or in a tab of JupyterLab that is not in front.  The kernel then
+// computes nothing for it, and brings it up to date when it comes into sight.  One widget may be rendered several times.
+const awake = (globalThis.__maskscopeAwake ??= new Map()); // mark -> the renderings that can be seen
+function watchSight(model, host, root) {
+  if (host.alone()) return () => {};
+  const me = {}, mark = model.get("mark");
+  const others = awake.get(mark) ?? new Set();
+  awake.set(mark, others);
+  const tell = (seen) => {
+    if (seen) others.add(me); else others.delete(me);
+    const asleep = others.size === 0;
+    if (Boolean(model.get("asleep")) === asleep) return;
+    host.set("asleep", asleep);
+    host.save();
+  };
+  const sight = new IntersectionObserver((entries) => tell(entries.at(-1).isIntersecting), { rootMargin: "200px" });
+  tell(true);
+  sight.observe(root);
+  return () => { sight.disconnect(); tell(false); };
+}
+
 // JupyterLab cancels Enter and undo in text fields inside a cell, by a listener on the field itself.  Here they are
 // meant for the field, so the listener never hears of them; the browser then does what it always does.
 function keepTyping(root) {
@@ -224,7 +259,7 @@ async function render({ model, el, places }) {
   const root = h("div", { class: "ms-host", "data-mark": model.get("mark") || "", "data-testid": "host" });
   root.dataset.lmSuppressShortcuts = "true";
   const style = h("style", {}, model.get("styles") || "");
-  undo.push(() => host.close(), watchKernel(model, host));
+  undo.push(() => host.close(), watchKernel(model, host), watchSight(model, host, root));
   keepTyping(root);
   el.replaceChildren(style, root);
   undo.push(() => { style.remove(); root.remove(); });
