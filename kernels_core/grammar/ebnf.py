@@ -183,12 +183,18 @@ class _Parser(Tokens):
             case "capture" if value is not None:
                 if not match.group(3):
                     self.fail("capture takes a name in quotes", offset)
-                return escapes.text(self.source, match.start(3) + 1, match.end(3) - 1).decode()
+                return self._attribute_text(match, "The capture name")
             case "trailing" | "stop_capture":
                 if not match.group(3):
                     self.fail(f"{name} takes a text in quotes", offset)
-                return escapes.text(self.source, match.start(3) + 1, match.end(3) - 1).decode()
+                return self._attribute_text(match, f"The text of {name}")
         return None
+
+    def _attribute_text(self, match: re.Match[str], what: str) -> str:
+        found = escapes.text(self.source, match.start(3) + 1, match.end(3) - 1).decode()
+        if not found:
+            self.fail(f"{what} must not be empty", match.start(3))
+        return found
 
     def _body(self, i: int, rule: str) -> tuple[Node, int]:
         """The body that begins at token `i`; returns it and the index of the first token after it."""

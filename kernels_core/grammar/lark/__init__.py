@@ -16,7 +16,8 @@ What a grammar means here:
   terminals, so two names side by side may touch.
 - Regular expressions are those of `regular/reader.py` (`\d` and `\w` are ASCII), matched as a whole, with flags i, m
   and s.  `~` is the complement among all texts of characters, line ends included.
-- `<[12]>`, `<[1-5,9]>`, `<[^7]>`, `<[*]>` are tokens by id, `<name>` and `<|name|>` the one token with that text.
+- `<[12]>`, `<[1-5,9]>`, `<[^7]>`, `<[*]>` are tokens by id, `<name>` and `<|name|>` any token with that text
+  (where some of several are control tokens, one of those).
 
 Also: `| ( ) [ ] ? * + {m,n} ~n ~m..n`, `-> alias` (which says nothing about texts), `"text"i`, `"a".."z"`,
 `%import common.X`, `%json {schema}`, `%regex {"substring_words": "..."}` (or `_chars`, `_chunks`), `%lark { ... }` with

@@ -150,7 +150,7 @@ class _Rules:
             case TokenIds(ids, negated):
                 return self._terminal(nodes.token_set(ids, negated, span))
             case Special(text):
-                return self._terminal(nodes.token_set((self._token(text, span),), span=span))
+                return self._terminal(nodes.token_set(self._tokens(text, span), span=span))
             case Schema():
                 return self._terminal(self._schema(expression))
             case External(name):
@@ -185,14 +185,14 @@ class _Rules:
             return self.unnamed.get(node.name, node)
         return nodes.rebuild(node, below)
 
-    def _token(self, text: str, span: Span) -> int:
-        from ..structural_tag.tokens import token_id
+    def _tokens(self, text: str, span: Span) -> tuple[int, ...]:
+        from ..structural_tag.tokens import tokens_spelt
 
         if self.lowering.vocabulary is None:
             reason = f"the token {text} is given by its text: pass tokenizer_info, use compile_lark, or give its id"
             self._fail(reason, span)
         try:
-            return token_id(text, "", self.lowering.vocabulary)
+            return tuple(tokens_spelt(text, "", self.lowering.vocabulary))
         except InvalidStructuralTagError as error:
             self._fail(error.reason, span)
 

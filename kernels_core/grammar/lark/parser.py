@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any, NoReturn
 
+from ..attributes import NOTES
 from ..ir import Span
 from ..nodes import MAX_REPEAT
 from .common import COMMON
@@ -43,7 +44,7 @@ _MAX_TOKEN = 2**31 - 1
 _MAX_LISTED = 1_000_000
 _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _ENDS = ("nl", "end", "|", "&", ")", "]", "}", "->")
-_CAPTURE_NAME = re.compile(r"[^\s]+")
+_CAPTURE_NAME = re.compile(r"[A-Za-z0-9_.\-]+")
 _CHUNKS = re.compile(r"\w+|\s+|[^\w\s]+")
 # Kept as notes, or part of what the rule matches.
 _ATTRIBUTES = ("capture", "lazy", "max_chars", "stop", "stop_capture", "suffix", "temperature")
@@ -202,6 +203,10 @@ class _Parser:
         if self.kind == "{":
             self.tokens.refuse("templates are not supported", self.start)
         attributes = self._attributes(depth) if self.kind == "[" else {}
+        for noted in NOTES if name.lstrip("_")[:1].isupper() else ():
+            if noted in attributes:  # a terminal may be part of another, where nobody knows where it ended
+                reason = f"attributes are only supported on rules, whose names are in lower case: {noted}"
+                self.tokens.fail(reason, attributes[noted][1])
         self._expect(":", f'":" after {name!r}')
         if name in scope.definitions:
             before = scope.definitions[name].span.start
@@ -261,8 +266,9 @@ class _Parser:
                     self._unexpected(f"expected string literal after {name}=, a name in quotes")
                 value = self._text()
                 if not isinstance(value, Text) or not _CAPTURE_NAME.fullmatch(value.value):
-                    problem = "must not be empty" if isinstance(value, Text) and not value.value else "has no blanks"
-                    self.tokens.fail(f"capture name {problem}", start)
+                    empty = isinstance(value, Text) and not value.value
+                    problem = "not be empty" if empty else "only contain letters, digits, '_', '-' and '.'"
+                    self.tokens.fail(f"capture name must {problem}", start)
                 return value
             case _:
                 if self.kind not in ("string", "regex", "name"):

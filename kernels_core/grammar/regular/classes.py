@@ -21,6 +21,7 @@ __all__ = ["LANGUAGE", "escape", "fail", "refuse", "set_at", "single"]
 LANGUAGE = "regex"
 
 _CONTROL = {"n": 0x0A, "r": 0x0D, "t": 0x09, "f": 0x0C, "v": 0x0B}
+_OTHER_CONTROL = {"a": 0x07, "e": 0x1B}  # not in ECMAScript, whose flag u refuses them
 _NAMED = {"d": charset.DIGIT, "w": charset.WORD, "s": charset.SPACE}
 _SYNTAX = frozenset("^$\\.*+?()[]{}|/")
 _BRACED = re.compile(r"\{([0-9A-Fa-f]+)\}")
@@ -56,6 +57,8 @@ def escape(source: str, slash: int, *, ignore_case: bool, strict: bool, in_class
     i += 1
     if letter in _CONTROL:
         return _CONTROL[letter], i
+    if letter in _OTHER_CONTROL and not strict:
+        return _OTHER_CONTROL[letter], i
     if letter in "dDsSwW":
         named = _NAMED[letter.lower()]
         if letter == "W" and ignore_case:

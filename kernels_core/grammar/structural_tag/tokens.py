@@ -16,7 +16,7 @@ from ...errors import InvalidStructuralTagError
 from .. import nodes
 from ..ir import Node, TokenSet
 
-__all__ = ["Spellings", "Vocabulary", "token_id"]
+__all__ = ["Spellings", "Vocabulary", "token_id", "tokens_spelt"]
 
 
 class Vocabulary(Protocol):
@@ -131,6 +131,14 @@ def token_id(token: Any, path: str, vocabulary: Vocabulary | None) -> int:
 
 
 def _by_text(token: str, path: str, vocabulary: Vocabulary | None) -> int:
+    found = tokens_spelt(token, path, vocabulary)
+    if len(found) > 1:
+        raise InvalidStructuralTagError(f"{len(found)} tokens are spelt {token!r}", path)
+    return found[0]
+
+
+def tokens_spelt(token: str, path: str, vocabulary: Vocabulary | None) -> list[int]:
+    """All ids that `token`, a token's text, may mean: where some of them are control tokens, those."""
     if vocabulary is None:
         reason = f"the token {token!r} is given by its text: compile the tag with a tokenizer, or give its id"
         raise InvalidStructuralTagError(reason, path)
@@ -138,10 +146,9 @@ def _by_text(token: str, path: str, vocabulary: Vocabulary | None) -> int:
     if len(found) > 1:
         control = {*vocabulary.special_token_ids, *vocabulary.stop_token_ids}
         found = [number for number in found if number in control] or found
-    if len(found) != 1:
-        reason = f"{len(found)} tokens are" if found else "no token is"
-        raise InvalidStructuralTagError(f"{reason} spelt {token!r}", path)
-    return found[0]
+    if not found:
+        raise InvalidStructuralTagError(f"no token is spelt {token!r}", path)
+    return found
 
 
 def _places(vocab: Sequence[bytes], text: bytes) -> list[int]:

@@ -98,6 +98,8 @@ class GrammarCompiler(XGRObject):
         if shared > 0:
             options = Options(pool_bytes=shared, cross_grammar_cache=cache_enabled)
         self._engine = EngineCompiler(tokenizer_info.engine, options=options, cache_enabled=False)
+        pool = self._engine.pool
+        self._at_first = 0 if pool is None else int(pool.nbytes)  # token sets that every compiler begins with
         self._cache = CompileCache(cache_limit_bytes - shared if cache_limit_bytes > 0 else cache_limit_bytes)
 
     def compile_json_schema(
@@ -175,11 +177,15 @@ class GrammarCompiler(XGRObject):
         self._cache.clear()
         if self.engine.pool is not None:
             self.engine.pool.clear()
+            self._at_first = 0
 
     def get_cache_size_bytes(self) -> int:
-        """Bytes kept, by grammars and by shared token sets; sets that both hold count twice."""
+        """Bytes kept, by grammars and by shared token sets; sets that both hold count twice.
+
+        What a compiler of a large vocabulary begins with does not count.
+        """
         pool = self.engine.pool
-        return self._cache.nbytes + (0 if pool is None else int(pool.nbytes))
+        return self._cache.nbytes + (0 if pool is None else max(0, int(pool.nbytes) - self._at_first))
 
     @property
     def cache_limit_bytes(self) -> int:

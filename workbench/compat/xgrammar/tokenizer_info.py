@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import warnings
 from typing import Any
 
@@ -115,7 +116,9 @@ class TokenizerInfo(XGRObject):
     def serialize_json(self) -> str:
         """All of it, as JSON; the bytes of the tokens in base 64."""
         tokens = [base64.b64encode(token).decode() for token in self.engine.decoded_vocab]
-        return dump("TokenizerInfo", tokens=tokens, metadata=self.dump_metadata())
+        fields = json.loads(self.dump_metadata())
+        del fields["literal_token_ids"]  # the bytes need no reading: what is restored writes the same text
+        return dump("TokenizerInfo", tokens=tokens, metadata=json.dumps(fields))
 
     @staticmethod
     def deserialize_json(json_string: str) -> TokenizerInfo:
@@ -131,8 +134,6 @@ class TokenizerInfo(XGRObject):
 
 def _restored(tokens: list[bytes], metadata: str) -> EngineInfo:
     """The engine's object of tokens that are decoded already: all of them are plain text, whatever the type."""
-    import json
-
     fields = json.loads(metadata)
     if not isinstance(fields, dict):
         raise ValueError("the metadata are not an object")
