@@ -15,7 +15,6 @@ __all__ = ["NAMES", "has_mechanism", "watch", "without"]
 NAMES = (
     "loops",
     "text entries",
-    "deferred prediction",
     "loose items",
     "byte runs",
     "row unions",

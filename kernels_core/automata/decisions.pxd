@@ -1,7 +1,6 @@
 from libc.stdint cimport int32_t
 
 from kernels_core.automata.weighing cimport Callee, Weights
-from kernels_core.grammar.firsts cimport Firsts
 from kernels_core.grammar.tree cimport Node, Repeat
 
 
@@ -27,7 +26,6 @@ cdef class Decisions(Weights):
 
     cdef Callee decided(self, str name)
     cdef int _decide(self, Callee callee) except -1
-    cdef bint begins(self, int32_t number, Firsts* found) except -1
     cdef int32_t number_of(self, Callee callee) except -1
     cdef int32_t counted_rule(self, str source, tuple path, Node item, minimum, maximum) except -1
     cdef int _decide_opened(self, Callee callee) except -1

@@ -16,7 +16,6 @@ cimport cython
 from libc.stdint cimport int64_t
 
 from kernels_core.automata.weighing cimport CALL, CALLED, OPENED, SPELT_OUT, UNDECIDED, Limits, copies_in
-from kernels_core.grammar.first_bytes cimport Beginnings, beginnings
 from kernels_core.grammar.rules cimport DeferredRule, Rule, opening_of
 from kernels_core.grammar.tree cimport HOLDS_TOKENS, CharSet, Never, Node, Repeat, TokenSet
 from kernels_core.laboratory cimport COMPACT_BODIES, OPENINGS, TEXT_COPIES, has
@@ -176,20 +175,6 @@ cdef class Decisions(Weights):
             callee.number = <int32_t>len(self.rules)
             self.rules.append(_lowered(callee.name, self.ir))
         return callee.number
-
-    cdef bint begins(self, int32_t number, Firsts* found) except -1:
-        """How the texts of rule `number` begin, without lowering it; False if that is not known."""
-        cdef LoweredRule rule = <LoweredRule?>self.rules[number]
-        cdef Beginnings read
-        if rule.item is not None or rule.behind:
-            return False
-        with self.lock:
-            read = beginnings(self.bodies, False)
-            if rule.part is not None:
-                read.read(rule.part)
-            else:
-                read.call(rule.source)
-        return read.tell(found)
 
     def rule_id(self, str name not None):
         """The number of the rule called `name`."""

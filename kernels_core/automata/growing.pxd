@@ -42,8 +42,6 @@ cdef class GrowingTables(Tables):
     cdef bint _paste(self, int32_t rule, Block block) except -1
     cdef bint _may_be_cut_out(self, int32_t rule, bint copied) noexcept nogil
     cdef int _cut_out(self, int32_t rule) except -1 with gil
-    cdef bint may_wait(self, int32_t rule) except -1 nogil
-    cdef int _ask(self, int32_t rule) except -1 with gil
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil
     cdef const Lengths* _lengths(self, int32_t state) noexcept nogil
     cdef bint count(self, int32_t state, int32_t* counter) noexcept nogil

@@ -20,12 +20,11 @@ from kernels_core.automata.filling cimport nfa_of
 from kernels_core.automata.lengths cimport Lengths
 from kernels_core.automata.nfa cimport Nfa
 from kernels_core.automata.tables cimport (
-    ACCEPTING, CALLS, COUNTED, EXPANDED, NOT_ASKED, NOT_KNOWN, SCANNABLE, TAIL, TOKENS, ByteEdge, CallEdge, TokenEdge,
+    ACCEPTING, CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL, TOKENS, ByteEdge, CallEdge, TokenEdge,
     mark_bytes,
 )
 from kernels_core.automata.word_tree cimport Branch, Prefix, WordTree, add_edges, branch_of, ends_at, is_prefix
 from kernels_core.clock cimport breathe
-from kernels_core.grammar.firsts cimport Firsts
 from kernels_core.laboratory cimport COPIED_STATES, has
 
 from kernels_core.errors import BudgetExceededError
@@ -165,21 +164,6 @@ cdef class GrowingTables(Tables):
         if nfa.original is not None:
             nfa = nfa.original
         nfa.block = block
-        return 0
-
-    cdef bint may_wait(self, int32_t rule) except -1 nogil:
-        if self.told[rule] == NOT_ASKED:
-            self._ask(rule)
-        return self.told[rule] != NOT_KNOWN
-
-    cdef int _ask(self, int32_t rule) except -1 with gil:
-        """Ask a rule how it begins, once."""
-        cdef Firsts found
-        if self.lowering.begins(rule, &found):
-            self.told[rule] = <int32_t>self.firsts.size()
-            self.firsts.push_back(found)
-        else:
-            self.told[rule] = NOT_KNOWN
         return 0
 
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil:

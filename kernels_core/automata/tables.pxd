@@ -5,7 +5,6 @@ from libcpp.vector cimport vector
 from kernels_core.automata.decisions cimport Decisions
 from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.word_tree cimport Prefix
-from kernels_core.grammar.firsts cimport Firsts
 
 
 cdef enum StateFlag:
@@ -48,11 +47,6 @@ cdef inline void mark_bytes(uint64_t* bytes, int32_t low, int32_t high) noexcept
         bytes[word] |= bits
 
 
-cdef enum:
-    NOT_ASKED = -1
-    NOT_KNOWN = -2
-
-
 cdef class Tables:
     cdef readonly Decisions lowering
     cdef mutex lock                       # of all machines on these tables
@@ -70,9 +64,6 @@ cdef class Tables:
     cdef vector[int32_t] start            # -1: not lowered yet, see `enter`
     cdef vector[int32_t] lap_min          # -1: not counted
     cdef vector[int32_t] lap_max          # -1: unbounded (or not counted)
-    # how a rule begins that was not entered: by rule, where in `firsts`, or NOT_ASKED or NOT_KNOWN
-    cdef vector[int32_t] told
-    cdef vector[Firsts] firsts
     cdef bint bounded                     # whether some rule bounds the length of its texts (`lengths.pxd`)
     # by token set: sorted ids, and whether they are the ones left out
     cdef vector[vector[int32_t]] token_ids
@@ -83,7 +74,6 @@ cdef class Tables:
     cdef int expand(self, int32_t state) except -1 nogil
     cdef bint may_be_text(self, int32_t rule) noexcept nogil
     cdef int lower_rule(self, int32_t rule) except -1 nogil
-    cdef bint may_wait(self, int32_t rule) except -1 nogil
     cdef int _declare(self) except -1
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil
     cdef bint count(self, int32_t state, int32_t* counter) noexcept nogil
@@ -98,14 +88,6 @@ cdef class Tables:
     cdef inline int need_calls(self, int32_t state) except -1 nogil:
         """Makes the calls of `state` known, if it has any."""
         return self.need(state) if self.flags[state] & CALLS else 0
-
-    cdef inline const Firsts* told_of(self, int32_t rule) noexcept nogil:
-        """How a rule begins that may wait; until another is asked."""
-        return &self.firsts[self.told[rule]]
-
-    cdef inline int32_t enter_or_leave(self, int32_t rule, bint patient) except -1 nogil:
-        """`enter`, or with `patient` a state that does nothing if it is known how the rule begins."""
-        return 0 if patient and self.start[rule] < 0 and self.may_wait(rule) else self.enter(rule)
 
     cdef inline int32_t enter(self, int32_t rule) except -1 nogil:
         """The start state of `rule`."""

@@ -44,7 +44,6 @@ cdef class Tables:
         self.start.reserve(ROOM)
         self.lap_min.reserve(ROOM)
         self.lap_max.reserve(ROOM)
-        self.told.reserve(ROOM)
         self._new_state(-1, SPECIAL | EXPANDED)
         self._new_state(-1, SPECIAL | EXPANDED)
         return self._declare()
@@ -70,7 +69,6 @@ cdef class Tables:
         for i in range(self.start.size(), len(rules)):
             rule = <LoweredRule?>rules[i]
             self.start.push_back(-1)
-            self.told.push_back(NOT_ASKED)
             self.lap_min.push_back(rule.lap_min)
             self.lap_max.push_back(rule.lap_max)
         for i in range(self.token_ids.size(), len(token_sets)):
@@ -86,10 +84,6 @@ cdef class Tables:
     cdef int lower_rule(self, int32_t rule) except -1 nogil:
         """Give a rule its start state."""
         return 0
-
-    cdef bint may_wait(self, int32_t rule) except -1 nogil:
-        """Whether it is known how `rule`, which was not entered, begins: `firsts` at `told` says how."""
-        return False
 
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil:
         """Whether `state` stands for a prefix of words that are left out; `prefix` says which."""

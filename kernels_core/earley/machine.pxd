@@ -54,11 +54,6 @@ cdef struct KernelRec:
     int32_t count
 
 
-cdef struct LeftOut:
-    int32_t rule            # that was not entered, and whose beginning is known (`Tables.may_wait`)
-    int32_t frame           # that it was predicted for
-
-
 cdef struct GroupRec:
     int32_t* key
     int32_t size
@@ -88,9 +83,6 @@ cdef class Machine:
     cdef vector[vector[Item]] entries
     cdef Distinct met                    # items of long lists among these
     cdef vector[int32_t] include_into, include_from
-    # True: closing a kernel enters no rule that may wait; `left_out` gets these.  See `foresight.pyx`.
-    cdef bint patient
-    cdef vector[LeftOut] left_out
 
     cdef SetRec* advance(self, SetRec* source, uint8_t byte) except NULL nogil
     cdef SetRec* advance_locked(self, SetRec* source, uint8_t byte) except NULL nogil

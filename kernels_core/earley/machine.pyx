@@ -273,7 +273,7 @@ cdef class Machine:
             only = self.kernel[0].state
             if not self.tables.flags[only] & (ACCEPTING | CALLS):
                 return self._intern_set(self.kernel)        # nothing ends and nothing begins: inside a word
-            if self.tables.flags[only] & TAIL and self.memoize and not self.patient:
+            if self.tables.flags[only] & TAIL and self.memoize:
                 return self.returned(self.kernel[0].frame)
         _normalise(self.kernel)
         cdef int32_t count = <int32_t>self.kernel.size()
@@ -293,7 +293,7 @@ cdef class Machine:
         self._complete()
         self._predict()
         cdef SetRec* result = self._intern_set(self.final)
-        if not self.memoize or not self.left_out.empty():
+        if not self.memoize:
             return result
         cdef KernelRec* record = <KernelRec*>self.arena.take(sizeof(KernelRec) + nbytes)
         record.count, record.result = count, result
@@ -387,7 +387,7 @@ cdef class Machine:
         i = 0
         while i < self.slot_rule.size():
             breathe(1)
-            state = self.tables.enter_or_leave(self.slot_rule[i], self.patient)
+            state = self.tables.enter(self.slot_rule[i])
             self.tables.need_calls(state)
             for k in range(self.tables.call_first[state], self.tables.call_past[state]):
                 slot = self._slot(self.tables.calls[k].rule)
@@ -415,9 +415,7 @@ cdef class Machine:
             self._resolve_frames()
         for i in range(self.slot_rule.size()):
             state = self.tables.start[self.slot_rule[i]]
-            if state < 0:
-                self.left_out.push_back(LeftOut(self.slot_rule[i], self.frame_of_slot[i]))
-            elif self.tables.flags[state] & (SCANNABLE | TOKENS):
+            if self.tables.flags[state] & (SCANNABLE | TOKENS):
                 self.final.push_back(Item(state, self.frame_of_slot[i], 0))
         return 0
 

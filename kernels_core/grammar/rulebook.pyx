@@ -3,8 +3,6 @@
 Read on: `rules.pyx`, `names.py` (names in general).
 """
 
-from kernels_core.grammar.first_bytes cimport Beginnings, beginnings
-from kernels_core.grammar.firsts cimport Firsts
 from kernels_core.grammar.rules cimport DeferredRule, Rule, rule_of
 from kernels_core.grammar.tree cimport Never, RuleRef, call_of
 from kernels_core.grammar.written cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_COMPACT_ASCII
@@ -92,13 +90,10 @@ cdef class RuleBook:
         self.rules[name] = Rule(name, body)
         return RuleRef(name)
 
-    def defer(self, str hint not None, key not None, make not None, begin=None):
-        """A new rule whose body `make(brief)` makes when it is needed; `key()` stands for it (`rules.DeferredRule`).
-
-        `begin(read)` has a `first_bytes.Beginnings` read how its texts begin.
-        """
+    def defer(self, str hint not None, key not None, make not None):
+        """A new rule whose body `make(brief)` makes when it is needed; `key()` stands for it (`rules.DeferredRule`)."""
         cdef str name = self.free_name(hint)
-        self.rules[name] = _Promised(name, key, make, begin, self.rules)
+        self.rules[name] = _Promised(name, key, make)
         return RuleRef(name)
 
     def add(self, str hint not None, body):
@@ -167,17 +162,13 @@ cdef class _Promised(DeferredRule):
     """A rule with its key, and a function that makes the body."""
 
     cdef bytes known_key
-    cdef dict rules
-    cdef object digest, maker, beginner
-    cdef bint asked             # how it begins, and whoever was asked has not answered yet
+    cdef object digest, maker
 
-    def __init__(self, str name, digest, maker, beginner, dict rules):
+    def __init__(self, str name, digest, maker):
         self.name = name
         self.notes = ()
         self.digest = digest
         self.maker = maker
-        self.beginner = beginner
-        self.rules = rules
 
     @property
     def key(self):
@@ -187,15 +178,3 @@ cdef class _Promised(DeferredRule):
 
     def make(self, brief):
         return self.maker(brief)
-
-    cdef bint begins(self, Firsts* found, bint within) except -1:
-        cdef Beginnings read
-        if self.beginner is None or self.asked:
-            return False
-        self.asked = True
-        try:
-            read = beginnings(self.rules, within)
-            self.beginner(read)
-            return read.tell(found)
-        finally:
-            self.asked = False

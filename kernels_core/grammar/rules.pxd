@@ -1,6 +1,3 @@
-from kernels_core.grammar.firsts cimport Firsts
-
-
 cdef class Rule:
     cdef readonly str name
     cdef readonly tuple notes
@@ -11,7 +8,6 @@ cdef class Rule:
 cdef class DeferredRule(Rule):
     cdef object body_now(self, bint brief)
     cdef object opening_now(self)
-    cdef bint begins(self, Firsts* found, bint within) except -1
 
 
 cdef Rule rule_of(str name, object body, object span)

@@ -93,14 +93,6 @@ cdef class DeferredRule(Rule):
         """`opening`, for callers in C."""
         return self.opening
 
-    cdef bint begins(self, Firsts* found, bint within) except -1:
-        """How the texts begin, as far as that is known before there is a body; False if it is not.
-
-        `within`: what is behind a bracket is not asked for.  So arrays of arrays can ask each other.  A rule that is asked
-        is not made, but others may be promised.
-        """
-        return False
-
     @property
     def tokens(self):
         """The tokens that the body names, or more."""

@@ -4,7 +4,6 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport Tables
 from kernels_core.earley.machine cimport Machine, SetRec
-from kernels_core.earley.foresight cimport Promise, Prospect
 from kernels_core.earley.spots cimport Spot, Way
 from kernels_core.masks.loops cimport Loop, Loops
 from kernels_core.masks.mask_table cimport MaskTable
@@ -24,16 +23,12 @@ cdef class Walk:
     cdef MaskTable draft
     cdef vector[shared_ptr[Loop]] stretches     # that the walk took whole, of many tokens: they are not in the draft
     cdef vector[Place] todo             # scratch
-    cdef vector[Promise] promises       # scratch
-    cdef vector[int32_t] ahead          # twigs whose tokens are taken if nothing has to be entered
     cdef int64_t left                   # nodes that may still be visited
 
     cdef bint run(self, SetRec* record, const uint64_t* first, bint but_plain, int64_t limit) except -1 nogil
     cdef int32_t _take_loop(self, Place at, int32_t twig, const uint64_t* first, const Way& way) except -2 nogil
     cdef bint _take_entry(self, Place at, int32_t twig, const Spot& target) except -1 nogil
     cdef void _take_stretch(self, const shared_ptr[Loop]& held) noexcept nogil
-    cdef bint _take_ahead(self, int32_t twig, Spot& target) except -1 nogil
-    cdef bint _look_below(self, int32_t twig, const Prospect& at) except -1 nogil
     cdef void _take(self, int32_t twig, const Spot& target) noexcept nogil
     cdef void _take_tokens(self, int32_t twig) noexcept nogil
 

@@ -11,7 +11,6 @@ from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 from libcpp.memory cimport shared_ptr
 
-from kernels_core.earley.foresight cimport MOST_AHEAD, NO, YES, Prospect, look, read, takes
 from kernels_core.earley.machine cimport is_live
 from kernels_core.earley.spots cimport Spot, Way, find_way, go_on, interned, live_at, settle, spot_of
 from kernels_core.laboratory cimport LOOPS, has
@@ -78,8 +77,8 @@ cdef class Walk:
                     loops = -1
                 if not way.alive:
                     continue
-                if twigs[found[k]].kid_count and way.to.open and self._take_ahead(found[k], way.to):
-                    continue
+                if twigs[found[k]].kid_count:
+                    settle(self.machine, way.to)
                 if self.loops is not None and twigs[found[k]].kid_count >= MANY_KIDS:
                     if loops < 0:
                         loops = may_loop(self.machine, way.to) and has(LOOPS)
@@ -190,55 +189,6 @@ cdef class Walk:
             return
         for i in range(held.get().ids.size()):
             add_id(self.draft, held.get().ids[i])
-
-    cdef bint _take_ahead(self, int32_t twig, Spot& target) except -1 nogil:
-        """Take what ends at `twig`, where the parser comes to an open `target`, and all below, if no rule that may wait has
-        to be entered for that.  False: the target is settled, and nothing taken.
-        """
-        cdef Prospect ahead
-        cdef size_t i, count = self.todo.size()
-        if self.trie.nodes[self.trie.kids[twig]].height > MOST_AHEAD:
-            settle(self.machine, target)
-            return False
-        self.promises.clear()
-        if not look(self.machine, self.promises, target, ahead):
-            return False
-        self.ahead.clear()
-        self.ahead.push_back(twig)
-        if not self._look_below(twig, ahead):
-            self.todo.resize(count)
-            settle(self.machine, target)
-            return False
-        for i in range(self.ahead.size()):
-            self._take_tokens(self.ahead[i])
-        return True
-
-    cdef bint _look_below(self, int32_t twig, const Prospect& at) except -1 nogil:
-        """Note all tokens below `twig`, where the parser is `at`, or that they are to do; False if that is not known."""
-        cdef Twig here = self.trie.twigs[twig], kid
-        cdef int answer
-        cdef Prospect ahead
-        cdef int32_t k
-        self.left -= here.kid_count
-        for k in range(here.kid_first, here.kid_first + here.kid_count):
-            kid = self.trie.twigs[k]
-            answer = takes(self.machine, self.promises, at, kid.byte)
-            if answer == NO:
-                continue
-            if answer != YES:
-                return False
-            self.ahead.push_back(k)
-            if not kid.kid_count:
-                continue
-            if read(self.machine, self.promises, at, kid.byte, ahead) != YES:
-                return False
-            if ahead.first == ahead.past:
-                if ahead.alive:
-                    self.todo.push_back(Place(kid.kid_first, kid.kid_count, ahead.spot))
-            elif not self._look_below(k, ahead):
-                return False
-            self.promises.resize(at.past)
-        return True
 
     cdef void _take(self, int32_t twig, const Spot& target) noexcept nogil:
         """Allow the tokens that end at `twig`, where the parser is in `target`, and go on behind it later.

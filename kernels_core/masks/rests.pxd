@@ -4,7 +4,6 @@ from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport Machine, SetRec
-from kernels_core.earley.foresight cimport Promise
 from kernels_core.earley.spots cimport Spot
 
 
@@ -53,7 +52,6 @@ cdef cppclass Tries:
     # What `find_rests` found, and its scratch: one that is kept has room.
     vector[int32_t] places      # in the token set's `ids`
     vector[Tried] todo
-    vector[Promise] promises
 
 
 cdef void lay_out_rests(const vector[uint8_t]& byte, const vector[int32_t]& skip, const vector[int32_t]& token_first,

@@ -17,7 +17,6 @@ from libcpp.utility cimport pair
 from libcpp.algorithm cimport sort
 
 from kernels_core.earley.machine cimport is_live
-from kernels_core.earley.foresight cimport MOST_AHEAD, NO, YES, Prospect, look, read, takes
 from kernels_core.earley.spots cimport Spot, Way, find_way, go_on, interned, live_at, settle, spot_of
 from kernels_core.masks.loops cimport Entry, entry_of, leads_inside, loop_of, may_loop
 from kernels_core.masks.mask_table cimport ms_mix
@@ -94,8 +93,8 @@ cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, const vector
                 loops = -1
             if not way.alive:
                 continue
-            if rest.kid_count and way.to.open and _take_ahead(rests, machine, k, way.to, tries):
-                continue
+            if rest.kid_count:
+                settle(machine, way.to)
             if stretches != NULL and rest.kid_count and rest.below >= MANY_TOKENS:     # at a leaf the spot stays open
                 if loops < 0:
                     loops = may_loop(machine, way.to)
@@ -106,55 +105,6 @@ cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, const vector
                     continue
             _take(rests, k, way.to, tries)
     return 0
-
-
-cdef bint _take_ahead(const Rests& rests, Machine machine, int32_t k, Spot& target, Tries& tries) except -1 nogil:
-    """Take what ends at rest `k`, where the parser comes to an open `target`, and all below, if no rule that may wait has
-    to be entered for that.  False: the target is settled, and nothing taken.
-    """
-    cdef Prospect ahead
-    cdef size_t places = tries.places.size(), todo = tries.todo.size()
-    tries.promises.clear()
-    if not look(machine, tries.promises, target, ahead):
-        return False
-    _take_places(rests, k, tries)
-    if _look_below(rests, machine, k, ahead, tries, MOST_AHEAD):
-        return True
-    tries.places.resize(places)
-    tries.todo.resize(todo)
-    settle(machine, target)
-    return False
-
-
-cdef bint _look_below(const Rests& rests, Machine machine, int32_t k, const Prospect& at, Tries& tries,
-                      int32_t left) except -1 nogil:
-    """Take all below rest `k`, where the parser is `at`, now or later; False, with some taken, if not all is known.
-
-    `left`: bytes that may still be read.
-    """
-    cdef int answer
-    cdef Prospect ahead
-    cdef int32_t kid
-    if left == 0:
-        return False
-    for kid in range(rests.nodes[k].kid_first, rests.nodes[k].kid_first + rests.nodes[k].kid_count):
-        answer = takes(machine, tries.promises, at, rests.nodes[kid].byte)
-        if answer == NO:
-            continue
-        if answer != YES:
-            return False
-        _take_places(rests, kid, tries)
-        if not rests.nodes[kid].kid_count:
-            continue
-        if read(machine, tries.promises, at, rests.nodes[kid].byte, ahead) != YES:
-            return False
-        if ahead.first == ahead.past:
-            if ahead.alive:
-                tries.todo.push_back(Tried(kid, ahead.spot))
-        elif not _look_below(rests, machine, kid, ahead, tries, left - 1):
-            return False
-        tries.promises.resize(at.past)
-    return True
 
 
 cdef inline void _take(const Rests& rests, int32_t k, const Spot& spot, Tries& tries) noexcept nogil:

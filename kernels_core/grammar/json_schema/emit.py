@@ -16,16 +16,14 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from ...errors import UnsupportedSchemaError
-from ..first_bytes import Beginnings
 from ..ir import GrammarIR, Literal, Never, Node, RuleRef
-from ..nodes import choice, seq
+from ..nodes import choice
 from ..regular.dfa import TooManyStates
 from ..regular.languages import ALL, NOTHING, Language
 from ..rulebook import RuleBook
 from ..shorthand import Shorthand
 from .arrays import ArrayText, NotFinite
 from .certain import Certain
-from .escape_texts import QUOTE
 from .kinds import Kinds, kinds_of
 from .layout import Layout
 from .numbers import NO_NUMBERS, Numbers
@@ -157,8 +155,7 @@ class Emitter:
         found = self._rules.get(("later", term, level))
         if found is None:
             hint = term.name if isinstance(term, Place) else "any"
-            begin = partial(self.begin, term, level)
-            found = self.book.defer(hint, partial(self._key, term, level), partial(self.body, term, level), begin)
+            found = self.book.defer(hint, partial(self._key, term, level), partial(self.body, term, level))
             self._rules["later", term, level] = found
         return found
 
@@ -192,55 +189,9 @@ class Emitter:
         if found is None:
             _, place, name = self.known(term)
             key = partial(self._part_key, term, level, number)
-            begin = partial(self._begin_object, members, level)
-            found = self.book.defer(name, key, partial(self._object, members, level, place, name), begin)
+            found = self.book.defer(name, key, partial(self._object, members, level, place, name))
             self._rules["part", members, level] = found
         return found
-
-    def begin(self, term: Term, level: int, read: Beginnings) -> None:
-        """Have `read` how the texts of a rule begin that waits."""
-        self.space.renew()
-        shape, _, _ = self.known(term)
-        if not self.speller.is_json:
-            read.anything()
-            return
-        for members in shape.objects:
-            self._begin_object(members, level, read)
-        if shape.arrays:
-            read.any_array()
-        if shape.strings != NOTHING:
-            read.string(shape.strings)
-        if shape.numbers != NO_NUMBERS:
-            read.number(*self.numerals.signs(shape.numbers))
-        for value in shape.booleans:
-            read.read(Literal(b"true" if value else b"false"))
-        if shape.null:
-            read.read(Literal(b"null"))
-
-    def _begin_object(self, members: Members, level: int, read: Beginnings) -> None:
-        """Have `read` how objects of one kind begin, of which there are some."""
-        assert self.later is not None
-        if not self.speller.is_json:
-            read.any_object()
-            return
-        filled = seq((self.layout.opening(b"{", level), QUOTE))
-        if members.required or members.needs or members.least:
-            read.read(filled)
-            return
-        read.read(self.layout.empty(b"{}"))
-        if members.most is None and self._may_have_members(members):
-            read.read(filled)
-        else:
-            read.read_perhaps(filled)
-
-    def _may_have_members(self, members: Members) -> bool:
-        """Whether objects of one kind, which need none, may certainly have some; False says nothing."""
-        assert self.later is not None
-        try:
-            kinds = self.kinds(members)
-        except TooManyStates:
-            return False
-        return any(kind.keys.plain and self.later.may_wait(kind.term) for kind in (*kinds.named, *kinds.others))
 
     def _key(self, term: Term, level: int) -> bytes:
         """What stands for the rule of a term; worked out when it is asked for, and the same ever after."""

@@ -14,7 +14,6 @@ from secrets import token_hex
 from typing import Any
 
 from ...laboratory import has_mechanism
-from ..first_bytes import Beginnings
 from ..ir import Node, RuleRef
 from ..shorthand import Shorthand
 from .dialect import DEFAULT, Dialect, dialect_of
@@ -22,7 +21,7 @@ from .emit import Emitter
 from .exact_text import exact_text
 from .nameless import is_nameless
 from .plain import Plain
-from .plain_first_bytes import FirstBytesReader
+from .plain_reader import PlainReader
 from .plain_writer import PlainWriter
 from .problems import Problems
 from .reading import Malformed, Reader, Settings
@@ -56,7 +55,7 @@ class Later:
         self._options: Any = writer.options
         self._waits: dict[Term, bool] = {TRUE: True}
         self._dialect = dialect = self._declared()
-        self._plain: Any = FirstBytesReader(
+        self._plain: Any = PlainReader(
             Plain(
                 document,
                 dialect.keywords,
@@ -143,11 +142,6 @@ class Later:
         context = self.documents.root_context
         # Nothing can be wrong with it, so nobody will ask where it stands.
         return self.emitter.body(self.reader.term(schema, context, "#", name, entered=True), level, brief)
-
-    def begin(self, schema: Any, level: int, name: str, read: Beginnings) -> None:
-        """Have `read` how the texts of the same begin."""
-        context = self.documents.root_context
-        self.emitter.begin(self.reader.term(schema, context, "#", name, entered=True), level, read)
 
     # -- what the algebra asks ----------------------------------------------------------------------------------------
 

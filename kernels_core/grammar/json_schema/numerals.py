@@ -66,13 +66,6 @@ class Numerals:
         found = [value for value in map(to_fraction, values) if value is not None]
         return self.text(numbers & points(found))
 
-    def signs(self, numbers: Numbers) -> tuple[bool, bool]:
-        """Whether some of `numbers` may be spelt with a sign, and whether some certainly are."""
-        pieces = (*numbers.whole, *numbers.pointed)
-        if not (self._canonical or self._plain_integers) and any(Fraction(0) in piece for piece in numbers.whole):
-            return True, True
-        return any(piece.low is None or piece.low <= 0 for piece in pieces), False
-
     def text(self, numbers: Numbers) -> Node:
         """The spellings, not shared.  Raises `TooManyStates`."""
         canonical = self._canonical or (self._plain_integers and numbers.integral)

@@ -1,4 +1,3 @@
-from kernels_core.grammar.firsts cimport Firsts
 from kernels_core.grammar.json_schema.plain cimport Plain
 from kernels_core.grammar.json_schema.plain_writer cimport Frame, PlainWriter
 from kernels_core.grammar.rules cimport DeferredRule
@@ -38,7 +37,6 @@ cdef class PlainReader:
     cdef object _listing(self, Words words, int level, str name)
     cdef Listing _any_fields(self, Frame frame, Item other)
     cdef Opening opening(self, PlainRule rule)
-    cdef bint begins(self, PlainRule rule, Firsts* found, bint within) except -1
     cdef bint _is_written(self, schema, int left) except -1
     cdef object _array(self, Words words, int level, str name, bint brief)
     cdef Node _string(self, Words words, str name)
@@ -56,8 +54,3 @@ cdef class PlainRule(DeferredRule):
     cdef readonly int level
     cdef int kind               # the one type that is all `schema` speaks of; 0: not known
     cdef bytes known_key
-    cdef bint asked, asked_within       # how it begins, and whoever was asked has not answered yet
-
-
-cdef tuple bounds_of(dict said)
-cdef list fitting_of(Words words)

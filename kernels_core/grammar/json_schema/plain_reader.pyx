@@ -15,7 +15,6 @@ cimport cython
 
 from libc.stdint cimport uint64_t
 
-from kernels_core.grammar.firsts cimport Firsts
 from kernels_core.grammar.json_schema.alike cimport alike, outline
 from kernels_core.grammar.json_schema.plain cimport (
     ARRAY, BOOLEAN, EVERY_TYPE, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Plain, scalar_of, type_of,
@@ -246,7 +245,7 @@ cdef class PlainReader:
 
     cdef Node _constant_nodes(self, Words words, int level, str hint):
         """Constants: a few words that are spelt in one way as they are, others as a rule; Never if no type fits."""
-        cdef list nodes = [], fitting = fitting_of(words)
+        cdef list nodes = [], fitting = _fitting(words)
         if not fitting:
             return Never()
         if len(fitting) <= FEW:
@@ -471,10 +470,6 @@ cdef class PlainReader:
                 return False
         return True
 
-    cdef bint begins(self, PlainRule rule, Firsts* found, bint within) except -1:
-        """`DeferredRule.begins`; known to `FirstBytesReader`."""
-        return False
-
     cdef object _array(self, Words words, int level, str name, bint brief):
         """An array whose items are all alike; None for others."""
         cdef dict said = words.listed or {}
@@ -510,7 +505,7 @@ cdef class PlainReader:
         return self.writer.counted(least, most) if least or most is not None else speller.quoted(ALL)
 
     cdef Node _number(self, Words words):
-        return self.writer.numerals.between(self._numbers(words.types), bounds_of(words.bounded or {}))
+        return self.writer.numerals.between(self._numbers(words.types), _bounds(words.bounded or {}))
 
     cdef object _numbers(self, int types):
         """The numbers of some types: a constant of `numerals.py`."""
@@ -520,7 +515,7 @@ cdef class PlainReader:
 
     cdef object _constants(self, Words words, str name, bint brief):
         """Constants that fit their types, as they are."""
-        cdef list nodes = [], fitting = fitting_of(words)
+        cdef list nodes = [], fitting = _fitting(words)
         if brief and fitting and all([type(value) is str and self.writer.is_letters(value) for value in fitting]):
             return one_of(tuple([self.writer.quoted(text) for text in sorted(set(fitting))]))
         texts = frozenset([value for value in fitting if type(value) is str])
@@ -572,9 +567,6 @@ cdef class PlainRule(DeferredRule):
     cdef object opening_now(self):
         return self.reader.opening(self)
 
-    cdef bint begins(self, Firsts* found, bint within) except -1:
-        return self.reader.begins(self, found, within)
-
 
 cdef str _text(dict schema):
     written = write(schema, "")
@@ -605,7 +597,7 @@ cdef int _kind(value):
     return INTEGER if type(value) is int else NUMBER
 
 
-cdef tuple bounds_of(dict said):
+cdef tuple _bounds(dict said):
     """The bounds that a schema sets to numbers: the least, whether it is out, the most, whether it is out."""
     cdef bint low_open = False, high_open = False
     low, high = said.get("minimum"), said.get("maximum")
@@ -626,7 +618,7 @@ cdef bint _holds(list values, wanted):
     return False
 
 
-cdef list fitting_of(Words words):
+cdef list _fitting(Words words):
     """The constants of a schema that are of its types; a number with a fraction may be an integer's value."""
     cdef list found = []
     cdef int kind

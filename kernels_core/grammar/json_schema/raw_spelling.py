@@ -83,8 +83,6 @@ def _letters(language: Language) -> Ranges:
 class CarefulSpeller(Speller):
     """JSON strings that hold none of the texts in `avoid`: keys and values."""
 
-    is_json = False
-
     def __init__(self, book: RuleBook, avoid: Iterable[str], *, any_spelling: bool) -> None:
         super().__init__(book, any_spelling=any_spelling)
         self.avoid = tuple(avoid)
@@ -101,7 +99,6 @@ class CarefulSpeller(Speller):
 class RawSpeller(Speller):
     """Strings as they are, without quotes; `entities` says how some characters are written instead."""
 
-    is_json = False
     # A length on top of "without the closing marker" is counted by halving, whose size grows with these pairs.
     most_pairs = 700
 

@@ -89,8 +89,6 @@ _INLINE_WORDS = 4
 class Speller:
     """Makes grammar nodes for sets of strings; rules that are needed go to `book`."""
 
-    # Whether the strings are JSON strings, all of them.
-    is_json = True
     # Long strings are counted by halving where an automaton has at most so many pairs of connected states.
     most_pairs = MAX_PAIRS
 

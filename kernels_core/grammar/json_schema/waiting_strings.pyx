@@ -7,8 +7,6 @@ Read on: `spelling.py` (writes both), `..rules.DeferredRule`, `..shorthand`.
 
 cimport cython
 
-from kernels_core.grammar.first_bytes cimport Beginnings, beginnings
-from kernels_core.grammar.firsts cimport Firsts
 from kernels_core.grammar.rulebook cimport RuleBook
 from kernels_core.grammar.rules cimport DeferredRule
 from kernels_core.grammar.shorthand cimport Besides
@@ -69,13 +67,6 @@ cdef class ByAutomaton(DeferredRule):
     def key(self):
         """Bytes that stand for the language."""
         return _digest(("string", self.speller.any_spelling, self.language))
-
-    cdef bint begins(self, Firsts* found, bint within) except -1:
-        cdef Beginnings read = beginnings({}, within)
-        if not self.speller.is_json:
-            return False
-        read.string(self.language)
-        return read.tell(found)
 
     def make(self, brief):
         """The body, or with `brief` a shorthand for it."""
