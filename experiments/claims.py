@@ -25,7 +25,20 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-__all__ = ["FEWEST", "Claim", "Effect", "Verdict", "Word", "judge", "mean", "ratio", "share", "verdict_table", "worst"]
+__all__ = [
+    "FEWEST",
+    "Claim",
+    "Effect",
+    "Verdict",
+    "Word",
+    "judge",
+    "mean",
+    "ratio",
+    "share",
+    "slope",
+    "verdict_table",
+    "worst",
+]
 
 FEWEST: Final = 5
 """Independent units without which nothing is called held; an interval of fewer says nothing."""
@@ -181,6 +194,15 @@ def mean(values: Numbers, unit: str) -> Effect:
 def share(flags: Numbers, unit: str) -> Effect:
     """How many of the units it is true of, from 0 to 1."""
     return mean(np.asarray(flags, dtype=float), unit)
+
+
+def slope(x: Numbers, y: Numbers) -> float:
+    """The exponent with which `y` grows with `x`: the slope of log(y) over log(x), by least squares.
+
+    1 is linear, 0 constant; NaN without two different `x`.
+    """
+    across, up = np.log(np.asarray(x, dtype=float)), np.log(np.asarray(y, dtype=float))
+    return float(np.polyfit(across, up, 1)[0]) if np.ptp(across) > 0 else float("nan")
 
 
 def worst(values: Numbers, unit: str, *, least: bool = False) -> Effect:

@@ -43,7 +43,9 @@ __all__ = [
 PRESETS: Final = ("smoke", "quick", "full")
 CATALOGUE: Final[Mapping[str, str]] = {
     "ablation": "experiments.ablation",
+    "dispatch-size": "experiments.dispatch_size",
     "e2e": "experiments.e2e",
+    "formal": "experiments.formal",
     "generation": "experiments.generation",
     "leave-one-out": "experiments.leave_one_out",
     "masks": "experiments.masks",
