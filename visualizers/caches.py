@@ -10,7 +10,7 @@ Read on: `visualizers/esm/caches.js` (the browser's side), `workbench/caches.py`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import traitlets as t
@@ -19,13 +19,13 @@ from kernels_core.inspect.fills import CacheRecord
 from kernels_core.inspect.sharing import SharedSet, Sharing, Use
 from kernels_core.inspect.snapshots import CacheStats
 from kernels_core.inspect.trace import FillKind
-from visualizers.glyphs import clip, glyph, html_escape
+from visualizers.glyphs import clip, glyph, html_escape, written_name
 from visualizers.live_base import LiveView, Traits, synced
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-__all__ = ["KINDS", "CacheShot", "CacheView", "figure", "static"]
+__all__ = ["KINDS", "NAMES", "CacheShot", "CacheView", "figure", "said", "static"]
 
 MAX_SHOWN: Final = 1_500  # masks drawn: the last ones of a longer run
 MAX_SETS: Final = 120  # token sets listed
@@ -33,14 +33,25 @@ MAX_USES: Final = 40
 MAX_STATIC: Final = 60
 
 KINDS: Final[Mapping[FillKind, str]] = {
-    "mask hit": "this parser state was visited before: its mask is found by pointer",
-    "token-set hit": "first visit; put together from token sets that this grammar has already",
-    "pool hit": "first visit; a token set came from the cross-grammar cache and is used as it is",
-    "partial hit": "first visit; a token set came from the cross-grammar cache and was filtered for what can follow",
-    "walk": "first visit; little is allowed, so the vocabulary's trie was followed from the parser state itself",
-    "miss": "first visit; at least one token set was computed",
+    "mask hit": "by pointer: this parser state was visited before",
+    "token-set hit": "on a first visit, from token sets that this grammar has already",
+    "pool hit": "on a first visit, with token sets from the cross-grammar cache (the pool), used as they are",
+    "partial hit": "on a first visit, with token sets from the pool that were filtered for what can follow",
+    "walk": "on a first visit, by walking the vocabulary's trie from the parser state itself: little is allowed",
+    "miss": "on a first visit, with at least one token set that had to be computed",
 }
-"""How a mask was found, cheapest first, and what that means: the legend of every picture here."""
+"""How a mask was come by, cheapest first: the legend of every picture here."""
+
+NAMES: Final[Mapping[FillKind, tuple[str, str]]] = {
+    "mask hit": ("found", ""),
+    "token-set hit": ("put together", ""),
+    "pool hit": ("put together", "with the pool"),
+    "partial hit": ("put together", "pool, filtered"),
+    "walk": ("made", "by a walk"),
+    "miss": ("made", "token sets"),
+}
+"""The three words for it, and what tells apart those of one word.  A mask is *found* by pointer, *put together* from
+token sets that are known, or *made*."""
 
 COLOURS: Final[Mapping[FillKind, str]] = {
     "mask hit": "#1f9d63",
@@ -51,29 +62,36 @@ COLOURS: Final[Mapping[FillKind, str]] = {
     "miss": "#d2463c",
 }
 COUNTERS: Final = (
-    ("sets", "parser states (interned Earley sets)", "alive"),
-    ("frames", "return contexts of predicted rules, interned", "alive"),
-    ("states", "automaton states made so far", "alive"),
-    ("masks", "parser states with a mask", "alive"),
-    ("distinct_masks", "different masks among them", "alive"),
-    ("token_sets", "accepted-rejected-uncertain entries", "alive"),
-    ("step_hits", "byte transitions found", "count"),
-    ("step_misses", "byte transitions made, also by walks over the vocabulary", "count"),
-    ("mask_hits", "masks found by pointer", "count"),
-    ("mask_misses", "masks made (first visits)", "count"),
-    ("walks", "masks made by following the vocabulary's trie", "count"),
-    ("token_set_hits", "token sets found in this grammar", "count"),
-    ("pool_hits", "token sets found in the cross-grammar cache and used as they are (pool hits)", "count"),
-    ("partial_hits", "token sets found there and filtered anew (partial hits)", "count"),
-    ("token_set_misses", "token sets computed", "count"),
-    ("nodes_walked", "trie nodes visited for token sets", "count"),
-    ("lookahead_dropped", "uncertain tokens dropped by the lookahead filter", "count"),
-    ("renewals", "times that parser states were made anew to stay within the budget", "count"),
-    ("arena_bytes", "of parser states", "bytes"),
-    ("mask_bytes", "of masks", "bytes"),
-    ("token_set_bytes", "of token sets; those that others hold as well in equal shares", "bytes"),
+    ("masks", "mask_hits", "found", "asked for where the parser state was visited before", "count"),
+    ("masks", "mask_misses", "put together or made", "asked for on first visits", "count"),
+    ("masks", "walks", "with a walk", "of these, with a walk of the vocabulary, alone or beside token sets", "count"),
+    ("token sets", "token_set_hits", "known", "found in this grammar, while masks were put together or made", "count"),
+    ("token sets", "pool_hits", "from the pool", "found in the cross-grammar cache and used as they are", "count"),
+    ("token sets", "partial_hits", "from the pool, filtered", "found there and filtered for what can follow", "count"),
+    ("token sets", "token_set_misses", "made", "computed; a mask may need none or several", "count"),
+    ("token sets", "nodes_walked", "trie nodes visited", "while token sets were computed", "count"),
+    ("token sets", "lookahead_dropped", "dropped", "uncertain tokens that the lookahead filter left out", "count"),
+    ("parser", "sets", "states", "interned Earley sets alive", "alive"),
+    ("parser", "frames", "return contexts", "of predicted rules, interned, alive", "alive"),
+    ("parser", "states", "automaton states", "made so far", "alive"),
+    ("parser", "step_hits", "steps found", "byte transitions between parser states that were known", "count"),
+    (
+        "parser",
+        "step_misses",
+        "steps made",
+        "byte transitions made, those of walks included",
+        "count",
+    ),
+    ("parser", "renewals", "renewals", "times that all of this was made anew to stay within the budget", "count"),
+    ("held", "masks", "masks", "parser states with a mask", "alive"),
+    ("held", "distinct_masks", "different masks", "among them; equal masks are one", "alive"),
+    ("held", "token_sets", "token sets", "accepted, rejected and uncertain tokens of an automaton state", "alive"),
+    ("held", "arena_bytes", "parser states", "memory", "bytes"),
+    ("held", "mask_bytes", "masks", "memory", "bytes"),
+    ("held", "token_set_bytes", "token sets", "memory; those that others hold as well in equal shares", "bytes"),
 )
-"""The engine's counters as the view lists them: name in `CacheStats`, what it counts, unit."""
+"""The engine's counters as the view lists them: of what, name in `CacheStats`, what it is called here, what it counts,
+unit."""
 
 _NUMBER: Final = {kind: number for number, kind in enumerate(KINDS)}
 
@@ -83,7 +101,7 @@ class CacheShot:
     """What the view shows: a record, the sharing (None: not asked for), and the step one stands at.
 
     `tokens[k]` is the text of the token taken after the mask of step k, where it is known.  `stats`: the engine's
-    counters.
+    counters.  `places[k]`: where in the source the text stood at step k, where that is known.
     """
 
     record: CacheRecord
@@ -91,6 +109,7 @@ class CacheShot:
     step: int = 0
     tokens: Sequence[bytes] = ()
     stats: CacheStats | None = None
+    places: Mapping[int, str] = field(default_factory=dict)
 
 
 class CacheView(LiveView[CacheShot]):
@@ -122,8 +141,8 @@ class CacheView(LiveView[CacheShot]):
         record = snapshot.record
         return {
             "about": _about(record),
-            "visits": _visits(record, snapshot.tokens),
-            "states": _states(record),
+            "visits": _visits(record, snapshot.tokens, snapshot.places),
+            "states": _states(record, snapshot.places),
             "held": _held(record),
             "sharing": {} if snapshot.sharing is None else _sharing(snapshot.sharing),
             "stats": {} if snapshot.stats is None else asdict(snapshot.stats),
@@ -147,7 +166,7 @@ class CacheView(LiveView[CacheShot]):
 def _about(record: CacheRecord) -> Traits:
     shown = record.visits[-MAX_SHOWN:]
     return {
-        "kinds": [[kind, told, record.totals()[kind]] for kind, told in KINDS.items()],
+        "kinds": [[kind, told, record.totals()[kind], *NAMES[kind]] for kind, told in KINDS.items()],
         "masks": len(record),
         "hidden": len(record) - len(shown) + record.dropped,
         "states": len({(visit.renewal, visit.set_id) for visit in record.visits}),
@@ -155,7 +174,7 @@ def _about(record: CacheRecord) -> Traits:
     }
 
 
-def _visits(record: CacheRecord, tokens: Sequence[bytes]) -> Traits:
+def _visits(record: CacheRecord, tokens: Sequence[bytes], places: Mapping[int, str]) -> Traits:
     shown = record.visits[-MAX_SHOWN:]
     order = {key: number for number, key in enumerate(_order(record))}
     latest = {visit.event.step: k for k, visit in enumerate(shown)}  # earlier ones may be of another text
@@ -174,6 +193,9 @@ def _visits(record: CacheRecord, tokens: Sequence[bytes]) -> Traits:
         "pool": [visit.event.pool_hits + visit.event.partial_hits for visit in shown],
         "state": [order[visit.renewal, visit.set_id] for visit in shown],
         "token": texts,
+        "place": [
+            places.get(visit.event.step, "") if latest[visit.event.step] == k else "" for k, visit in enumerate(shown)
+        ],
     }
 
 
@@ -181,11 +203,12 @@ def _order(record: CacheRecord) -> list[tuple[int, int]]:
     return list(dict.fromkeys((visit.renewal, visit.set_id) for visit in record.visits))
 
 
-def _states(record: CacheRecord) -> list[list[Any]]:
-    """[set id, visits, first step, how the mask was found first, rules under way, microseconds in all]."""
+def _states(record: CacheRecord, places: Mapping[int, str]) -> list[list[Any]]:
+    """[set id, visits, first step, how the mask was come by first, where it stands, microseconds in all]."""
+    latest = {(visit.renewal, visit.set_id): visit.event.step for visit in record.visits}
     return [
-        [state.set_id, state.visits, state.first_step, _NUMBER[state.first_kind], _place(state.where),
-         round(state.nanoseconds / 1e3, 3)]
+        [state.set_id, state.visits, state.first_step, _NUMBER[state.first_kind],
+         places.get(latest[state.renewal, state.set_id]) or _place(state.where), round(state.nanoseconds / 1e3, 3)]
         for state in record.states()[:MAX_SHOWN]
     ]  # fmt: skip
 
@@ -205,7 +228,9 @@ def _held(record: CacheRecord) -> Traits:
 
 
 def _place(where: Sequence[str]) -> str:
-    return " › ".join(clip(name, 32) for name in where)
+    """The rules under way, each by the name that it was written with, and once."""
+    names = list(filter(None, map(written_name, where)))
+    return " › ".join(clip(name, 32) for k, name in enumerate(names) if not k or name != names[k - 1])
 
 
 def _sharing(found: Sharing) -> Traits:
@@ -268,7 +293,7 @@ def static(shot: CacheShot) -> str:
     record = shot.record
     total = sum(visit.event.nanoseconds for visit in record.visits)
     rows = "".join(
-        f'<tr><td style="text-align:left"><span style="color:{COLOURS[kind]}">■</span> {kind}</td>'
+        f'<tr><td style="text-align:left"><span style="color:{COLOURS[kind]}">■</span> {said(kind)}</td>'
         f"<td>{count:,}</td><td>{_microseconds(record, kind)}</td>"
         f'<td style="text-align:left;opacity:0.75">{html_escape(KINDS[kind])}</td></tr>'
         for kind, count in ((kind, record.totals()[kind]) for kind in KINDS)
@@ -278,8 +303,13 @@ def static(shot: CacheShot) -> str:
         f"<div><b>Caches</b> · {_many(len(record), 'mask')}, {_many(len(record.states()), 'parser state')}, "
         f"{total / 1e3:,.1f} µs in all</div>"
     )
-    kinds = f"<table><tr><th>how it was found</th><th>masks</th><th>µs, median</th><th></th></tr>{rows}</table>"
+    kinds = f"<table><tr><th>the mask was</th><th>masks</th><th>µs, median</th><th></th></tr>{rows}</table>"
     return f'<div style="font-size:13px">{head}{kinds}{_static_visits(shot)}{_static_sharing(shot.sharing)}</div>'
+
+
+def said(kind: FillKind) -> str:
+    """A kind in words: `put together, with the pool`."""
+    return ", ".join(filter(None, NAMES[kind]))
 
 
 def _many(count: int, what: str) -> str:
@@ -295,7 +325,8 @@ def _static_visits(shot: CacheShot) -> str:
     visits = shot.record.visits[-MAX_STATIC:]
     rows = "".join(
         f"<tr><td>{visit.event.step}</td>"
-        f'<td style="text-align:left"><span style="color:{COLOURS[visit.event.kind]}">■</span> {visit.event.kind}</td>'
+        f'<td style="text-align:left"><span style="color:{COLOURS[visit.event.kind]}">■</span> '
+        f"{said(visit.event.kind)}</td>"
         f"<td>{visit.event.nanoseconds / 1e3:,.1f}</td><td>{visit.event.nbytes:,}</td><td>{visit.set_id}</td>"
         f'<td style="text-align:left">{html_escape(_place(visit.where))}</td></tr>'
         for visit in visits
@@ -305,7 +336,7 @@ def _static_visits(shot: CacheShot) -> str:
     more = len(shot.record) - len(visits)
     left = f" (the last {len(visits)} of {len(shot.record):,})" if more else ""
     return (
-        f"<details><summary>mask by mask{left}</summary><table><tr><th>step</th><th>found</th><th>µs</th>"
+        f"<details><summary>mask by mask{left}</summary><table><tr><th>step</th><th>the mask was</th><th>µs</th>"
         f"<th>bytes</th><th>parser state</th><th>rules under way</th></tr>{rows}</table></details>"
     )
 
@@ -352,7 +383,7 @@ def figure(shot: CacheShot, *, note: str = "") -> go.Figure:
                     customdata=[(visit.event.step, visit.event.nbytes, _place(visit.where)) for _, visit in some],
                     hovertemplate="%{y:.1f} µs, %{customdata[1]:,} B<br>step %{customdata[0]}, %{customdata[2]}",
                     mode="markers",
-                    name=f"{kind} ({len(some):,})",
+                    name=f"{said(kind)} ({len(some):,})",
                     marker={"color": COLOURS[kind], "size": 6},
                     hoverlabel={"namelength": -1},
                     meta=told,

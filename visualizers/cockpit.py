@@ -64,7 +64,7 @@ class CockpitStep:
     """One token of a run.  `mass`: the probability that the model gave to allowed tokens (feasible mass).
 
     `entropy` and `masked_entropy` in bits, None where not recorded.  `options`: the likeliest before and after the
-    mask, by `before`.  `microseconds`: one for each of `CLOCKS`.  `mask_kind`: how the mask was found.
+    mask, by `before`.  `microseconds`: one for each of `CLOCKS`.  `mask_kind`: how the mask was come by.
     `refused`: the grammar refused this token (a free run that is read along).
     """
 

@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
 from kernels_core.inspect.trace import Events, FillEvent, Operations
+from visualizers.caches import NAMES, said
 from visualizers.dot import repeat_label
 from visualizers.folds import Folds
 from visualizers.glyphs import clip, glyph, html_escape, split_dot, split_rules
@@ -186,7 +187,7 @@ def events(snapshot: Events, *, limit: int = MAX_ITEMS) -> str:
         micros = f"{event.nanoseconds / 1000:,.2f}"
         if isinstance(event, FillEvent):
             made = f"{_many(event.token_sets_made, 'token set')} made" if event.token_sets_made else ""
-            badge = _badge(event.kind, "uncertain" if event.kind == "miss" else "accepted")
+            badge = _badge(said(event.kind), "uncertain" if NAMES[event.kind][0] == "made" else "accepted")
             rows.append([f"{event.position:,}", "mask", badge, micros, _bytes(event.nbytes), made])
             continue
         text = _chip(clip(glyph(event.text), MAX_GLYPH) or "∅", "active", f"token {event.token}", struck=False)

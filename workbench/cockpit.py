@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from visualizers.caches import CacheView
+from visualizers.caches import CacheView, said
 from visualizers.cockpit import CockpitRun, CockpitShot, CockpitStep, CockpitView, Option, static, static_table
 from visualizers.glyphs import clip, glyph
 
@@ -83,7 +83,7 @@ def _step(step: Step, why: Reasons) -> CockpitStep:
         microseconds=tuple(
             spent / 1e3 for spent in (step.model_ns, step.mask_ns, step.apply_ns, step.sample_ns, step.record_ns)
         ),
-        mask_kind="" if step.fill is None else step.fill.kind,
+        mask_kind="" if step.fill is None else said(step.fill.kind),
         forced=step.forced,
         given=step.given,
         stop=step.is_stop,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from kernels_core import GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
 from kernels_core.inspect.fills import CacheLog, CacheRecord
 from kernels_core.inspect.sharing import sharing
 from tests.visualizers.bridge import Bridge
-from visualizers.caches import KINDS, CacheShot, CacheView, figure, static
+from visualizers.caches import COUNTERS, KINDS, NAMES, CacheShot, CacheView, figure, said, static
 from visualizers.live_base import to_page
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def shot() -> CacheShot:
 class TestTraits:
     def test_counts_are_the_records(self, shot: CacheShot) -> None:
         view = CacheView(shot)
-        assert {kind: count for kind, _, count in view.about["kinds"]} == shot.record.totals()
+        assert {kind: count for kind, _, count, *_ in view.about["kinds"]} == shot.record.totals()
         assert view.visits["us"] == [round(visit.event.nanoseconds / 1e3, 3) for visit in shot.record.visits]
         assert view.visits["bytes"] == [visit.event.nbytes for visit in shot.record.visits]
         kinds = list(KINDS)
@@ -83,7 +84,7 @@ class TestStatic:
         html = static(shot)
         for kind, count in shot.record.totals().items():
             if count:
-                assert f"{kind}</td><td>{count}</td>" in html
+                assert f"{said(kind)}</td><td>{count}</td>" in html
         assert "<script" not in html
         assert "(grammar 1, perfect)" in html
 
@@ -120,6 +121,23 @@ class TestBrowser:
         assert shot.sharing is not None
         assert page.get_by_test_id("shared-set").count() == len(shot.sharing.sets)
 
+    def test_the_last_masks_are_a_table(self, shot: CacheShot, bridged: Callable[..., Bridge]) -> None:
+        page = bridged(CacheView(replace(shot, places={1: "#/here"}))).page
+        page.get_by_test_id("cache-tab-last").click()
+        rows = page.get_by_test_id("last-mask")
+        visits = shot.record.visits[:4]  # up to the step one stands at, the latest first
+        assert rows.count() == 4
+        for row, visit in zip(rows.all(), reversed(visits), strict=True):
+            cells = row.locator("td").all_inner_texts()
+            assert cells[0] == str(visit.event.step)
+            assert cells[2] == NAMES[visit.event.kind][0]
+            assert cells[4].endswith(("µs", "ms"))
+        assert "#/here" in rows.nth(2).inner_text()
+        assert "now" in (rows.first.get_attribute("class") or "")
+        words = page.get_by_test_id("cache-summary").inner_text()
+        made = sum(count for kind, count in shot.record.totals().items() if NAMES[kind][0] == "made")
+        assert f"{made} made" in words
+
     def test_a_click_asks_for_the_step(self, shot: CacheShot, bridged: Callable[..., Bridge]) -> None:
         view = CacheView(shot)
         bridge = bridged(view)
@@ -149,4 +167,15 @@ def test_every_kind_has_a_legend_and_a_colour() -> None:
     from visualizers.caches import COLOURS
 
     kinds: Any = set(get_args(FillKind))
-    assert set(KINDS) == set(COLOURS) == kinds
+    assert set(KINDS) == set(COLOURS) == set(NAMES) == kinds
+    assert {word for word, _ in NAMES.values()} == {"found", "put together", "made"}
+    assert len(set(NAMES.values())) == len(NAMES)
+
+
+def test_every_counter_has_a_name_of_its_own() -> None:
+    from dataclasses import fields
+
+    from kernels_core.inspect.snapshots import CacheStats
+
+    assert {name for _, name, *_ in COUNTERS} == {field.name for field in fields(CacheStats)}
+    assert len({(what, label, unit) for what, _, label, _, unit in COUNTERS}) == len(COUNTERS)

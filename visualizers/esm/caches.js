@@ -2,11 +2,11 @@
 // Read on: visualizers/caches.py (what the traits hold).
 import { h, many, mount, number, soon } from "./common.js";
 
-const TABS = [["timeline", "Timeline"], ["states", "Parser states"], ["memory", "Memory"], ["sharing", "Sharing"], ["counters", "Counters"]];
-const LEFT = 52;
+const TABS = [["timeline", "Timeline"], ["last", "Last masks"], ["states", "Parser states"], ["memory", "Memory"], ["sharing", "Sharing"], ["counters", "Counters"]];
+const LEFT = 52, LAST = 10; // masks in the table of the last ones
 const RELATIONS = {
-  made: "computed for this place", perfect: "found in the pool and used as it is (pool hit)",
-  partial: "found in the pool, then filtered for what can follow (partial hit)",
+  made: "computed for this place", perfect: "found in the pool and used as it is",
+  partial: "found in the pool, then filtered for what can follow",
 };
 
 const svg = (tag, props = {}, ...children) => {
@@ -37,15 +37,16 @@ function render({ model, el }) {
 
   const go = (step) => model.get("offline") ? view.commit("index", step) : model.send({ kind: "goto", index: step });
   const kinds = () => (model.get("about") || {}).kinds || [];
+  const said = (k) => kinds()[k].slice(3).filter(Boolean).join(", ");
 
   function detail(k) {
     const v = model.get("visits"), state = (model.get("states") || [])[v.state[k]] || [];
-    const [kind, told] = kinds()[v.kind[k]];
+    const [, told] = kinds()[v.kind[k]];
     return [
-      h("div", {}, h("i", { class: `key k${v.kind[k]}` }), h("b", {}, kind), ` · step ${number(v.step[k])}`,
+      h("div", {}, h("i", { class: `key k${v.kind[k]}` }), h("b", {}, said(v.kind[k])), ` · step ${number(v.step[k])}`,
         v.token[k] ? h("span", { class: "ms-mono" }, ` before ${v.token[k]}`) : "", ` · ${micros(v.us[k])} · mask of ${bytes(v.bytes[k])} · set ${state[0]}`,
         v.made[k] ? ` · ${many(v.made[k], "token set")} computed` : "", v.pool[k] ? ` · ${number(v.pool[k])} from the pool` : ""),
-      h("div", { class: "ms-muted" }, told, state[4] ? ` · inside ${state[4]}` : ""),
+      h("div", { class: "ms-muted" }, told, v.place[k] || state[4] ? ` · in ${v.place[k] || state[4]}` : ""),
     ];
   }
 
@@ -116,7 +117,7 @@ function render({ model, el }) {
     const heat = (visits) => most === 1 ? 0.15 : 0.1 + 0.6 * Math.log(visits) / Math.log(most);
     const cells = found.map(([id, visits, first, kind, where, us]) => {
       const cell = h("button", { type: "button", "data-testid": "state-cell", "data-set": id,
-        title: `set ${id}: ${many(visits, "visit")}, first at step ${first} (${kinds()[kind][0]}), ${micros(us)} in all\ninside ${where || "the beginning"}`,
+        title: `set ${id}: ${many(visits, "visit")}, first at step ${first} (${said(kind)}), ${micros(us)} in all\nin ${where || "the beginning"}`,
         onclick: () => go(first) }, h("b", {}, number(visits)), h("i", { class: `k${kind}` }));
       cell.style.setProperty("--heat", heat(visits));
       return cell;
@@ -128,7 +129,7 @@ function render({ model, el }) {
     };
     move();
     return [h("div", { class: "ms-muted" }, "One cell for each interned Earley set (parser state), by first visit. The number and the shade are its visits",
-      swatch(1), "1", swatch(most), number(most), "; the stripe is how its mask was found first; framed: the current state."),
+      swatch(1), "1", swatch(most), number(most), "; the stripe is how its mask was come by first; framed: the current state."),
       h("div", { class: "cells", "data-testid": "state-cells" }, ...cells)];
   }
 
@@ -187,13 +188,13 @@ function render({ model, el }) {
     });
     const pool = found.pool;
     return [
-      h("div", { class: "ms-muted", "data-testid": "pool-line" }, `Pool: ${many(pool.sets, "token set")}, ${bytes(pool.bytes)} of ${bytes(pool.budget)}; ${number(pool.hits)} found and used as they are (pool hits), `
-        + `${number(pool.partial)} found and then filtered (partial hits), ${number(pool.misses)} not found (misses); ${many(pool.evictions, "eviction")}; ${number(pool.idle)} not used by this grammar.`),
+      h("div", { class: "ms-muted", "data-testid": "pool-line" }, `Pool: ${many(pool.sets, "token set")}, ${bytes(pool.bytes)} of ${bytes(pool.budget)}; ${number(pool.hits)} found and used as they are, `
+        + `${number(pool.partial)} found and then filtered, ${number(pool.misses)} not found; ${many(pool.evictions, "eviction")}; ${number(pool.idle)} not used by this grammar.`),
       several ? h("div", {}, ...found.grammars.map(([i, root, about, sets, made, got]) =>
         h("div", { class: "ms-muted" }, `grammar ${i}: `, h("span", { class: "ms-mono" }, about || root), ` · ${many(sets, "token set")}, ${number(made)} made, ${number(got)} found`))) : "",
       h("table", { class: "ms-table" }, h("thead", {}, h("tr", {}, h("th", { title: "whose state the accepted, rejected and uncertain tokens are for" }, "token set of"),
         h("th", { class: "ms-num" }, "size"), h("th", { title: "warm start: made with the first compiler of the vocabulary; unknown: a file, or a grammar that is gone" }, "made first by"),
-        h("th", {}, "used by  (", h("span", { class: "chip made" }, "made"), h("span", { class: "chip perfect" }, "pool hit"), h("span", { class: "chip partial" }, "partial hit"), ")"))), h("tbody", {}, ...rows)),
+        h("th", {}, "used by  (", h("span", { class: "chip made" }, "made"), h("span", { class: "chip perfect" }, "found"), h("span", { class: "chip partial" }, "found, then filtered"), ")"))), h("tbody", {}, ...rows)),
       found.hidden ? h("div", { class: "ms-note" }, `${many(found.hidden, "more token set")} not listed`) : "",
     ];
   }
@@ -202,27 +203,53 @@ function render({ model, el }) {
   function counters() {
     const stats = model.get("stats") || {};
     if (stats.sets === undefined) return [h("div", { class: "ms-empty" }, "The engine's counters are not at hand.")];
-    const line = ([name, told, unit]) => {
+    const line = ([, name, label, told, unit]) => {
       const format = unit === "bytes" ? bytes : number, change = stats[name] - (before[name] ?? stats[name]);
-      return h("tr", {}, h("td", {}, name.replaceAll("_", " ")), h("td", { class: "ms-num", "data-testid": `counter-${name}` }, format(stats[name])),
+      return h("tr", {}, h("td", { title: `CacheStats.${name}` }, label), h("td", { class: "ms-num", "data-testid": `counter-${name}` }, format(stats[name])),
         h("td", { class: "ms-num", "data-testid": `delta-${name}` }, change ? `${change > 0 ? "+" : "−"}${format(Math.abs(change))}` : "·"), h("td", { class: "ms-muted" }, told));
     };
     return [h("table", { class: "ms-table" }, h("thead", {}, h("tr", {}, h("th", {}, "counter"), h("th", { class: "ms-num" }, "since compiled"),
-      h("th", { class: "ms-num" }, "last change"), h("th", {}, "what it counts"))), h("tbody", {}, ...(model.get("counters") || []).map(line)))];
+      h("th", { class: "ms-num" }, "last change"), h("th", {}, "what it counts"))), ...[...new Set((model.get("counters") || []).map(([what]) => what))].map((what) =>
+      h("tbody", {}, h("tr", {}, h("th", { colspan: 4 }, what)), ...model.get("counters").filter(([of]) => of === what).map(line))))];
   }
 
   const empty = () => [h("div", { class: "ms-empty" }, "No mask was asked for yet.")];
-  const pages = { timeline, states, memory, sharing, counters };
+
+  // The last masks up to the step one stands at: how each was come by, how long that took, how large it is.
+  function last() {
+    const v = model.get("visits") || {}, count = (v.us || []).length;
+    if (!count) return empty();
+    const body = h("tbody", {});
+    move = () => {
+      const here = v.step.lastIndexOf(model.get("step")), end = here < 0 ? count : here + 1;
+      body.replaceChildren(...Array.from({ length: Math.min(LAST, end) }, (_, n) => end - 1 - n).map((k) => {
+        const [, told, , word, by] = kinds()[v.kind[k]];
+        return h("tr", { "data-testid": "last-mask", class: k === here ? "now" : null, title: told, tabindex: "0", onclick: () => go(v.step[k]) },
+          h("td", { class: "ms-num" }, number(v.step[k])), h("td", { class: "ms-mono" }, v.token[k] || ""),
+          h("td", {}, h("i", { class: `key k${v.kind[k]}` }), word), h("td", {}, [by, v.made[k] ? `${many(v.made[k], "token set")} computed` : "",
+            v.pool[k] ? `${number(v.pool[k])} from the pool` : ""].filter(Boolean).join("; ") || (word === "found" ? "by pointer" : "token sets known here")),
+          h("td", { class: "ms-num" }, micros(v.us[k])), h("td", { class: "ms-num" }, bytes(v.bytes[k])), h("td", { class: "ms-mono" }, v.place[k] || ((model.get("states") || [])[v.state[k]] || [])[4] || ""));
+      }));
+    };
+    move();
+    return [h("table", { class: "ms-table", "aria-label": "last masks" }, h("thead", {}, h("tr", {}, h("th", { class: "ms-num", title: "tokens read before" }, "step"),
+      h("th", { title: "the token that was taken after this mask" }, "then"), h("th", {}, "the mask was"), h("th", { title: "by which strategy" }, "by"),
+      h("th", { class: "ms-num" }, "time"), h("th", { class: "ms-num" }, "size"), h("th", { title: "where in the source, or the rules under way" }, "in"))), body)];
+  }
+
+  const pages = { timeline, last, states, memory, sharing, counters };
 
   function draw() {
     const about = model.get("about") || {}, tab = pages[model.get("tab")] ? model.get("tab") : "timeline";
-    summary.textContent = about.masks === undefined ? "" : `${many(about.masks, "mask")} · ${many(about.states, "parser state")} · ${micros(about.nanoseconds / 1e3)} in all`
+    const words = {};
+    for (const [, , count, word] of kinds()) words[word] = (words[word] || 0) + count;
+    summary.textContent = about.masks === undefined ? "" : `${many(about.masks, "mask")}: ${Object.entries(words).map(([word, count]) => `${number(count)} ${word}`).join(", ")} · ${many(about.states, "parser state")} · ${micros(about.nanoseconds / 1e3)} in all`
       + (about.hidden ? ` · the last ${number(about.masks - about.hidden)} are drawn` : "");
     legend.replaceChildren(...kinds().map(([kind, told, count], k) => h("span", { title: told, class: count ? "" : "none", "data-testid": `kind-${kind.replaceAll(" ", "-")}`, "data-count": count },
-      h("i", { class: `key k${k}` }), `${kind} ${number(count)}`)));
+      h("i", { class: `key k${k}` }), `${said(k)} ${number(count)}`)));
     for (const button of tabs.children) button.setAttribute("aria-selected", String(button.dataset.tab === tab));
     move = () => {};
-    legend.hidden = tab !== "timeline" && tab !== "states";
+    legend.hidden = tab !== "timeline" && tab !== "states" && tab !== "last";
     page.replaceChildren(...pages[tab]().filter((part) => part !== ""));
   }
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from kernels_core.inspect.fills import CacheRecord
 from kernels_core.inspect.sharing import Sharing, sharing
 from visualizers.caches import MAX_SHOWN, CacheShot, CacheView
 from workbench.panels.base import Desk, Panel
+from workbench.provenance import pointers
 from workbench.session import Change
 
 __all__ = ["CachesPanel"]
@@ -35,7 +37,17 @@ class CachesPanel(Panel):
         record = session.cache_record(last=MAX_SHOWN)
         tokens = [step.data for step in session.steps]
         shared = self._shared() if self.view.tab == "sharing" else None
-        self.view.show(CacheShot(record, shared, session.index, tokens, session.cache_stats()))
+        self.view.show(CacheShot(record, shared, session.index, tokens, session.cache_stats(), self._places(record)))
+
+    def _places(self, record: CacheRecord) -> dict[int, str]:
+        """Where in the source the present text stood at each step that `record` tells of, as far as that is known."""
+        position, at = 0, {0: 0}
+        for number, step in enumerate(self.session.steps[: self.session.index], 1):
+            position += len(step.data)
+            at[number] = position
+        steps = [step for step in dict.fromkeys(visit.event.step for visit in record.visits) if step in at]
+        found = zip(steps, pointers(self.session, [at[step] for step in steps]), strict=True)
+        return {step: pointer for step, pointer in found if pointer is not None}
 
     def _shared(self) -> Sharing | None:
         """Who shares what; asked again only after something was made or found."""
