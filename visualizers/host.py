@@ -5,9 +5,9 @@ of the whole panel is one message with what changed and nothing else.  Traits in
 have them and travel once, as `shared__selection`.  In the browser `esm/host.js` gives each view's module a model that
 looks as if it were alone.
 
-Messages: from the browser `{to: view, content, client, seq}`, or `{traits: {name: value}, client, seq}` with what a person
-set; to it `{to: view, content}`.  When a message has been dealt with, `ack` is set to `[client, seq]`, in the same
-message as all that it changed.
+Messages: from the browser `{to: view, content, client, seq}`, or `{traits: {name: value}, client, seq}` with what a
+person set; to it `{to: view, content}`.  When a message has been dealt with, `ack` is set to `[client, seq]`, in the
+same message as all that it changed.
 
 Read on: `visualizers/live_base.py` (the views), `visualizers/esm/host.js`, `workbench/desk.py` (a panel of many).
 """

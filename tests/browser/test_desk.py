@@ -97,9 +97,8 @@ def test_what_is_set_while_a_cell_runs_reaches_python(opened: OpenDesk) -> None:
     # The widgets' own `save_changes` waits for ever for a status of the kernel that is lost then.
     execute = """(code) => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel
       .requestExecute({ code }).done"""
-    opened.page.evaluate(
-        f"() => {{ window.busy = true; ({execute})('import time; time.sleep(1)').then(() => {{ window.busy = false; }}); }}"
-    )
+    slow = f"({execute})('import time; time.sleep(1)')"
+    opened.page.evaluate(f"() => {{ window.busy = true; {slow}.then(() => {{ window.busy = false; }}); }}")
     for name, seen in (("mask", "mask-count"), ("caches", "cache-view"), ("tokens", "token-rows")):
         opened.find(f"dock-tab-{name}").click()
         opened.page.wait_for_function("!window.busy")
