@@ -1,7 +1,8 @@
 """The text read so far, its tokens on a ribbon, the buttons that step, and what comes next, as a live view.
 
 The state is plain data made elsewhere (`workbench/panels/text.py`); the browser sends back commands: `{kind: "prefix",
-text, client, seq}`, `{kind: "move", to, by}`, `{kind: "goto", index}`, `{kind: "token", id}`, `{kind: "stop"}`.
+text, client, seq}`, `{kind: "move", to, by}`, `{kind: "goto", index}`, `{kind: "token", id}`, `{kind: "undo"}`,
+`{kind: "redo"}`, `{kind: "restore", number}`, `{kind: "stop"}`.
 
 Read on: `visualizers/esm/text.js`, which says what `state` holds.
 """

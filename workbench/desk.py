@@ -93,6 +93,9 @@ class Desk:
             "goto": lambda message: self._place(lambda: session.goto(int(message["index"]))),
             "token": lambda message: self._place(lambda: session.step_token(int(message["id"]))),
             "text": lambda message: self._place(lambda: session.step(message["text"])),
+            "undo": lambda message: self._restored(session.undo_edit()),
+            "redo": lambda message: self._restored(session.redo_edit()),
+            "restore": lambda message: self._restored(session.restore(int(message.get("number", 0)))),
             "stop": lambda message: session.stop(),
             "select": self._do_select,
         }
@@ -287,6 +290,11 @@ class Desk:
     def _do_prefix(self, message: dict[str, Any]) -> None:
         self._typed, self._reading = str(message["text"]), None
         self._reading = self.session.set_prefix(box_bytes(self._typed))
+
+    def _restored(self, reading: Reading | None) -> None:
+        """A text of before is there again, with what was refused of it."""
+        if reading is not None:
+            self._typed, self._reading = (None, None) if reading.ok else (box_text(reading.text), reading)
 
     def _do_move(self, message: dict[str, Any]) -> None:
         by: Unit = "byte" if message.get("by") == "byte" else "token"

@@ -36,6 +36,7 @@ from kernels_core import (
 )
 from kernels_core.errors import MaskscopeError
 from kernels_core.inspect.fills import CacheLog
+from workbench.edits import Editing, Edits
 from workbench.history import Place, Step, Tape, Unit
 from workbench.knowing import Knowing
 from workbench.languages import NOTHING, Draft, Source
@@ -74,7 +75,7 @@ Bitmask = np.ndarray[Any, np.dtype[np.int32]]
 Ids = np.ndarray[Any, np.dtype[np.int32]]
 
 
-class Session(Knowing, Shareable):
+class Session(Knowing, Editing, Shareable):
     """A grammar, a tokenizer and a place in a text.
 
     `grammar` is whatever `workbench.languages.Source.of` takes: EBNF, Lark, a regular expression, a JSON schema (dict,
@@ -112,6 +113,8 @@ class Session(Knowing, Shareable):
         self._looked_at: Grammar | None = None
         self._tape = Tape()
         self._place = Place()
+        self._edits = Edits()
+        self._rest = b""  # typed after the text, and refused
         self._fills = Fills()
         self._known = Known()  # by parser state
         self._outlooks = Known(MAX_OUTLOOKS)  # by parser state and end of the text; a megabyte each
@@ -300,7 +303,7 @@ class Session(Knowing, Shareable):
     # -- stepping ----------------------------------------------------------------------------------------------------
 
     def step(self, what: str | bytes | int) -> Session:
-        """Read a text (one step), bytes (one step) or a token by its id; what had been undone is forgotten.
+        """Read a text (one step), bytes (one step) or a token by its id, in the place of what had been undone (`kept`).
 
         Raises `StepError`, which tells where the text dies and what was possible there.
         """
@@ -396,14 +399,14 @@ class Session(Knowing, Shareable):
             tape, reading = lay(self._twin(), *tokenise(data, self._tokenizer))
             if not reading.ok:
                 raise StepError(reading.message, reading)
-            self._arrive(tape)
+            self._replace(tape)
         self._tell("place")
         return self
 
     def reset(self) -> Session:
         """Forget the history and stand at the beginning."""
         with self._lock:
-            self._arrive(Tape())
+            self._replace(Tape())
         self._tell("place")
         return self
 
@@ -422,7 +425,7 @@ class Session(Knowing, Shareable):
             if as_unit(by) == "token":
                 pieces, note = tokenise(data, self._tokenizer)
             tape, reading = lay(self._twin(), pieces, note)
-            self._arrive(tape)
+            self._replace(tape, data[reading.read :])
         self._tell("place")
         return reading
 
@@ -467,7 +470,10 @@ class Session(Knowing, Shareable):
             taken = self._tape.between(Place(), self._place)
             tape, outcome = lay(twin, [(step.data, step.token_id) for step in taken if not step.stop])
             self._document, self._draft = source, None
+            if self._place < self._tape.end:
+                self._drop()
             self._run_on(compiled, twin, tape)
+            self._rest = outcome.text[outcome.read :] + self._rest
         self._tell("grammar")
         return outcome
 
@@ -501,6 +507,7 @@ class Session(Knowing, Shareable):
             tape, reading = lay(twin, *tokenise(self.text, loaded))
             self._compiler, self._tokenizer = compiler, loaded
             self._run_on(compiled, twin, tape)
+            self._edits, self._rest = Edits(), reading.text[reading.read :]
         self._tell("tokenizer")
         return reading
 
@@ -614,6 +621,7 @@ class Session(Knowing, Shareable):
     def _commit(self, step: Step) -> None:
         """Take a step that the twin allows, in the place of what was undone."""
         self._ask()  # nobody came to the beginning
+        self._note_step(step, self._run)
         if self._place.offset:  # what was read of a token becomes a step of its own
             self._matcher.rollback(self._place.offset)
             play(self._matcher, self._tape.between(Place(self._place.index), self._place))
@@ -628,6 +636,8 @@ class Session(Knowing, Shareable):
     def _move_to(self, choose: Callable[[], Place | None]) -> bool:
         """Put the matcher where `choose` says, within the history; False when it says nowhere or here."""
         with self._lock:
+            if self._rest:
+                self._drop()
             place = choose()
             if place is None or place == self._place:
                 return False

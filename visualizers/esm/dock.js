@@ -234,10 +234,17 @@ async function render({ model, host, root, parts, draw }) {
   document.addEventListener("pointerdown", outside, true);
 
   const go = (content) => host.go("text", content);
+  const running = () => Boolean(host.model(part.text).get("running"));
   function pressed(event) {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.isComposing) return;
+    if (event.defaultPrevented || event.isComposing) return;
     const field = event.target.closest(FIELD);
     const done = () => { event.preventDefault(); event.stopPropagation(); };
+    if (event.ctrlKey || event.metaKey) {
+      const key = event.key.toLowerCase();
+      if (field || event.altKey || (key !== "z" && key !== "y")) return;
+      if (!running()) go({ kind: key === "y" || event.shiftKey ? "redo" : "undo" });
+      return done();
+    }
     if (event.key === "Escape") {
       if (!keys.hidden) showKeys(false);
       else if (field) { field.blur(); desk.focus({ preventScroll: true }); }
@@ -260,7 +267,7 @@ async function render({ model, host, root, parts, draw }) {
     const step = { ArrowLeft: { to: "back", by }, ArrowRight: { to: "forward", by }, Home: { to: "first" }, End: { to: "last" } }[event.key];
     if (step) {
       done();
-      if (!(host.model(part.text).get("running"))) go({ kind: "move", ...step });
+      if (!running()) go({ kind: "move", ...step });
       return;
     }
     if (field) return;
@@ -270,6 +277,7 @@ async function render({ model, host, root, parts, draw }) {
     const actions = {
       "?": () => showKeys(), "/": search, t: () => focus("text", "textarea"), e: () => focus("source", "textarea, .cm-content, [contenteditable=true]"),
       "[": () => beside(-1), "]": () => beside(1), m: () => maximise(dock || arrangement().maximised || "right_top"), w: () => fill(!full),
+      o: () => { if (!running() && (host.model(part.text).get("state").kept || []).length) go({ kind: "restore", number: 0 }); },
     };
     const action = actions[event.key];
     if (!action) return;

@@ -10,19 +10,23 @@
 //   next                  the bytes possible next, in words
 //   candidates            [{id, text, stop}]; more: how many are not listed
 //   can_back, can_forward whether there is anything to go to
+//   can_undo, can_redo    whether an edit of the text can be taken back, or done again
+//   kept                  [{text, title}]: continuations that edits dropped, the newest first
 // `answer` {client, seq}: whose edit of the box was read last; `running`: whether a generation steps the text;
 // `chosen` {id, text, ok, why} or null: the token chosen elsewhere.
 // Messages: {kind: "prefix", text, client, seq}, {kind: "move", to, by}, {kind: "goto", index}, {kind: "token", id},
-// {kind: "stop"}.  Keys belong to the whole desk: dock.js.
+// {kind: "undo"}, {kind: "redo"}, {kind: "restore", number}, {kind: "stop"}.
+// Undo is the session's: the browser's own knows nothing of tokens that were clicked and places that were gone to.
+// Keys but those of undo belong to the whole desk: dock.js.
 import { code, fill, h, measured, mount, number, put, soon } from "./common.js";
 
 const WAIT_MS = 120;
-const BOX_LIMIT = 132;
 const MODES = 6;
+const KEPT = 3; // continuations that have a button of their own
 
 function render({ model, el }) {
   const client = Math.random().toString(36).slice(2);
-  let seq = 0, timer = null, tallest = 0;
+  let seq = 0, timer = null;
   const view = mount({ model, el }, "text", "text-view");
   const send = (message) => model.send(message);
   const step = (label, title, testid, message) => h("button", { type: "button", title, "aria-label": title, "data-testid": testid,
@@ -37,30 +41,28 @@ function render({ model, el }) {
     nextToken: step("token ▶", "on one token (→)", "forward-token", { kind: "move", to: "forward", by: "token" }),
     last: step("⇥", "to the end (End)", "last", { kind: "move", to: "last" }),
   };
+  const change = (label, title, kind) => h("button", { type: "button", title, "aria-label": title, "data-testid": kind, onclick: () => edit({ kind }) }, label);
+  const edits = { undo: change("↶", "take back the last edit of the text (ctrl Z)", "undo"), redo: change("↷", "do it again (ctrl shift Z)", "redo") };
   const stop = h("button", { type: "button", class: "mx-stop", title: "stop the generation", "data-testid": "stop", onclick: () => send({ kind: "stop" }) }, "■ stop");
-  const box = h("textarea", { class: "mx-text mx-prefix", spellcheck: "false", rows: 2, autocapitalize: "off", autocomplete: "off",
+  const box = h("textarea", { class: "mx-text mx-prefix", spellcheck: "false", rows: 3, autocapitalize: "off", autocomplete: "off",
     placeholder: "type a text, or click a token below", "aria-label": "text read so far", "data-testid": "prefix" });
   const ribbon = h("div", { class: "mx-ribbon", role: "list", "aria-label": "tokens read", "data-testid": "ribbon" });
   const status = h("div", { class: "mx-status", role: "status", "data-testid": "prefix-status" });
+  const kept = h("div", { class: "mx-kept", role: "status", "data-testid": "kept" });
   const chosen = h("div", { class: "mx-chosen", "data-testid": "chosen" });
   const next = h("span", { class: "mx-next", "data-testid": "next-bytes" });
   const chips = h("div", { class: "mx-chips", "aria-label": "allowed tokens", "data-testid": "candidates" });
   view.root.append(
-    h("div", { class: "ms-bar" }, h("span", { class: "ms-group" }, ...Object.values(controls)), stop, place),
+    h("div", { class: "ms-bar" }, h("span", { class: "ms-group" }, ...Object.values(controls)), h("span", { class: "ms-group" }, edits.undo, edits.redo), stop, place),
     h("div", { class: "mx-lines" }, box, ribbon),
-    h("div", { class: "mx-line" }, status, chosen),
+    h("div", { class: "mx-line" }, status, kept, chosen),
     h("div", { class: "mx-line mx-offer" }, next, chips));
 
-  // The box grows with what is typed, up to a limit, and never shrinks: stepping back must not move the page.
+  // The box has the height that its style sheet or a person gives it: nothing below moves while one types or steps.
   let written = false; // by a step, not by hand: then the end is what one wants to see
   const fit = measured(() => {
     if (written) box.scrollTop = box.scrollHeight;
     written = false;
-    return box.scrollHeight > box.clientHeight ? Math.min(box.scrollHeight + 2, BOX_LIMIT) : 0;
-  }, (height) => {
-    if (height <= tallest) return;
-    tallest = height;
-    box.style.height = `${tallest}px`;
   });
 
   function flush() {
@@ -69,10 +71,31 @@ function render({ model, el }) {
   }
   view.listen(box, "input", () => {
     seq += 1;
-    fit();
     clearTimeout(timer);
     timer = setTimeout(flush, WAIT_MS);
   });
+
+  // What was typed a moment ago is an edit too.
+  function edit(message) {
+    if (box.readOnly) return;
+    if (timer !== null) { clearTimeout(timer); flush(); }
+    send(message);
+  }
+  view.listen(box, "keydown", (event) => {
+    const key = event.key.toLowerCase(), command = (event.ctrlKey || event.metaKey) && !event.altKey;
+    if (command && key === "z") edit({ kind: event.shiftKey ? "redo" : "undo" });
+    else if (command && key === "y" && !event.shiftKey) edit({ kind: "redo" });
+    else if (event.altKey && !command && key === "arrowup") { if (!kept.firstChild) return; edit({ kind: "restore", number: 0 }); }
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  // From the browser's menus; heard before the host keeps it from JupyterLab (host.js).
+  view.listen(window, "beforeinput", (event) => {
+    if (event.target !== box || !["historyUndo", "historyRedo"].includes(event.inputType)) return;
+    event.preventDefault();
+    edit({ kind: event.inputType === "historyUndo" ? "undo" : "redo" });
+  }, true);
 
   const offered = []; // the buttons of allowed tokens, kept from step to step
   const others = h("span", { class: "ms-muted" });
@@ -124,6 +147,18 @@ function render({ model, el }) {
     put(others, state.more ? `and ${state.more} more in the table` : "");
   }
 
+  // A text that went on otherwise is one click away.
+  let listed = "";
+  function drawKept(state) {
+    const list = state.kept || [], said = JSON.stringify(list);
+    if (said === listed) return;
+    listed = said;
+    kept.replaceChildren(...(list.length ? [h("span", { class: "ms-muted" }, "kept:"), ...list.slice(0, KEPT).map((one, number) => h("button", {
+      type: "button", "data-testid": "restore", onclick: () => edit({ kind: "restore", number }),
+      title: `The text went on otherwise and that is kept. Back to it${number ? "" : " (alt ↑ in the text box, o elsewhere)"}:\n…${one.title}`,
+    }, `⑂ …${one.text}`))] : []));
+  }
+
   function drawChosen() {
     const token = model.get("chosen");
     chosen.replaceChildren();
@@ -137,20 +172,29 @@ function render({ model, el }) {
     const state = model.get("state"), running = Boolean(model.get("running"));
     for (const name of ["first", "backToken", "backByte"]) controls[name].disabled = !state.can_back || running;
     for (const name of ["nextByte", "nextToken", "last"]) controls[name].disabled = !state.can_forward || running;
+    edits.undo.disabled = !state.can_undo || running || Boolean(model.get("offline"));
+    edits.redo.disabled = !state.can_redo || running || Boolean(model.get("offline"));
     stop.hidden = !running;
     view.root.classList.toggle("mx-running", running);
     box.readOnly = running || Boolean(model.get("offline"));
+  }
+
+  // The caret goes where the texts differ last, as an editor's undo puts it.
+  function rewrite(text) {
+    const old = box.value, least = Math.min(old.length, text.length);
+    let tail = 0;
+    if (!old.startsWith(text) && !text.startsWith(old)) while (tail < least && old[old.length - 1 - tail] === text[text.length - 1 - tail]) tail += 1;
+    box.value = text;
+    box.setSelectionRange(text.length - tail, text.length - tail);
+    written = !tail;
+    fit();
   }
 
   function draw() {
     const state = model.get("state"), answer = model.get("answer") || {};
     if (!state || !state.status) return;
     if (answer.client === client && answer.seq < seq) return; // an answer to an older edit
-    if (timer === null && box.value !== state.box) {
-      box.value = state.box;
-      written = true;
-      fit();
-    }
+    if (timer === null && box.value !== state.box) rewrite(state.box);
     put(place, state.place);
     status.replaceChildren(code(state.status.text.split("\n")[0] || " "));
     status.title = state.status.text;
@@ -160,6 +204,7 @@ function render({ model, el }) {
     next.title = next.textContent;
     drawRibbon(state);
     drawCandidates(state);
+    drawKept(state);
     buttons();
   }
 
@@ -173,7 +218,6 @@ function render({ model, el }) {
   view.defer(() => { if (timer !== null) { clearTimeout(timer); flush(); } }); // the last keystrokes are not lost
   draw();
   drawChosen();
-  fit();
   return () => view.clean();
 }
 

@@ -52,8 +52,8 @@ class Desk(Protocol):
 
         "prefix" text · "move" to="back"|"forward"|"first"|"last", by="token"|"byte" · "goto" index · "token" id ·
         "text" text (str or bytes) to read on with · "source" text, language (None: as it is), options (None: as
-        they are, or none of another language) · "stop" · "select" any
-        keys of `selection`.
+        they are, or none of another language) · "undo" and "redo" of the text · "restore" number (of the session's
+        `kept`) · "stop" · "select" any keys of `selection`.
         """
 
     def show(self, name: str) -> None:

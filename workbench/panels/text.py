@@ -29,6 +29,7 @@ __all__ = ["TextPanel", "box_bytes", "box_text", "stepper_state"]
 
 STEPS_BEFORE, STEPS_AFTER = 60, 30
 CANDIDATES, SINGLE, SCANNED = 40, 14, 1000
+KEPT_WIDTH = 24
 State = dict[str, Any]
 
 
@@ -126,7 +127,22 @@ def stepper_state(
         "more": f"{allowed - len(candidates):,}" if allowed > len(candidates) else "",
         "can_back": session.place > Place(),
         "can_forward": index < len(steps),
+        "can_undo": session.can_undo_edit,
+        "can_redo": session.can_redo_edit,
+        "kept": _kept(session),
     }
+
+
+def _kept(session: Session) -> list[State]:
+    """The continuations that edits dropped, from where they leave the present text."""
+    now = np.frombuffer(session.text, dtype=np.uint8)
+    shown = []
+    for version in session.kept:
+        then = np.frombuffer(version.text, dtype=np.uint8)[: now.size]
+        parted = np.flatnonzero(then != now[: then.size])
+        rest = glyph(version.text[parted[0] if parted.size else then.size :])
+        shown.append({"text": clip(rest, KEPT_WIDTH), "title": clip(rest, 20 * KEPT_WIDTH)})
+    return shown
 
 
 UNKNOWN, SHORT, LONG, BLANK, UNREADABLE = range(5)

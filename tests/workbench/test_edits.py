@@ -1,0 +1,186 @@
+"""Undo and redo of a session's text, and the continuations that are kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.workbench.vocabulary import EOS
+from workbench.edits import PAUSE_SECONDS, Edits, Version
+from workbench.explorer import explore
+from workbench.history import Place, Step
+from workbench.session import Session
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def patient(session: Session) -> Clock:
+    """A clock that the test moves: edits far apart are edits of their own."""
+    clock = Clock()
+    session._edits = Edits(clock)
+    return clock
+
+
+def kept(session: Session) -> list[bytes]:
+    return [version.text for version in session.kept]
+
+
+def test_an_edit_in_the_middle_is_taken_back_and_done_again(session: Session) -> None:
+    session.set_prefix('{"name":true}')
+    steps = session.steps
+    session.goto(3)
+    here, text = session.place, session.text
+    session.set_prefix(text + b"1")
+    assert session.text == text + b"1"
+    reading = session.undo_edit()
+    assert reading is not None
+    assert reading.ok
+    assert (session.steps, session.place) == (steps, here)
+    assert session.redo_edit() is not None
+    assert session.text == text + b"1"
+    assert session.redo_edit() is None
+    assert session.undo_edit() is not None
+    assert session.undo_edit() is not None
+    assert (session.text, session.undo_edit()) == (b"", None)
+
+
+def test_who_types_quickly_makes_one_edit(session: Session) -> None:
+    clock = patient(session)
+    for end in range(1, 5):
+        clock.now += PAUSE_SECONDS / 2
+        session.set_prefix("true"[:end])
+    clock.now += 2 * PAUSE_SECONDS
+    session.set_prefix("true ")
+    session.set_prefix("true")  # deleting is another edit than typing
+    texts = []
+    while reading := session.undo_edit():
+        texts.append(reading.text)
+    assert texts == [b"true ", b"true", b""]
+
+
+def test_a_continuation_that_is_dropped_is_kept(session: Session) -> None:
+    session.set_prefix("[true,false]")
+    assert kept(session) == []
+    session.seek(6)
+    session.step("1")
+    session.step("2")
+    assert kept(session) == [b"[true,false]"]
+    reading = session.restore()
+    assert (reading.ok, session.text) == (True, b"[true,false]")
+    assert kept(session) == [b"[true,12"]
+    session.restore(0)
+    assert session.text == b"[true,12"
+    session.undo_edit()
+    assert session.text == b"[true,false]"
+    with pytest.raises(IndexError):
+        session.restore(7)
+    session.seek(6)
+    session.step("false]")  # the same again: nothing was lost
+    assert kept(session) == [b"[true,12"]
+
+
+def test_what_is_seen_while_typing_is_not_kept(session: Session) -> None:
+    session.set_prefix("[true,fa")
+    session.set_prefix("[true,")
+    session.set_prefix("[truX,")  # refused, and still in the box
+    assert kept(session) == []
+    session.back()
+    assert kept(session) == [b"[truX,"]  # the box has let go of it
+    reading = session.undo_edit()
+    assert reading is not None
+    assert (reading.text, reading.read, reading.died_at) == (b"[truX,", 4, 4)
+    assert (reading.message, session.text) == (session.set_prefix("[truX,").message, b"[tru")
+
+
+def test_the_end_of_the_text_is_taken_back_too(session: Session) -> None:
+    session.set_prefix("true")
+    session.step_token(EOS)
+    assert session.is_terminated
+    session.undo_edit()
+    assert (session.is_terminated, session.text) == (False, b"true")
+    session.redo_edit()
+    assert session.is_terminated
+
+
+def test_under_another_grammar_a_text_comes_back_as_far_as_it_goes(session: Session) -> None:
+    session.set_prefix("[true,false]")
+    session.seek(5)
+    session.set_grammar('root ::= "[true" ","* "]"?')
+    assert session.text == b"[true"
+    assert kept(session) == [b"[true,false]"]
+    reading = session.restore()
+    assert (reading.died_at, session.text) == (6, b"[true,")
+    assert kept(session) == []
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(["[", "1", ",", "]", "x", "back", "byte", "undo", "redo", "restore"]), max_size=14))
+def test_whatever_was_done_undo_all_and_redo_all_come_back(session: Session, moves: list[str]) -> None:
+    session.reset()
+    patient(session)
+    for move in moves:
+        if move in ("back", "byte"):
+            session.back("byte" if move == "byte" else "token")
+        elif move in ("undo", "redo"):
+            session.undo_edit() if move == "undo" else session.redo_edit()
+        elif move == "restore":
+            session.restore() if session.kept else None
+        else:
+            session._edits._group = None
+            session.set_prefix(session.text + move.encode())
+    while session.redo_edit():
+        pass
+    last = session.steps, session.place, session._rest
+    count = 0
+    while session.undo_edit():
+        count += 1
+    assert session.steps == ()
+    for _ in range(count):
+        assert session.redo_edit() is not None
+    assert (session.steps, session.place, session._rest) == last
+    assert session.redo_edit() is None
+
+
+def test_the_versions_kept_are_few_and_differ() -> None:
+    edits = Edits()
+    for number in [*range(20), 19]:
+        edits.keep(Version((Step(0, str(number).encode()),), Place(1)))
+    assert [version.text for version in edits.kept(b"")] == [str(number).encode() for number in range(19, 11, -1)]
+    assert len(edits.kept(b"15 and on")) == 7
+
+
+def test_the_desk_shows_what_can_be_taken_back(session: Session) -> None:
+    with explore(session) as explorer:
+
+        def send(**message: object) -> dict[str, Any]:
+            explorer.widget._handle_custom_msg({"to": "text", "content": message, "client": "me", "seq": 1}, [])
+            view: Any = explorer.views["text"]
+            return dict(view.state)
+
+        state = send(kind="prefix", text="[true,false]", client="me", seq=1)
+        assert (state["can_undo"], state["can_redo"], state["kept"]) == (True, False, [])
+        send(kind="goto", index=1)
+        state = send(kind="prefix", text="[12", client="me", seq=2)
+        assert state["kept"] == [{"text": "true,false]", "title": "true,false]"}]
+        state = send(kind="undo")
+        assert (state["box"], state["can_redo"], state["kept"]) == ("[", True, [])
+        state = send(kind="redo")
+        assert (state["box"], len(state["ribbon"])) == ("[12", 2)
+        state = send(kind="restore", number=0)
+        assert (state["box"], state["kept"]) == ("[true,false]", [{"text": "12", "title": "12"}])
+        state = send(kind="prefix", text="[true;", client="me", seq=3)
+        send(kind="move", to="back", by="token")
+        state = send(kind="undo")
+        assert (state["box"], state["rest"]) == ("[true;", ";")
+        assert "; cannot come at byte 5" in str(state["status"])
+        state = send(kind="restore", number=9)
+        assert explorer.last_error is not None
