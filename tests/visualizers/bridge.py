@@ -62,7 +62,7 @@ class Bridge:
         self.mute = False
         self._replies: list[Any] = []
         self._known: dict[str, str] = {}
-        widget.send = self._replies.append
+        widget.send = lambda content, buffers=None: self._replies.append(content)
         name, styles = ("host", ()) if isinstance(widget, Host) else (widget._module, widget._styles)
         page.set_content(PAGE % stylesheet("theme", "base", "page", *styles))
         page.expose_function("python", self._called)

@@ -5,12 +5,15 @@ Quicker than a notebook, so what does not depend on JupyterLab is tested here; s
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import Locator, expect
 
+from experiments.synthetic_schemas import NOUNS
 from tests.visualizers.bridge import Bridge
 from workbench.desk import Desk
 from workbench.session import Session
@@ -162,3 +165,107 @@ def test_nothing_moves_when_the_text_grows(opened: Opened) -> None:
     opened.at_byte(42)
     assert opened.box.evaluate("node => node.scrollHeight > node.clientHeight + 50")
     assert opened.places() == before
+
+
+CUT = """() => [...document.querySelectorAll(".ms-tokens .ms-tabs button")].filter((one) => {
+  const box = one.getBoundingClientRect(), room = one.closest(".ms-bar").getBoundingClientRect();
+  return one.offsetParent && (box.left < room.left || box.right > room.right || one.scrollWidth > one.clientWidth);
+}).map((one) => one.textContent)"""
+
+
+@pytest.mark.parametrize("width", [1440, 900])
+def test_no_kind_of_token_is_cut_off(opened: Opened, width: int) -> None:
+    opened.page.set_viewport_size({"width": width, "height": 900})
+    rejected = opened.find("count-rejected")
+    expect(rejected).to_have_text({1440: "80,789", 900: "80.8K"}[width])
+    assert opened.page.evaluate(CUT) == []
+    opened.find("tab-rejected").click()
+    expect(opened.find("token-row").first).to_be_visible()
+    expect(opened.find("tab-rejected")).to_have_attribute("title", re.compile("^80,789: "))
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {noun: {"type": "null"} for noun in NOUNS[:40]},
+    "required": NOUNS[:40],
+    "additionalProperties": False,
+}
+SHOWN = """() => {
+  const page = document.querySelector(".ms-source-page").getBoundingClientRect();
+  return [...document.querySelectorAll(".ms-lit-here, .ms-lit-next")].some((one) => {
+    const box = one.getBoundingClientRect();
+    return box.top >= page.top && box.bottom <= page.bottom && box.height > 0;
+  });
+}"""
+SCROLLED = "() => document.querySelector('.ms-source-area').scrollTop"
+ACTIVE = ".ms-stage .state.active, .ms-stage .label.active, .ms-stage .rulenode.active"
+HIDDEN = f"""() => {{
+  const stage = document.querySelector(".ms-stage").getBoundingClientRect();
+  return [...document.querySelectorAll("{ACTIVE}")].filter((one) => {{
+    const box = one.getBoundingClientRect();
+    return box.left < stage.left || box.right > stage.right || box.top < stage.top || box.bottom > stage.bottom;
+  }}).length;
+}}"""
+
+
+class TestFollowing:
+    """What the parser reads stays in sight: in the source, and in the automaton."""
+
+    @pytest.fixture
+    def opened(self, page: Page) -> Iterator[Opened]:
+        session = Session(SCHEMA, "tekken")
+        session.set_prefix("{" + ", ".join(f'"{noun}": null' for noun in NOUNS[:36]))
+        desk = Desk(session)
+        yield Opened(Bridge(page, desk.host), desk)
+        desk.close()
+
+    def step(self, opened: Opened) -> None:
+        place = opened.find("place").inner_text()
+        opened.page.keyboard.press("ArrowLeft")
+        expect(opened.find("place")).not_to_have_text(place)
+        opened.page.wait_for_function("() => !document.querySelector('.ms-host').dataset.pending")
+
+    def test_the_source_scrolls_to_the_key_that_is_read_and_only_then(self, opened: Opened) -> None:
+        opened.page.wait_for_function(SHOWN)
+        opened.find("explorer").focus()
+        scrolls = [opened.page.evaluate(SCROLLED)]
+        for _ in range(48):
+            self.step(opened)
+            opened.page.wait_for_function(SHOWN)
+            scrolls.append(opened.page.evaluate(SCROLLED))
+        moves = [one - other for one, other in itertools.pairwise(scrolls) if one != other]
+        assert 1 <= len(moves) <= 6  # a key that is in sight moves nothing
+        assert all(move > 0 for move in moves)
+
+    def test_a_place_chosen_before_holds_nothing_back(self, opened: Opened) -> None:
+        opened.desk.select(pointer=f"#/properties/{NOUNS[39]}")
+        opened.bridge.push()
+        opened.page.wait_for_function("() => document.querySelector('.ms-lit-chosen')")
+        opened.find("explorer").focus()
+        for _ in range(16):
+            self.step(opened)
+        opened.page.wait_for_function(SHOWN)
+
+    def test_all_active_states_are_in_sight_and_the_card_hides_none(self, opened: Opened) -> None:
+        view: Any = opened.desk.views["automaton"]
+        opened.find("explorer").focus()
+        for _ in range(10):
+            self.step(opened)
+            view.settle()
+            opened.bridge.push()
+            opened.page.wait_for_function(f"() => ({HIDDEN})() === 0")
+            expect(opened.find("automaton-away")).to_have_text("")
+        states = opened.page.locator(".ms-stage .state.active")
+        states.first.click()
+        card = opened.find("automaton-card")
+        expect(card).to_be_visible()
+        over, node = card.bounding_box(), states.first.bounding_box()
+        assert over
+        assert node
+        assert over["x"] >= node["x"] + node["width"] or over["x"] + over["width"] <= node["x"]
+        opened.find("automaton-stage").focus()
+        for _ in range(12):
+            opened.page.keyboard.press("j")
+        expect(opened.find("automaton-away")).to_contain_text("out of sight")
+        opened.find("automaton-away").click()
+        opened.page.wait_for_function(f"() => ({HIDDEN})() < document.querySelectorAll('{ACTIVE}').length")

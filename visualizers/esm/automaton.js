@@ -2,9 +2,9 @@
 // A picture that shows another part arrives when it is ready and is put so that what was looked at stays in place.
 // Read on: visualizers/svg.py (the picture), visualizers/live_automaton.py (AutomatonView).
 import { boxes } from "./boxes.js";
-import { channel, h, many, mount, soon } from "./common.js";
+import { channel, h, many, mount, put, soon } from "./common.js";
 
-const READABLE = 0.72;
+const READABLE = 0.72, BOXED = 0.6, SMALLEST = 0.4; // scales: at first; least of whole boxes; least where states are far apart
 const MARKS = ["active", "waiting", "visited", "fresh"];
 
 function render({ model, el }) {
@@ -12,6 +12,7 @@ function render({ model, el }) {
   const python = channel(model, view);
   const offline = () => model.get("offline");
   const status = h("span", { class: "ms-mono ms-cut", role: "status", "data-testid": "active-states" });
+  const away = h("button", { type: "button", class: "ms-away", title: "go to the next active state (n, back with p)", "data-testid": "automaton-away", onclick: () => walk(1) });
   const crumbs = h("span", { class: "ms-crumbs", "data-testid": "automaton-crumbs" });
   const stage = h("div", {
     class: "ms-stage", tabindex: "0", role: "application", "data-testid": "automaton-stage",
@@ -29,7 +30,7 @@ function render({ model, el }) {
   press(follow, true);
   view.root.append(
     h("div", { class: "ms-bar" },
-      h("span", { class: "ms-title" }, "Automaton"), crumbs, status, h("span", { class: "ms-grow" }),
+      h("span", { class: "ms-title" }, "Automaton"), crumbs, status, away, h("span", { class: "ms-grow" }),
       h("span", { class: "ms-find" }, search, hits), around, bytes, follow,
       h("span", { class: "ms-group" },
         button("−", "zoom out (-)", () => zoom(1 / 1.25), "zoom-out"),
@@ -42,7 +43,9 @@ function render({ model, el }) {
   let box = () => null;      // of a node, in the picture's units
   let room = [0, 0];         // width and height of the stage
   let scale = 1, x = 0, y = 0;
+  let wish = 1;              // the scale that was asked for; following may need a smaller one
   let touched = false;
+  let drag = null;           // where a pointer took hold of the picture
   let lit = new Map();       // element -> the classes it has by the marks
   let written = new Map();   // label with dots -> where they are, and its rows without them
   const told = new Map();
@@ -96,7 +99,7 @@ function render({ model, el }) {
       within();
     }
     place();
-    if (pressed(follow)) chase();
+    if (pressed(follow)) chase(false, true);
     select();
     foot(picture);
   }
@@ -126,7 +129,10 @@ function render({ model, el }) {
   }
 
   function place() {
-    if (graph) graph.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
+    if (!graph) return;
+    graph.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
+    say();
+    if (!drag) aside();
   }
 
   function allFits() {
@@ -138,7 +144,7 @@ function render({ model, el }) {
     const [width, height] = room;
     if (!width || !height) return;
     const all = Math.min((width - 16) / size[0], (height - 28) / size[1], 1.15);
-    scale = whole ? all : Math.max(all, READABLE);
+    wish = scale = whole ? all : Math.max(all, READABLE);
     x = Math.max(8, (width - size[0] * scale) / 2);
     y = Math.max(8, (height - 12 - size[1] * scale) / 2);
     place();
@@ -149,7 +155,7 @@ function render({ model, el }) {
     const next = Math.min(6, Math.max(0.05, scale * factor));
     x = at[0] - ((at[0] - x) * next) / scale;
     y = at[1] - ((at[1] - y) * next) / scale;
-    scale = next;
+    wish = scale = next;
     touched = true;
     place();
   }
@@ -193,9 +199,15 @@ function render({ model, el }) {
       dots(label, places);
     }
     for (const panel of stage.querySelectorAll(".panel")) panel.classList.toggle("live", !!panel.querySelector(".state.active, .label.active"));
-    const active = model.get("active") || [];
-    status.textContent = active.length ? `${active.length} active: ${active.slice(0, 6).join(", ")}${active.length > 6 ? ", …" : ""}` : "no active state";
     if (!fresh && pressed(follow)) chase();
+    say();
+  }
+
+  // How many states are active, and how many of them one does not see.
+  function say() {
+    const active = model.get("active") || [], hidden = live().map(box).filter((one) => one && !seen(one)).length;
+    put(status, active.length ? `${active.length} active: ${active.slice(0, 6).join(", ")}${active.length > 6 ? ", …" : ""}` : "no active state");
+    put(away, hidden ? `${hidden} out of sight` : "");
   }
 
   // Puts a dot between the pieces of a label: {"ci•ty":
@@ -223,23 +235,35 @@ function render({ model, el }) {
 
   const live = () => [...stage.querySelectorAll(".state.active, .label.active, .rulenode.active")];
 
-  function chase(always = false) {
-    const found = live().map(onStage).filter(Boolean);
+  // Brings all active states into sight: with the boxes of their rules where there is room for these, else alone, in a
+  // smaller picture if need be; of states too far apart for that as many as can be read.  A picture that was made smaller
+  // grows again when another one comes (`afresh`), not while one steps through it.
+  function chase(always = false, afresh = always) {
+    const nodes = live().filter(box), found = nodes.map(box);
     if (!room[0] || !found.length) return;
-    const inside = (one) => one.left >= 4 && one.right <= room[0] - 4 && one.top >= 4 && one.bottom <= room[1] - 16;
-    if (!always && found.every(inside)) return;
-    const all = {
-      left: Math.min(...found.map((one) => one.left)), right: Math.max(...found.map((one) => one.right)),
-      top: Math.min(...found.map((one) => one.top)), bottom: Math.max(...found.map((one) => one.bottom)),
-    };
-    if (all.right - all.left < room[0] && all.bottom - all.top < room[1]) center(all);
-    else if (always || !found.some(inside)) center(found[found.length - 1]);
+    if (!always && found.every(seen) && (!afresh || scale >= wish)) return;
+    const rules = [...new Set(nodes.map((node) => node.closest(".panel")))].filter((node) => node && box(node)).map(box);
+    const boxed = hull([...found, ...rules]);
+    const target = fitting(boxed) >= Math.min(wish, BOXED) ? boxed : hull(found);
+    scale = Math.max(Math.min(SMALLEST, wish), Math.min(afresh ? wish : scale, fitting(target)));
+    center(fitting(target) >= scale ? target : densest(found));
+  }
+  const hull = (all) => ({ left: Math.min(...all.map((one) => one.left)), right: Math.max(...all.map((one) => one.right)),
+    top: Math.min(...all.map((one) => one.top)), bottom: Math.max(...all.map((one) => one.bottom)) });
+  const fitting = (one) => Math.min((room[0] - 16) / (one.right - one.left), (room[1] - 32) / (one.bottom - one.top));
+  const seen = (one) => x + scale * one.left >= 4 && x + scale * one.right <= room[0] - 4 && y + scale * one.top >= 4 && y + scale * one.bottom <= room[1] - 16;
+  // As many as the stage can show at once, the innermost rule's if there is a choice.
+  function densest(all) {
+    const far = (one, other) => Math.hypot(one.left - other.left, one.top - other.top);
+    const near = (seed) => [...all].sort((one, other) => far(seed, one) - far(seed, other))
+      .reduce((group, one) => (fitting(hull([...group, one])) >= scale ? [...group, one] : group), [seed]);
+    return hull(all.slice(-60).map(near).reduce((best, group) => (group.length >= best.length ? group : best)));
   }
 
   function center(one) {
     if (!one) return;
-    x += room[0] / 2 - (one.left + one.right) / 2;
-    y += room[1] / 2 - (one.top + one.bottom) / 2;
+    x = room[0] / 2 - (scale * (one.left + one.right)) / 2;
+    y = (room[1] - 12) / 2 - (scale * (one.top + one.bottom)) / 2;
     within();
     place();
   }
@@ -285,6 +309,21 @@ function render({ model, el }) {
       ...state.dots.map((dot) => dotted(dot)),
       ...ways("out", state.out, state.more_out, true), ...ways("in", state.into, state.more_into, false)].filter(Boolean));
     card.hidden = false;
+    aside();
+  }
+
+  // The card lies in the corner where it hides nothing of the state that it describes, and the fewest active ones.
+  function aside() {
+    const node = card.hidden ? null : byId(`s${model.get("selected")}`), described = node && onStage(node);
+    if (!described) return;
+    const [width, height] = [card.offsetWidth + 12, card.offsetHeight + 12], others = live().map(onStage).filter(Boolean);
+    const hides = ([right, bottom]) => (one) => (right ? one.right > room[0] - width : one.left < width) && (bottom ? one.bottom > room[1] - height : one.top < height);
+    const cost = (corner) => 1000 * hides(corner)(described) + others.filter(hides(corner)).length;
+    const [right, bottom] = [[true, true], [false, true], [true, false], [false, false]].reduce((best, one) => (cost(one) < cost(best) ? one : best));
+    card.style.left = right ? "auto" : "8px";
+    card.style.right = right ? "8px" : "auto";
+    card.style.top = bottom ? "auto" : "8px";
+    card.style.bottom = bottom ? "8px" : "auto";
   }
 
   function dotted([before, after]) {
@@ -301,7 +340,7 @@ function render({ model, el }) {
   function open(name) {
     const panel = [...stage.querySelectorAll(".panel")].find((one) => one.dataset.rule === name);
     if (panel) {
-      center(onStage(panel));
+      center(box(panel));
       panel.classList.add("flash");
       setTimeout(() => panel.classList.remove("flash"), 900);
       if (offline() || !(model.get("focus") || []).length) return view.commit("rule", name);
@@ -375,7 +414,6 @@ function render({ model, el }) {
   let shown = null;
   const hover = (target) => { shown = target && target.closest(".state, .edge, [data-stub], [data-title]"); show(target); };
 
-  let drag = null;
   view.listen(stage, "pointerdown", (event) => {
     if (event.button !== 0) return;
     drag = { x: event.clientX, y: event.clientY, from: [x, y], moved: false, target: event.target };
@@ -393,8 +431,9 @@ function render({ model, el }) {
   });
   const release = (event) => {
     stage.classList.remove("dragging");
-    if (drag && !drag.moved && event.type === "pointerup") { hover(null); activate(drag.target); }
+    const held = drag;
     drag = null;
+    if (held && !held.moved && event.type === "pointerup") { hover(null); activate(held.target); } else if (held) aside();
   };
   view.listen(stage, "pointerup", release);
   view.listen(stage, "pointercancel", release);
@@ -407,25 +446,30 @@ function render({ model, el }) {
   }, { passive: false });
 
   let cursor = -1;
+  const targets = () => [...stage.querySelectorAll(live().length ? ".state.active, .label.active, .rulenode.active" : ".state")];
+  function walk(by) {
+    const states = targets();
+    if (!states.length) return;
+    cursor = (cursor + by + states.length) % states.length;
+    center(box(states[cursor]));
+    hover(states[cursor]);
+  }
   const keys = {
     "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(1 / 1.25),
     0: () => { touched = false; fit(true); },
     h: () => move(60, 0), l: () => move(-60, 0), k: () => move(0, 60), j: () => move(0, -60),
     b: () => bytes.click(), f: () => follow.click(),
     "/": () => { search.focus(); search.select(); },
+    n: () => walk(1), p: () => walk(-1),
     Backspace: () => view.commit("focus", (model.get("focus") || []).slice(0, -1)),
     Escape: () => { hover(null); choose(null); },
   };
   view.listen(stage, "keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const focused = event.target.closest("[data-stub], .rulenode");
-    const states = [...stage.querySelectorAll(live().length ? ".state.active" : ".state")];
+    const chosen = focused || targets()[cursor];
     if (keys[event.key]) keys[event.key]();
-    else if ((event.key === "n" || event.key === "p") && states.length) {
-      cursor = (cursor + (event.key === "n" ? 1 : -1) + states.length) % states.length;
-      center(onStage(states[cursor]));
-      hover(states[cursor]);
-    } else if ((event.key === "Enter" || event.key === " ") && (focused || states[cursor])) activate(focused || states[cursor]);
+    else if ((event.key === "Enter" || event.key === " ") && chosen) activate(chosen);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -453,7 +497,7 @@ function render({ model, el }) {
     if (!wanted) return;
     const node = wanted.state == null ? [...stage.querySelectorAll(".panel")].find((one) => one.dataset.rule === wanted.rule) : byId(`s${wanted.state}`);
     if (!node) return;
-    center(onStage(node));
+    center(box(node));
     node.classList.add("flash");
     setTimeout(() => node.classList.remove("flash"), 900);
     wanted = null;

@@ -42,7 +42,7 @@ async function render({ model, el }) {
   const view = mount({ model, el }, "source", "source");
   const talk = channel(model, view);
   const client = Math.random().toString(36).slice(2);
-  let seq = 0, timer = null, turns = codec(""), language = null, revealed = "", closed = false;
+  let seq = 0, timer = null, turns = codec(""), language = null, closed = false;
 
   // -- what it is made of -------------------------------------------------------------------------------------------
   const tabs = h("div", { class: "ms-group ms-source-tabs", role: "tablist", "aria-label": "language" });
@@ -178,11 +178,26 @@ async function render({ model, el }) {
     marks = ranges.flatMap((one) => one.line
       ? [{ ...one, line: null }, { from: one.whole[0], to: one.whole[1], css: "", line: one.line }] : [one]);
     say();
-    const target = chosen || (inUse() && [...of("here")].sort((a, b) => a.end - a.start - (b.end - b.start))[0]);
-    const key = target && target.start != null ? `${turns.shown.length} ${target.start} ${target.end}` : "";
-    if (key && key !== revealed && !page.contains(document.activeElement)) wanted = turns.out(target.from ?? target.start);
-    revealed = key;
+    follow("chosen", chosen);
+    follow("here", inUse() && reading(of("here"), of("next").filter((one) => one.start != null)));
     light();
+  }
+
+  // Whichever moved last comes into sight: what was chosen, or what the parser reads.
+  const revealed = {};
+  let last = 0; // where that was
+  function follow(what, target) {
+    const key = target && target.start != null ? `${turns.shown.length} ${target.start} ${target.end}` : "";
+    if (key && key !== revealed[what] && !page.contains(document.activeElement)) wanted = turns.out(target.from ?? target.start);
+    if (key) last = target.start;
+    revealed[what] = key;
+  }
+  // The innermost of what is read; within something long, between two parts of it, the nearest part that may come next.
+  function reading(here, next) {
+    const size = (one) => one.end - one.start, away = (one) => Math.abs(one.start - last);
+    const inner = here.filter((one) => one.start != null).sort((a, b) => size(a) - size(b))[0];
+    const long = !inner || turns.shown.slice(turns.out(inner.start), turns.out(inner.end)).includes("\n");
+    return (long && [...next].sort((a, b) => away(a) - away(b))[0]) || inner;
   }
 
   // An editor reads its layout when it is given marks: it gets them when the layout is known anyway.

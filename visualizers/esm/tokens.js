@@ -1,7 +1,7 @@
 // The token sets of one step: tabs by kind, search, and a table that only ever holds the rows in sight.
 // Pages of 100 rows are asked of Python; without Python (`offline`) the first rows of each tab travel along.
 // Read on: visualizers/live.py (TokenTable), visualizers/tokens.py (kinds and search).
-import { channel, h, many, mount, number, put } from "./common.js";
+import { channel, h, many, measured, mount, number, put } from "./common.js";
 
 const ROW = 22, PAGE = 100, PATIENCE = 4000;
 const TABS = ["all", "allowed", "accepted", "uncertain", "rejected", "stop"];
@@ -10,12 +10,14 @@ const MEANS = {
   uncertain: "runs over the end of its rule: the callers decide about the rest", rejected: "dies inside its rule", stop: "ends the text, or is named by its id",
 };
 
+const rounded = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 3 }).format;
+
 function render({ model, el }) {
   const view = mount({ model, el }, "tokens", "token-table");
   const python = channel(model, view);
   const offline = () => model.get("offline");
   const tabs = h("div", { class: "ms-tabs", role: "tablist", "aria-label": "kind of token" });
-  const search = h("input", { type: "search", placeholder: "search text or id  ( / )", "aria-label": "search tokens", "data-testid": "token-search", spellcheck: "false", autocomplete: "off" });
+  const search = h("input", { type: "search", placeholder: "token: text or id  ( / )", "aria-label": "search tokens", "data-testid": "token-search", spellcheck: "false", autocomplete: "off" });
   const states = h("select", { "aria-label": "state", "data-testid": "token-state" });
   const groups = h("select", { "aria-label": "meaning", "data-testid": "token-group" });
   const body = h("div", { class: "ms-body", tabindex: "0", role: "grid", "aria-label": "tokens", "data-testid": "token-rows" });
@@ -23,8 +25,8 @@ function render({ model, el }) {
   const note = h("div", { class: "ms-note", role: "status", "data-testid": "token-note" });
   body.append(spacer);
   view.root.append(
-    h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Tokens"), search, tabs, h("span", { class: "ms-grow" }), groups, states),
-    h("div", { class: "ms-heads" }, h("span", { class: "ms-num" }, "id"), h("span", {}, "token"), h("span", {}, "kind"), h("span", {}, "why")),
+    h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Tokens"), tabs),
+    h("div", { class: "ms-heads" }, h("span", { class: "ms-num" }, "id"), search, h("span", {}, "kind"), h("span", { class: "ms-filters" }, "why", groups, states)),
     body, note);
 
   let pages = new Map();   // page number -> rows
@@ -169,13 +171,30 @@ function render({ model, el }) {
     list.replaceChildren(...choices.map(([value, text]) => h("option", { value }, text)));
   }
 
+  // No count is cut off: where the tabs were once wider than there is room, large counts are rounded.
+  let tight = false;
+  function count() {
+    const counts = model.get("counts") || {};
+    tabs.classList.toggle("ms-tight", tight);
+    for (const [tab, made] of heads) {
+      put(made.lastChild, (tight ? rounded : number)(counts[tab] || 0));
+      made.title = `${number(counts[tab] || 0)}: ${MEANS[tab]}`;
+    }
+  }
+  const fit = measured(() => tabs.scrollWidth > tabs.parentElement.clientWidth - 20, (over) => {
+    if (!over || tight) return;
+    tight = true;
+    count();
+  });
+
   function head() {
     const counts = model.get("counts") || {};
     for (const [tab, made] of heads) {
       made.hidden = tab === "stop" && !counts.stop && model.get("tab") !== "stop";
       made.setAttribute("aria-selected", String(tab === model.get("tab")));
-      put(made.lastChild, number(counts[tab] || 0));
     }
+    count();
+    fit();
     // A state appears once for each lap counter; the filter is by state.
     const list = [...new Map((model.get("states") || []).filter((entry) => entry.state >= 0).map((entry) => [entry.state, entry])).values()];
     offer(states, [["", list.length === 1 ? "1 state" : `all ${list.length} states`],
@@ -251,7 +270,7 @@ function render({ model, el }) {
   for (const trait of ["tab", "query", "state", "group"]) view.on(`change:${trait}`, () => soon(false));
   for (const trait of ["version", "page", "counts", "states", "groups", "page_by_tab"]) view.on(`change:${trait}`, () => soon(true));
   view.on("change:selected_token", mark);
-  const resized = new ResizeObserver(() => { look(); draw(false); });
+  const resized = new ResizeObserver(() => { look(); draw(false); tight = false; count(); fit(); });
   resized.observe(body);
   view.defer(() => { resized.disconnect(); clearTimeout(timer); clearTimeout(delay); });
   head();
