@@ -29,6 +29,7 @@ Read on: `lexer.py`, `escapes.py` (what stands between quotes and brackets), `ma
 
 from __future__ import annotations
 
+import math
 import re
 from typing import NoReturn
 
@@ -43,7 +44,9 @@ from .names import MACROS, RESERVED, undefined
 
 __all__ = ["parse_ebnf"]
 
-_ATTRIBUTE = re.compile(r"\s*+([A-Za-z_]\w*+)\s*+(?:=\s*+([0-9]++(?:\.[0-9]++)?|(\"(?:[^\"\\]|\\.)*+\")))?+\s*+")
+_ATTRIBUTE = re.compile(
+    r"\s*+([A-Za-z_]\w*+)\s*+(?:=\s*+(-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|(\"(?:[^\"\\]|\\.)*+\")))?+\s*+"
+)
 _ATTRIBUTES = ("capture", "lazy", "max_chars", "temperature", "trailing", "stop_capture")
 _REFUSED_ATTRIBUTES = ("max_tokens",)
 _TOKEN_ID = re.compile(r"!?<\[(0|[1-9][0-9]{0,8})\]>")
@@ -177,8 +180,8 @@ class _Parser(Tokens):
                     self.fail(f"max_chars takes a number of at most {nodes.MAX_REPEAT:,}", offset)
                 return int(digits)
             case "temperature":
-                if value is None or match.group(3) or len(value) > 20:
-                    self.fail("temperature takes a number", offset)
+                if value is None or match.group(3) or not 0 <= float(value) < math.inf:
+                    self.fail("The temperature must be a finite non-negative number", offset)
                 return float(value)
             case "capture" if value is not None:
                 if not match.group(3):

@@ -77,3 +77,72 @@ def test_a_compiler_that_has_compiled_nothing_keeps_nothing() -> None:
     assert compiler.get_cache_size_bytes() > 0
     compiler.clear_cache()
     assert compiler.get_cache_size_bytes() == 0
+
+
+TAG = {"type": "tag", "begin": "<", "content": {"type": "const_string", "value": "x"}, "end": ">"}
+TOKEN = {"type": "token", "token": 1}
+PHRASES: list[tuple[dict[str, object], str]] = [
+    ({"type": "any_text", "max_chars": -1}, "non-negative 32-bit integer"),
+    ({"type": "any_text", "max_tokens": 1.5}, "non-negative 32-bit integer"),
+    ({"type": "any_tokens", "max_tokens": 2**31}, "non-negative 32-bit integer"),
+    ({"type": "triggered_tags", "triggers": ["<"], "tags": [{**TAG, "begin": TOKEN}]}, "string begin"),
+    ({"type": "token_triggered_tags", "trigger_tokens": [1], "tags": [TAG]}, "token format begin"),
+    ({"type": "token", "token": 3.5}, "must be an integer"),
+    ({"type": "repeat", "min": -1, "max": 1, "content": TAG}, "Repeat min must be >= 0"),
+    ({"type": "repeat", "min": 2, "max": 1, "content": TAG}, "Repeat min must be <= max"),
+    ({"type": "repeat", "min": 2, "max": -2, "content": TAG}, r"Repeat max must be -1 \(unbounded\) or >= 0"),
+    ({"type": "tags_with_separator", "separator": "", "tags": [TAG], "at_least_one": 1}, "must be a boolean"),
+    ({"type": "thing"}, "Format type not recognized: thing"),
+]
+
+
+@pytest.mark.parametrize(("form", "phrase"), PHRASES)
+def test_phrases_about_tags(form: dict[str, object], phrase: str) -> None:
+    with pytest.raises(xgr.InvalidStructuralTagError, match=f"^Invalid structural tag error: #/format.*{phrase}"):
+        xgr.Grammar.from_structural_tag({"format": form})
+
+
+def test_phrases_about_texts_and_arguments() -> None:
+    compiled = xgr.GrammarCompiler(xgr.TokenizerInfo(["a"])).compile_grammar('root ::= "a"')
+    named = {"left": "start: @right", "right": "start: @left"}
+    for call, phrase in (
+        (lambda: xgr.Grammar.from_ebnf('root ::= "a'), "^EBNF parser error at line 1, column 10: "),
+        (lambda: xgr.Grammar.from_ebnf('root[temperature=-1] ::= "a"'), "finite non-negative"),
+        (lambda: xgr.Grammar.from_ebnf('root[temperature=1e999] ::= "a"'), "finite non-negative"),
+        (lambda: xgr.Grammar.from_lark("start: missing"), "^Lark error at line 1, column 8: "),
+        (
+            lambda: xgr.Grammar.from_lark('start[temperature=-1]: "a"'),
+            "temperature must be a finite non-negative number",
+        ),
+        (lambda: xgr.Grammar.from_lark('start[temperature=x]: "a"'), "expected number after temperature="),
+        (lambda: xgr.Grammar.from_lark('start[lazy, lazy]: "a"'), "lazy attribute is specified more than once"),
+        (
+            lambda: xgr.Grammar.from_lark("start: @left", named_grammars=named),  # type: ignore[arg-type]
+            "circular named grammar reference: @left -> @right -> @left",
+        ),
+        (lambda: xgr.GrammarMatcher(compiled, default_temperature=-0.1), "finite non-negative"),
+        (lambda: xgr.get_model_structural_tag("nobody"), "Unknown format type"),
+        (lambda: xgr.get_model_structural_tag("llama", 1), "must be a list"),  # type: ignore[arg-type]
+        (lambda: xgr.get_model_structural_tag("llama", [], {"type": "search"}), "exactly one"),
+    ):
+        with pytest.raises(RuntimeError, match=phrase):
+            call()
+    assert str(xgr.Grammar.from_ebnf('root[temperature=1e3] ::= "a"')) == str(
+        xgr.Grammar.from_ebnf('root[temperature=1000.0] ::= "a"')
+    )
+
+
+def test_a_draft_tree_is_made_of_int64() -> None:
+    torch = pytest.importorskip("torch")
+    matcher = xgr.GrammarMatcher(xgr.GrammarCompiler(xgr.TokenizerInfo(["a"])).compile_grammar('root ::= "a"'))
+    tree = torch.tensor([-1])
+    with pytest.raises(RuntimeError, match="retrieve_next_sibling must be a 1-D tensor of int64"):
+        matcher.traverse_draft_tree(tree, tree.int(), tree, xgr.allocate_token_bitmask(1, 1))
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_templates_of_a_model_take_the_older_spelling_of_reasoning(flag: bool) -> None:
+    from workbench.compat.xgrammar import builtin_structural_tag as templates
+
+    mode = "enabled" if flag else "disabled"
+    assert templates.get_llama_structural_tag(reasoning=flag) == xgr.get_model_structural_tag("llama", reasoning=mode)

@@ -86,7 +86,7 @@ def test_named_texts_call_each_other_but_not_in_a_circle() -> None:
     named: dict[str, Any] = {"a": 'start: @b "x"', "b": 'start: "y" @c', "c": xgr.Grammar.from_ebnf('root ::= "z"')}
     grammar = xgr.Grammar.from_lark("start: @a", named_grammars=named)
     assert _is_grammar_accept_string(grammar, "yzx")
-    with pytest.raises(RuntimeError, match="circle"):
+    with pytest.raises(RuntimeError, match="circular"):
         xgr.Grammar.from_lark("start: @a", named_grammars={"a": "start: @b", "b": "start: @a"})
     for wrong in ([grammar], {"a": 1}):
         with pytest.raises(RuntimeError, match="named_grammars"):

@@ -64,7 +64,6 @@ def test_names_without_a_counterpart_say_so() -> None:
         with pytest.raises(UnsupportedFeatureError, match=name):
             getattr(testing.GrammarFunctor, name)(grammar)
     for name, arguments in {
-        "_ebnf_to_grammar_no_normalization": ('root ::= "a"',),
         "_get_allow_empty_rule_ids": (None,),
         "_is_rule_fsm_accept_string": (grammar, 0, "a"),
         "_print_grammar_fsms": (grammar,),

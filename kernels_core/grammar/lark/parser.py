@@ -228,7 +228,7 @@ class _Parser:
             if name not in _ATTRIBUTES:
                 self.tokens.fail(f"there is no attribute {name!r}; there are {', '.join(_ATTRIBUTES)}", start)
             if name in found:
-                self.tokens.fail(f"the attribute {name!r} is given twice", start)
+                self.tokens.fail(f"{name} attribute is specified more than once: the attribute is given twice", start)
             value: float | Expression | None = None
             if self.kind == "=":
                 self.i += 1
@@ -256,7 +256,11 @@ class _Parser:
             case "max_chars":
                 return float(self._count())
             case "temperature":
-                digits = self._expect("number", "a number")
+                if self.kind == "-":
+                    self.tokens.fail("temperature must be a finite non-negative number", start)
+                if self.kind != "number":
+                    self._unexpected("expected number after temperature=")
+                digits = self._take()
                 if self.kind == ".":
                     self.i += 1
                     digits += "." + self._expect("number", "digits")

@@ -88,10 +88,10 @@ class Builder:
     def node(self, value: Any, path: str, end: End | None) -> Node:
         """The format at `path`, then `end`."""
         if not isinstance(value, Mapping):
-            raise InvalidStructuralTagError("a format is an object with a type", path)
+            raise InvalidStructuralTagError("Format must be an object with a type", path)
         kind = value.get("type")
         if not isinstance(kind, str) or kind not in _FORMATS:
-            what = "the key 'type' is missing" if kind is None else f"there is no format of type {kind!r}"
+            what = "the key 'type' is missing" if kind is None else f"Format type not recognized: {kind}"
             raise InvalidStructuralTagError(f"{what}; the types are {', '.join(_FORMATS)}", path)
         keys, build = _FORMATS[kind]
         if self._depth == _MAX_DEPTH:
@@ -109,6 +109,7 @@ class Builder:
 
     def _any_text(self, fields: Fields, end: End | None) -> Node:
         if fields.has("max_tokens"):
+            self._limit(fields, "max_tokens")
             fields.refuse("limits in tokens are for any_tokens; text can be limited by max_chars", "max_tokens")
         if not fields.has("max_chars"):
             return self._free(fields, (), True, end)
@@ -119,9 +120,10 @@ class Builder:
             fields.refuse(f"to count so many characters while watching for strings takes {error}", "max_chars")
 
     def _limit(self, fields: Fields, key: str) -> int:
-        most = fields.number(key)
-        if not 0 <= most <= nodes.MAX_REPEAT:
-            fields.fail(f"{most} is not within 0..{nodes.MAX_REPEAT:,}", key)
+        most = fields.any(key)
+        if not isinstance(most, int) or isinstance(most, bool) or not 0 <= most <= nodes.MAX_REPEAT:
+            limits = f"{most!r} is not within 0..{nodes.MAX_REPEAT:,}"
+            fields.fail(f"this must be an integer, a non-negative 32-bit integer: {limits}", key)
         return most
 
     def _free(self, fields: Fields, tags: Sequence[tuple[bytes | Node, Node]], loop: bool, end: End | None) -> Node:
@@ -293,9 +295,10 @@ class Builder:
     def _repeat(self, fields: Fields, end: End | None) -> Node:
         low, high = fields.number("min"), fields.number("max")
         if not 0 <= low <= nodes.MAX_REPEAT:
-            fields.fail(f"{low} is not within 0..{nodes.MAX_REPEAT:,}", "min")
+            fields.fail(f"Repeat min must be >= 0: {low} is not within 0..{nodes.MAX_REPEAT:,}", "min")
         if high != -1 and not low <= high <= nodes.MAX_REPEAT:
-            fields.fail(f"{high} is neither -1 (no bound) nor within {low}..{nodes.MAX_REPEAT:,}", "max")
+            rule = "Repeat max must be -1 (unbounded) or >= 0" if high < 0 else "Repeat min must be <= max"
+            fields.fail(f"{rule}: {high} is neither -1 (no bound) nor within {low}..{nodes.MAX_REPEAT:,}", "max")
         return self._repeated(fields, low, None if high == -1 else high, end)
 
     def _repeated(self, fields: Fields, low: int, high: int | None, end: End | None) -> Node:
@@ -372,7 +375,7 @@ class Builder:
                 continue
             tag = reading[at]
             if not isinstance(tag.any("begin"), str):
-                tag.fail("a tag in triggered_tags begins with a string; see token_triggered_tags", "begin")
+                tag.fail("a tag in triggered_tags must have a string begin; see token_triggered_tags", "begin")
             begin = tag.text("begin")
             fitting = [trigger for trigger in triggers if begin.startswith(trigger)]
             if len(fitting) != 1:
@@ -475,6 +478,8 @@ class Builder:
         triggers = self._token_ids(fields, "trigger_tokens", required=True)
         switches: list[Node] = []
         for _, tag in self._tags(fields, ())[1]:
+            if isinstance(tag.any("begin"), str):
+                tag.fail("a tag in token_triggered_tags must have a token format begin; see triggered_tags", "begin")
             begin = self._token_format(tag.any("begin"), tag.at("begin"))
             if begin not in triggers:
                 tag.fail(f"the token {begin} is not among trigger_tokens", "begin")

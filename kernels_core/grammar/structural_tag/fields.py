@@ -15,7 +15,12 @@ from ...errors import InvalidStructuralTagError, UnsupportedFeatureError
 
 __all__ = ["Fields", "pointer"]
 
-_KINDS = {str: "a string", bool: "true or false", int: "this must be an integer: a whole number", list: "a list"}
+_KINDS = {
+    str: "a string",
+    bool: "this must be a boolean: true or false",
+    int: "this must be an integer: a whole number",
+    list: "a list",
+}
 
 
 def pointer(path: str, key: str | int) -> str:

@@ -123,7 +123,7 @@ def token_id(token: Any, path: str, vocabulary: Vocabulary | None) -> int:
     if isinstance(token, str):
         return _by_text(token, path, vocabulary)
     if not isinstance(token, int) or isinstance(token, bool):
-        raise InvalidStructuralTagError(f"a token is an id or a token's text, not {token!r}", path)
+        raise InvalidStructuralTagError(f"a token must be an integer, its id, or a token's text, not {token!r}", path)
     if token < 0 or (vocabulary is not None and token >= vocabulary.vocab_size):
         size = "" if vocabulary is None else f"; this vocabulary has ids 0..{vocabulary.vocab_size - 1}"
         raise InvalidStructuralTagError(f"there is no token {token}{size}", path)

@@ -89,7 +89,7 @@ def test_unusable(marked: str, message: str) -> None:
         ("start[max_chars»]: /a/", "needs a value"),
         ("start[max_chars=»x]: /a/", "expected a number"),
         ("start[max_chars=3]: /a/ »x\nx: /b/", "'x' is a rule"),
-        ("start[temperature=»x]: /a/", "expected a number"),
+        ("start[temperature=»x]: /a/", "expected number after temperature="),
         ("start[capture=»3]: /a/", "name in quotes"),
         ("start: %json »x", "JSON object is expected"),
         ('start: %json {"a": »}', "not JSON"),

@@ -118,8 +118,8 @@ def apply_token_bitmask_inplace(
         vocab_size = min(width, covered)
         if vocab_size < width:
             warnings.warn(
-                f"the bitmask has bits for {covered:,} tokens and there are {width:,} logits: the rest stay as they "
-                "are. Allocate it for the model's vocabulary, or say vocab_size",
+                f"the bitmask has bits for {covered:,} tokens and there are {width:,} logits: the rest are left "
+                "unmasked. Allocate it for the model's vocabulary, or say vocab_size",
                 UserWarning,
                 stacklevel=2,
             )

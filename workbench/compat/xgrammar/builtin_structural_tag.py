@@ -68,7 +68,7 @@ def normalize_tool_choice(
     Raises `ValueError` for anything else, unknown names, and where a call is required and there is no tool.
     """
     if not isinstance(tools, Sequence | None) or isinstance(tools, str | bytes):
-        raise InvalidArgumentError(f"tools: a list of tools is expected, not a {type(tools).__name__}")
+        raise InvalidArgumentError(f"tools must be a list of tools, not a {type(tools).__name__}")
     read = [_read_tool(index, tool) for index, tool in enumerate(tools or ())]
     functions = [tool for tool in read if isinstance(tool, FunctionToolParam)]
     builtins = [tool for tool in read if isinstance(tool, BuiltinToolParam)]
@@ -117,13 +117,10 @@ def get_model_structural_tag(
     Tools of a model's own are called by the format of `harmony`; elsewhere nothing stands for them, with a warning.
     Raises `ValueError` for unknown models, choices and tools.
     """
-    if isinstance(reasoning, bool):
-        reasoning = "enabled" if reasoning else "disabled"
-    if reasoning not in ("enabled", "disabled", "auto"):
-        raise InvalidArgumentError(f"reasoning is enabled, disabled or auto, not {reasoning!r}")
+    reasoning = _read_reasoning(reasoning)
     known = sorted({*_REGISTERED, *templates.model_templates()})
     if model not in known:
-        raise InvalidArgumentError(f"there is no template for {model!r}; there are {', '.join(known)}")
+        raise InvalidArgumentError(f"Unknown format type {model!r}: there are templates for {', '.join(known)}")
     functions, builtins, mode = normalize_tool_choice(tools, tool_choice)
     options: dict[str, Any] = {
         "any_order": any_order,
@@ -179,7 +176,7 @@ def _of_model(model: str) -> Callable[..., StructuralTag]:
         tools: Sequence[FunctionToolParam | dict[str, Any]] | None = None,
         builtin_tools: Sequence[BuiltinToolParam | dict[str, Any]] | None = None,
         tool_choice: Mode = "auto",
-        reasoning: Reasoning = "enabled",
+        reasoning: bool | Reasoning = "enabled",
         any_order: bool = False,
         exclude_special_tokens: bool = True,
         max_whitespace_cnt: int | None = None,
@@ -192,7 +189,7 @@ def _of_model(model: str) -> Callable[..., StructuralTag]:
             [tool for tool in read if isinstance(tool, FunctionToolParam)],
             [tool for tool in read if isinstance(tool, BuiltinToolParam)],
             tool_choice,
-            reasoning,
+            _read_reasoning(reasoning),
             any_order=any_order,
             exclude_special_tokens=exclude_special_tokens,
             max_whitespace_cnt=max_whitespace_cnt,
@@ -241,6 +238,16 @@ def get_builtin_structural_tag(
 _CHOICES: TypeAdapter[Any] = TypeAdapter(ToolChoiceOptionParam)
 
 
+def _read_reasoning(reasoning: Any) -> Reasoning:
+    """The mode that is meant; True and False are the older spelling of two."""
+    if isinstance(reasoning, bool):
+        reasoning = "enabled" if reasoning else "disabled"
+    if reasoning not in ("enabled", "disabled", "auto"):
+        raise InvalidArgumentError(f"reasoning is enabled, disabled or auto, not {reasoning!r}")
+    mode: Reasoning = reasoning
+    return mode
+
+
 def _read_tool(index: int, tool: Any) -> ToolParam:
     if isinstance(tool, FunctionToolParam | BuiltinToolParam):
         return tool
@@ -276,7 +283,9 @@ def _function(functions: Sequence[FunctionToolParam], name: str) -> FunctionTool
 def _builtin(builtins: Sequence[BuiltinToolParam], kind: str) -> BuiltinToolParam:
     found = [tool for tool in builtins if tool.type == kind]
     if len(found) != 1:
-        raise InvalidArgumentError(f"tool_choice: there are {len(found)} tools of type {kind!r}, not one")
+        raise InvalidArgumentError(
+            f"tool_choice: exactly one tool of type {kind!r} is expected; there are {len(found)}"
+        )
     return found[0]
 
 

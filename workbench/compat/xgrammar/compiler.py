@@ -142,7 +142,7 @@ class GrammarCompiler(XGRObject):
     ) -> CompiledGrammar:
         """Compile Lark text; tokens that are named are looked up here.  See `Grammar.from_lark`."""
         if not isinstance(named_grammars, dict | None):
-            raise InvalidArgumentError(f"named_grammars is a dict, not a {type(named_grammars).__name__}")
+            raise InvalidArgumentError(f"named_grammars must be a dictionary, not a {type(named_grammars).__name__}")
         key = ("lark", lark_string, tuple(sorted((named_grammars or {}).items(), key=lambda item: str(item[0]))))
         return self._compiled(key, lambda: lark_grammar(lark_string, self._info, named_grammars))
 

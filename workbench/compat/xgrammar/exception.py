@@ -27,6 +27,10 @@ __all__ = [
 ]
 
 
+_PLACES = {"EBNF": "EBNF parser error", "Lark": "Lark error"}
+"""How messages about a place in a text begin."""
+
+
 class DeserializeFormatError(RuntimeError):
     """Serialised text lacks something, or was written for another vocabulary."""
 
@@ -40,7 +44,14 @@ class InvalidArgumentError(ValueError, RuntimeError):
 
 
 class GrammarError(errors.GrammarError, RuntimeError):
-    """`kernels_core.GrammarError` as a `RuntimeError`."""
+    """`kernels_core.GrammarError` as a `RuntimeError`; it says where as XGrammar's own do."""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        here = f"{self.language}, line {self.line}, column {self.column}:"
+        if self.language not in _PLACES or not text.startswith(here):
+            return text
+        return f"{_PLACES[self.language]} at line {self.line}, column {self.column}:{text.removeprefix(here)}"
 
 
 class GrammarSyntaxError(errors.GrammarSyntaxError, GrammarError):

@@ -163,7 +163,9 @@ def lark_grammar(text: str, info: TokenizerInfo | None, named: Mapping[str, Gram
     """The engine's grammar of Lark text."""
     vocabulary = None if info is None else info.engine
     if not isinstance(named, Mapping | None):
-        raise InvalidArgumentError(f"named_grammars is a dict of grammars by name, not a {type(named).__name__}")
+        raise InvalidArgumentError(
+            f"named_grammars must be a dictionary of grammars by name, not a {type(named).__name__}"
+        )
     given = dict(named or {})
     for name, value in given.items():
         if not isinstance(name, str) or not isinstance(value, str | Grammar):
@@ -179,10 +181,19 @@ def lark_grammar(text: str, info: TokenizerInfo | None, named: Mapping[str, Gram
     while texts:  # texts may call each other: those that call what is known come first
         ready = [name for name, lark in texts.items() if not _calls(lark) & texts.keys()]
         if not ready:
-            raise InvalidArgumentError(f"named_grammars: {', '.join(map(repr, texts))} call each other in a circle")
+            circle = " -> ".join(f"@{name}" for name in _circle(texts))
+            raise InvalidArgumentError(f"named_grammars: circular named grammar reference: {circle}")
         for name in ready:
             found[name] = read(texts.pop(name))
     return read(text)
+
+
+def _circle(texts: Mapping[str, str]) -> list[str]:
+    """Names of texts that call each other, from one back to it; each of `texts` calls another of them."""
+    path = [next(iter(texts))]
+    while path[-1] not in path[:-1]:
+        path.append(min(_calls(texts[path[-1]]) & texts.keys()))
+    return path[path.index(path[-1]) :]
 
 
 def _calls(lark: str) -> set[str]:

@@ -77,7 +77,9 @@ class GrammarMatcher(XGRObject):
         if max_rollback_tokens != -1:
             warnings.warn("max_rollback_tokens is not needed: rollback is unlimited", DeprecationWarning, stacklevel=2)
         if default_temperature is not None and not (math.isfinite(default_temperature) and default_temperature >= 0):
-            raise InvalidArgumentError(f"default_temperature is a number from 0, not {default_temperature!r}")
+            raise InvalidArgumentError(
+                f"default_temperature must be a finite non-negative number, not {default_temperature!r}"
+            )
         if override_stop_tokens is None:
             stops = compiled_grammar.tokenizer_info.stop_token_ids
         else:
@@ -151,6 +153,13 @@ class GrammarMatcher(XGRObject):
         temperatures: gets each node's temperature, -1 where there is none, and after a refused path or the end; left
             alone when the time runs out.
         """
+        for name, tree in (
+            ("retrieve_next_token", retrieve_next_token),
+            ("retrieve_next_sibling", retrieve_next_sibling),
+            ("draft_tokens", draft_tokens),
+        ):
+            if str(getattr(tree, "dtype", "int64")).removeprefix("torch.") != "int64":
+                raise InvalidArgumentError(f"{name} must be a 1-D tensor of int64, not of {tree.dtype}")
         if temperatures is not None:
             _check_temperatures(temperatures)
             if len(temperatures) != len(draft_tokens):

@@ -170,8 +170,8 @@ def _refuse(name: str, reason: str) -> NoReturn:
 
 
 def _ebnf_to_grammar_no_normalization(ebnf_string: str, root_rule_name: str = "root") -> Grammar:
-    """Not supported: a grammar is always in normal form."""
-    _refuse("_ebnf_to_grammar_no_normalization", "a grammar is always in normal form; see Grammar.from_ebnf")
+    """`Grammar.from_ebnf`: a grammar is always in normal form."""
+    return Grammar.from_ebnf(ebnf_string, root_rule_name=root_rule_name)
 
 
 def _get_allow_empty_rule_ids(compiled_grammar: CompiledGrammar) -> list[int]:
