@@ -111,6 +111,15 @@ def _level(level: StackLevel, text: bytes) -> dict[str, Any]:
     }
 
 
+def _crumbs(snapshot: CallStack, pointers: Sequence[str | None]) -> str:
+    """The first stack in a line: places in the source, where there are any, each once."""
+    if not snapshot.stacks or not any(pointers):
+        return snapshot.crumbs()
+    found = [pointers[level] if level < len(pointers) else None for level in snapshot.stacks[0]]
+    names = [place or snapshot.levels[level].rule for place, level in zip(found, snapshot.stacks[0], strict=True)]
+    return " > ".join(dict.fromkeys(names))
+
+
 def stack_html(snapshot: CallStack, *, pointers: Sequence[str | None] = (), limit: int = 60) -> str:
     """The first stack as crumbs, and all levels as a table; with their places in the source, if there are any."""
     rows = []
@@ -118,19 +127,19 @@ def stack_html(snapshot: CallStack, *, pointers: Sequence[str | None] = (), limi
     for level, pointer in zip_longest(snapshot.levels[:limit], pointers[:limit]):
         if level is None:
             break
-        label = f"{html_escape(level.label)}: " if level.label else ""
+        label = f"{html_escape(level.label)}: " if level.label and not pointer else ""
         rows.append(
             [
-                "&nbsp;" * (2 * level.depth) + label + html_escape(level.rule),
+                "&nbsp;" * (2 * level.depth) + label + html_escape(pointer or level.rule),
                 f"{level.begin:,}",
                 html_escape(tail(snapshot.text[level.begin : level.end])),
                 html_escape(clip(split_rules(level.dot)[0] if level.dot else "", DOT_WIDTH)),
-                *([html_escape(pointer or "")] if some else []),
+                *([html_escape(level.rule)] if some else []),
             ]
         )
     count = f"{'' if snapshot.exact else 'at least '}{snapshot.total:,} stack{'' if snapshot.total == 1 else 's'}"
     facts = [f"after {snapshot.position:,} bytes", count, f"{len(snapshot.stacks)} listed"]
-    crumbs = f'<div style="font-size:13px;padding:2px 0 6px">{html_escape(snapshot.crumbs())}</div>'
-    heads = ["level", "began at", "read", "waits at", *(["in the source"] if some else [])]
+    crumbs = f'<div style="font-size:13px;padding:2px 0 6px">{html_escape(_crumbs(snapshot, pointers))}</div>'
+    heads = ["level", "began at", "read", "waits at", *(["the engine's rule"] if some else [])]
     body = table(heads, rows, align="lrlll"[: len(heads)], mono=(0, 1, 2, 3, 4)[: len(heads)])
     return card("Call stack", facts, crumbs + body)

@@ -5,6 +5,7 @@ Read on: `kernels_core/inspect/dispatch.py` (`modes`), `visualizers/esm/triggers
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import traitlets as t
@@ -29,18 +30,22 @@ _TINTS: Final = {"free": "rejected", "trigger": "uncertain", "tag": "active", "s
 
 
 class TriggerView(LiveView[Modes]):
-    """`show(modes(matcher))` shows the text by modes, the tags that are open, and the trie with its progress."""
+    """`show(modes(matcher))` shows the text by modes, the tags that are open, and the trie with its progress.
+
+    `tags` is what the source knows: `{ahead, ends}`, the tags that may still come and what ends the open ones.
+    """
 
     _module = "triggers"
     _styles = ("triggers",)
     _height = 360
-    _placed = ("about", "segments", "stack", "trie", "patterns")
+    _placed = ("about", "segments", "stack", "trie", "patterns", "tags")
 
     about = synced(t.Dict())
     segments = synced(t.List())
     stack = synced(t.List())
     trie = synced(t.List())
     patterns = synced(t.List())
+    tags = synced(t.Dict())
     selection = synced(t.Dict())
 
     def traits_of(self, snapshot: Modes) -> Traits:
@@ -79,7 +84,7 @@ class TriggerView(LiveView[Modes]):
         }
 
     def static_html(self) -> str:
-        return modes_html(self._shown) if self._shown is not None else "<i>nothing shown yet</i>"
+        return modes_html(self._shown, tags=self.tags) if self._shown is not None else "<i>nothing shown yet</i>"
 
     def __repr__(self) -> str:
         return f"TriggerView({self._shown!r})" if self._shown is not None else "TriggerView(empty)"
@@ -117,8 +122,8 @@ def _pattern(pattern: Pattern, number: int) -> dict[str, Any]:
     }
 
 
-def modes_html(snapshot: Modes, *, limit: int = 40) -> str:
-    """The text by modes, and the patterns with what is missing of each."""
+def modes_html(snapshot: Modes, *, limit: int = 40, tags: Mapping[str, Any] | None = None) -> str:
+    """The text by modes, the tags ahead and what ends the open ones, and the patterns with what is missing of each."""
     if not snapshot.has_dispatch:
         return card("Triggers", [], '<i style="font-size:12px">this grammar has no free text with tags</i>')
     parts = [
@@ -131,6 +136,7 @@ def modes_html(snapshot: Modes, *, limit: int = 40) -> str:
         for one in snapshot.segments[-limit:]
     ]
     body = table(["bytes", "mode", "", "text"], parts, align="rlll", mono=(0, 2, 3))
+    body += "".join(f'<div style="font-size:12px">{html_escape(line)}</div>' for line in told(tags or {}))
     if snapshot.automaton is not None:
         rows = [
             [
@@ -143,3 +149,12 @@ def modes_html(snapshot: Modes, *, limit: int = 40) -> str:
         ]
         body += table(["watched for", "", "read", "missing"], rows, align="lllr", mono=(0, 3))
     return card("Triggers", [html_escape(snapshot.sentence())], body)
+
+
+def told(tags: Mapping[str, Any]) -> Iterator[str]:
+    """The tags ahead and the ends of open ones, a line each."""
+    if tags.get("ahead"):
+        some = ", ".join(f"{one['name']} (missing {one['rest']})" for one in tags["ahead"][:MAX_PATTERNS])
+        yield f"may still come: {some}"
+    for one in tags.get("ends", ()):
+        yield f"{one['name']} ends with {' or '.join(one['ends']) or 'its content'}"

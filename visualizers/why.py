@@ -50,7 +50,7 @@ _BAD: Final = "background-color:rgba(214,60,60,0.25);font-weight:bold"
 
 def why_html(state: Mapping[str, Any]) -> str:
     """An explanation as HTML that survives every sanitiser."""
-    head = f"<b>{'may come' if state['ok'] else 'cannot come'}</b>: {html_escape(state['message'])}"
+    head = f"<b>{verdict(state)}</b>: {html_escape(state['message'])}"
     lines = [f"<div>{head}</div>"]
     if not state["ok"]:
         text = "…" * state["cut"] + html_escape(state["before"])
@@ -59,6 +59,8 @@ def why_html(state: Mapping[str, Any]) -> str:
             f"{html_escape(state['rest'])}</pre>"
         )
         lines.append(_line("expected", state["expected"] or "the end of the text"))
+        if state["place"]:
+            lines.append(_line("in the source", state["place"]))
         for reason in state["reasons"] or ():
             where = reason["pointer"] or reason["rule"] or ""
             lines.append(_line("forbidden by", f"{reason['label']} {where}"))
@@ -72,6 +74,13 @@ def why_html(state: Mapping[str, Any]) -> str:
         count = state["end_bytes"]
         lines.append(_line(f"shortest end, {count:,} byte{'s' * (count != 1)}", state["end"]))
     return "".join(lines)
+
+
+def verdict(state: Mapping[str, Any]) -> str:
+    """Tokens are allowed or refused, texts may or cannot come: the words of the glossary."""
+    if state["subject"]["token"] is not None:
+        return "allowed" if state["ok"] else "refused"
+    return "may come" if state["ok"] else "cannot come"
 
 
 def _line(name: str, text: str) -> str:

@@ -97,6 +97,7 @@ WHY: dict[str, Any] = {
     "expected": "a",
     "ends": False,
     "reasons": None,
+    "place": "#/properties/mode",
     "rules": ["root"],
     "dots": [f"root ::= {'x ' * 300}• y"],
     "suggestions": ['"name"'],

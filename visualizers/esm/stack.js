@@ -12,7 +12,7 @@ function render({ model, el }) {
   const body = h("tbody", {});
   const scroll = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "stack-rows" },
     h("table", { class: "ms-table", "aria-label": "Call stack" }, h("thead", {}, h("tr", {},
-      h("th", { title: "what is read: its place in the source, where that is JSON, then the rule that was called" }, "level"),
+      h("th", { title: "what is read: its place in the source, where that is JSON, or the rule that was called" }, "level"),
       h("th", { class: "ms-num", title: "bytes read when the rule was called" }, "began at"),
       h("th", { title: "what was read in this rule before the next level began" }, "has read"),
       h("th", { title: "the rule, with a dot where it waits" }, "waits at"))), body));
@@ -44,10 +44,11 @@ function render({ model, el }) {
           `stack ${at + 1} of ${number(stacks.length)}${about.total > stacks.length || !about.exact ? `; ${about.exact ? "" : "more than "}${number(about.total)} in all` : ""}`),
         h("button", { type: "button", title: "the next stack", "data-testid": "stack-on", onclick: () => turn(1) }, "▸")) : null].filter(Boolean));
     const stack = stacks[at] || [];
-    crumbs.replaceChildren(...stack.flatMap((place, depth) => {
+    // What has the place of the level around it is that level, as a person sees it.
+    crumbs.replaceChildren(...stack.filter((place) => !levels[place].pointer || levels[place].place).flatMap((place, depth) => {
       const level = levels[place];
-      const crumb = h("button", { type: "button", class: `crumb${level.predicted ? " predicted" : ""}`, title: level.predicted ? "called here; nothing of it has been read" : `began at byte ${number(level.begin)}`,
-        onclick: () => choose(level) }, name(level), level.rule);
+      const crumb = h("button", { type: "button", class: `crumb${level.predicted ? " predicted" : ""}`, title: `rule ${level.rule}; ${level.predicted ? "called here, nothing of it has been read" : `began at byte ${number(level.begin)}`}`,
+        onclick: () => choose(level) }, ...name(level));
       return [...(depth ? [h("span", { class: "ms-muted" }, level.omitted ? `› ${number(level.omitted)} more ›` : "›")] : []), crumb];
     }));
     const on = new Set(stack);
@@ -64,8 +65,9 @@ function render({ model, el }) {
   });
 
   // What a person wrote comes first: the place in the source, or the key of the text around.
-  const name = (level) => level.place ? h("span", { class: "key", title: level.pointer }, `${level.place} `)
-    : level.label && !level.pointer ? h("span", { class: "key" }, `${level.label}: `) : null;
+  // The engine's own rules are told where one points at a level that has a place.
+  const name = (level) => level.pointer ? [h("span", { class: "key", title: `rule ${level.rule}` }, level.place || "·")]
+    : [level.label ? h("span", { class: "key" }, `${level.label}: `) : null, h("span", {}, level.rule)];
 
   function row(level, on, selected) {
     const [whole, after] = level.dots[0] || [""];
@@ -76,7 +78,7 @@ function render({ model, el }) {
     const dotted = after === undefined ? [before] : [h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), behind];
     const cell = h("td", { class: "name" }, h("span", { class: "indent", style: `width:${level.depth * 12}px` }),
       level.omitted ? h("span", { class: "ms-muted" }, `+${number(level.omitted)} › `) : null,
-      name(level), h("span", { class: level.pointer ? "ms-muted" : "" }, level.rule),
+      ...name(level),
       level.waits ? h("span", { class: "ms-badge active", title: "a byte can move this on" }, "reads next") : null);
     return h("tr", { class: on ? "on" : "off", "data-testid": "stack-level", "data-rule": level.rule, "data-pointer": level.pointer, tabindex: "0",
       "aria-selected": String(selected), onclick: () => choose(level),

@@ -34,7 +34,7 @@ function render({ model, el }) {
       body.replaceChildren(h("div", { class: "ms-empty" }, "This grammar has no free text in which tags could begin."));
       return;
     }
-    body.replaceChildren(...[ribbon(about), tags(stack), watched(about)].filter(Boolean));
+    body.replaceChildren(...[ribbon(about), tags(stack), ahead(), watched(about)].filter(Boolean));
   }
 
   const tint = (mode) => ({ trigger: "uncertain", tag: "active", stop: "uncertain" }[mode] || "");
@@ -62,6 +62,21 @@ function render({ model, el }) {
       ...stack.flatMap((tag, depth) => [depth ? h("span", { class: "ms-muted" }, "›") : null,
         h("button", { type: "button", title: `its trigger began at byte ${number(tag.begin)}, its content at byte ${number(tag.content)}; rule ${tag.rule}`, onclick: () => choose(tag.rule) }, tag.name)].filter(Boolean)),
       h("span", { class: "ms-muted" }, stack[stack.length - 1].returns ? "when it ends, free text goes on" : "when it ends, free text is over"));
+  }
+
+  // What the source knows: the tags that may still come with what is missing of each, and what ends the open ones.
+  const place = (pointer) => view.commit("selection", { ...(model.get("selection") || {}), rule: null, pointer });
+  function ahead() {
+    const { ahead: some = [], ends = [] } = model.get("tags") || {};
+    if (!some.length && !ends.length) return null;
+    const begun = some.some((one) => one.read);
+    return h("div", {},
+      ...ends.map((one) => h("div", { class: "open-tags", "data-testid": "trigger-end" }, h("button", { type: "button", title: "show it in the source", onclick: () => place(one.pointer) }, one.name),
+        h("span", { class: "ms-muted" }, "ends with"), ...one.ends.map((text) => h("code", { class: "ms-mono" }, text)),
+        one.read ? h("span", { class: "ms-badge uncertain" }, `${many(one.read, "byte")} of it read`) : null)),
+      some.length ? h("div", { class: "open-tags", "data-testid": "trigger-ahead" }, h("span", { class: "ms-muted" }, begun ? "may still come:" : "may come:"),
+        ...some.map((one) => h("span", { "data-testid": "trigger-tag" }, h("button", { type: "button", title: "show it in the source", onclick: () => place(one.pointer) }, one.name),
+          begun ? h("span", { class: "ms-mono ms-muted" }, ` ${one.rest} missing`) : null))) : null);
   }
 
   function watched(about) {
@@ -150,7 +165,7 @@ function render({ model, el }) {
   }
 
   const redraw = soon(draw);
-  for (const trait of ["about", "segments", "stack", "trie", "patterns"]) view.on(`change:${trait}`, redraw);
+  for (const trait of ["about", "segments", "stack", "trie", "patterns", "tags"]) view.on(`change:${trait}`, redraw);
   draw();
   return () => view.clean();
 }

@@ -38,7 +38,7 @@ function render({ model, el }) {
       return;
     }
     const { subject } = why;
-    const rows = [h("div", { class: "verdict" }, h("span", { class: `ms-badge ${why.ok ? "accepted" : "refused"}`, "data-testid": "why-verdict" }, why.ok ? "may come" : "cannot come"),
+    const rows = [h("div", { class: "verdict" }, h("span", { class: `ms-badge ${why.ok ? "accepted" : "refused"}`, "data-testid": "why-verdict" }, why.subject.token == null ? (why.ok ? "may come" : "cannot come") : why.ok ? "allowed" : "refused"),
       why.kind ? h("span", { class: `ms-badge ${why.kind}` }, why.kind) : null,
       subject.token == null ? null : h("span", { class: "ms-muted ms-num" }, `token ${subject.token}`), h("span", { class: "ms-mono" }, subject.text || "∅"))];
     rows.push(h("div", { class: "message", "data-testid": "why-message" }, why.message));
@@ -46,6 +46,7 @@ function render({ model, el }) {
       rows.push(h("div", { class: "text ms-mono", "data-testid": "why-text" }, why.cut ? "…" : "", h("span", { class: "read" }, why.before),
         h("span", { class: "fatal", "data-testid": "why-fatal", title: `byte ${why.at}` }, why.fatal || "∅"), h("span", { class: "ms-muted" }, why.rest)));
       rows.push(row("expected", h("span", { class: "ms-mono yes", "data-testid": "why-expected" }, [why.expected, why.ends ? "the end of the text" : ""].filter(Boolean).join(", or ") || "nothing")));
+      if (why.place) rows.push(row("in the source", link(why.place, { pointer: why.place }, "why-place")));
       rows.push(row("forbidden by", ...reasons(why)));
     }
     if (why.suggestions.length) rows.push(row("did you mean", ...why.suggestions.map((text, k) => types("suggestion", k, text))));
@@ -66,8 +67,8 @@ function render({ model, el }) {
     const rules = why.rules.map((rule) => link(rule, { rule }, "why-rule"));
     if (why.reasons === null) return [h("span", { class: "ms-muted" }, "looking for the reason in the source … "), ...rules];
     const found = why.reasons.map((reason) => h("span", { class: "reason", "data-testid": "why-reason" }, code(reason.label), " ",
-      reason.pointer ? link(reason.pointer === "#" ? "# (the whole)" : reason.pointer, { pointer: reason.pointer }, "why-pointer") : reason.rule ? link(reason.rule, { rule: reason.rule }, "why-rule") : null));
-    return found.length ? found : rules.length ? [h("span", { class: "ms-muted" }, "rules waiting: "), ...rules] : [h("span", { class: "ms-muted" }, "nothing can follow here")];
+      reason.pointer ? link(reason.pointer, { pointer: reason.pointer }, "why-pointer") : reason.rule ? link(reason.rule, { rule: reason.rule }, "why-rule") : null));
+    return found.length ? found : rules.length ? [h("span", { class: "ms-muted" }, "rules waiting: "), ...rules] : [h("span", { class: "ms-muted" }, why.place ? "no single keyword: the expected bytes say what may come" : "nothing can follow here")];
   }
 
   const redraw = soon(draw);

@@ -20,7 +20,8 @@ from workbench.next.continuations import explore
 from workbench.next.naming import naming
 from workbench.next.outlook import content
 from workbench.next.shortest import shortest_end
-from workbench.provenance import Place, forbidding
+from workbench.provenance import Place, forbidding, reader_of
+from workbench.provenance.reader import read_text
 from workbench.reading import Reading
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Why:
     places of the source that forbid the fatal byte, None where they were not looked for.  `suggestions` are whole texts
     from the session's place on that are allowed and look like it, the likeliest first.  After what could be read (all
     of it, for a text that can come) `forced` must follow, and `end` is the shortest way to the end of the text; None
-    where none is known.
+    where none is known.  `place` is the JSON pointer of what is read there, in sources that have such.
     """
 
     reading: Reading
@@ -57,6 +58,7 @@ class Why:
     suggestions: tuple[bytes, ...]
     forced: bytes
     end: bytes | None
+    place: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -103,7 +105,8 @@ class Why:
                 {"label": place.label, "keyword": place.keyword, "pointer": place.pointer, "rule": place.rule}
                 for place in self.reasons
             ],
-            "rules": list(rules),
+            "place": self.place,
+            "rules": [] if self.place is not None else list(rules),
             "dots": list(dots),
             "suggestions": [glyph(text) for text in self.suggestions],
             "forced": clip(glyph(self.forced), 2 * CONTEXT),
@@ -119,6 +122,7 @@ class Why:
             lines += [f"  {line}" for line in self.reading.picture().split("\n")]
             possible = state["expected"] + (" or the end of the text" if state["ends"] and state["expected"] else "")
             lines.append(f"  expected: {possible or ('the end of the text' if state['ends'] else 'nothing')}")
+            lines += [f"  in the source: {state['place']}"] if state["place"] else []
             lines += [f"  forbidden by: {place}" for place in self.reasons or ()]
             if not self.reasons and state["rules"]:
                 lines.append(f"  waiting rules: {', '.join(state['rules'])}")
@@ -159,6 +163,9 @@ def why(session: Session, what: str | bytes | int, *, reasons: bool = True) -> W
             reasons=() if reading.ok else None,
             suggestions=near,
             forced=after.find_jump_forward_string(FORCED).encode() if going else b"",
+            place=reader_of(session).spot(read_text(session) + reading.text[: reading.read])
+            if session.document.is_json
+            else None,
             end=shortest_end(after, compiled=session.compiled) if going else b"",
         )
         return with_reasons(session, found) if reasons else found
@@ -180,9 +187,9 @@ def _fate(session: Session, token: int) -> tuple[str, str]:
         after = f"the callers {verb} its rest {rest}" if rest else f"the callers {verb} that"
         return "uncertain", f"it runs over the end of {rule}: {after}"
     if row["kind"] == "accepted":
-        return "accepted", "it may come: it stays inside its rule"
+        return "accepted", "allowed: it stays inside its rule"
     if row["kind"] == "stop":
-        return "stop", "it may come: the text may end here, or the grammar names this token"
+        return "stop", "allowed: the text may end here, or the grammar names this token"
     return "rejected", ""
 
 

@@ -12,6 +12,7 @@ from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.dispatch import Segment, may_switch, modes
 from visualizers.triggers import TriggerView
 from workbench.panels.base import Desk, Panel
+from workbench.provenance import tags
 from workbench.session import Change, Session
 
 __all__ = ["TriggersPanel", "step_modes"]
@@ -33,6 +34,7 @@ class TriggersPanel(Panel):
 
     def update(self, change: Change | None) -> None:
         self.view.show(modes(self.session.matcher))
+        self.view.tags = tags(self.session).state()
 
 
 def step_modes(session: Session) -> tuple[str, ...]:

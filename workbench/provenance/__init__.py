@@ -8,7 +8,8 @@ inside a tag through its schema; for EBNF, Lark and patterns the engine's states
 
 In reading order: `places` (the answer), `prefix` (JSON texts), `elements` (arguments as elements), `schema` (schemas),
 `formats` (structural tags), `rules` (grammars), `branches` (small grammars to ask), `reader` (all of it for one
-source), `spots` (what began where), `members` (objects that are being written), `reasons` (why not).
+source), `spots` (what began where), `members` (objects that are being written), `tags` (tags ahead, and what ends
+the open ones), `reasons` (why not).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from workbench.provenance.places import Place, Role
 from workbench.provenance.reader import Reader, read_text
 from workbench.provenance.rules import spans_of_rules
 from workbench.provenance.spots import spots
+from workbench.provenance.tags import Tags, tags_of
 
 if TYPE_CHECKING:
     from kernels_core import GrammarMatcher
@@ -35,12 +37,14 @@ __all__ = [
     "OpenObject",
     "Place",
     "Role",
+    "Tags",
     "forbidding",
     "members",
     "place_at",
     "pointers",
     "provenance",
     "reader_of",
+    "tags",
 ]
 
 _FORCED = 64  # bytes that must follow, of which blanks matter
@@ -100,6 +104,13 @@ def members(session: Session) -> Members:
 
         forced = twin.find_jump_forward_string(_FORCED).encode()
         return Members(session.position, open_objects(reader, read_text(session), can_come, forced))
+
+
+def tags(session: Session) -> Tags:
+    """The tags that may come at the session's place, and what ends those that are open; nothing changes."""
+    with session.held():
+        reader = reader_of(session)
+        return Tags() if session.is_terminated else tags_of(reader, read_text(session))
 
 
 def forbidding(

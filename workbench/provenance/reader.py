@@ -163,13 +163,30 @@ class Reader:
     def owner(self, pointer: str) -> str:
         """The tool, or the beginning of the tag, that holds `pointer`; "" for none."""
         tag = self._tag_around(pointer)
-        return self.tool(pointer) or (self._begin_of(tag) if tag else "")
+        return self.tool(pointer) or (self.beginning(tag) if tag else "")
 
     def closings(self, pointer: str) -> tuple[str, ...]:
         """The texts any of which ends the innermost tag that holds `pointer`; a token goes by its name."""
         tag = self._tag_around(pointer)
         end = _at(self._tag, tag)["end"] if tag else ()
         return tuple(one if isinstance(one, str) else self._token(one) for one in (end if _is_list(end) else (end,)))
+
+    def tags_around(self, pointer: str) -> Iterator[str]:
+        """The tags that hold `pointer`, the innermost first."""
+        while tag := self._tag_around(pointer):
+            yield tag
+            pointer = tag.rpartition("/")[0]
+
+    def tags_in(self, pointer: str) -> list[str]:
+        """The tags that the free text at `pointer` may switch to."""
+        found = _at(self._tag, pointer)
+        listed = found.get("tags") if isinstance(found, dict) else None
+        return [child(pointer, "tags", index) for index in range(len(listed or ()))]
+
+    def beginning(self, tag: str) -> str:
+        """The text that begins a tag; a token goes by its name."""
+        begin = _at(self._tag, tag)["begin"]
+        return begin if isinstance(begin, str) else self._token(begin)
 
     def _token(self, named: Any) -> str:
         token = named.get("token")

@@ -1,0 +1,66 @@
+"""The tags that may still come, and what ends the open one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.workbench.test_provenance import INFO, TAG, TOOLS, at
+from workbench.desk import Desk
+from workbench.panels.triggers import TriggersPanel
+from workbench.provenance import tags
+from workbench.session import Session
+
+
+@pytest.mark.parametrize(
+    ("text", "ahead", "ends"),
+    [
+        ("", [("<f=a>", "<f=a>"), ("<f=b>", "<f=b>")], []),
+        ("hi <", [("<f=a>", "f=a>"), ("<f=b>", "f=b>")], []),
+        ("hi <f=", [("<f=a>", "a>"), ("<f=b>", "b>")], []),
+        ("hi <f=b", [("<f=b>", ">")], []),
+        ('hi <f=a>{"city": "Lu', [], [("<f=a>", ("</f>",), 0)]),
+        ("hi <f=b>12", [], [("<f=b>", ("</f>", "<!>"), 0)]),
+        ("hi <f=b>12</", [], [("<f=b>", ("</f>", "<!>"), 2)]),
+        ("hi <f=b>12</f>", [("<f=a>", "<f=a>"), ("<f=b>", "<f=b>")], []),
+    ],
+)
+def test_tags_ahead_and_their_ends(
+    text: str, ahead: list[tuple[str, str]], ends: list[tuple[str, tuple[str, ...], int]]
+) -> None:
+    session = at(TAG, text)
+    found = tags(session)
+    assert [(one.name, one.rest) for one in found.ahead] == ahead
+    assert [(one.name, one.ends, one.read) for one in found.ends] == ends
+    for one in found.ahead:
+        assert session.matcher.fork().accept_string(one.rest)
+        assert one.begin.encode().endswith(one.rest.encode())
+    for open_tag in found.ends:
+        assert open_tag.pointer.startswith("#/format/tags/")
+
+
+def test_tools_by_their_names() -> None:
+    found = tags(at(TOOLS, '<tool_call>\n{"name": "get_'))
+    assert [one.name for one in found.ahead] == ["get_weather", "get_time"]
+    found = tags(at(TOOLS, '<tool_call>\n{"name": "get_t'))
+    assert [(one.name, one.pointer) for one in found.ahead] == [("get_time", "#/1")]
+    inside = tags(at(TOOLS, '<tool_call>\n{"name": "get_time", "arguments": {'))
+    assert [one.name for one in inside.ends] == ["get_time"]
+    assert not inside.ahead
+    assert "get_time ends with }" in str(inside)
+    assert not tags(at('root ::= "a"', "")).ahead
+
+
+def test_the_panel_names_them() -> None:
+    desk = Desk(Session(TAG, INFO), [TriggersPanel])
+    try:
+        view = desk.views["triggers"]
+        desk.session.seek("hi <f=")
+        desk.refresh()
+        assert [one["name"] for one in view.tags["ahead"]] == ["<f=a>", "<f=b>"]
+        assert "may still come: &lt;f=a&gt; (missing a&gt;)" in view.static_html()
+        desk.session.seek("hi <f=b>1")
+        desk.refresh()
+        assert view.tags["ends"][0]["ends"] == ["</f>", "<!>"]
+        assert desk.troubles == {}
+    finally:
+        desk.close()
