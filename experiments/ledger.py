@@ -42,6 +42,12 @@ CREATE TABLE IF NOT EXISTS trial (
     machine TEXT NOT NULL REFERENCES machine (digest),
     UNIQUE (sweep, params_hash)
 );
+CREATE TABLE IF NOT EXISTS run (
+    section TEXT PRIMARY KEY,
+    sweep TEXT NOT NULL,
+    command TEXT NOT NULL,
+    keys TEXT NOT NULL
+);
 """
 
 
@@ -135,6 +141,15 @@ class Ledger:
                 row,
             )
 
+    def record_run(self, section: str, sweep: str, command: str, keys: Sequence[str]) -> None:
+        """Remember which trials a finished run was made of, under the name of its section, in place of the one before.
+
+        keys: hashes of parameters, in the order of the grid.
+        """
+        with self._db:
+            row = (section, sweep, command, json.dumps(list(keys)))
+            self._db.execute("INSERT OR REPLACE INTO run VALUES (?, ?, ?, ?)", row)
+
     def forget(self, sweep: str, hashes: Iterable[str] | None = None) -> int:
         """Remove a sweep's trials, or those of `hashes`; returns how many there were."""
         with self._db:
@@ -148,6 +163,15 @@ class Ledger:
     def statuses(self, sweep: str) -> dict[str, Status]:
         """What became of each recorded trial, by the hash of its parameters."""
         return dict(self._db.execute("SELECT params_hash, status FROM trial WHERE sweep = ?", (sweep,)).fetchall())
+
+    def runs(self) -> list[dict[str, Any]]:
+        """The last run of each section (`section`, `sweep`, `command`, `keys`), as far as all its trials are there."""
+        found = []
+        for section, sweep, command, keys in self._db.execute("SELECT * FROM run ORDER BY section"):
+            hashes = json.loads(keys)
+            if set(hashes) <= self.statuses(sweep).keys():
+                found.append({"section": section, "sweep": sweep, "command": command, "keys": hashes})
+        return found
 
     def sweeps(self) -> pd.DataFrame:
         """One row a sweep: trials by status, first and last start."""

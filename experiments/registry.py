@@ -47,12 +47,14 @@ CATALOGUE: Final[Mapping[str, str]] = {
     "e2e": "experiments.e2e",
     "formal": "experiments.formal",
     "generation": "experiments.generation",
+    "growth": "experiments.growth",
     "leave-one-out": "experiments.leave_one_out",
     "masks": "experiments.masks",
     "memory": "experiments.memory",
     "panel-latency": "experiments.panel_latency",
     "parsers": "experiments.parsers",
     "reuse": "experiments.reuse",
+    "scale": "experiments.scale",
     "tools": "experiments.tools",
 }
 FUNCTIONS: Final = ("grid", "trial", "tables", "plot")

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from experiments.claims import Verdict, Word
 from experiments.ledger import Ledger
+from experiments.legend import VERDICT_HEADS
 
 __all__ = [
     "CLAIMS_CAPTION",
@@ -35,25 +36,14 @@ RESULTS_FILE: Final = Path(__file__).resolve().parent / "RESULTS.md"
 CLAIMS_CAPTION: Final = "Claims"
 LIGHTS: Final[Mapping[Word, str]] = {"held": "🟢", "refuted": "🔴", "undecided": "⚪"}
 STYLES: Final[Mapping[Word, str]] = {"held": "bold green", "refuted": "bold red", "undecided": "bold yellow"}
-LEGEND: Final[Mapping[str, str]] = {
-    "compiled": "inputs that the engine took",
-    "refused": "inputs that it refused by its own word",
-    "failed": "crash, time limit or other error while compiling",
-    "wrong inputs": "inputs with at least one wrong verdict on a text",
-    "valid refused": "valid texts that it refused",
-    "invalid accepted": "invalid texts that it accepted",
-    "unjudged": "texts that were cut short, so that nothing is known of their end",
-    "engine errors": "texts on which the engine failed while reading",
-    "mask too narrow": "tokens that its mask forbids although it accepts them",
-    "mask too wide": "tokens that its mask allows although it then refuses them",
-}
-"""What the heads of the tables of verdicts mean."""
 HEADING: Final = (
     "# Results\n\n"
     "Each section is written by the command it names, which overwrites it. Times are in microseconds unless said\n"
     "otherwise; a ratio below 1 means that ours is faster. What the experiments claim, and what would refute it:\n"
     "`python -m workbench experiment list`.\n\n"
-    "Heads of the tables of verdicts: " + "; ".join(f"*{head}*, {meaning}" for head, meaning in LEGEND.items()) + ".\n"
+    "Heads of the tables of verdicts: "
+    + "; ".join(f"*{head}*, {meaning}" for head, meaning in VERDICT_HEADS.items())
+    + ".\n"
 )
 SHOWN_REASONS: Final = 8
 TEXT_WIDTH: Final = 32
@@ -80,8 +70,8 @@ def print_tables(tables: Mapping[str, pd.DataFrame], console: Console) -> None:
             style = "bold" if any("ours /" in str(cell) for cell in row[:3]) else None
             table.add_row(*(Text(show(cell)) for cell in row), style=style)
         console.print(table)
-        if LEGEND.keys() & set(frame.columns) >= {"engine errors"}:
-            legend = "; ".join(f"{head}: {meaning}" for head, meaning in LEGEND.items() if head in frame.columns)
+        if VERDICT_HEADS.keys() & set(frame.columns) >= {"engine errors"}:
+            legend = "; ".join(f"{head}: {meaning}" for head, meaning in VERDICT_HEADS.items() if head in frame.columns)
             console.print(legend + "\n", style="dim")
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PRESET", "Result", "run"]
 
+ENGINES_SHOWN: Final = ("Python", "maskscope", "xgrammar", "llguidance", "outlines")
 PRESET: Final = "MASKSCOPE_PRESET"
 """The environment variable that names the preset of runs that name none; without it they are "quick"."""
 
@@ -55,11 +56,21 @@ class Result:
         return list(self.tables().values())[number]
 
     def plot(self) -> go.Figure:
-        """The experiment's figure, with its name and the number of trials over it."""
+        """The experiment's figure; over it its name, the number of trials, and seed, machine and versions."""
         figure = self.experiment.module.plot(self.frame)
         done = int((self.frame["status"] == "ok").sum())
-        figure.update_layout(title={"text": f"{self.experiment.title} (n = {done} trials)", "font": {"size": 14}})
+        below = {"text": self._in_short(), "font": {"size": 10}}
+        title = {"text": f"{self.experiment.title} (n = {done} trials)", "font": {"size": 14}, "subtitle": below}
+        figure.update_layout(title=title, margin={"t": 90}, template="plotly_white")
         return figure
+
+    def _in_short(self) -> str:
+        """Seed, machine, versions and day, as `origin` has them, in one line."""
+        told = dict(line[2:].split(": ", 1) for line in self.origin.splitlines() if line.startswith("- "))
+        machine = told.get("Machine", "").partition(";")[0]
+        parts = [f"seed {told['Seed']}" if "Seed" in told else "", machine, told.get("Date", "")]
+        versions = [part for part in told.get("Versions", "").split(", ") if part.startswith(ENGINES_SHOWN)]
+        return "; ".join(part for part in [*parts, ", ".join(versions)] if part)
 
     def __repr__(self) -> str:
         counts = self.frame["status"].value_counts()

@@ -113,6 +113,37 @@ def export(
         raise typer.BadParameter(str(error)) from None
 
 
+@app.command("report")
+def report(
+    out: Annotated[Path, typer.Argument(help="The page to write.")] = Path("build/report.html"),
+    ledger: LedgerOption = DEFAULT_LEDGER,
+    figures: Annotated[
+        Path | None, typer.Option("--figures", help="Write the figures into this folder as SVG as well.")
+    ] = None,
+) -> None:
+    """Write one HTML page of all runs in the ledger: verdicts, figures, tables, the paper beside them; no network."""
+    from experiments.ledger import Ledger, LedgerError
+    from experiments.page import page, sections, write_figures
+    from experiments.trial import NotRunError
+
+    if not ledger.is_file():
+        raise typer.BadParameter(f"no ledger {ledger}: run an experiment first")
+    try:
+        with Ledger(ledger) as book:
+            found = sections(book)
+    except LedgerError as error:
+        raise typer.BadParameter(str(error)) from None
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(page(found))
+    typer.echo(out)
+    if figures is not None:
+        try:
+            for path in write_figures({one.name: one.figure for one in found if one.figure is not None}, figures):
+                typer.echo(path)
+        except NotRunError as error:
+            raise typer.BadParameter(str(error)) from None
+
+
 def run(
     experiment: Experiment,
     make_grid: Any,
@@ -176,6 +207,7 @@ def run(
                         console=console,
                     )
             frame = book.frame(experiment.name, keys)
+            book.record_run(section or experiment.name, experiment.name, command, keys)
             finish(
                 experiment,
                 frame,

@@ -1,0 +1,129 @@
+"""What the heads of columns mean, for the legends under tables.
+
+A head is explained by the first pattern that matches all of it, without the blanks that keep equal heads apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+__all__ = ["VERDICT_HEADS", "meaning", "meanings"]
+
+VERDICT_HEADS: Final = {
+    "compiled": "inputs that the engine took",
+    "refused": "inputs that it refused by its own word",
+    "failed": "crash, time limit or other error while compiling",
+    "wrong inputs": "inputs with at least one wrong verdict on a text",
+    "valid refused": "valid texts that it refused",
+    "invalid accepted": "invalid texts that it accepted",
+    "unjudged": "texts that were cut short, so that nothing is known of their end",
+    "engine errors": "texts on which the engine failed while reading",
+    "mask too narrow": "tokens that its mask forbids although it accepts them",
+    "mask too wide": "tokens that its mask allows although it then refuses them",
+}
+"""The heads of the tables that count right and wrong verdicts on texts."""
+
+_UNIT: Final = r"(?:ms|us|s|MB|%|bytes)"
+_HEADS: Final[tuple[tuple[str, str], ...]] = (
+    *((re.escape(head), said) for head, said in VERDICT_HEADS.items()),
+    # claims
+    ("claim", "what should come out"),
+    ("verdict", "held, refuted or undecided (a number on one side of its bound, with its interval, or not)"),
+    ("number", "the number that decides"),
+    ("ours", "as measured here; in tables of steps: added to a free token, microseconds"),
+    ("95 %", "the interval of the number, bootstrapped over the units of n"),
+    ("n", "how many values, or independent units, it was measured on"),
+    ("must be", "the bound of the claim; always: no unit may be beyond it"),
+    ("paper.*", "the paper's number for the same"),
+    ("why they differ", "why ours is not the paper's"),
+    # who and what
+    ("engine", "whose numbers; ours / best peer: below 1 ours is less, the best peer taken column by column"),
+    ("metric", "what was timed; first visits: a parser state for the first time; seen before: not"),
+    ("step|left out|mechanism|mechanisms|variant|options|series", "what was switched on, left out or varied"),
+    ("form", "tag: calls in free text; schema: exactly one call as JSON"),
+    ("setting", "static: the same tools in every request; dynamic: drawn anew"),
+    ("kind|source|part|case|way|pass|workload|vocabulary|size in", "what was measured"),
+    ("tools|tags|rows|size|count|tokens before|width", "how many"),
+    ("file|index|text|set", "where it is: file, place in it, number of the text or of the set"),
+    ("taken", "tokens taken, of those of the text"),
+    ("status|reason|trials", "what became of trials, why, and how many of them"),
+    # statistics
+    ("avg|mean", "the average"),
+    ("p50|median", "half of the values are at most this"),
+    (r"p(\d+(?:\.\d+)?)", "quantile: this percentage of the values are at most this"),
+    ("max", "the greatest value"),
+    # times
+    (rf"(?:.*, )?(?:median|average), {_UNIT}", "the median, or the average"),
+    (
+        rf"preprocessing(?: p99)?, {_UNIT}",
+        "compiling, and masks made ahead of time; >= where inputs were refused",
+    ),
+    (rf"(?:compile|compiling).*, {_UNIT}", "from the text of the input to something that can be asked for masks"),
+    (
+        rf"(?:time to )?first mask.*, {_UNIT}",
+        "compiling and the first mask; beside compiling: the mask alone",
+    ),
+    (rf"mask(?:s)?(?:[ ,].*)?, {_UNIT}", "making one mask"),
+    (rf"accept.*, {_UNIT}|mask \+ accept.*, {_UNIT}|mask and accept.*, {_UNIT}", "taking a token, or both"),
+    (rf"free, {_UNIT}", "a token without any grammar"),
+    (rf"explore, {_UNIT}", "opening the explorer"),
+    (
+        rf"(?:ours|xgrammar|llguidance|processor|accept and mask).*, {_UNIT}",
+        "this engine's, or part's, time of a step",
+    ),
+    (rf"(?:static|dynamic).*, {_UNIT}", "compiling one request of this setting"),
+    (rf"process grew, {_UNIT}|.*resident.*|bytes each.*", "memory of the whole process"),
+    (rf"(?:ours holds|held.*|budget|held by the grammar), {_UNIT}", "what the engine itself counts: held, and allowed"),
+    ("ours, all logits|xgrammar|llguidance|ours, .*", "added to a free token, microseconds"),
+    ("tokens a second", "of one text at a time"),
+    # ratios
+    (r"times less", "the row before over this one; above 1 the step pays"),
+    (r"times slower without, at most", "the greatest gain anywhere: without / with"),
+    (r"x .*", "without the mechanism / with it; above 1 it pays"),
+    (r"ratio.*|.*, ratio|.* / .*", "the first over the second; below 1 the first is less"),
+    (r".*, exponent", "slope of log(cost) over log(size) over the largest sizes: 1 linear, 0 constant"),
+    (r".* is", "what growth with this exponent is called"),
+    # counts
+    (
+        "schemas|masks|inputs|texts|tokens|grammars|places|states|sets|lines|calls|panels in sight|not run",
+        "how many",
+    ),
+    (r"refused, .*", "inputs that this one refused; they count as at least as slow as their refusal"),
+    ("tokens compared", "a token at a state, each"),
+    ("(?:accepted|uncertain|rejected)(?:, .*)?, %", "share of the tokens at a state (table 6)"),
+    (
+        "in another set|uncertain, judged otherwise|masks that differ|texts that differ",
+        "differences between two ways; 0 is right",
+    ),
+    ("total length", "characters of all tags"),
+    ("AC states|AC edges", "of the Aho-Corasick automaton; edges: of its trie, and failure links"),
+    ("EBNF, symbols|EBNF, characters|with failure links, symbols", "size of the written grammar"),
+    ("texts wrong with failure links, %", "texts that the short grammar takes wrongly, of those sampled"),
+    ("TagDispatch, nodes|its states", "of the grammar as one TagDispatch: nodes as written, states of its automaton"),
+    ("rules, plain|states, plain", "of the plain grammar in our engine"),
+    (r"(?:rules|states|grammars)(?:, .*)?, %", "share that was known before, by this definition"),
+    (
+        r"(?:perfect|partial|missed|found in use.*), %",
+        "share of token sets: found, found and filtered, made",
+    ),
+    ("there|worth it|within 60 / 120", "where the gain is, and whether it passes"),
+    (
+        "masks, % of the time|again, %|correct calls, %|(?:call|valid|right).*, %",
+        "share of the time, or of the answers",
+    ),
+)
+
+
+def meaning(head: str) -> str | None:
+    """What a column's head means; None where nobody says."""
+    for pattern, said in _HEADS:
+        if re.fullmatch(pattern, head.strip()):
+            return said
+    return None
+
+
+def meanings(heads: Iterable[str]) -> dict[str, str]:
+    """Those of `heads` that are explained."""
+    return {head.strip(): said for head in heads if (said := meaning(head)) is not None}

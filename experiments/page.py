@@ -1,0 +1,221 @@
+"""The report: one HTML page of all runs in a ledger, to be read offline, and its figures as SVG.
+
+For each run: the verdicts on its claims with the paper's numbers, the figure (plotly, which the page brings along), the
+tables with a legend of their heads, and where the numbers come from.  Static figures are drawn by the same plotly in a
+headless Chromium.
+
+Read on: `ledger.py` (`runs`), `report.py` (the same as Markdown), `legend.py`.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote
+
+import pandas as pd
+import plotly.graph_objects as go
+import plotly.io
+from plotly.offline import get_plotlyjs
+
+from experiments.claims import Verdict
+from experiments.ledger import Ledger
+from experiments.legend import meanings
+from experiments.registry import find_experiment
+from experiments.report import CLAIMS_CAPTION, provenance, show
+from experiments.running import Result
+from experiments.trial import NotRunError
+from workbench.cli.doctor import find_chromium
+
+__all__ = ["FIGURES", "Section", "page", "sections", "write_figures"]
+
+FIGURES: Final = Path(__file__).resolve().parents[1] / "docs" / "images" / "experiments"
+SIZE: Final = (900, 520)
+STYLE: Final = """
+:root { --ink: #1c2430; --soft: #64748b; --line: #dde3ea; --paper: #fff; --tint: #f5f7fa;
+  --held: #1a7f4b; --refuted: #c0392b; --undecided: #8a94a3 }
+* { box-sizing: border-box }
+body { margin: 0; font: 15px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper) }
+main { max-width: 74rem; margin: 0 auto; padding: 1.5rem 2rem 5rem }
+nav { position: sticky; top: 0; z-index: 2; background: var(--paper); border-bottom: 1px solid var(--line);
+  padding: .5rem 2rem; font-size: .85rem; display: flex; flex-wrap: wrap; gap: .2rem 1rem }
+nav a { color: var(--ink); text-decoration: none; white-space: nowrap } nav a:hover { text-decoration: underline }
+h1 { font-size: 1.7rem; margin: .5rem 0 }
+h2 { margin: 3rem 0 .3rem; padding-top: .8rem; border-top: 2px solid var(--line) }
+h3 { font-size: 1rem; margin: 1.6rem 0 .4rem } .soft, small { color: var(--soft) }
+.light { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .45em }
+.held { --tone: var(--held) } .refuted { --tone: var(--refuted) } .undecided { --tone: var(--undecided) }
+.light { background: var(--tone) } .word { color: var(--tone); font-weight: 600; white-space: nowrap }
+.undecided .light { background: none; border: 2px solid var(--tone) }
+.scroll { overflow-x: auto; max-width: 100% }
+table { border-collapse: collapse; font-size: .84rem; font-variant-numeric: tabular-nums }
+th { background: var(--tint); text-align: left; vertical-align: bottom; font-weight: 600 }
+th[title] { text-decoration: underline dotted; cursor: help }
+th, td { padding: .28rem .7rem .28rem .45rem; border-bottom: 1px solid var(--line); vertical-align: top }
+td.number, th.number { text-align: right; white-space: nowrap } td.text { max-width: 28rem }
+details { margin: .4rem 0 } summary { cursor: pointer; color: var(--soft) }
+.claims td { padding: .5rem .7rem .5rem .3rem }
+.legend { font-size: .8rem; color: var(--soft); columns: 2; column-gap: 2.5rem; margin: .5rem 0 0; padding: 0 }
+.legend div { break-inside: avoid } .legend b { color: var(--ink); font-weight: 600 }
+pre { white-space: pre-wrap; font-size: .8rem; background: var(--tint); padding: .7rem 1rem }
+@media (max-width: 50rem) { .legend { columns: 1 } main { padding: 1rem } }
+"""
+
+
+class Section:
+    """One run: `name` is the section's, `result` what came of it."""
+
+    def __init__(self, name: str, result: Result) -> None:
+        self.name, self.result = name, result
+        self.verdicts = result.verdicts()
+        self.tables = {caption: table for caption, table in result.tables().items() if caption != CLAIMS_CAPTION}
+        ran = bool((result.frame["status"] == "ok").any())
+        self.figure: go.Figure | None = result.plot() if ran else None
+
+
+def sections(ledger: Ledger) -> list[Section]:
+    """The last run of each section that the ledger holds, by name; runs of experiments that are gone are left out."""
+    found = []
+    for run in ledger.runs():
+        try:
+            experiment = find_experiment(run["sweep"])
+        except KeyError:
+            continue
+        frame = ledger.frame(run["sweep"], run["keys"])
+        origin = provenance(frame, ledger, run["command"])
+        found.append(Section(run["section"], Result(experiment, frame, origin)))
+    return found
+
+
+def page(found: Sequence[Section]) -> str:
+    """The HTML of the report, with everything that it needs."""
+    links = "".join(f'<a href="#{_anchor(one.name)}">{_dots(one.verdicts)}{html.escape(one.name)}</a>' for one in found)
+    words = [verdict.word for one in found for verdict in one.verdicts]
+    counted = ", ".join(f"{words.count(word)} {word}" for word in ("held", "refuted", "undecided"))
+    body = "".join(_section(one) for one in found) or "<p>The ledger holds no runs yet.</p>"
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Maskscope: evidence</title>'
+        f"<style>{STYLE}</style><script>{get_plotlyjs()}</script></head><body><nav>{links}</nav><main>"
+        "<h1>Evidence</h1><p>What the experiments claim, judged by numbers, with the paper's beside them. "
+        f"{len(words)} claims: {counted}. <span class=soft>Held: the whole 95 % interval keeps the bound; refuted: "
+        "none of it does; undecided: neither, or fewer than five independent units. The paper is XGrammar-2.</span></p>"
+        f"{body}</main></body></html>\n"
+    )
+
+
+def _section(one: Section) -> str:
+    experiment = one.result.experiment
+    parts = [f'<h2 id="{_anchor(one.name)}">{html.escape(one.name)}</h2><p>{html.escape(experiment.title)}.<br>']
+    parts.append(f"<small>Source: {html.escape(experiment.source)}</small></p>{_claims(one.verdicts)}")
+    if one.figure is not None:
+        parts.append(
+            plotly.io.to_html(one.figure, include_plotlyjs=False, full_html=False, config={"responsive": True})
+        )
+    for number, (caption, table) in enumerate(one.tables.items()):
+        shown = f"<h3>{html.escape(caption)}</h3>{_table(table)}"
+        parts.append(shown if number < 2 else f"<details><summary>{html.escape(caption)}</summary>{shown}</details>")
+    parts.append(
+        "<details><summary>Where these numbers come from</summary>"
+        f"<pre>{html.escape(one.result.origin)}</pre></details>"
+    )
+    return "".join(parts)
+
+
+def _claims(verdicts: Sequence[Verdict]) -> str:
+    rows = []
+    for one in verdicts:
+        claim = one.claim
+        interval = f"<br><small>95 %: {one.low:.3g} to {one.high:.3g}</small>" if one.low == one.low else ""
+        units = f"<br><small>n = {one.units:,} {html.escape(one.unit)}</small>" if one.units else ""
+        why = f"<br><small>{html.escape(one.why)}</small>" if one.why else ""
+        differs = f"<br><small>{html.escape(claim.differs)}</small>" if claim.differs else ""
+        bound = ("always " if claim.always else "") + claim.bound
+        cells = (
+            f'<span class="light"></span><span class="word">{one.word}</span>{why}',
+            f"{html.escape(claim.text)}<br><small>{html.escape(claim.what)}, must be {bound}</small>",
+            f"{show(one.size) or '–'}{interval}{units}",
+            f"{html.escape(claim.paper) or '–'}{differs}",
+        )
+        rows.append(f'<tr class="{one.word}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+    heads = "".join(f"<th>{head}</th>" for head in ("verdict", "claim", "ours", "the paper"))
+    return f'<div class="scroll"><table class="claims"><tr>{heads}</tr>{"".join(rows)}</table></div>'
+
+
+def _table(table: pd.DataFrame) -> str:
+    """A table, and what its heads mean."""
+    if table.empty:
+        return "<p class=soft>Nothing was measured.</p>"
+    known = meanings(str(head) for head in table.columns)
+    kinds = ["number" if pd.api.types.is_numeric_dtype(table[head]) else "text" for head in table.columns]
+    heads = []
+    for head, kind in zip(map(str, table.columns), kinds, strict=True):
+        title = f' title="{html.escape(known[head.strip()])}"' if head.strip() in known else ""
+        heads.append(f'<th class="{kind}"{title}>{html.escape(head)}</th>')
+    rows = [
+        "".join(f'<td class="{kind}">{html.escape(show(cell))}</td>' for cell, kind in zip(row, kinds, strict=True))
+        for row in table.itertuples(index=False)
+    ]
+    by_meaning: dict[str, list[str]] = {}
+    for head, said in known.items():
+        by_meaning.setdefault(said, []).append(head)
+    legend = "".join(
+        f"<div><b>{html.escape('; '.join(named))}</b>: {html.escape(said)}</div>" for said, named in by_meaning.items()
+    )
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f'<div class="scroll"><table><tr>{"".join(heads)}</tr>{body}</table></div><div class="legend">{legend}</div>'
+
+
+def _dots(verdicts: Sequence[Verdict]) -> str:
+    """The worst of a section's verdicts as one light."""
+    words = [one.word for one in verdicts]
+    word = "refuted" if "refuted" in words else "held" if "held" in words else "undecided"
+    return f'<span class="{word}"><span class="light"></span></span>'
+
+
+def _anchor(name: str) -> str:
+    return re.sub(r"\W+", "-", name.lower())
+
+
+# -- static figures ---------------------------------------------------------------------------------------------------
+
+
+def write_figures(figures: Mapping[str, go.Figure], folder: Path) -> list[Path]:
+    """Each figure as `NAME.svg` in `folder`; `NotRunError` without Playwright or a Chromium."""
+    chromium = find_chromium()
+    if chromium is None:
+        raise NotRunError("no Chromium to draw figures with")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        raise NotRunError("no Playwright: pip install '.[test]'") from None
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        try:
+            tab = browser.new_page()
+            tab.set_content("<div id=figure></div>")
+            tab.add_script_tag(content=get_plotlyjs())
+            for name, figure in figures.items():
+                path = folder / f"{_anchor(name)}.svg"
+                path.write_bytes(_svg(tab, figure))
+                written.append(path)
+        finally:
+            browser.close()
+    return written
+
+
+def _svg(tab: Any, figure: go.Figure) -> bytes:
+    width, height = SIZE
+    height = max(height, int(figure.layout.height or 0))
+    options = {"format": "svg", "width": width, "height": height}
+    url = tab.evaluate(
+        "async ([figure, options]) => Plotly.toImage(JSON.parse(figure), options)", [figure.to_json(), options]
+    )
+    head, _, data = str(url).partition(",")
+    return b64decode(data) if head.endswith(";base64") else unquote(data).encode()

@@ -1,0 +1,108 @@
+"""The report page: what it shows, that it needs no network, its legends, its static figures, and the command."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import plotly.graph_objects as go
+import pytest
+from typer.testing import CliRunner
+
+from experiments import growth, scale
+from experiments.ledger import Ledger, params_hash
+from experiments.legend import meaning
+from experiments.page import page, sections, write_figures
+from experiments.registry import find_experiment
+from experiments.running import run
+from experiments.synthetic_schemas import make_tool
+from experiments.trial import NotRunError
+from workbench.cli import app
+
+CHEAP = ("ablation", "dispatch-size", "formal", "growth", "memory", "parsers", "reuse", "scale", "tools")
+
+
+@pytest.fixture(autouse=True)
+def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MASKSCOPE_DATA", str(tmp_path / "absent"))
+
+
+@pytest.mark.parametrize("name", CHEAP)
+def test_every_head_is_explained_and_every_figure_has_units(name: str, ledger: Ledger) -> None:
+    result = run(name, "smoke", ledger=ledger)
+    assert "error" not in set(result.frame["status"]), result.frame["error"].dropna().tolist()
+    heads = {str(head) for table in result.tables().values() for head in table.columns}
+    assert {head for head in heads if meaning(head) is None} == set()
+    figure = result.plot()
+    assert figure.layout.yaxis.title.text
+    assert "maskscope" in figure.layout.title.subtitle.text
+
+
+def test_the_page_holds_the_last_run_of_each_section(ledger: Ledger) -> None:
+    assert "no runs yet" in page(sections(ledger))
+    grid = find_experiment("reuse").module.grid("smoke")
+    run("reuse", ledger=ledger, grid=grid)
+    keys = [params_hash(params) for params in grid]
+    ledger.record_run("reuse <here>", "reuse", "python -m workbench experiment run reuse", keys)
+    ledger.record_run("gone", "no such experiment", "x", [])
+    ledger.record_run("incomplete", "reuse", "x", [*keys, "0" * 32])
+    ledger.record_run("reuse <here>", "reuse", "python -m workbench experiment run reuse --quick", keys)
+    (only,) = sections(ledger)
+    assert only.name == "reuse <here>"
+    text = page([only])
+    assert "reuse &lt;here&gt;" in text
+    assert "<here>" not in text
+    assert "--quick" in text
+    assert text.count("undecided</span>") == len(only.verdicts)
+    assert "0 (table 1)" in text
+    assert "calls in free text" in text  # of the legend
+    assert "the paper" in text
+    own = re.sub(r"<script[^>]*>.*?</script>", "", text, flags=re.DOTALL)
+    assert "http" not in own
+    assert not re.search(r"<script[^>]+src", text)
+
+
+@pytest.mark.browser
+def test_figures_are_drawn_as_svg(tmp_path: Path) -> None:
+    figure = go.Figure()
+    figure.add_scatter(x=[1, 2, 3], y=[4, 5, 6], name="a line with a name")
+    figure.update_layout(height=700)
+    try:
+        (path,) = write_figures({"One figure": figure}, tmp_path / "figures")
+    except NotRunError as reason:
+        pytest.skip(str(reason))
+    assert path.name == "one-figure.svg"
+    text = path.read_text()
+    assert text.startswith("<svg")
+    assert 'height="700"' in text
+
+
+def test_the_report_from_the_command_line(tmp_path: Path) -> None:
+    book, out = tmp_path / "book.sqlite", tmp_path / "there" / "report.html"
+    refused = CliRunner().invoke(app, ["experiment", "report", str(out), "--ledger", str(book)], env={"COLUMNS": "200"})
+    assert refused.exit_code == 2
+    assert "run an experiment first" in refused.output
+    words = ["bench", "masks", "synthetic:0", "--limit", "1", "--max-tokens", "5", "--engines", "ours"]
+    words += ["--vocabulary", "demo", "--ledger", str(book), "--section", "a small one"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    done = CliRunner().invoke(app, ["experiment", "report", str(out), "--ledger", str(book)])
+    assert done.exit_code == 0, done.output
+    assert '<h2 id="a-small-one">a small one</h2>' in out.read_text()
+
+
+def test_growth_is_fitted_over_the_largest_sizes_and_named(ledger: Ledger) -> None:
+    result = run(
+        "growth", ledger=ledger, grid=[params for params in growth.grid("smoke") if params["series"] == "enum"]
+    )
+    frame = result.frame.assign(compile_us=[10.0, 40.0], step_us=[1.0, 1.0])
+    table = growth.tables(frame)["How cost grows over the three largest sizes"].iloc[0]
+    assert (table["compile, exponent"], table["compile is"]) == (1.0, "linear")
+    assert (table["mask and accept, exponent"], table["mask and accept is"]) == (0.0, "constant")
+    assert [growth.named(x) for x in (0.5, 1.5, 2.0)] == ["less than linear", "more than linear", "quadratic or worse"]
+
+
+def test_two_thousand_tools_have_different_names() -> None:
+    tools, calls = scale.draw(700, 0, 0)
+    assert len({tool.name for tool in tools.tools}) == 700
+    assert {call.name for call in calls} <= {tool.name for tool in tools.tools}
+    assert make_tool(1000, 0).name in {tool.name for tool in tools.tools}
