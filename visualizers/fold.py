@@ -177,6 +177,7 @@ def _fall_back(
             if (
                 read.keys() == like.keys()
                 and len(unlike) <= MAX_UNLIKE
+                and all(read[byte] in edges for byte in unlike)  # the states within a character have gone
                 and states[state].accepting == states[loop].accepting
             ):
                 found[state] = loop

@@ -153,15 +153,15 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
     def _received(self, _widget: object, message: Any, buffers: Any) -> None:
         if not isinstance(message, dict):
             return
-        view, traits = self._views.get(message.get("to")), message.get("traits")
-        if view is None and not isinstance(traits, dict):
+        traits = message.get("traits")
+        if not isinstance(traits, dict) and message.get("to") not in self._views:
             return
         with self.hold_sync():
             try:
-                if view is None:
+                if isinstance(traits, dict):
                     self._set(traits)
                 else:
-                    view._handle_custom_msg(message.get("content"), buffers)
+                    self._views[message["to"]]._handle_custom_msg(message.get("content"), buffers)
             finally:
                 self.ack = [message.get("client"), message.get("seq")]
 

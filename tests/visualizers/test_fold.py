@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
 from kernels_core.errors import MaskscopeError
-from kernels_core.grammar.ir import GrammarIR
+from kernels_core.grammar.ir import CharSet, Choice, GrammarIR, Literal, Rule, RuleRef, Seq, TagDispatch
 from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, AutomatonState, RuleAutomaton
 from tests import strategies
 from tests.visualizers import fixtures
@@ -219,6 +219,13 @@ def test_random_grammars_keep_their_language(ir: GrammarIR) -> None:
         except MaskscopeError:
             continue
         check(automaton)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_a_character_beside_free_text_keeps_its_bytes(lazy: bool) -> None:
+    free = Seq((TagDispatch((), (), False, (), ()), Literal(b"bbbbbb")))
+    letters = Seq((CharSet(((0xD7FF, 0xE000),)), RuleRef("root")))
+    check(compiled(Grammar(GrammarIR({"root": Rule("root", Choice((free, letters)))}, "root")), lazy=lazy))
 
 
 GRAMMARS = [
