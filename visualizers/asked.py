@@ -32,7 +32,7 @@ class AskedView(LiveView[Snapshot]):
         self._answers[kind] = answer
 
     def _answer(self, _widget: object, content: Any, _buffers: object) -> None:
-        if not isinstance(content, dict) or "seq" not in content:
+        if not isinstance(content, dict) or "seq" not in content or "type" not in content:
             return
         reply: Traits = {"view": content.get("view"), "seq": content.get("seq")}
         try:

@@ -20,10 +20,15 @@ _IMPORT: Final = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULT
 
 @cache
 def module(name: str) -> str:
-    """The ES module `esm/<name>.js` with its relative imports written out."""
+    """The ES module `esm/<name>.js` with its relative imports, and theirs, written out."""
+    written: set[str] = set()
 
     def inlined(match: re.Match[str]) -> str:
-        return re.sub(r"^export ", "", _read(f"{match.group(1)}.js"), flags=re.MULTILINE)
+        other = match.group(1)
+        if other in written:
+            return ""
+        written.add(other)
+        return re.sub(r"^export ", "", _IMPORT.sub(inlined, _read(f"{other}.js")), flags=re.MULTILINE)
 
     return _IMPORT.sub(inlined, _read(f"{name}.js"))
 

@@ -1,8 +1,9 @@
 """The live views of token sets: every token with what became of it, and the mask as a picture.
 
 The browser asks for rows by message: `{type: "page", tab, query, start, count}` is answered by `{total, rows}`, and
-`{type: "token", id}` by `{row}`.  A request names its view and a sequence number, the reply repeats both, so a view
-can drop what it no longer waits for; what is wrong with a request comes back as `error`.
+`{type: "token", id}` by `{row}`; who ties a table to a session also answers `{type: "hint", id}`.  A request names its
+view and a sequence number, the reply repeats both, so a view can drop what it no longer waits for; what is wrong with a
+request comes back as `error`.
 
 Read on: `visualizers/tokens.py` (the index behind them), `visualizers/esm/tokens.js`, `visualizers/esm/mask.js`.
 """

@@ -2,7 +2,8 @@
 
 The state is plain data made elsewhere (`workbench/panels/text.py`); the browser sends back commands: `{kind: "prefix",
 text, client, seq}`, `{kind: "move", to, by}`, `{kind: "goto", index}`, `{kind: "token", id}`, `{kind: "undo"}`,
-`{kind: "redo"}`, `{kind: "restore", number}`, `{kind: "stop"}`.
+`{kind: "redo"}`, `{kind: "restore", number}`, `{kind: "stop"}`; and asks `{type: "hint"}` of a refused text (see
+`visualizers/esm/hints.js`).
 
 Read on: `visualizers/esm/text.js`, which says what `state` holds.
 """
@@ -11,12 +12,13 @@ from __future__ import annotations
 
 import traitlets as t
 
-from visualizers.live_base import LiveView, Traits, synced
+from visualizers.asked import AskedView
+from visualizers.live_base import Traits, synced
 
 __all__ = ["TextView"]
 
 
-class TextView(LiveView[Traits]):
+class TextView(AskedView[Traits]):
     """`state`: what is to be seen at one place; `answer`: whose edit of the box it answers, `{client, seq}`;
     `chosen`: the token chosen elsewhere and its fate; `running`: whether a generation steps the text."""
 

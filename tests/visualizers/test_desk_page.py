@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -87,7 +88,7 @@ class TestUndo:
         expect(opened.box).to_have_value(middle + "x")
         opened.at_byte(len(middle) + 1)
         kept = opened.find("restore")
-        expect(kept).to_have_text("⑂ …" + "[ab,cd"[len(middle) :])
+        expect(kept).to_have_text("↩ …" + "[ab,cd"[len(middle) :])
         keyboard.press("Control+z")
         expect(opened.box).to_have_value(middle)
         opened.at_byte(len(middle))
@@ -101,7 +102,7 @@ class TestUndo:
         expect(opened.box).to_have_value(middle + "x")
         keyboard.press("Alt+ArrowUp")  # the continuation that was dropped
         expect(opened.box).to_have_value("[ab,cd")
-        expect(kept).to_have_text("⑂ …x")
+        expect(kept).to_have_text("↩ …x")
         kept.click()
         expect(opened.box).to_have_value(middle + "x")
         keyboard.press("Escape")
@@ -269,3 +270,117 @@ class TestFollowing:
         expect(opened.find("automaton-away")).to_contain_text("out of sight")
         opened.find("automaton-away").click()
         opened.page.wait_for_function(f"() => ({HIDDEN})() < document.querySelectorAll('{ACTIVE}').length")
+
+
+class TestWhy:
+    """What rests on a token, or on a refused text, is told why."""
+
+    def test_a_token_on_which_the_pointer_rests(self, opened: Opened) -> None:
+        opened.find("tab-rejected").click()
+        row = opened.find("token-row").nth(2)
+        row.hover()
+        card = opened.find("hint")
+        shown = card.filter(visible=True)
+        expect(shown).to_contain_text("cannot come")
+        expect(shown).to_contain_text("expected")
+        expect(shown).to_contain_text("bytes")
+        assert row.get_attribute("aria-describedby") == shown.get_attribute("id")
+        opened.page.mouse.move(5, 5)
+        expect(shown).to_have_count(0)
+
+    def test_a_token_that_the_arrows_reach(self, opened: Opened) -> None:
+        opened.find("token-rows").focus()
+        opened.page.keyboard.press("ArrowDown")
+        opened.page.keyboard.press("ArrowDown")
+        shown = opened.find("hint").filter(visible=True)
+        expect(shown).to_contain_text("may come")
+        opened.page.keyboard.press("Escape")
+        expect(shown).to_have_count(0)
+        expect(opened.find("token-rows")).to_be_focused()
+        chosen = opened.page.locator(".ms-row[aria-selected=true] .glyph").inner_text()
+        opened.page.keyboard.press("Enter")
+        expect(opened.box).to_have_value("[ab,cd" + chosen.replace("␣", " "))
+
+    def test_a_character_of_a_refused_text(self, opened: Opened) -> None:
+        opened.box.click()
+        opened.page.keyboard.press("Control+End")
+        opened.page.keyboard.type("!?")
+        refused = opened.page.locator(".mx-refused")
+        expect(refused).to_have_text("!?")
+        refused.locator("span").first.hover()
+        shown = opened.find("hint").filter(visible=True)
+        expect(shown).to_contain_text("! cannot come here")
+        refused.locator("span").last.hover()
+        expect(shown).to_contain_text("? was not reached")
+        opened.page.mouse.move(5, 5)
+        expect(shown).to_have_count(0)
+        refused.focus()
+        expect(shown).to_contain_text("! cannot come here")
+        opened.page.keyboard.press("Escape")
+        expect(shown).to_have_count(0)
+
+
+class TestHelp:
+    """Keys, clicks and colours; a key for each tab."""
+
+    def test_the_list_tells_keys_clicks_and_colours(self, opened: Opened) -> None:
+        opened.find("explorer").focus()
+        opened.page.keyboard.press("?")
+        keys = opened.find("keys")
+        expect(keys).to_be_visible()
+        for part in ("Anywhere", "Panels", "Clicks", "Colours"):
+            expect(keys).to_contain_text(part)
+        assert not keys.evaluate("node => node.scrollWidth > node.clientWidth")
+        for sample in ("accepted", "ms-lit-here", "mx-refused", "ms-dot.active"):
+            style = "node => getComputedStyle(node).backgroundColor + getComputedStyle(node).borderColor"
+            assert keys.locator(f".{sample}").first.evaluate(style) != keys.locator("dd").first.evaluate(style)
+        opened.page.keyboard.press("Escape")
+        expect(keys).to_be_hidden()
+        expect(opened.find("explorer")).to_be_focused()
+        opened.page.keyboard.press("?")
+        opened.find("help-mask").click()
+        expect(opened.find("mask-canvas")).to_be_visible()
+        expect(keys).to_be_hidden()
+
+    def test_every_tab_has_a_key(self, opened: Opened) -> None:
+        opened.find("explorer").focus()
+        tabs = opened.page.locator("[data-tab]")
+        names = [str(tab.get_attribute("data-tab")) for tab in tabs.all()]
+        assert len(names) > 10
+        for number, name in enumerate(names):
+            opened.page.keyboard.press(f"Alt+{'Shift+' if number > 9 else ''}Digit{(number + 1) % 10}")
+            expect(opened.find(f"dock-tab-{name}")).to_have_attribute("aria-selected", "true")
+            expect(opened.find(f"panel-{name}")).to_be_visible()
+
+
+KEPT = "(kept) => localStorage.setItem('maskscope.arrangement', JSON.stringify(kept))"
+
+
+def test_the_arrangement_is_kept_when_the_panels_are_others(page: Page, session: Session, tmp_path: Path) -> None:
+    (tmp_path / "empty.html").write_text("")
+    page.goto((tmp_path / "empty.html").as_uri())  # a page with a storage
+    desk = Desk(session)
+    tabs = {name: list(dock["tabs"]) for name, dock in desk.host.arrangement["docks"].items()}
+    tabs["left_bottom"] = ["mask", "an old one", *[tab for tab in tabs["left_bottom"] if tab != "why"]]
+    tabs["right_bottom"] = [tab for tab in tabs["right_bottom"] if tab not in ("mask", "caches")]
+    docks = {name: {"tabs": names, "active": names[0] if names else None} for name, names in tabs.items()}
+    docks["right_top"]["active"] = "an old one"
+    page.evaluate(KEPT, {"version": 1, "docks": docks, "columns": 0.3, "left": 0.5, "right": 9, "maximised": None})
+    opened = Opened(Bridge(page, desk.host), desk)
+    order = {
+        name: opened.find(f"dock-{name}")
+        .locator("[data-tab]")
+        .evaluate_all("nodes => nodes.map(one => one.dataset.tab)")
+        for name in tabs
+        if name != "strip"
+    }
+    assert order["left_bottom"] == ["mask", "why", "next"]
+    assert order["right_bottom"] == ["tokens", "model", "caches", "compare"]
+    assert sorted(itertools.chain(*order.values())) == sorted(name for name in desk.panels if name != "text")
+    expect(opened.find("panel-mask")).to_be_visible()
+    expect(opened.find(f"panel-{order['right_top'][0]}")).to_be_visible()
+    left, whole = opened.find("dock-left_top").bounding_box(), opened.find("explorer").bounding_box()
+    assert left
+    assert whole
+    assert abs(left["width"] / whole["width"] - 0.3) < 0.01
+    desk.close()

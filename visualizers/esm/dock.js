@@ -2,32 +2,37 @@
 //
 // The widget's trait `arrangement` says what lies where: { docks: { name: { tabs, active } }, columns, left, right,
 // maximised }; sizes are fractions.  It is kept in the browser's storage too, so that the next desk begins as this one.
-// Keys are those of the whole desk: see KEYS.
+// Keys are those of the whole desk: see help.js, which lists them.
 // Read on: workbench/desk.py (the panels), host.js (their views), text.js (the strip).
 import { h } from "./common.js";
+import { help, tabKey, tabOf } from "./help.js";
 
 const DOCKS = ["left_top", "left_bottom", "right_top", "right_bottom"];
 const STORE = "maskscope.arrangement";
-const KEYS = [
-  ["← →", "back / forward one token"], ["shift ← →", "back / forward one byte"], ["Home End", "to the beginning, the end"],
-  ["t", "into the text box"], ["e", "into the grammar"], ["/", "search the tokens"], ["alt 1 … 9", "the first … ninth tab"],
-  ["[ ]", "previous / next tab of this dock"], ["m", "maximise this dock, and back"], ["w", "the whole window, and back"],
-  ["alt ← →", "step while typing in the text box"], ["Esc", "leave a field; close this"], ["?", "this list"],
-];
 const FIELD = "input:not([type=range]):not([type=checkbox]):not([type=button]), textarea, select, [contenteditable=true]";
 
 const between = (low, value, high) => Math.min(high, Math.max(low, value));
 
-// What was kept by an earlier desk, as far as it fits these panels.
-function remembered(panels) {
+// What an earlier desk kept, as far as it fits this one, which begins as `first`: panels that there are no more are left
+// out, and new ones lie where they do at first.
+function remembered(first) {
   try {
     const kept = JSON.parse(localStorage.getItem(STORE) || "null");
-    const names = kept && DOCKS.flatMap((dock) => kept.docks[dock].tabs).sort().join();
-    const wanted = panels.filter((panel) => panel.dock !== "strip").map((panel) => panel.name).sort().join();
-    return kept && kept.version === 1 && names === wanted ? kept : null;
+    return kept && kept.version === 1 ? fitted(kept, first) : null;
   } catch {
     return null; // no storage here, or nothing of ours in it
   }
+}
+function fitted(kept, first) {
+  const known = new Set(DOCKS.flatMap((dock) => first.docks[dock].tabs));
+  const docks = Object.fromEntries(DOCKS.map((dock) => [dock, { active: kept.docks[dock].active, tabs: kept.docks[dock].tabs.filter((name) => known.delete(name)) }]));
+  for (const dock of DOCKS) {
+    const { tabs } = docks[dock];
+    first.docks[dock].tabs.forEach((name, rank) => { if (known.has(name)) tabs.splice(rank, 0, name); });
+    if (!tabs.includes(docks[dock].active)) docks[dock].active = tabs[0] ?? null;
+  }
+  const sizes = Object.fromEntries(["columns", "left", "right"].map((name) => [name, between(0.12, Number(kept[name]) || first[name], 0.88)]));
+  return { ...first, ...sizes, docks: { ...first.docks, ...docks }, maximised: null };
 }
 
 function remember(arrangement) {
@@ -52,11 +57,10 @@ async function render({ model, host, root, parts, draw }) {
   const gone = h("div", { class: "ms-gone", role: "alert", "data-testid": "kernel-gone" });
   const busy = h("span", { class: "ms-busy", role: "status", "data-testid": "kernel-busy" });
   const tools = h("div", { class: "ms-tools" }, busy,
-    button("?", "keys (?)", "keys-button", () => showKeys()), button("▣", "the whole window (w)", "full", () => fill(!full)));
-  const keys = h("div", { class: "ms-keys", role: "dialog", "aria-label": "keys", "data-testid": "keys", hidden: true },
-    h("dl", {}, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])));
+    button("?", "keys, clicks and colours (?)", "keys-button", () => showKeys()), button("▣", "the whole window (w)", "full", () => fill(!full)));
+  const keys = help(() => order().map((name) => ({ name, title: title[name] })), (name) => { showKeys(false); bring(name); });
   const desk = h("div", { class: "ms-desk", tabindex: "0", role: "group", "aria-label": "Maskscope explorer", "data-testid": "explorer" },
-    gone, h("div", { class: "ms-top" }, strip, tools), keys);
+    gone, h("div", { class: "ms-top" }, strip, tools), keys.node);
   desk.dataset.lmSuppressShortcuts = "true"; // JupyterLab leaves its own keys alone in here
   root.classList.add("ms-desk-host");
   root.append(desk);
@@ -156,7 +160,7 @@ async function render({ model, host, root, parts, draw }) {
   let dragged = null;
   function tab(name, dock, active) {
     const made = h("button", { type: "button", role: "tab", draggable: "true", "aria-selected": String(active), "data-tab": name,
-      "data-testid": `dock-tab-${name}`, title: `${title[name]} (alt ${order().indexOf(name) + 1}); drag it to another dock`, onclick: () => bring(name) }, title[name]);
+      "data-testid": `dock-tab-${name}`, title: `${title[name]} (${tabKey(order().indexOf(name))}); drag it to another dock`, onclick: () => bring(name) }, title[name]);
     made.addEventListener("dblclick", () => maximise(dock));
     made.addEventListener("dragstart", (event) => { dragged = name; event.dataTransfer.setData("text/plain", title[name]); desk.classList.add("ms-dragging"); });
     made.addEventListener("dragend", () => { dragged = null; desk.classList.remove("ms-dragging"); });
@@ -228,9 +232,9 @@ async function render({ model, host, root, parts, draw }) {
     if (full) { desk.popover = "manual"; desk.showPopover(); } else if (desk.popover) { desk.hidePopover(); desk.removeAttribute("popover"); }
     desk.focus({ preventScroll: true });
   }
-  const showKeys = (value = keys.hidden) => { keys.hidden = !value; };
+  const showKeys = (shown) => { keys.toggle(shown); if (!keys.shown) desk.focus({ preventScroll: true }); };
   // A click elsewhere closes the list; its own button does so by itself.
-  const outside = (event) => { if (!keys.hidden && !keys.contains(event.target) && !event.target.closest?.("[data-testid=keys-button]")) showKeys(false); };
+  const outside = (event) => { if (keys.shown && !keys.node.contains(event.target) && !event.target.closest?.("[data-testid=keys-button]")) keys.toggle(false); };
   document.addEventListener("pointerdown", outside, true);
 
   const go = (content) => host.go("text", content);
@@ -246,16 +250,15 @@ async function render({ model, host, root, parts, draw }) {
       return done();
     }
     if (event.key === "Escape") {
-      if (!keys.hidden) showKeys(false);
+      if (keys.shown) showKeys(false);
       else if (field) { field.blur(); desk.focus({ preventScroll: true }); }
       else if (full) fill(false);
       else if (arrangement().maximised) maximise(arrangement().maximised);
       else return;
       return done();
     }
-    if (event.altKey && /^Digit[1-9]$/.test(event.code)) {
-      const name = order()[Number(event.code[5]) - 1];
-      if (!name) return;
+    const name = order()[tabOf(event)];
+    if (name) {
       bring(name);
       if (field) desk.focus({ preventScroll: true });
       return done();
@@ -301,8 +304,8 @@ async function render({ model, host, root, parts, draw }) {
   host.on("placed", () => { if (!host.pending) busy.textContent = ""; });
   desk.addEventListener("keydown", pressed);
   undo.push(() => { model.off("change:arrangement", onArrangement); model.off("change:troubles", tell); desk.removeEventListener("keydown", pressed); document.removeEventListener("pointerdown", outside, true); });
-  const kept = arrangement().touched ? null : remembered(panels);
-  if (kept) commit({ ...arrangement(), ...kept, docks: { ...arrangement().docks, ...kept.docks }, maximised: null });
+  const kept = arrangement().touched ? null : remembered(arrangement());
+  if (kept) commit(kept);
   apply();
   tell();
   tellKernel();

@@ -18,16 +18,19 @@
 // {kind: "undo"}, {kind: "redo"}, {kind: "restore", number}, {kind: "stop"}.
 // Undo is the session's: the browser's own knows nothing of tokens that were clicked and places that were gone to.
 // Keys but those of undo belong to the whole desk: dock.js.
-import { code, fill, h, measured, mount, number, put, soon } from "./common.js";
+import { channel, code, fill, h, measured, mount, number, put, soon } from "./common.js";
+import { hints } from "./hints.js";
 
 const WAIT_MS = 120;
 const MODES = 6;
+const GLYPHS = /⟨0x[0-9A-F]+⟩|./gsu;
 const KEPT = 3; // continuations that have a button of their own
 
 function render({ model, el }) {
   const client = Math.random().toString(36).slice(2);
   let seq = 0, timer = null;
   const view = mount({ model, el }, "text", "text-view");
+  const python = channel(model, view);
   const send = (message) => model.send(message);
   const step = (label, title, testid, message) => h("button", { type: "button", title, "aria-label": title, "data-testid": testid,
     onclick: () => send(message) }, label);
@@ -101,7 +104,7 @@ function render({ model, el }) {
   const others = h("span", { class: "ms-muted" });
   chips.append(others);
   const before = h("span", { class: "ms-muted" }), after = h("span", { class: "ms-muted" });
-  const refused = h("span", { class: "mx-step mx-refused", title: "refused by the grammar" });
+  const refused = h("span", { class: "mx-step mx-refused", role: "listitem", tabindex: "0" });
   const pieces = new Map(); // the ribbon's buttons by step: a step keeps its button while it is in the ribbon
   function drawRibbon(state) {
     const names = [...new Set(state.ribbon.map((one) => one.mode).filter(Boolean))];
@@ -119,12 +122,26 @@ function render({ model, el }) {
     }
     put(before, `… ${number(state.before)} before`);
     put(after, `${number(state.after)} more …`);
-    put(refused, state.rest || "");
+    if (refused.textContent !== (state.rest || "")) {
+      hint.hide();
+      refused.replaceChildren(...((state.rest || "").match(GLYPHS) || []).map((one, at) => h("span", { class: at ? null : "mx-fatal" }, one)));
+    }
     const drawn = state.ribbon.map((one) => pieces.get(one.index));
     fill(ribbon, [...(state.before ? [before] : []), ...drawn, ...(state.after ? [after] : []), ...(state.rest ? [refused] : [])]);
     mark = state.rest ? refused : drawn[state.ribbon.findLastIndex((one) => one.part !== "undone")];
     follow();
   }
+  // Why it is refused, for the character on which the pointer rests; by the keyboard, for the first.
+  const hint = hints(view, (_, answer) => { if (!model.get("offline")) python.ask({ type: "hint" }, (reply) => reply.hint && answer(reply.hint)); });
+  const why = (one) => { if (one?.parentElement === refused) hint.rest(one, {}, one.previousSibling ? `${one.textContent} was not reached: the text dies before it` : ""); };
+  view.listen(refused, "pointerover", (event) => why(event.target));
+  view.listen(refused, "focus", () => why(refused.firstChild));
+  for (const event of ["pointerleave", "blur"]) view.listen(refused, event, hint.hide);
+  view.listen(refused, "keydown", (event) => {
+    if (event.key !== "Escape" || !hint.shown) return;
+    hint.hide();
+    event.stopPropagation();
+  });
   let mark = null; // the piece of the ribbon that stays in sight
   const follow = measured(() => { if (mark) ribbon.scrollTop = Math.max(0, mark.offsetTop + mark.offsetHeight - ribbon.clientHeight + 4); });
 
@@ -156,7 +173,7 @@ function render({ model, el }) {
     kept.replaceChildren(...(list.length ? [h("span", { class: "ms-muted" }, "kept:"), ...list.slice(0, KEPT).map((one, number) => h("button", {
       type: "button", "data-testid": "restore", onclick: () => edit({ kind: "restore", number }),
       title: `The text went on otherwise and that is kept. Back to it${number ? "" : " (alt ↑ in the text box, o elsewhere)"}:\n…${one.title}`,
-    }, `⑂ …${one.text}`))] : []));
+    }, `↩ …${one.text}`))] : []));
   }
 
   function drawChosen() {

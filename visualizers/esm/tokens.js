@@ -2,6 +2,7 @@
 // Pages of 100 rows are asked of Python; without Python (`offline`) the first rows of each tab travel along.
 // Read on: visualizers/live.py (TokenTable), visualizers/tokens.py (kinds and search).
 import { channel, h, many, measured, mount, number, put } from "./common.js";
+import { hints } from "./hints.js";
 
 const ROW = 22, PAGE = 100, PATIENCE = 4000;
 const TABS = ["all", "allowed", "accepted", "uncertain", "rejected", "stop"];
@@ -127,7 +128,7 @@ function render({ model, el }) {
     node.dataset.testid = "token-row";
     node.dataset.token = row.id;
     node.setAttribute("aria-selected", String(row.id === model.get("selected_token")));
-    node.title = row.hex;
+    if (offline()) node.title = row.hex;
     node.append(
       h("span", { class: "ms-num" }, String(row.id)), h("span", { class: "glyph" }, row.glyph || "∅"),
       h("span", {}, h("span", { class: `ms-badge ${row.kind}` }, row.kind)), why(row));
@@ -220,7 +221,14 @@ function render({ model, el }) {
   });
   view.listen(states, "change", () => view.commit("state", states.value === "" ? null : Number(states.value)));
   view.listen(groups, "change", () => view.commit("group", groups.value));
-  view.listen(body, "scroll", () => { look(); draw(false); });
+  view.listen(body, "scroll", () => { hint.hide(); look(); draw(false); });
+
+  // Why, for the row on which the pointer rests or which the arrows have reached.
+  const hint = hints(view, ({ id }, answer) => { if (!offline()) python.ask({ type: "hint", id }, (reply) => reply.hint && answer(reply.hint)); });
+  const rest = (node) => { if (node?.dataset.token) hint.rest(node, { id: Number(node.dataset.token) }); else hint.hide(); };
+  view.listen(body, "pointerover", (event) => rest(event.target.closest(".ms-row")));
+  view.listen(body, "pointerleave", hint.hide);
+  view.listen(body, "blur", hint.hide);
   view.listen(body, "click", (event) => {
     const node = event.target.closest(".ms-row[data-token]");
     if (node) select(Number(node.dataset.token));
@@ -244,6 +252,8 @@ function render({ model, el }) {
       view.commit("query", "");
       body.focus();
     } else if (event.target === search && event.key === "ArrowDown") body.focus();
+    else if (event.key === "Escape" && hint.shown) hint.hide();
+    else if (event.target === body && event.key === "Enter" && model.get("selected_token") != null) model.send({ kind: "token", id: model.get("selected_token") });
     else if (event.target === body && ["ArrowDown", "ArrowUp"].includes(event.key)) move(event.key === "ArrowDown" ? 1 : -1);
     else if (event.target === search && event.key !== "Enter") { event.stopPropagation(); return; }
     else return;
@@ -258,13 +268,15 @@ function render({ model, el }) {
     if ((index + 1) * ROW > body.scrollTop + body.clientHeight) body.scrollTop = (index + 1) * ROW - body.clientHeight;
     draw(false);
     const node = rows.get(index);
-    if (node && node.dataset.token) view.commit("selected_token", Number(node.dataset.token));
+    if (!node || !node.dataset.token) return;
+    view.commit("selected_token", Number(node.dataset.token));
+    rest(node);
   }
 
   // Several traits change in one step; answer once.
   let queued = null;
   const soon = (keep) => {
-    if (queued === null) queueMicrotask(() => { const kept = queued; queued = null; head(); restart(kept); });
+    if (queued === null) queueMicrotask(() => { const kept = queued; queued = null; hint.hide(); head(); restart(kept); });
     queued = keep && queued !== false;
   };
   for (const trait of ["tab", "query", "state", "group"]) view.on(`change:${trait}`, () => soon(false));

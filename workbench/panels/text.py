@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from kernels_core import TokenizerInfo
 from visualizers.glyphs import OPEN, SPACE, clip, glyph, parse
 from visualizers.text import TextView
+from workbench.hint import hint
 from workbench.history import Place, Step
 from workbench.next.outlook import content
 from workbench.panels.base import Desk, Panel
@@ -44,6 +45,7 @@ class TextPanel(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: TextView = TextView()
+        self.view.answers("hint", lambda _content: {"hint": self._hint()})
 
     def update(self, change: Change | None) -> None:
         desk, view = self.desk, self.view
@@ -65,6 +67,11 @@ class TextPanel(Panel):
         if isinstance(content, dict) and content.get("kind") == "prefix":
             self.view.answer = {"client": content.pop("client", None), "seq": content.pop("seq", None)}
         super().received(content)
+
+    def _hint(self) -> State | None:
+        """Why what is refused of the text in the box cannot come."""
+        reading = self.desk.reading
+        return None if reading is None or reading.ok else hint(self.session, reading.text[reading.read :])
 
     def _chosen(self) -> State | None:
         """The selected token and whether it can come here."""

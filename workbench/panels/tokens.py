@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from visualizers.live import TokenTable
+from workbench.hint import hint
 from workbench.next import Outlook
 from workbench.panels.base import Desk, Panel
 from workbench.panels.next import QUICK
@@ -30,6 +31,7 @@ class TokensPanel(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self.view: TokenTable = TokenTable()
+        self.view.answers("hint", lambda content: {"hint": hint(self.session, int(content["id"]))})
 
     def update(self, change: Change | None) -> None:
         self.view.show(self.session.token_sets(), _members(self.session.next(seconds=QUICK)))
