@@ -71,7 +71,7 @@ def trace_html(trace: Trace) -> str:
         chips.append(f"and {hidden:,} more")
     kind = "constrained" if trace.generation.constrained else "unconstrained"
     facts = f"{kind} · {len(trace):,} tokens · {trace.generation.finish_reason}"
-    verdict = _badge("valid", GREEN) if trace.valid else _badge("refused" if trace.reason else "incomplete", RED)
+    verdict = _badge("conforms", GREEN) if trace.valid else _badge("refused" if trace.reason else "incomplete", RED)
     message = ""
     if trace.reason:
         said = str(trace.died) if trace.died is not None else trace.reason

@@ -79,7 +79,7 @@ class Trace:
         return iter(self.generation.steps)
 
     def __repr__(self) -> str:
-        verdict = "valid" if self.valid else f"refused: {self.reason}" if self.reason else "incomplete"
+        verdict = "conforms" if self.valid else f"refused: {self.reason}" if self.reason else "incomplete"
         return f"<Trace of {self.generation!r}; {verdict}>"
 
     def __getstate__(self) -> dict[str, Any]:

@@ -171,7 +171,9 @@ def mask(
         console.print(_place_line(session))
         end = ", and the text may end here" if session.is_completed else ""
         allowed = len([i for i in ids if i not in stops])
-        console.print(f"{allowed:,} of {session.tokenizer.vocab_size:,} tokens may come next{end}")
+        console.print(f"{allowed:,} of {session.tokenizer.vocab_size:,} tokens allowed{end}")
+        for one in session.members().objects[:1]:
+            console.print(Text(f"object {one.label}: {one.summary}"))
         if len(outlook):
             console.print(outlook.table())
             _legend(console, "tokens: those that write such a continuation or begin one; a token may do several.")
@@ -209,9 +211,9 @@ def explain(
     tokenizer: TokenizerOption = "tekken",
     as_json: AsJson = False,
 ) -> None:
-    """Why may this text (or token) not come next?
+    """Why can this text (or token) not come next?
 
-    Exit code 0: it may come; 1: it may not, and the answer says at which byte it dies, what forbids it and what could
+    Exit code 0: it may come; 1: it cannot, and the answer says at which byte it dies, what forbids it and what could
     come instead.
 
     Example: explain schema.json '"nmae"' --text '{'
@@ -232,7 +234,8 @@ def explain(
             console = output()
             console.print(_place_line(session))
             shown = f"token {token}, {glyph(reading.text)}" if token is not None else glyph(reading.text)
-            verdict = ("may come", "green") if reading.ok else ("may not come", "red")
+            words = ("may come", "cannot come") if token is None else ("allowed", "refused")
+            verdict = (words[0], "green") if reading.ok else (words[1], "red")
             console.print(Text.assemble((shown, "bold"), ": ", verdict, f"\n  {why.message}"))
             for line in _details(result):
                 console.print(line)
