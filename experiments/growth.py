@@ -243,7 +243,7 @@ def plot(frame: pd.DataFrame) -> go.Figure:
         for name, group in done.groupby("series", sort=False):
             middle = group.groupby("size")[metric].median()
             what = "compile" if metric == "compile_us" else "a token"
-            label = f"{what}, {name}: exponent {fitted[name, metric]:.2f}"
+            label = f"{what}, {name}: exponent {round(fitted[name, metric], 1) + 0.0:.1f}"
             figure.add_scatter(x=middle.index, y=middle, name=label, mode="lines+markers", visible=visible)
     figure.update_xaxes(type="log", title="size (strings, levels, properties, values, bound, tokens, grammars)")
     figure.update_yaxes(type="log", title="microseconds")

@@ -45,7 +45,7 @@ nav { position: sticky; top: 0; z-index: 2; background: var(--paper); border-bot
   padding: .5rem 2rem; font-size: .85rem; display: flex; flex-wrap: wrap; gap: .2rem 1rem }
 nav a { color: var(--ink); text-decoration: none; white-space: nowrap } nav a:hover { text-decoration: underline }
 h1 { font-size: 1.7rem; margin: .5rem 0 }
-h2 { margin: 3rem 0 .3rem; padding-top: .8rem; border-top: 2px solid var(--line) }
+h2 { scroll-margin-top: 3rem; margin: 3rem 0 .3rem; padding-top: .8rem; border-top: 2px solid var(--line) }
 h3 { font-size: 1rem; margin: 1.6rem 0 .4rem } .soft, small { color: var(--soft) }
 .light { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .45em }
 .held { --tone: var(--held) } .refuted { --tone: var(--refuted) } .undecided { --tone: var(--undecided) }
@@ -56,8 +56,10 @@ table { border-collapse: collapse; font-size: .84rem; font-variant-numeric: tabu
 th { background: var(--tint); text-align: left; vertical-align: bottom; font-weight: 600 }
 th[title] { text-decoration: underline dotted; cursor: help }
 th, td { padding: .28rem .7rem .28rem .45rem; border-bottom: 1px solid var(--line); vertical-align: top }
-td.number, th.number { text-align: right; white-space: nowrap } td.text { max-width: 28rem }
+td.number, th.number { text-align: right } td.number { white-space: nowrap }
+td.text { max-width: 28rem }
 details { margin: .4rem 0 } summary { cursor: pointer; color: var(--soft) }
+.claims { width: 100% } .claims td:first-child { min-width: 7.5rem } .claims td:nth-child(3) { min-width: 9rem }
 .claims td { padding: .5rem .7rem .5rem .3rem }
 .legend { font-size: .8rem; color: var(--soft); columns: 2; column-gap: 2.5rem; margin: .5rem 0 0; padding: 0 }
 .legend div { break-inside: avoid } .legend b { color: var(--ink); font-weight: 600 }

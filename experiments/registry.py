@@ -43,6 +43,8 @@ __all__ = [
 PRESETS: Final = ("smoke", "quick", "full")
 CATALOGUE: Final[Mapping[str, str]] = {
     "ablation": "experiments.ablation",
+    "accuracy": "experiments.accuracy",
+    "compile-dynamic": "experiments.compile_dynamic",
     "dispatch-size": "experiments.dispatch_size",
     "e2e": "experiments.e2e",
     "formal": "experiments.formal",
@@ -53,6 +55,7 @@ CATALOGUE: Final[Mapping[str, str]] = {
     "memory": "experiments.memory",
     "panel-latency": "experiments.panel_latency",
     "parsers": "experiments.parsers",
+    "pipeline": "experiments.pipeline",
     "reuse": "experiments.reuse",
     "scale": "experiments.scale",
     "tools": "experiments.tools",

@@ -9,6 +9,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 import pandas as pd
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PRESET", "Result", "run"]
 
+TITLE_WIDTH: Final = 90
 ENGINES_SHOWN: Final = ("Python", "maskscope", "xgrammar", "llguidance", "outlines")
 PRESET: Final = "MASKSCOPE_PRESET"
 """The environment variable that names the preset of runs that name none; without it they are "quick"."""
@@ -60,8 +62,9 @@ class Result:
         figure = self.experiment.module.plot(self.frame)
         done = int((self.frame["status"] == "ok").sum())
         below = {"text": self._in_short(), "font": {"size": 10}}
-        title = {"text": f"{self.experiment.title} (n = {done} trials)", "font": {"size": 14}, "subtitle": below}
-        figure.update_layout(title=title, margin={"t": 90}, template="plotly_white")
+        named = "<br>".join(wrap(f"{self.experiment.title} (n = {done} trials)", TITLE_WIDTH))
+        title = {"text": named, "font": {"size": 14}, "subtitle": below}
+        figure.update_layout(title=title, margin={"t": 100}, template="plotly_white")
         return figure
 
     def _in_short(self) -> str:
