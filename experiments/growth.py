@@ -3,7 +3,7 @@
 Source: none; XGrammar-2 (section 3.6) says of bounds alone that compression makes linear growth constant.
 Claim: a step does not depend on the text before it, compiling does not depend on bounds, nor on how many grammars a
     process holds, and grows at most linearly with properties, nesting and enumerations; expanded repetitions do grow.
-Refuted by: a fitted exponent above the one claimed.
+Refuted by: a fitted exponent above the one claimed, or copies that do not grow with their bound.
 
 One trial is one series at one size: something is compiled by a fresh compiler, several times (the median counts), and
 one text is read under it, every parser state for the first time.  The exponent is the slope of log(cost) over log(size)
