@@ -210,6 +210,15 @@ def assert_counted(session: Session, text: bytes, members: bytes, ids: list[int]
     assert len(ids) == len(expected)
 
 
+def test_a_bounded_string_is_not_spelt_out_in_escapes(tokenizer: Tokenizer) -> None:
+    session = session_of(Grammar.from_json_schema({"type": "string", "maxLength": 20}), tokenizer)
+    for text in (b'"', b'"a'):
+        session = session.seek(text)
+        found = explore(session.matcher, session.text, steps=2_000, seconds=60)
+        assert found.complete
+        assert all(len(one.unit) <= len(b"\\u0000") for one in found.found)
+
+
 @pytest.mark.parametrize("text", ["", "{", '{"city": "a"', '{"city": "a", ', '{"city": "a b'])
 def test_every_allowed_token_is_in_one_group_by_what_it_writes(tokenizer: Tokenizer, text: str) -> None:
     info = TokenizerInfo([*tokenizer.info.decoded_vocab, b" }", b' "', b' "u', b"\n}", b' "zz', b"  "])

@@ -11,6 +11,7 @@ const HINTS = {
   "whole tokens": "tokens that the grammar names by id", "white space": "blanks, tabs, line ends", end: "the text may end here",
 };
 
+const REST = 0.25; // seconds of the second search, when the first gave up (workbench/panels/next.py)
 const COUNTS = new Set(["tokens", "taken", "refused"]); // columns of numbers
 
 function render({ model, el }) {
@@ -76,7 +77,7 @@ function render({ model, el }) {
       rows.push(lines[at]);
       if (shown >= 0) rows.push(tokens({ type: "tokens", group: group.name, chip: shown }, `tokens that may begin ${group.chips[shown].label}`));
     }
-    const searching = !state.complete && state.groups && state.seconds < 1 && !model.get("offline");
+    const searching = !state.complete && state.groups && state.seconds < REST && !model.get("offline");
     if (searching) {
       rows.push(h("div", { class: "ms-note", role: "status" }, "still searching …"));
       if (asked !== state) python.ask({ type: "more" }, () => {});

@@ -93,12 +93,19 @@ class _Edges:
     small: list[tuple[bytes, GrammarMatcher]]
     content: list[tuple[bytes, GrammarMatcher]]
 
+    @property
+    def beyond(self) -> frozenset[tuple[int, int]]:
+        """The states that content leads to."""
+        return frozenset(state_key(after) for _, after in self.content)
+
 
 @dataclass(slots=True)
 class _Path:
     """A thing begun: the parser after `unit`, the states behind it, and content that was possible beside it.
 
-    `spread`: how often bytes with one outcome were taken apart on the way.
+    `behind` also has the states that content on the way leads to: an escape ends in one of them, and a text of at most
+    so many characters would else be spelt out in all ways to write it with escapes.  `spread`: how often bytes with one
+    outcome were taken apart on the way.
     """
 
     at: GrammarMatcher
@@ -147,7 +154,7 @@ class _Explorer:
         content.sort(key=lambda pair: -len(pair[0]))
         largest, beside = content[0] if content else (b"", None)
         queue: deque[_Path] = deque()
-        behind = frozenset([state_key(start)])
+        behind = frozenset([state_key(start)]) | edges.beyond
         blanks = bytearray()
         folded = bytearray()
         digits = bytearray()
@@ -205,7 +212,7 @@ class _Explorer:
             self._end(path, lead, quote, before)
             return b""
         edges = self.edges(path.at)
-        behind = path.behind | {state_key(path.at)}
+        behind = path.behind | {state_key(path.at)} | edges.beyond
         extends = [
             (values, after)
             for values, after in edges.small

@@ -19,7 +19,9 @@ __all__ = ["NextPanel"]
 
 TOKENS: Final = 120
 QUICK: Final = 0.03
-"""Seconds of search at a step; a search that needs longer is finished when the browser asks for the rest."""
+"""Seconds of search at a step; a search that needs longer goes on when the browser asks for the rest."""
+REST: Final = 0.25
+"""Seconds of search for the rest: so long, at most, does a key that is pressed meanwhile wait."""
 
 
 class NextPanel(Panel):
@@ -76,7 +78,7 @@ class NextPanel(Panel):
 
     def _rest(self, _content: Traits) -> Traits:
         with self.session.held():
-            self.view.show(self.session.next().state())
+            self.view.show(self.session.next(seconds=REST).state())
         return {}
 
     def _reasons(self, _content: Traits) -> Traits:
