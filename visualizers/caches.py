@@ -44,11 +44,11 @@ KINDS: Final[Mapping[FillKind, str]] = {
 
 NAMES: Final[Mapping[FillKind, tuple[str, str]]] = {
     "mask hit": ("found", ""),
-    "token-set hit": ("put together", ""),
-    "pool hit": ("put together", "with the pool"),
-    "partial hit": ("put together", "pool, filtered"),
-    "walk": ("made", "by a walk"),
-    "miss": ("made", "token sets"),
+    "token-set hit": ("put together", "known token sets"),
+    "pool hit": ("put together", "the pool's token sets"),
+    "partial hit": ("put together", "the pool's, filtered"),
+    "walk": ("made", "a walk"),
+    "miss": ("made", "new token sets"),
 }
 """The three words for it, and what tells apart those of one word.  A mask is *found* by pointer, *put together* from
 token sets that are known, or *made*."""

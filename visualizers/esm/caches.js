@@ -226,8 +226,8 @@ function render({ model, el }) {
         const [, told, , word, by] = kinds()[v.kind[k]];
         return h("tr", { "data-testid": "last-mask", class: k === here ? "now" : null, title: told, tabindex: "0", onclick: () => go(v.step[k]) },
           h("td", { class: "ms-num" }, number(v.step[k])), h("td", { class: "ms-mono" }, v.token[k] || ""),
-          h("td", {}, h("i", { class: `key k${v.kind[k]}` }), word), h("td", {}, [by, v.made[k] ? `${many(v.made[k], "token set")} computed` : "",
-            v.pool[k] ? `${number(v.pool[k])} from the pool` : ""].filter(Boolean).join("; ") || (word === "found" ? "by pointer" : "token sets known here")),
+          h("td", { class: "word" }, h("i", { class: `key k${v.kind[k]}` }), word),
+          h("td", {}, `${by || "its pointer"}${v.made[k] > 1 ? ` (${number(v.made[k])})` : ""}${v.made[k] && v.pool[k] ? `; ${number(v.pool[k])} from the pool` : ""}`),
           h("td", { class: "ms-num" }, micros(v.us[k])), h("td", { class: "ms-num" }, bytes(v.bytes[k])), h("td", { class: "ms-mono" }, v.place[k] || ((model.get("states") || [])[v.state[k]] || [])[4] || ""));
       }));
     };

@@ -122,7 +122,7 @@ function render({ model, el }) {
 
   // The objects that are being written, the innermost first: a line on each, and its members by what has become of them.
   const closes = (one) => h("span", { class: `ms-badge ${one.closes ? "accepted" : "uncertain"}`, "data-testid": "next-closes" },
-    one.closes ? "may close now" : `may not close now: ${one.blocked}`);
+    one.closes ? "may close now" : `may not close now${/ (is|are) required$/.test(one.blocked) ? "" : `: ${one.blocked}`}`); // those required stand beside
   const headOf = again((one) => h("div", { class: "line object", "data-testid": "next-object" }, h("span", { class: "name" }, "object"),
     h("span", { class: "chips" }, link(one.label, { pointer: one.pointer }), h("span", {}, one.counts), closes(one)),
     h("button", { type: "button", title: "its members one by one", onclick: () => view.commit("tab", "members") }, "members")));
