@@ -111,10 +111,10 @@ class Reading:
     def _what_next(self) -> str:
         choices = []
         if self.possible:
-            choices.append(f"possible there: {describe_bytes(self.possible)}")
+            choices.append(f"expected there: {describe_bytes(self.possible)}")
         if self.completed:
             choices.append("the text may end there")
-        return " or ".join(choices) or "nothing is possible there"
+        return " or ".join(choices) or "nothing can follow there"
 
 
 class StepError(MaskscopeError, ValueError):

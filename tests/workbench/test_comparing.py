@@ -47,7 +47,7 @@ def test_grammars_differ_token_by_token_with_our_reasons(tokenizer: Tokenizer) -
     assert group.rules == ("name",)
     assert group.ours is False
     assert "cannot come in name" in group.why
-    assert "possible: [a-z]" in group.why
+    assert "expected: [a-z]" in group.why
     frame = found.to_frame()
     vocabulary = tokenizer.info.decoded_vocab
     assert sorted(frame["token"]) == sorted(

@@ -329,7 +329,7 @@ def _reason(judge: Judge, member: _Member) -> _Reason:
         return _Reason(True, rules, dots)
     choices = []
     if possible := possible_bytes(at):
-        choices.append(f"possible: {clip(describe_bytes(possible), 80)}")
+        choices.append(f"expected: {clip(describe_bytes(possible), 80)}")
     if at.is_completed():
         choices.append("the text may end")
     return _Reason(False, rules, dots, " or ".join(choices) or "nothing can")

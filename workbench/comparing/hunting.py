@@ -401,7 +401,7 @@ class _Search:
         if kind == "end":
             may = judge.may_end()
             possible = describe_bytes(possible_bytes(judge.matcher))
-            return f"the text may {'' if may else 'not '}end here; possible: {clip(possible, 80)}"
+            return f"the text may {'' if may else 'not '}end here; expected: {clip(possible, 80)}"
         read = len(judge.paths([token])[0]) - 1
         at = judge.at(token[:read])
         assert at is not None
@@ -411,7 +411,7 @@ class _Search:
             return f"reads {glyph(token)}, in {clip('; '.join(judge.places(b'', token, True)) or rules, 80)}"
         possible = describe_bytes(possible_bytes(at))
         end = " or the text may end" if at.is_completed() else ""
-        said = f"{glyph(token[read : read + 1])} cannot come in {clip(rules, 60)}; possible: {clip(possible, 80)}{end}"
+        said = f"{glyph(token[read : read + 1])} cannot come in {clip(rules, 60)}; expected: {clip(possible, 80)}{end}"
         places = judge.places(token[:read], token, False)
         return f"{said}; because: {clip('; '.join(places), 120)}" if places else said
 

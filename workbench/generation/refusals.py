@@ -68,7 +68,7 @@ def _reason(matcher: GrammarMatcher, token: int) -> str:
         return f"not explained: {error}"
     possible = describe_bytes(possible_bytes(probe)) if not probe.is_terminated() else "the end"
     after = f" after {glyph(text[:read])}" if read else ""
-    return f"{glyph(text[read : read + 1])} cannot come{after}; possible: {possible}"
+    return f"{glyph(text[read : read + 1])} cannot come{after}; expected: {possible}"
 
 
 def _twin(origin: GrammarMatcher) -> GrammarMatcher:
