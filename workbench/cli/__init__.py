@@ -1,7 +1,9 @@
-"""The command line: `python -m workbench check | mask | explain | compare | hunt | generate | serve-notebook | doctor`.
+"""The command line: `python -m workbench check | mask | explain | compare | hunt | generate | serve-notebook | compat |
+doctor`.
 
 Each command is a thin shell around what can be called from Python.  Read on: `common` (what they share), `looking`
-(check, mask, explain), `comparing`, `making` (generate, serve-notebook), `doctor` (what this machine lacks).
+(check, mask, explain), `comparing`, `making` (generate, serve-notebook), `compatibility` (compat), `doctor` (what this
+machine lacks).
 `experiment` and `bench` are of the package `experiments`, which stands on this one and is found by its name.
 """
 
@@ -13,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli import comparing, looking, making
+from workbench.cli import comparing, compatibility, looking, making
 from workbench.cli.doctor import examine, print_report
 
 __all__ = ["app"]
@@ -27,6 +29,7 @@ app = typer.Typer(
 looking.add_commands(app)
 comparing.add_commands(app)
 making.add_commands(app)
+compatibility.add_commands(app)
 if find_spec("experiments") is not None:
     for name, commands in import_module("experiments.cli").COMMANDS.items():
         app.add_typer(commands, name=name)

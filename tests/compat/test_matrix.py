@@ -1,0 +1,68 @@
+"""The behaviour matrix: the page says what is so, and why where XGrammar differs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+pytest.importorskip("torch")
+pytest.importorskip("pydantic")
+
+from workbench.cli import app
+from workbench.compat.matrix import compare, page, recorded
+from workbench.compat.matrix.reasons import REASONS
+from workbench.compat.matrix.row import Row, code
+from workbench.compat.matrix.table import PAGE, ROWS
+
+
+@pytest.fixture(scope="module")
+def comparisons() -> list:  # type: ignore[type-arg]
+    return compare(live=False)
+
+
+def test_the_page_says_what_the_rows_give(comparisons: list) -> None:  # type: ignore[type-arg]
+    """XGrammar's column stands as it was recorded; all else is made anew."""
+    version, _ = recorded()
+    assert page(comparisons, version) == PAGE.read_text(encoding="utf-8")
+
+
+def test_rows_are_alike_or_explained(comparisons: list) -> None:  # type: ignore[type-arg]
+    explained = [one for one in comparisons if one.is_explained]
+    assert len(explained) >= 0.98 * len(comparisons)
+    assert len(comparisons) > 500
+
+
+def test_no_reason_outlives_its_row(comparisons: list) -> None:  # type: ignore[type-arg]
+    differ = {(one.row.group, one.row.feature) for one in comparisons if not one.is_alike}
+    assert {(group, feature) for group, reasons in REASONS.items() for feature in reasons} <= differ
+
+
+def test_features_are_told_apart() -> None:
+    assert [key for key, count in Counter((row.group, row.feature) for row in ROWS).items() if count > 1] == []
+
+
+def test_a_change_of_behaviour_shows() -> None:
+    row = next(row for row in ROWS if row.feature == "integer")
+    (before,) = compare([row], live=False)
+    (after,) = compare([replace(row, call=lambda xgr: "something else")], live=False)
+    assert before.is_alike
+    assert not after.is_alike
+    assert not after.is_explained
+    assert "without one" in page([after], "0")
+    (unknown,) = compare([Row("none", "new", "", row.call)], live=False)
+    assert unknown.theirs is None
+    assert not unknown.is_explained
+
+
+def test_texts_are_shown_in_one_cell() -> None:
+    assert [code(text) for text in ("", "a|b", "`x`", "a\n")] == ["(empty)", "`a\\|b`", "`` `x` ``", "`a\\n`"]
+
+
+def test_the_command_tells_what_differs() -> None:
+    done = CliRunner().invoke(app, ["compat", "matrix"])
+    assert done.exit_code == 0, done.output
+    assert "rows, XGrammar 0.2.8" in done.output
+    assert "respected here; XGrammar ignores the keyword" in done.output

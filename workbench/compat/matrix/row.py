@@ -1,0 +1,75 @@
+"""One row of the behaviour matrix: a call that is made of XGrammar and of this project's module, and what came of it.
+
+What comes of a call is told in a few words that can be compared: the texts of a list that were taken, a value, or that
+it was refused (by whatever error).
+
+Read on: `schemas.py`, `grammars.py`, `tags.py`, `objects.py` (the rows), `table.py` (what is made of them).
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+__all__ = ["Call", "Row", "code", "grammar_row", "outcome", "taken", "value_row"]
+
+Call = Callable[[ModuleType], object]
+"""Takes the module (XGrammar, or ours) and gives a value, or the texts that were taken as a `taken`."""
+
+
+class taken(tuple[str, ...]):  # noqa: N801 - read as a word where rows are declared
+    """Texts that were taken."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """`feature` in words, unique in its `group`; `shown` as code."""
+
+    group: str
+    feature: str
+    shown: str
+    call: Call
+
+
+def code(text: str) -> str:
+    """Text as code in a cell of a Markdown table; control characters are escaped as in JSON."""
+    shown = json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"').replace("\\\\", "\\").replace("|", "\\|")
+    if not shown:
+        return "(empty)"
+    fence = "``" if "`" in shown else "`"
+    blank = " " if "`" in (shown[0], shown[-1]) else ""
+    return f"{fence}{blank}{shown}{blank}{fence}"
+
+
+def outcome(row: Row, module: ModuleType) -> str:
+    """What comes of a row's call, as a cell."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = row.call(module)
+        except (RuntimeError, ValueError, TypeError, AttributeError, ImportError, UnicodeError):
+            return "refused"
+    if isinstance(found, taken):
+        return " ".join(map(code, found)) or "none"
+    return code(found if isinstance(found, str) else repr(found))
+
+
+def grammar_row(group: str, feature: str, make: Call, shown: str, texts: Iterable[str]) -> Row:
+    """Which of `texts` the grammar that `make` gives takes as a whole."""
+    listed = list(texts)
+
+    def call(module: ModuleType) -> taken:
+        grammar: Any = make(module)
+        matcher = module.testing._is_grammar_accept_string
+        return taken(text for text in listed if matcher(grammar, text))
+
+    return Row(group, feature, f"{code(shown)}: {' '.join(map(code, listed))}", call)
+
+
+def value_row(group: str, feature: str, shown: str, call: Call) -> Row:
+    """The value of a call."""
+    return Row(group, feature, code(shown), call)
