@@ -234,7 +234,7 @@ def test_arguments_that_are_written_as_elements_have_reasons() -> None:
 def test_the_panel_shows_the_object_and_its_numbers_add_up(tokenizer: Tokenizer) -> None:
     desk = Desk(Session(PLACE, tokenizer), [NextPanel])
     try:
-        view = desk.views["next"]
+        view: Any = desk.views["next"]
         for text in ("{", '{"city": "L', '{"city": "L", ', '{"city": "L", "zip": 3'):
             desk.session.seek(text)
             view.tab = "refused"
@@ -252,3 +252,64 @@ def test_the_panel_shows_the_object_and_its_numbers_add_up(tokenizer: Tokenizer)
         assert desk.troubles == {}
     finally:
         desk.close()
+
+
+def as_elements(value: dict[str, Any], style: str, path: tuple[Any, ...] = ()) -> list[tuple[str, tuple[Any, ...]]]:
+    """Pieces of text, each with the path of the value that it is of."""
+    kind = STYLES[style]
+    pieces: list[tuple[str, tuple[Any, ...]]] = []
+    for name, inner in value.items():
+        json_type = {str: "string", int: "number", dict: "object", list: "array"}[type(inner)]
+        pieces.append((kind.front + name + "".join(kind.middles[json_type]), path))
+        here = (*path, name)
+        if kind.nested and isinstance(inner, dict):
+            pieces += as_elements(inner, style, here)
+        elif kind.nested and isinstance(inner, list):
+            for number, item in enumerate(inner):
+                assert isinstance(item, int)
+                middle = "".join(kind.middles["number"]).removeprefix('"')
+                pieces.append((kind.item + middle, here))
+                pieces.append((json.dumps(item), (*here, number)))
+                pieces.append((kind.item_back, here))
+        else:
+            pieces.append((inner if isinstance(inner, str) else json.dumps(inner), here))
+        pieces.append((name.join(kind.back) if kind.back[1:] else kind.back[0], path))
+    return pieces
+
+
+@pytest.mark.parametrize("style", list(STYLES))
+def test_every_style_of_elements_is_followed_through_its_schema(style: str) -> None:
+    """The engine takes the text; behind each piece the path is right, and what is said of the object is true."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "city": {"type": "string"},
+            "where": {"type": "object", "properties": {"street": {"type": "string"}, "no": {"type": "integer"}}},
+            "days": {"type": "array", "items": {"type": "integer"}},
+            "last": {"type": "integer"},
+        },
+        "required": ["city", "last"],
+        "additionalProperties": False,
+    }
+    value = {"city": "Lund", "where": {"street": "a", "no": 1}, "days": [1, 2], "last": 3}
+    leaf = {"type": "json_schema", "json_schema": schema, "style": style}
+    tag = {"type": "structural_tag", "format": {"type": "tag", "begin": "<c>", "content": leaf, "end": "</c>"}}
+    session = at(tag, "<c>")
+    text, members = "", 0
+    for piece, path in as_elements(value, style):
+        text += piece
+        session.step(piece)
+        found = session.members().objects
+        top = found[-1]
+        assert (top.label, top.ordered) == ("<c>", True)
+        if path:
+            assert read_elements(text, STYLES[style]).path[: len(path)] == path
+            assert top.names("here") == [path[0]]
+        else:
+            members = len(top.names("done"))
+            if top.now == "name":
+                assert top.may_close == session.matcher.fork().accept_string("</c>")
+                for name in top.names("next"):
+                    assert session.matcher.fork().accept_string(STYLES[style].front + name)
+    assert members == 4
+    assert session.members().objects[0].may_close

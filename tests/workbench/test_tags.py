@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.workbench.test_provenance import INFO, TAG, TOOLS, at
@@ -53,7 +55,7 @@ def test_tools_by_their_names() -> None:
 def test_the_panel_names_them() -> None:
     desk = Desk(Session(TAG, INFO), [TriggersPanel])
     try:
-        view = desk.views["triggers"]
+        view: Any = desk.views["triggers"]
         desk.session.seek("hi <f=")
         desk.refresh()
         assert [one["name"] for one in view.tags["ahead"]] == ["<f=a>", "<f=b>"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from kernels_core.inspect.snapshots import Table, TokenSets
-from visualizers.glyphs import clip, glyph
+from visualizers.glyphs import clip, glyph, written_name
 from workbench.next.deaths import SECONDS, Deaths, Refusal, deaths
 from workbench.next.lexicon import lexicon
 from workbench.next.outlook import content
@@ -69,10 +69,10 @@ class Refusals(Table):
                 "read": glyph(group.read),
                 "fatal": content(group.fatal),
                 "expected": content(group.possible) or "the end of the text",
-                "rules": list(group.rules),
+                "rules": _written(group.rules),
                 "keyword": reasons[0].keyword if reasons else "",
                 "pointer": (reasons[0].pointer or "") if reasons else "",
-                "by": "; ".join(map(str, reasons)) if reasons else ", ".join(group.rules),
+                "by": "; ".join(map(str, reasons)) if reasons else ", ".join(_written(group.rules)),
             }
             for group, reasons in zip(self.groups, self.reasons, strict=True)
         ]
@@ -158,6 +158,11 @@ def with_reasons(session: Session, found: Refusals, *, groups: int = 12, seconds
     return replace(found, reasons=tuple(reasons), reasoned=True)
 
 
+def _written(rules: tuple[str, ...]) -> list[str]:
+    """Rules by the names that they were written with, each once."""
+    return list(dict.fromkeys(filter(None, map(written_name, rules))))
+
+
 @dataclass(frozen=True)
 class Callers(Table):
     """Tokens that run over the end of a rule, by the rule they leave and by how the rest begins.
@@ -197,7 +202,7 @@ def callers(sets: TokenSets) -> Callers:
                 continue
             yes = int(allowed[chosen].sum())
             row = {
-                "rule": entry.rule,
+                "rule": written_name(entry.rule) or entry.rule,
                 "state": entry.state,
                 "rest": _rest(some),
                 "taken": yes,

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Final
 
 from kernels_core import GrammarMatcher
-from visualizers.glyphs import clip, glyph, split_rules
+from visualizers.glyphs import clip, glyph, split_rules, written_name
 from visualizers.tokens import token_index
 from visualizers.why import why_html
 from workbench.next.continuations import explore
@@ -185,7 +185,7 @@ def _fate(session: Session, token: int) -> tuple[str, str]:
         rest, rule = row["suffix"], row["rule"]
         verb = "take" if row["allowed"] else "refuse"
         after = f"the callers {verb} its rest {rest}" if rest else f"the callers {verb} that"
-        return "uncertain", f"it runs over the end of {rule}: {after}"
+        return "uncertain", f"it runs over the end of {written_name(rule) or rule}: {after}"
     if row["kind"] == "accepted":
         return "accepted", "allowed: it stays inside its rule"
     if row["kind"] == "stop":

@@ -127,7 +127,7 @@ class _Elements:
         """What ends the element that is open in `level`."""
         back = self.style.back
         if not level.is_object:
-            return self.style.item_back + ">" * (len(back) > 1)
+            return self.style.item_back
         return str(level.key).join(back) if len(back) > 1 else back[0]
 
     def _behind(self, at: int) -> int:
