@@ -89,6 +89,7 @@ class TestUndo:
         opened.at_byte(len(middle) + 1)
         kept = opened.find("restore")
         expect(kept).to_have_text("↩ …" + "[ab,cd"[len(middle) :])
+        assert not kept.evaluate("node => node.scrollWidth > node.clientWidth")
         keyboard.press("Control+z")
         expect(opened.box).to_have_value(middle)
         opened.at_byte(len(middle))

@@ -40,7 +40,8 @@ export function hints(view, ask) {
     const frame = over.getBoundingClientRect(), box = node.getBoundingClientRect();
     const below = box.bottom - frame.top + 4, above = box.top - frame.top - card.offsetHeight - 4;
     card.style.top = `${below + card.offsetHeight <= frame.height || above < 4 ? below : above}px`;
-    card.style.left = `${Math.max(4, Math.min(box.left - frame.left, frame.width - card.offsetWidth - 4))}px`;
+    const left = box.width > card.offsetWidth ? box.right - card.offsetWidth - 12 : box.left; // the tokens below stay readable
+    card.style.left = `${Math.max(4, Math.min(left - frame.left, frame.width - card.offsetWidth - 4))}px`;
   }
   view.defer(() => { hide(); card.remove(); });
   return { rest, hide, get shown() { return !card.hidden; } };

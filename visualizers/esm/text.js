@@ -143,7 +143,7 @@ function render({ model, el }) {
     event.stopPropagation();
   });
   let mark = null; // the piece of the ribbon that stays in sight
-  const follow = measured(() => { if (mark) ribbon.scrollTop = Math.max(0, mark.offsetTop + mark.offsetHeight - ribbon.clientHeight + 4); });
+  const follow = measured(() => { if (mark) ribbon.scrollTop = Math.max(0, mark.offsetTop + mark.offsetHeight - ribbon.clientHeight); });
 
   function drawCandidates(state) {
     state.candidates.forEach((candidate, at) => {
@@ -170,7 +170,7 @@ function render({ model, el }) {
     const list = state.kept || [], said = JSON.stringify(list);
     if (said === listed) return;
     listed = said;
-    kept.replaceChildren(...(list.length ? [h("span", { class: "ms-muted" }, "kept:"), ...list.slice(0, KEPT).map((one, number) => h("button", {
+    kept.replaceChildren(...(list.length ? [h("span", { class: "ms-muted" }, "how it went on is kept:"), ...list.slice(0, KEPT).map((one, number) => h("button", {
       type: "button", "data-testid": "restore", onclick: () => edit({ kind: "restore", number }),
       title: `The text went on otherwise and that is kept. Back to it${number ? "" : " (alt ↑ in the text box, o elsewhere)"}:\n…${one.title}`,
     }, `↩ …${one.text}`))] : []));
