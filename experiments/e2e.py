@@ -29,7 +29,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from experiments import datasets
-from experiments.claims import Claim, Effect, worst
+from experiments.claims import Claim, Effect
 from experiments.engines import open_engine
 from experiments.measurement import rotate
 from experiments.tools import draw_tools
@@ -339,10 +339,10 @@ def _lengths(params: Params) -> dict[str, Any]:
     words = [f"entry number {number}" for number in range(params["length"] // 4 + 100)]
     tokens = tokenizer.encode(json.dumps(words))[: params["length"] + REPEATS]
     rows = params["rows"]
-    prompt = [1] * 8
+    prompts = [[number + 1] * 8 for number in range(rows)]  # each has one row, as in a server
     processor = GrammarLogitsProcessor([made.compiled] * rows, in_place=True)
     scores = torch.randn(rows, engine.vocab_size)
-    processor(torch.tensor([prompt] * rows), scores.clone())
+    processor(torch.tensor(prompts), scores.clone())
     spent: dict[str, list[int]] = {"processor": [], "accept and mask": []}
     matchers = [GrammarMatcher(made.compiled) for _ in range(rows)]
     for matcher in matchers:
@@ -350,7 +350,7 @@ def _lengths(params: Params) -> dict[str, Any]:
             matcher.accept_token(token)
     batch = BatchGrammarMatcher()
     for step in range(REPEATS):
-        seen = torch.tensor([prompt + tokens[: params["length"] + step]] * rows)
+        seen = torch.tensor([prompt + tokens[: params["length"] + step] for prompt in prompts])
         working = scores.clone()
         began = time.perf_counter_ns()
         processor(seen, working)
@@ -372,6 +372,7 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """What a mask adds to a token of the free engine; processors, kernels and lengths in time a step."""
     done = frame[frame["status"] == "ok"].to_dict("records")
     steps, plain, lengths = [], [], []
+    serving = [one for row in done if row["part"] == "steps" for one in _served(row)]
     for row in done:
         for which in ("cold", "warm"):
             spent = row.get(which)
@@ -392,6 +393,7 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
                 else:
                     plain.append(head | told)
     found = {"A token: what masks add to a free one (mean of the same steps, us a token)": pd.DataFrame(steps)}
+    found[SERVING_TABLE] = pd.DataFrame(serving)
     found["Logits processors, and kernels alone (median of a step)"] = pd.DataFrame(plain)
     found["A step behind a text, ours, all rows together (median)"] = pd.DataFrame(lengths)
     return {caption: table for caption, table in found.items() if len(table)}
@@ -410,6 +412,20 @@ def _overheads(row: Mapping[str, Any], which: str, spent: Mapping[str, list[int]
             told[name] = _middle(np.array(spent[name]) - free) / row["rows"] / 1e3
     best = min((told[name] for name in row["peers"]), default=None)
     told["all logits / best peer"] = None if best is None or best <= 0 else told["ours, all logits"] / best
+    return told
+
+
+def _served(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a server's users see, engine by engine: time to the first token, time of a token, tokens a second."""
+    free = np.mean(row["warm"]["free"])
+    told = []
+    for name in row["engines"]:
+        compiling = row["compile_ms"].get(name, 0.0)
+        first, cold, warm = row["cold"][name][0] / 1e6, np.mean(row["cold"][name]) / 1e6, np.mean(row["warm"][name])
+        one: dict[str, Any] = {"source": row["source"], "rows": row["rows"], "engine": name}
+        one |= {"compile all grammars, ms": compiling, "time to first token, ms": compiling + first}
+        one |= {"a token, first pass, ms": cold, "tokens a second": 1e9 * row["rows"] / warm}
+        told.append(one | {"of unconstrained, %": 100 * free / warm})
     return told
 
 
@@ -433,17 +449,54 @@ def plot(frame: pd.DataFrame) -> go.Figure:
     return figure
 
 
-def _cells(frame: pd.DataFrame, part: str, caption: str, column: str) -> Effect | None:
-    """A column of a table, one number a setting (source, batch, pass)."""
-    found = tables(frame[frame["part"] == part]).get(caption)
-    if found is None or column not in found:
-        return None
-    values = found[column].dropna().astype(float)
-    return worst(values, "settings") if len(values) else None
+def _over_steps(
+    part: str,
+    read: Callable[[Mapping[str, Any], Mapping[str, Any]], float | None],
+    *,
+    least: bool = False,
+    passes: Sequence[str] = ("cold", "warm"),
+) -> Callable[[pd.DataFrame], Effect | None]:
+    """The worst of all settings (source, batch, pass) of a number that `read` computes of a trial and its times; its
+    interval is over the steps, which are the same in all engines."""
+
+    def effect(frame: pd.DataFrame) -> Effect | None:
+        done = frame[(frame["status"] == "ok") & (frame["part"] == part)].to_dict("records")
+        settings = [(row, row[which]) for row in done for which in passes if isinstance(row.get(which), dict)]
+        settings = [(row, spent) for row, spent in settings if read(row, spent) is not None]
+        if not settings:
+            return None
+
+        def of(chosen: Any) -> float:
+            parts = [
+                read(row, {name: np.asarray(times)[chosen] for name, times in spent.items()}) for row, spent in settings
+            ]
+            found = [one for one in parts if one is not None]
+            return float("nan") if not found else min(found) if least else max(found)
+
+        return Effect(min(len(times) for _, spent in settings for times in spent.values()), "steps", of)
+
+    return effect
 
 
-STEPS_TABLE: Final = "A token: what masks add to a free one (mean of the same steps, us a token)"
-PLAIN_TABLE: Final = "Logits processors, and kernels alone (median of a step)"
+def _added(row: Mapping[str, Any], spent: Mapping[str, Any]) -> float | None:
+    return float(_overheads(row, "", spent)["ours"])
+
+
+def _added_beside_best(row: Mapping[str, Any], spent: Mapping[str, Any]) -> float | None:
+    found = _overheads(row, "", spent)["all logits / best peer"]
+    return None if found is None else float(found)
+
+
+def _medians_beside_best(row: Mapping[str, Any], spent: Mapping[str, Any]) -> float | None:
+    best = min((float(np.median(spent[name])) for name in row["peers"]), default=None)
+    return None if best is None else float(np.median(spent["ours"])) / best
+
+
+def _of_unconstrained(row: Mapping[str, Any], spent: Mapping[str, Any]) -> float | None:
+    return 100 * float(np.mean(spent["free"]) / np.mean(spent["ours"]))
+
+
+SERVING_TABLE: Final = "Serving: time to the first token (prompt read before), throughput once masks are known"
 
 
 def _longer(frame: pd.DataFrame) -> Effect | None:
@@ -457,34 +510,38 @@ def _longer(frame: pd.DataFrame) -> Effect | None:
 
 CLAIMS: Final = (
     Claim(
+        text="Constrained throughput is within 6 % of unconstrained, once masks are known.",
+        what="tokens a second in the worst setting, ours, % of unconstrained",
+        effect=_over_steps("steps", _of_unconstrained, least=True, passes=("warm",)),
+        at_least=94,
+        paper="within 6 % (section 4.3); 83 tokens a second with XGrammar, 96 with XGrammar-2 at batch 1 (table 3)",
+        differs="A model of hidden size 128 on a processor; table 3's have 0.6 to 8 billion parameters on a GPU.",
+    ),
+    Claim(
         text="With sparse drawing a constrained token is cheaper than a free one.",
-        what="added to a free token by ours, us",
-        effect=lambda frame: _cells(frame, "steps", STEPS_TABLE, "ours"),
+        what="added to a free token in the worst setting, us",
+        effect=_over_steps("steps", _added),
         at_most=0,
-        always=True,
         paper="at most 6 % above unconstrained (section 4.3)",
         differs="A model of hidden size 128 leaves more of a step to drawing than the paper's of 0.6 to 8 billion.",
     ),
     Claim(
         text="With all logits, ours adds at most a third of what the best peer adds.",
-        what="added to a free token, ours with all logits / best peer",
-        effect=lambda frame: _cells(frame, "steps", STEPS_TABLE, "all logits / best peer"),
+        what="added to a free token in the worst setting, ours with all logits / best peer",
+        effect=_over_steps("steps", _added_beside_best),
         at_most=1 / 3,
-        always=True,
     ),
     Claim(
         text="Our logits processor takes at most half of the best peer's time.",
-        what="a call of the processor, ours / best peer",
-        effect=lambda frame: _cells(frame, "processor", PLAIN_TABLE, "ours / best peer"),
+        what="median call of the processor in the worst setting, ours / best peer",
+        effect=_over_steps("processor", _medians_beside_best),
         at_most=0.5,
-        always=True,
     ),
     Claim(
         text="Putting masks on logits takes at most a third of the best peer's kernel.",
-        what="the kernel, ours / best peer",
-        effect=lambda frame: _cells(frame, "apply", PLAIN_TABLE, "ours / best peer"),
+        what="median of the kernel, ours / best peer",
+        effect=_over_steps("apply", _medians_beside_best),
         at_most=1 / 3,
-        always=True,
     ),
     Claim(
         text="A step's work does not grow with the text.",

@@ -42,7 +42,7 @@ _HEADS: Final[tuple[tuple[str, str], ...]] = (
     ("engine", "whose numbers; ours / best peer: below 1 ours is less, the best peer taken column by column"),
     ("metric", "what was timed; first visits: a parser state for the first time; seen before: not"),
     ("step|left out|mechanism|mechanisms|variant|options|series", "what was switched on, left out or varied"),
-    ("form", "tag: calls in free text; schema: exactly one call as JSON"),
+    ("form", "tag: calls in free text; harmony: in OpenAI's channels; schema: exactly one call as JSON"),
     ("setting", "static: the same tools in every request; dynamic: drawn anew"),
     ("kind|source|part|case|way|pass|workload|vocabulary|size in", "what was measured"),
     ("tools|tags|rows|size|count|tokens before|width", "how many"),
@@ -67,6 +67,8 @@ _HEADS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (rf"mask(?:s)?(?:[ ,].*)?, {_UNIT}", "making one mask"),
     (rf"accept.*, {_UNIT}|mask \+ accept.*, {_UNIT}|mask and accept.*, {_UNIT}", "taking a token, or both"),
+    (rf"time to first token, {_UNIT}", "compiling the grammars of the batch, and the first step"),
+    (rf"a token, .*, {_UNIT}", "a step of the batch, states seen for the first time"),
     (rf"free, {_UNIT}", "a token without any grammar"),
     (rf"explore, {_UNIT}", "opening the explorer"),
     (
@@ -77,7 +79,8 @@ _HEADS: Final[tuple[tuple[str, str], ...]] = (
     (rf"process grew, {_UNIT}|.*resident.*|bytes each.*", "memory of the whole process"),
     (rf"(?:ours holds|held.*|budget|held by the grammar), {_UNIT}", "what the engine itself counts: held, and allowed"),
     ("ours, all logits|xgrammar|llguidance|ours, .*", "added to a free token, microseconds"),
-    ("tokens a second", "of one text at a time"),
+    ("tokens a second", "all rows of a batch together"),
+    ("of unconstrained, %", "tokens a second, as a share of those without a grammar"),
     # ratios
     (r"times less", "the row before over this one; above 1 the step pays"),
     (r"times slower without, at most", "the greatest gain anywhere: without / with"),

@@ -31,9 +31,8 @@ from experiments.running import Result
 from experiments.trial import NotRunError
 from workbench.cli.doctor import find_chromium
 
-__all__ = ["FIGURES", "Section", "page", "sections", "write_figures"]
+__all__ = ["Section", "page", "sections", "write_figures"]
 
-FIGURES: Final = Path(__file__).resolve().parents[1] / "docs" / "images" / "experiments"
 SIZE: Final = (900, 520)
 STYLE: Final = """
 :root { --ink: #1c2430; --soft: #64748b; --line: #dde3ea; --paper: #fff; --tint: #f5f7fa;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from experiments.legend import VERDICT_HEADS
 
 __all__ = [
     "CLAIMS_CAPTION",
+    "FIGURES",
     "RESULTS_FILE",
     "as_markdown",
     "print_tables",
@@ -32,6 +34,8 @@ __all__ = [
     "write_section",
 ]
 
+FIGURES: Final = Path(__file__).resolve().parents[1] / "docs" / "images" / "experiments"
+"""Where figures of recorded runs are kept, as SVG."""
 RESULTS_FILE: Final = Path(__file__).resolve().parent / "RESULTS.md"
 CLAIMS_CAPTION: Final = "Claims"
 LIGHTS: Final[Mapping[Word, str]] = {"held": "🟢", "refuted": "🔴", "undecided": "⚪"}
@@ -168,15 +172,18 @@ def write_section(
     origin: str,
     *,
     verdicts: Sequence[Verdict] = (),
+    figure: Path | None = None,
     note: str = "",
     file: Path | None = None,
 ) -> None:
     """Put the section `name` into a results file (None: `RESULTS_FILE`), in place of the one it had; other sections
-    stay as they are."""
+    stay as they are.  figure: a picture to show in it."""
     file = file or RESULTS_FILE
     if not re.fullmatch(r"[\w -]+", name):
         raise ValueError(f"a section is named by words, not {name!r}")
-    parts = [f"## {name}", title + ".", origin, as_markdown(tables, verdicts)]
+    parts = [f"## {name}", title + ".", origin]
+    parts += [] if figure is None else [f"![{title}]({os.path.relpath(figure, file.parent)})"]
+    parts.append(as_markdown(tables, verdicts))
     if note:
         parts.append(note)
     section = "\n\n".join(parts) + "\n"

@@ -5,7 +5,8 @@ Claim: compiling a structural tag over 500 tools never seen before takes at most
 Refuted by: "ours / best peer" of compiling 500 tools as a tag above 0.02.
 
 One trial is one set of tools in one engine.  Every trial starts with empty caches, so that each set is fresh whatever
-ran before.  Two forms: `tag`, free text in which calls may occur; `schema`, exactly one call as a JSON object.  A tag
+ran before.  Three forms: `tag`, free text in which calls may occur, as Llama writes them; `harmony`, the same with
+the channels of OpenAI's response format, as text; `schema`, exactly one call as a JSON object.  A tag
 is compiled from parsed JSON, as a server has it (`peers.base.Engine.tools_request`); a schema from its text.
 """
 
@@ -46,7 +47,12 @@ __all__ = [
 SIZES: Final = (5, 20, 50, 100, 500)
 QUICK_SIZES: Final = (5, 20)
 SETS: Final = 5
-FORMS: Final = ("tag", "schema")
+FORMS: Final = ("tag", "harmony", "schema")
+HARMONY: Final = {
+    "trigger": "<|channel|>commentary to=functions.",
+    "separator": " <|constrain|>json<|message|>",
+    "end": "<|call|>",
+}
 CALLS: Final = 10  # texts of one trial
 CASE: Final = ("form", "tools", "set")
 METRICS: Final = ("compile", "time to first mask", "mask", "accept")
@@ -104,7 +110,8 @@ def trial(params: Params) -> dict[str, Any]:
     chosen = Random(f"calls {params['seed']} {params['set']}").sample(calls, min(CALLS, len(calls)))
     engine = open_engine(params["engine"], params["vocabulary"])
     engine.forget()
-    if params["form"] == "tag":
+    if params["form"] != "schema":
+        tools = ToolSet(tools.tools, **HARMONY) if params["form"] == "harmony" else tools
         texts = [(f"I will look this up.\n{tools.call(call.name, call.arguments)}", True) for call in chosen]
 
         request = engine.tools_request(tools)
@@ -185,6 +192,13 @@ CLAIMS: Final = (
         at_most=0.01,
         paper="about 10 ms against more than 1,000 ms (figure 8); up to 80 times over 10 to 500 tools (post)",
         differs="The XGrammar beside us here is a later version with the paper's own mechanisms in it.",
+    ),
+    Claim(
+        text="So does one over 500 tools in the format of Harmony.",
+        what="compile 500 tools in Harmony's format, ours / llguidance",
+        effect=_compiling("harmony", 500, "llguidance"),
+        at_most=0.02,
+        paper="about 10 ms against more than 1,000 ms of XGrammar (figure 8)",
     ),
     Claim(
         text="As one schema, 100 tools compile in at most half of llguidance's time.",

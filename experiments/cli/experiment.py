@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from experiments.ledger import Ledger
     from experiments.registry import Experiment
+    from experiments.running import Result
 
 __all__ = ["app", "finish", "run"]
 
@@ -258,4 +259,19 @@ def finish(
         else:
             ledger.export(experiment.name, path)
     if section is not None:
-        write_section(section, experiment.title, tables, origin, verdicts=result.verdicts())
+        figure = _drawn(section, result, console) if ran else None
+        write_section(section, experiment.title, tables, origin, verdicts=result.verdicts(), figure=figure)
+
+
+def _drawn(section: str, result: Result, console: Console) -> Path | None:
+    """The result's figure as a file for the results; None, with the reason, where none can be drawn."""
+    from experiments import report
+    from experiments.page import write_figures
+    from experiments.trial import NotRunError
+
+    try:
+        (path,) = write_figures({section: result.plot()}, report.FIGURES)
+    except NotRunError as reason:
+        console.print(f"no figure: {reason}", style="yellow")
+        return None
+    return path

@@ -138,6 +138,7 @@ def test_claims_of_an_experiment_that_was_not_run(name: str) -> None:
 
 def test_a_run_ends_with_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiments.report.RESULTS_FILE", tmp_path / "RESULTS.md")
+    monkeypatch.setattr("experiments.report.FIGURES", tmp_path / "figures")
     monkeypatch.setattr(reuse, "grid", lambda preset: [SMALL | {"setting": one} for one in ("static", "dynamic")])
     words = ["experiment", "run", "reuse", "--repeats", "2", "--ledger", str(tmp_path / "l.sqlite"), "--record"]
     done = CliRunner().invoke(app, words)
@@ -146,6 +147,7 @@ def test_a_run_ends_with_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert last.count("undecided: n = 2") == len(reuse.CLAIMS)
     text = (tmp_path / "RESULTS.md").read_text()
     assert "--repeats 2" in text
+    assert ("](figures/reuse.svg)" in text) == (tmp_path / "figures" / "reuse.svg").is_file()
     assert "- Trials: 4 (4 ok)" in text
     assert "**undecided: n = 2**: When requests choose their tools" in text
     assert "The paper: 0 (table 1)" in text

@@ -136,7 +136,7 @@ def test_tools_experiment(ledger: Ledger) -> None:
     tables = tools.tables(frame)
     assert "3 tools: compile" in set(tables["Tools as one schema, us"]["metric"])
     assert tables["Verdicts on calls, as one tag"]["wrong inputs"].tolist() == [0]
-    assert len(tools.plot(frame).data) == 2
+    assert len(tools.plot(frame).data) == 3
     first, second = (tools.draw_tools(3, which, 0) for which in range(2))
     assert first == tools.draw_tools(3, 0, 0)
     assert first != second
@@ -243,6 +243,7 @@ def test_bench_masks_from_the_command_line(tmp_path: Path, monkeypatch: pytest.M
     assert exported.exit_code == 0
     # Two ways to run it keep their results side by side.
     monkeypatch.setattr("experiments.report.RESULTS_FILE", tmp_path / "RESULTS.md")
+    monkeypatch.setattr("experiments.report.FIGURES", tmp_path / "figures")
     for more in ([], ["--turn", "2", "--section", "masks in turns"]):
         assert CliRunner().invoke(app, [*words, "--record", *more]).exit_code == 0
     results = (tmp_path / "RESULTS.md").read_text()
