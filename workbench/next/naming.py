@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from kernels_core import GrammarMatcher
 from workbench.provenance import reader_of
 from workbench.provenance.elements import STYLES
-from workbench.provenance.members import Member, OpenObject, open_objects
+from workbench.provenance.members import Member, OpenObject, Probe, open_objects
 from workbench.provenance.reader import Content, read_text
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ CLOSE: Final = 0.6
 """How much alike (0 to 1, `difflib`) a name must be to be what was meant."""
 MOST: Final = 3
 _NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)("?)', re.S)
+_BEHIND: Final = re.compile(r"\s*,?\s*" + _NAME.pattern, re.S)
 _FORCED: Final = 64
 
 
@@ -60,7 +61,9 @@ def naming(session: Session, tried: bytes, read: int) -> Naming | None:
 
         objects = open_objects(reader, (text + tried)[:begin], can_come, at.find_jump_forward_string(_FORCED).encode())
         if objects:
-            return _judged(objects[0], content, name, ended, tried[: max(0, begin - len(text))], text[begin:], can_come)
+            comma = content.prefix.part == "after" and not content.style and b"," not in tried[read:].split(b'"')[0]
+            lead, typed = tried[: max(0, begin - len(text))], text[begin:]
+            return _judged(objects[0], content, name, ended, comma, lead, typed, can_come)
     return None
 
 
@@ -69,7 +72,7 @@ def _begun(content: Content, rest: bytes) -> tuple[int, str, bool] | None:
     and whether it is whole."""
     prefix, more = content.prefix, rest.decode(errors="replace")
     if prefix.part == "after" and not content.style:
-        match = re.compile(r"\s*,\s*" + _NAME.pattern, re.S).match(more)
+        match = _BEHIND.match(more) if prefix.levels[-1].is_object else None
         return None if match is None else (0, _read(match[1]), bool(match[2]))
     if prefix.part != "name":
         return None
@@ -104,14 +107,25 @@ def _matcher(session: Session, text: bytes, tried: bytes, begin: int) -> Grammar
 
 
 def _judged(
-    found: OpenObject, content: Content, name: str, ended: bool, lead: bytes, typed: bytes, can_come: object
+    found: OpenObject,
+    content: Content,
+    name: str,
+    ended: bool,
+    comma: bool,
+    lead: bytes,
+    typed: bytes,
+    can_come: Probe,
 ) -> Naming | None:
+    """`comma`: one is missing in front of the name.  `typed`: what of the name stands in the session's text, `lead`:
+    what of the text that is tried stands in front of it."""
     member = _meant(found, name, ended)
-    if member is not None and member.state == "next":
+    if member is not None and member.state == "next" and not comma:
         return None
     possible = found.names("next")
     near = get_close_matches(name, possible, MOST, CLOSE)
-    if member is None:
+    if member is not None and member.state == "next":
+        about = ""
+    elif member is None:
         about = _unknown(found, name) + _not_now(found, name)
     elif member.state == "done":
         about = f"{member.name} is there already, and a name comes once"
@@ -121,10 +135,11 @@ def _judged(
     for other in near:
         whole = content.spelt_name(other).encode()
         for gap in (b"",) if found.now != "behind" or content.style else (b",", b", "):
-            if callable(can_come) and (gap + whole).startswith(typed) and can_come(gap + whole):
+            if (gap + whole).startswith(typed) and can_come(gap + whole):
                 suggestions.append(lead + (gap + whole)[len(typed) :])
                 break
-    return Naming(about, tuple(suggestions))
+    missing = "a comma must come before the next member" if comma else ""
+    return Naming("; ".join(filter(None, (missing, about))), tuple(suggestions))
 
 
 def _meant(found: OpenObject, name: str, ended: bool) -> Member | None:

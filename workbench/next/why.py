@@ -102,8 +102,10 @@ class Why:
             "reasons": None
             if self.reasons is None
             else [
-                {"label": place.label, "keyword": place.keyword, "pointer": place.pointer, "rule": place.rule}
-                for place in self.reasons
+                {"label": label, "keyword": keyword, "pointer": pointer, "rule": rule}
+                for label, keyword, pointer, rule in dict.fromkeys(
+                    (place.label, place.keyword, place.pointer, place.rule) for place in self.reasons
+                )
             ],
             "place": self.place,
             "rules": [] if self.place is not None else list(rules),

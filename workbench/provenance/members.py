@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from workbench.provenance.reader import Content, Reader
     from workbench.provenance.schema import Site
 
-__all__ = ["Member", "MemberState", "Members", "OpenObject", "open_objects"]
+__all__ = ["Member", "MemberState", "Members", "OpenObject", "Probe", "open_objects"]
 
 MemberState = Literal["done", "here", "next", "later", "passed"]
 """`done`: it is there.  `here`: it is being written.  `next`: it may come now (or right after the one being written).
@@ -34,6 +34,7 @@ Now = Literal["name", "begun", "member", "behind"]
 Probe = Callable[[bytes], bool]
 MAX_MEMBERS: Final = 400
 _LISTED: Final = 6
+_REQUIRED: Final = (" is required", " are required")
 _IN_PLACE: Final = frozenset(
     (
         "$ref",
@@ -105,7 +106,8 @@ class OpenObject:
     @property
     def summary(self) -> str:
         """One line: how many members are there, which are still required, whether it may close."""
-        return f"{self.counts}; {'may close now' if self.may_close else f'may not close now: {self.blocked}'}"
+        why = "" if not self.blocked or self.blocked.endswith(_REQUIRED) else f": {self.blocked}"  # those are counted
+        return f"{self.counts}; {'may close now' if self.may_close else 'may not close now'}{why}"
 
     @property
     def counts(self) -> str:
@@ -317,7 +319,7 @@ class _Object:
             return ""
         missing = [member.name for member in members if member.required and member.state != "done"]
         if missing:
-            return f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} required"
+            return f"{listed(missing)}{_REQUIRED[len(missing) > 1]}"
         if now == "name" and self.level.names and not self.content.style:
             return "a member must follow the comma"
         least = max((site.get("minProperties") or 0 for site in self.sites), default=0)
