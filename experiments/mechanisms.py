@@ -83,8 +83,6 @@ MECHANISMS: Final = (
     Mechanism("direct walks", ("masks/direct",), {"direct_limit": 0}),
     Mechanism("loops", ("masks/loops: find, _walk, may_loop, loop_of", "masks/direct: _take_loop, _take_stretch")),
     Mechanism("text entries", ("masks/loops: entry_of, _enter_text, _enter_laps", "masks/direct: _take_entry")),
-    Mechanism("loose items", ("earley/spots: settle, interned",)),
-    Mechanism("byte runs", ("earley/spots: _last_known, _last_of_one",)),
     Mechanism("outline", ("masks/walks: _walk_outline, _add_outlined",)),
     Mechanism("whole subtrees", ("masks/sweeps",)),
     Mechanism("plain once", ("masks/besides: takes_plain",)),

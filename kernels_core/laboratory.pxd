@@ -4,8 +4,6 @@ from libc.stdint cimport int64_t, uint64_t
 cdef enum Mechanism:
     LOOPS
     TEXT_ENTRIES
-    LOOSE_ITEMS
-    BYTE_RUNS
     ROW_UNIONS
     OUTLINE
     WHOLE_SUBTREES

@@ -15,8 +15,6 @@ __all__ = ["NAMES", "has_mechanism", "watch", "without"]
 NAMES = (
     "loops",
     "text entries",
-    "loose items",
-    "byte runs",
     "row unions",
     "outline",
     "whole subtrees",

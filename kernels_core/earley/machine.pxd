@@ -91,6 +91,7 @@ cdef class Machine:
     cdef SetRec* part(self, SetRec* source, vector[uint8_t]& left_out) except NULL nogil
     cdef bint names(self, SetRec* source, int32_t token) except -1 nogil
     cdef SetRec* close(self) except NULL nogil
+    cdef SetRec* closure(self, const Item& item) except NULL nogil
     cdef SetRec* returned(self, int32_t frame) except NULL nogil
     cdef SetRec* single(self, int32_t state, int32_t frame, int32_t counter) except NULL nogil
     cdef int _complete(self) except -1 nogil

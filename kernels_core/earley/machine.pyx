@@ -223,6 +223,13 @@ cdef class Machine:
         add_item(self.final, state, frame, counter)
         return self._intern_set(self.final)
 
+    cdef SetRec* closure(self, const Item& item) except NULL nogil:
+        """What `item` leads to: what it scans, calls and returns to; with the lock held."""
+        self._check_budget()
+        self.kernel.clear()
+        self.kernel.push_back(item)
+        return self.close()
+
     cdef SetRec* closed(self, SetRec* source) except NULL nogil:
         """`source` with what its items call, where `single` or `part` left that out; with the lock held."""
         self.kernel.assign(source.items, source.items + source.count)

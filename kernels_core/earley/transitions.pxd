@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 
 from kernels_core.automata.tables cimport Tables
 from kernels_core.earley.arena cimport Arena
@@ -6,4 +6,5 @@ from kernels_core.earley.machine cimport Item, SetRec
 
 
 cdef int remember(Arena arena, SetRec* source, int32_t low, int32_t high, SetRec* target) except -1 nogil
+cdef uint8_t last_alike(SetRec* source, uint8_t byte) noexcept nogil
 cdef int add_live(Tables tables, const Item& item, uint64_t* live) except -1 nogil

@@ -6,8 +6,6 @@ Most sets are left by two or three ways, and are made by the dozen at a first vi
 what a grammar holds.  Reading is `machine.known_step`, without a lock.
 """
 
-from libc.stdint cimport uint8_t
-
 from kernels_core.automata.lengths cimport Room
 from kernels_core.earley.machine cimport Arc, ms_store
 
@@ -39,6 +37,23 @@ cdef int remember(Arena arena, SetRec* source, int32_t low, int32_t high, SetRec
     for i in range(low, high + 1):
         ms_store(<void**>&table[i], target)
     return 0
+
+
+cdef uint8_t last_alike(SetRec* source, uint8_t byte) noexcept nogil:
+    """The last of the bytes from `byte` on that are known to lead where `byte` leads; with the machine's lock held."""
+    cdef Arc* arc = source.arcs
+    cdef uint8_t last = byte
+    if source.first != NULL and source.first_low <= byte <= source.first_high:
+        return source.first_high
+    if source.table != NULL:
+        while last < 255 and source.table[last + 1] != NULL and source.table[last + 1] == source.table[byte]:
+            last += 1
+        return last
+    while arc != NULL:
+        if arc.low <= byte <= arc.high:
+            return arc.high
+        arc = arc.next
+    return byte             # nothing is remembered
 
 
 cdef int add_live(Tables tables, const Item& item, uint64_t* live) except -1 nogil:

@@ -77,9 +77,7 @@ cdef class FsmMasks(MaskCache):
             self.machine.lock.lock()
             try:
                 for state in range(self.machine.tables.start[0], <int32_t>self.machine.tables.flags.size()):
-                    self.machine.kernel.clear()
-                    self.machine.kernel.push_back(Item(state, ROOT_FRAME, 0))
-                    record = self.machine.close()
+                    record = self.machine.closure(Item(state, ROOT_FRAME, 0))
                     if record.mask == NULL:
                         self.machine._check_budget()
                         self.compute(record)

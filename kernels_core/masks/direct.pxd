@@ -4,7 +4,6 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport Tables
 from kernels_core.earley.machine cimport Machine, SetRec
-from kernels_core.earley.spots cimport Spot, Way
 from kernels_core.masks.loops cimport Loop, Loops
 from kernels_core.masks.mask_table cimport MaskTable
 from kernels_core.masks.trie cimport TokenTrie
@@ -13,7 +12,7 @@ from kernels_core.masks.trie cimport TokenTrie
 cdef struct Place:
     int32_t first       # children to look at: places in the trie's `twigs`, and how many
     int32_t count
-    Spot spot           # at their parent
+    SetRec* set         # at their parent
 
 
 cdef class Walk:
@@ -26,10 +25,11 @@ cdef class Walk:
     cdef int64_t left                   # nodes that may still be visited
 
     cdef bint run(self, SetRec* record, const uint64_t* first, bint but_plain, int64_t limit) except -1 nogil
-    cdef int32_t _take_loop(self, Place at, int32_t twig, const uint64_t* first, const Way& way) except -2 nogil
-    cdef bint _take_entry(self, Place at, int32_t twig, const Spot& target) except -1 nogil
+    cdef int32_t _take_loop(self, Place at, int32_t twig, const uint64_t* first, SetRec* target) except -2 nogil
+    cdef bint _take_entry(self, Place at, int32_t twig, SetRec* target) except -1 nogil
     cdef void _take_stretch(self, const shared_ptr[Loop]& held) noexcept nogil
-    cdef void _take(self, int32_t twig, const Spot& target) noexcept nogil
+    cdef int _take_branch(self, int32_t twig, SetRec* source) except -1 nogil
+    cdef void _take(self, int32_t twig, SetRec* target) noexcept nogil
     cdef void _take_tokens(self, int32_t twig) noexcept nogil
 
 

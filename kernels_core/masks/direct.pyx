@@ -11,8 +11,8 @@ from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 from libcpp.memory cimport shared_ptr
 
-from kernels_core.earley.machine cimport is_live
-from kernels_core.earley.spots cimport Spot, Way, find_way, go_on, interned, live_at, settle, spot_of
+from kernels_core.earley.machine cimport is_live, step
+from kernels_core.earley.transitions cimport last_alike
 from kernels_core.laboratory cimport LOOPS, has
 from kernels_core.masks.loops cimport Entry, Loop, LoopKey, entry_of, leads_inside, loop_of, may_loop
 from kernels_core.masks.mask_table cimport add_id
@@ -36,7 +36,7 @@ cdef class Walk:
         self.stretches.reserve(8)
 
     cdef bint run(self, SetRec* record, const uint64_t* first, bint but_plain, int64_t limit) except -1 nogil:
-        """Allow all tokens that `record` takes and that begin with a byte in `first` (four words, live bytes of it).
+        """Allow all tokens that `record` takes and that begin with a byte in `first` (four words).
 
         With `but_plain` plain tokens may be left out: they are allowed by others.
 
@@ -45,64 +45,59 @@ cdef class Walk:
         """
         cdef const Twig* twigs = self.trie.twigs.data()
         cdef int32_t[256] found
-        cdef int32_t n, k, taken
-        cdef uint64_t[4] live
-        cdef bint certain               # whether a live byte leads somewhere
-        cdef int loops = -1             # whether there may be a stretch on the way; -1: not looked at yet
-        cdef Way way
+        cdef int32_t n, k, w, taken
+        cdef uint64_t[4] begins
+        cdef const uint64_t* live
+        cdef bint loops = False         # whether there may be a stretch at `looked_at`
+        cdef SetRec* looked_at
+        cdef SetRec* target
         cdef Place at
         self.left = limit
         self.stretches.clear()
         self.todo.clear()
-        self.todo.push_back(Place(0, self.trie.nodes[1].kid_first, spot_of(record)))
+        self.todo.push_back(Place(0, self.trie.nodes[1].kid_first, record))
+        for w in range(4):
+            begins[w] = first[w] & record.live[w]
         while not self.todo.empty():
             at = self.todo.back()
             self.todo.pop_back()
-            memcpy(live, first if at.first == 0 else live_at(self.machine, at.spot), sizeof(live))
+            live = &begins[0] if at.first == 0 else &at.set.live[0]
             n = live_twigs(self.trie, at.first, at.count, live, found)
             self.left -= 1 + n
             if self.left < 0:
                 return False
-            certain = not self.machine.tables.bounded       # asked again: the way here may have entered the first such rule
             taken = -1                  # bytes up to this one were taken with a stretch
-            way.high = -1
+            looked_at = NULL
             for k in range(n):
                 if twigs[found[k]].byte <= taken or but_plain and twigs[found[k]].plain:
                     continue
-                if certain and not twigs[found[k]].kid_count:
-                    self._take(found[k], at.spot)
+                if not twigs[found[k]].kid_count:
+                    self._take_tokens(found[k])         # a live byte leads somewhere, and where is not asked
                     continue
-                if twigs[found[k]].byte > way.high:
-                    find_way(self.machine, at.spot, twigs[found[k]].byte, way)
-                    loops = -1
-                if not way.alive:
-                    continue
-                if twigs[found[k]].kid_count:
-                    settle(self.machine, way.to)
+                target = step(self.machine, at.set, twigs[found[k]].byte)
                 if self.loops is not None and twigs[found[k]].kid_count >= MANY_KIDS:
-                    if loops < 0:
-                        loops = may_loop(self.machine, way.to) and has(LOOPS)
+                    if target != looked_at:
+                        loops = may_loop(self.machine, target) and has(LOOPS)
+                        looked_at = target
                     if loops:
-                        taken = self._take_loop(at, found[k], live, way)
+                        taken = self._take_loop(at, found[k], live, target)
                         if twigs[found[k]].byte <= taken:
                             continue
-                    elif twigs[found[k]].kid_count >= MANY_WAYS and self._take_entry(at, found[k], way.to):
+                    elif twigs[found[k]].kid_count >= MANY_WAYS and self._take_entry(at, found[k], target):
                         continue
-                self._take(found[k], way.to)
+                self._take(found[k], target)
         return True
 
-    cdef int32_t _take_loop(self, Place at, int32_t twig, const uint64_t* first, const Way& way) except -2 nogil:
-        """Take at once all that begins with the byte of `twig`, or with bytes behind it that lead the same `way`.
+    cdef int32_t _take_loop(self, Place at, int32_t twig, const uint64_t* first, SetRec* target) except -2 nogil:
+        """Take at once all that begins with the byte of `twig`, or with bytes behind it that lead to the same `target`.
 
-        The last of these bytes; -1, and nothing taken, if they lead to no place that leads back to itself.
+        The last of these bytes; -1, and nothing taken, if `target` does not lead back to itself.
         """
-        cdef uint8_t byte = self.trie.twigs[twig].byte, high = <uint8_t>way.high
+        cdef uint8_t byte = self.trie.twigs[twig].byte, high = last_alike(at.set, byte)
         cdef int32_t k, m, last = twig
         cdef LoopKey key
         cdef shared_ptr[Loop] held
         cdef const Loop* loop
-        cdef Way after
-        cdef SetRec* target = interned(self.machine, way.to)
         if not loop_of(self.machine, target, key.bytes):
             return -1
         for k in range(byte, high + 1):
@@ -119,23 +114,15 @@ cdef class Walk:
         if loop.too_large:
             return -1
         self._take_stretch(held)
-        after.high = -1
         for k in range(<int32_t>loop.branches.size()):
-            byte = loop.branches[k].byte
-            if not is_live(target, byte):
-                continue
-            if byte > after.high:
-                find_way(self.machine, spot_of(target), byte, after)
-            if not after.alive:
+            if not is_live(target, loop.branches[k].byte):
                 continue
             self.left -= loop.branches[k].past - loop.branches[k].first
             for m in range(loop.branches[k].first, loop.branches[k].past):
-                if self.trie.twigs[loop.twigs[m]].kid_count:
-                    settle(self.machine, after.to)
-                self._take(loop.twigs[m], after.to)
+                self._take_branch(loop.twigs[m], target)
         return high
 
-    cdef bint _take_entry(self, Place at, int32_t twig, const Spot& target) except -1 nogil:
+    cdef bint _take_entry(self, Place at, int32_t twig, SetRec* target) except -1 nogil:
         """Take at once all that begins with `twig`, where the parser is in `target`, and goes on like any text.
 
         False, and nothing taken, if that does not (`loops.entry_of`).
@@ -147,7 +134,7 @@ cdef class Walk:
         cdef shared_ptr[Loop] held
         cdef const Loop* loop
         cdef uint8_t byte
-        cdef Way inside, beside
+        cdef SetRec* beside
         if self.trie.nodes[node].skip - node < MANY_NODES or not entry_of(self.machine, target, entry):
             return False
         key.first, key.low, key.high = at.first, twigs[twig].byte, twigs[twig].byte
@@ -159,24 +146,15 @@ cdef class Walk:
         self._take_stretch(held)
         for k in range(<int32_t>loop.branches.size()):
             byte = loop.branches[k].byte
-            inside.to, inside.alive = entry.inside, True
-            go_on(self.machine, inside, byte)
             for m in range(loop.branches[k].first, loop.branches[k].past):
-                if leads_inside(entry, loop.paths.data() + begin, loop.path_past[m] - begin):
-                    if inside.alive:
-                        if twigs[loop.twigs[m]].kid_count:
-                            settle(self.machine, inside.to)
-                        self._take(loop.twigs[m], inside.to)
-                else:
-                    beside.to, beside.alive = target, True
+                beside = entry.inside
+                if not leads_inside(entry, loop.paths.data() + begin, loop.path_past[m] - begin):
+                    beside = target
                     for i in range(begin, loop.path_past[m]):
-                        go_on(self.machine, beside, loop.paths[i])
-                    go_on(self.machine, beside, byte)
-                    if beside.alive:
-                        if twigs[loop.twigs[m]].kid_count:
-                            settle(self.machine, beside.to)
-                        self._take(loop.twigs[m], beside.to)
+                        beside = step(self.machine, beside, loop.paths[i])
                     self.left -= loop.path_past[m] - begin
+                if is_live(beside, byte):
+                    self._take_branch(loop.twigs[m], beside)
                 self.left -= 1
                 begin = loop.path_past[m]
         return True
@@ -190,15 +168,19 @@ cdef class Walk:
         for i in range(held.get().ids.size()):
             add_id(self.draft, held.get().ids[i])
 
-    cdef void _take(self, int32_t twig, const Spot& target) noexcept nogil:
-        """Allow the tokens that end at `twig`, where the parser is in `target`, and go on behind it later.
+    cdef int _take_branch(self, int32_t twig, SetRec* source) except -1 nogil:
+        """Allow the tokens that end at `twig`, whose byte is live in `source`, and go on behind it later."""
+        if self.trie.twigs[twig].kid_count:
+            self._take(twig, step(self.machine, source, self.trie.twigs[twig].byte))
+        else:
+            self._take_tokens(twig)         # a live byte leads somewhere, and where is not asked
+        return 0
 
-        `target` is not looked at if nothing is behind the twig.
-        """
+    cdef void _take(self, int32_t twig, SetRec* target) noexcept nogil:
+        """Allow the tokens that end at `twig`, where the parser is in `target`, and go on behind it later."""
         cdef Twig here = self.trie.twigs[twig]
         self._take_tokens(twig)
-        if here.kid_count:
-            self.todo.push_back(Place(here.kid_first, here.kid_count, target))
+        self.todo.push_back(Place(here.kid_first, here.kid_count, target))
 
     cdef void _take_tokens(self, int32_t twig) noexcept nogil:
         """Allow the tokens that end at `twig`."""

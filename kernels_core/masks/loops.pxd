@@ -5,7 +5,6 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport Machine, SetRec
-from kernels_core.earley.spots cimport Spot
 from kernels_core.masks.trie cimport TokenTrie
 
 
@@ -50,12 +49,12 @@ cdef struct Entry:
     # Where the first is one of `bytes`, and there are as many as `fewest`, `inside` knows what comes next.
     uint64_t bytes[4]
     int32_t fewest
-    Spot inside
+    SetRec* inside
 
 
-cdef bint may_loop(Machine machine, const Spot& at) except -1 nogil
+cdef bint may_loop(Machine machine, SetRec* set) except -1 nogil
 cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil
-cdef bint entry_of(Machine machine, const Spot& at, Entry& entry) except -1 nogil
+cdef bint entry_of(Machine machine, SetRec* set, Entry& entry) except -1 nogil
 
 
 cdef inline bint leads_inside(const Entry& entry, const uint8_t* path, int32_t size) noexcept nogil:

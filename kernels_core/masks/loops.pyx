@@ -20,7 +20,6 @@ from libcpp.string cimport string
 from kernels_core.automata.lengths cimport ENDLESS
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, ByteEdge, mark_bytes
 from kernels_core.earley.machine cimport FREE, LOCKED, Item, step
-from kernels_core.earley.spots cimport interned, settle
 from kernels_core.laboratory cimport TEXT_ENTRIES, has
 from kernels_core.masks.besides cimport are_plain, takes_plain
 from kernels_core.masks.mask_table cimport ms_mix
@@ -145,11 +144,11 @@ cdef class Loops:
         return f"<Loops: {len(self):,} stretches, {self.nbytes / 1e6:.1f} of {MAX_BYTES / 1e6:.0f} MB>"
 
 
-cdef bint may_loop(Machine machine, const Spot& at) except -1 nogil:
-    """Whether an item at `at` has a byte that leads from its state to itself; else there is no loop.  With the lock held."""
+cdef bint may_loop(Machine machine, SetRec* set) except -1 nogil:
+    """Whether an item of `set` has a byte that leads from its state to itself; else there is no loop.  With the lock held."""
     cdef int32_t i, k, state
-    for i in range(1 if at.set == NULL else at.set.count):
-        state = at.item.state if at.set == NULL else at.set.items[i].state
+    for i in range(set.count):
+        state = set.items[i].state
         machine.tables.need(state)
         for k in range(machine.tables.edge_first[state], machine.tables.edge_past[state]):
             if machine.tables.edges[k].target == state:
@@ -194,27 +193,28 @@ cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil
     return False
 
 
-cdef bint entry_of(Machine machine, const Spot& at, Entry& entry) except -1 nogil:
-    """Whether any of many bytes go on, one behind the other, from `at`, which is not open; with the lock held.
+cdef bint entry_of(Machine machine, SetRec* set, Entry& entry) except -1 nogil:
+    """Whether any of many bytes go on, one behind the other, from `set`; with the lock held.
 
     That one item goes on is enough.  Where the text ends is another question, which is asked at each branch.
     """
-    cdef int32_t i, count = 1 if at.set == NULL else at.set.count
+    cdef int32_t i
     cdef Item item
-    for i in range(count):
-        item = at.item if at.set == NULL else at.set.items[i]
+    for i in range(set.count):
+        item = set.items[i]
         if takes_plain(machine.tables, item.state):
-            return has(TEXT_ENTRIES) and _enter_text(machine, at, i, item, entry)
+            return has(TEXT_ENTRIES) and _enter_text(machine, set, i, entry)
         if machine.tables.flags[item.state] & COUNTED:
-            return has(TEXT_ENTRIES) and _enter_laps(machine, at, i, item, entry)
+            return has(TEXT_ENTRIES) and _enter_laps(machine, set, i, entry)
     return False
 
 
-cdef bint _enter_text(Machine machine, const Spot& at, int32_t number, Item item, Entry& entry) except -1 nogil:
-    """The same where `item`, the one of that `number`, is the beginning of any text but for some.
+cdef bint _enter_text(Machine machine, SetRec* set, int32_t number, Entry& entry) except -1 nogil:
+    """The same where the item of that `number` is the beginning of any text but for some.
 
     What begins none of the words that are left out is in the middle of any text at once.
     """
+    cdef Item item = set.items[number]
     cdef int32_t k
     cdef ByteEdge edge, widest
     machine.tables.need(item.state)
@@ -227,19 +227,19 @@ cdef bint _enter_text(Machine machine, const Spot& at, int32_t number, Item item
     for k in range(machine.tables.edge_first[item.state], machine.tables.edge_past[item.state]):
         if machine.tables.edges[k].target == widest.target:
             _mark(machine.tables.edges[k], entry.bytes)
-    _leave_to_others(machine, at, number, entry.bytes)
+    _leave_to_others(machine, set, number, entry.bytes)
     entry.left, entry.fewest = ENDLESS, 1
-    entry.inside = Spot(NULL, Item(widest.target, item.frame, item.counter), False)
-    entry.inside.open = machine.tables.flags[widest.target] & (ACCEPTING | CALLS) != 0
-    settle(machine, entry.inside)
-    return loop_of(machine, interned(machine, entry.inside), entry.loop) and are_plain(entry.loop)
+    entry.inside = machine.closure(Item(widest.target, item.frame, item.counter))
+    return loop_of(machine, entry.inside, entry.loop) and are_plain(entry.loop)
 
 
-cdef bint _enter_laps(Machine machine, const Spot& at, int32_t number, Item item, Entry& entry) except -1 nogil:
-    """The same where `item` begins a lap of a counted rule: bytes that are a lap each.  Inside nothing is counted."""
+cdef bint _enter_laps(Machine machine, SetRec* set, int32_t number, Entry& entry) except -1 nogil:
+    """The same where the item of that `number` begins a lap of a counted rule: bytes that are a lap each.  Inside nothing is
+    counted.
+    """
+    cdef Item item = set.items[number]
     cdef int32_t k, rule = machine.tables.rule_of[item.state], target, end = -1
     cdef uint8_t flags
-    cdef SetRec* inside
     if item.state != machine.tables.start[rule]:
         return False
     entry.left, entry.fewest = ENDLESS, 1
@@ -258,23 +258,21 @@ cdef bint _enter_laps(Machine machine, const Spot& at, int32_t number, Item item
     if _count(entry.bytes) < MANY_BYTES or item.counter == LOCKED:
         return False
     memcpy(entry.loop, entry.bytes, sizeof(entry.loop))
-    _leave_to_others(machine, at, number, entry.bytes)
-    entry.inside = Spot(NULL, Item(end, item.frame, FREE), True)
-    settle(machine, entry.inside)
+    _leave_to_others(machine, set, number, entry.bytes)
+    entry.inside = machine.closure(Item(end, item.frame, FREE))
     # A byte that what follows the laps reads, too, leads elsewhere: as `e` does in any letters and an `e`.
-    inside = interned(machine, entry.inside)
-    for k in range(inside.count):
-        if inside.items[k].state != item.state or inside.items[k].frame != item.frame:
-            _leave_to_other(machine, inside.items[k].state, entry.loop)
+    for k in range(entry.inside.count):
+        if entry.inside.items[k].state != item.state or entry.inside.items[k].frame != item.frame:
+            _leave_to_other(machine, entry.inside.items[k].state, entry.loop)
     return _count(entry.loop) >= MANY_BYTES
 
 
-cdef void _leave_to_others(Machine machine, const Spot& at, int32_t number, uint64_t* bytes) noexcept nogil:
+cdef void _leave_to_others(Machine machine, SetRec* set, int32_t number, uint64_t* bytes) noexcept nogil:
     """Take what other items than that of `number` read from `bytes`."""
     cdef int32_t i
-    for i in range(0 if at.set == NULL else at.set.count):
+    for i in range(set.count):
         if i != number:
-            _leave_to_other(machine, at.set.items[i].state, bytes)
+            _leave_to_other(machine, set.items[i].state, bytes)
 
 
 cdef inline void _leave_to_other(Machine machine, int32_t state, uint64_t* bytes) noexcept nogil:

@@ -4,7 +4,6 @@ from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport Machine, SetRec
-from kernels_core.earley.spots cimport Spot
 
 
 cdef struct Rest:
@@ -45,7 +44,7 @@ cdef cppclass Rests:
 
 cdef struct Tried:
     int32_t rest        # whose children are tried
-    Spot spot           # where the parser is behind it
+    SetRec* set         # where the parser is behind it
 
 
 cdef cppclass Tries:

@@ -16,8 +16,7 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.utility cimport pair
 from libcpp.algorithm cimport sort
 
-from kernels_core.earley.machine cimport is_live
-from kernels_core.earley.spots cimport Spot, Way, find_way, go_on, interned, live_at, settle, spot_of
+from kernels_core.earley.machine cimport is_live, step
 from kernels_core.masks.loops cimport Entry, entry_of, leads_inside, loop_of, may_loop
 from kernels_core.masks.mask_table cimport ms_mix
 from kernels_core.masks.trie cimport live_places
@@ -64,54 +63,56 @@ cdef int find_rests(const Rests& rests, const vector[int32_t]& ids, const vector
     those in a stretch, which `stretches` gets; NULL: there are none.
     """
     cdef Tried at
-    cdef Way way
+    cdef SetRec* looked_at
+    cdef SetRec* target
     cdef const Rest* rest
     cdef int32_t[256] found
     cdef int32_t k, n, m
-    cdef bint certain       # whether a live byte leads somewhere
-    cdef int loops
+    cdef bint loops = False     # whether there may be a stretch at `looked_at`
     tries.places.clear()
     tries.todo.clear()
     if rests.nodes.empty():
         return 0
-    tries.todo.push_back(Tried(0, spot_of(caller)))
+    tries.todo.push_back(Tried(0, caller))
     while not tries.todo.empty():
         at = tries.todo.back()
         tries.todo.pop_back()
         n = live_places(rests.bytes.data(), rests.nodes[at.rest].kid_first, rests.nodes[at.rest].kid_count,
-                        live_at(machine, at.spot), found)
-        certain = not machine.tables.bounded        # asked again: the way here may have entered the first such rule
-        way.high = loops = -1
+                        at.set.live, found)
+        looked_at = NULL
         for m in range(n):
             k = found[m]
             rest = &rests.nodes[k]
-            if certain and not rest.kid_count:
-                _take(rests, k, at.spot, tries)
+            if not rest.kid_count:
+                _take_places(rests, k, tries)       # a live byte leads somewhere, and where is not asked
                 continue
-            if rest.byte > way.high:
-                find_way(machine, at.spot, rest.byte, way)
-                loops = -1
-            if not way.alive:
-                continue
-            if rest.kid_count:
-                settle(machine, way.to)
-            if stretches != NULL and rest.kid_count and rest.below >= MANY_TOKENS:     # at a leaf the spot stays open
-                if loops < 0:
-                    loops = may_loop(machine, way.to)
+            target = step(machine, at.set, rest.byte)
+            if stretches != NULL and rest.below >= MANY_TOKENS:
+                if target != looked_at:
+                    loops = may_loop(machine, target)
+                    looked_at = target
                 if loops:
-                    if _take_stretch(rests, ids, laps, machine, k, interned(machine, way.to), words, tries, stretches[0]):
+                    if _take_stretch(rests, ids, laps, machine, k, target, words, tries, stretches[0]):
                         continue
-                elif _take_entry(rests, ids, laps, machine, k, way.to, words, tries, stretches[0]):
+                elif _take_entry(rests, ids, laps, machine, k, target, words, tries, stretches[0]):
                     continue
-            _take(rests, k, way.to, tries)
+            _take(rests, k, target, tries)
     return 0
 
 
-cdef inline void _take(const Rests& rests, int32_t k, const Spot& spot, Tries& tries) noexcept nogil:
-    """Take the tokens that end at rest `k`, where the parser is at `spot`, and go on behind it, if anything is, later."""
+cdef inline void _take(const Rests& rests, int32_t k, SetRec* target, Tries& tries) noexcept nogil:
+    """Take the tokens that end at rest `k`, where the parser is in `target`, and go on behind it later."""
     _take_places(rests, k, tries)
+    tries.todo.push_back(Tried(k, target))
+
+
+cdef inline int _take_branch(const Rests& rests, Machine machine, int32_t k, SetRec* source, Tries& tries) except -1 nogil:
+    """Take the tokens that end at rest `k`, whose byte is live in `source`, and go on behind it later."""
     if rests.nodes[k].kid_count:
-        tries.todo.push_back(Tried(k, spot))
+        _take(rests, k, step(machine, source, rests.nodes[k].byte), tries)
+    else:
+        _take_places(rests, k, tries)
+    return 0
 
 
 cdef inline void _take_places(const Rests& rests, int32_t k, Tries& tries) noexcept nogil:
@@ -125,38 +126,28 @@ cdef bint _take_stretch(const Rests& rests, const vector[int32_t]& ids, const ve
     """Whether all that stays in a loop at `target`, where rest `k` leads, was taken at once."""
     cdef uint64_t[4] bytes
     cdef shared_ptr[RestStretch] found
-    cdef Way way
     cdef size_t n
     cdef int32_t branch
-    cdef uint8_t byte
     if not loop_of(machine, target, bytes):
         return False
     found = _stretch(rests, ids, laps, k, bytes, words)
     if found.get() == NULL or found.get().places.empty():
         return False
     stretches.push_back(found)
-    way.high = -1
     for n in range(found.get().branches.size()):
         branch = found.get().branches[n]
-        byte = rests.nodes[branch].byte
-        if not is_live(target, byte):
-            continue
-        if byte > way.high:
-            find_way(machine, spot_of(target), byte, way)
-        if way.alive:
-            if rests.nodes[branch].kid_count:
-                settle(machine, way.to)
-            _take(rests, branch, way.to, tries)
+        if is_live(target, rests.nodes[branch].byte):
+            _take_branch(rests, machine, branch, target, tries)
     return True
 
 
-cdef bint _take_entry(const Rests& rests, const vector[int32_t]& ids, const vector[int32_t]& laps, Machine machine, int32_t k, const Spot& target,
+cdef bint _take_entry(const Rests& rests, const vector[int32_t]& ids, const vector[int32_t]& laps, Machine machine, int32_t k, SetRec* target,
                       int32_t words, Tries& tries, vector[shared_ptr[RestStretch]]& stretches) except -1 nogil:
     """Whether all that goes on like any text from `target`, where rest `k` leads, was taken at once."""
     cdef Entry entry
     cdef shared_ptr[RestStretch] held
     cdef RestStretch* found
-    cdef Way way
+    cdef SetRec* at
     cdef size_t n
     cdef int32_t i, branch, begin = 0
     if not entry_of(machine, target, entry):
@@ -168,18 +159,14 @@ cdef bint _take_entry(const Rests& rests, const vector[int32_t]& ids, const vect
     stretches.push_back(held)
     for n in range(found.branches.size()):
         branch = found.branches[n]
-        way.to, way.alive = target, True
-        if leads_inside(entry, found.paths.data() + begin, found.path_past[n] - begin):
-            way.to = entry.inside
-            begin = found.path_past[n]
-        for i in range(begin, found.path_past[n]):
-            go_on(machine, way, found.paths[i])
-        go_on(machine, way, rests.nodes[branch].byte)
+        at = entry.inside
+        if not leads_inside(entry, found.paths.data() + begin, found.path_past[n] - begin):
+            at = target
+            for i in range(begin, found.path_past[n]):
+                at = step(machine, at, found.paths[i])
         begin = found.path_past[n]
-        if way.alive:
-            if rests.nodes[branch].kid_count:
-                settle(machine, way.to)
-            _take(rests, branch, way.to, tries)
+        if is_live(at, rests.nodes[branch].byte):
+            _take_branch(rests, machine, branch, at, tries)
     return True
 
 

@@ -1,4 +1,4 @@
-"""Walks from item to item: they intern fewer parser states, and find what the naive parser finds.
+"""Walks over the vocabulary, and over suffixes behind a rule, find what the naive parser finds.
 
 Here are grammars in which ways part within a word: two items whose ranges overlap or touch, an edge that leads
 out of a rule beside one that stays in it, keys that begin alike.
@@ -59,20 +59,11 @@ COMPILERS = {name: GrammarCompiler(INFO, options=options) for name, options in W
 @pytest.mark.parametrize("name", GRAMMARS)
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
-def test_walks_by_item_find_what_the_naive_parser_finds(name: str, data: st.DataObject) -> None:
+def test_walks_find_what_the_naive_parser_finds(name: str, data: st.DataObject) -> None:
     grammar = Grammar.from_ebnf(GRAMMARS[name])
     plain = GrammarMatcher(NAIVE.compile_grammar(grammar))
     others = {way: GrammarMatcher(compiler.compile_grammar(grammar)) for way, compiler in COMPILERS.items()}
     follow(plain, others, data, steps=6)
-
-
-def test_a_first_mask_interns_no_set_inside_a_word() -> None:
-    word = b"abcabcabcabc"
-    vocab = [word[:length] for length in range(1, 12)]
-    grammar = compiled(Grammar.from_ebnf('root ::= "abcabcabcabc" "7"'), vocab)
-    before = grammar.machine.set_count
-    assert len(mask(GrammarMatcher(grammar))) == len(vocab)
-    assert grammar.machine.set_count == before
 
 
 def test_rules_that_call_nothing_are_named_alike_in_both_ways() -> None:
