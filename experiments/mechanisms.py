@@ -127,7 +127,6 @@ MECHANISMS: Final = (
     Mechanism("copied states", ("automata/blocks", "automata/growing: _paste, _may_be_cut_out, _cut_out")),
     Mechanism("remembered automata", ("automata/filling: Remembered, _is_met_again, _to_remember, _recalled",)),
     Mechanism("compact bodies", ("automata/brief", "grammar/shorthand", "automata/word_tree")),
-    Mechanism("openings", ("automata/decisions: _decide_opened, _part",)),
     Mechanism("shared weights", ()),
     # Reading
     Mechanism("put off", ("grammar/json_schema/later", "grammar/written")),

@@ -34,7 +34,6 @@ NAMES = (
     "copied states",
     "remembered automata",
     "compact bodies",
-    "openings",
     "text copies",
     "shared weights",
     "spare memory",

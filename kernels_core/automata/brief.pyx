@@ -54,22 +54,14 @@ cpdef bint spell_shorthand(Nfa nfa, Decisions lowering, Shorthand shorthand, str
     raise TypeError(f"{kind.__name__} is no shorthand")
 
 
-cdef bint spell_opened(Nfa nfa, Decisions lowering, Listing listing, str rule, int32_t limit) except -1:
-    """Write what is behind the opening of `listing`, which is the body of `rule`.  False past `limit` states."""
-    cdef int32_t place = nfa.root(rule, ())
-    nfa.tag(START, place)
-    nfa.tag(FINAL, place, C_AFTER)
-    return _spell_items(nfa, lowering, listing, START, limit)
-
-
-def traced(Decisions lowering, Shorthand shorthand, str rule not None, bint behind):
+def traced(Decisions lowering, Shorthand shorthand, str rule not None):
     """The automaton of `shorthand` once more, for people: its states are tagged with the parts that they stand in.
 
     `Nfa.part_at` tells the part, and where in it, of the places of its tags (`Nfa.tags_of`); the offset is that in a
     literal:
 
     - Listing: 0 opening, 1 empty, 2 closing; of item i (the others follow the items) 3 + 4 i the comma before it, 4 + 4 i
-      its key, 5 + 4 i the colon, 6 + 4 i the value.  `behind`: the opening is left out (`Opening`).
+      its key, 5 + 4 i the colon, 6 + 4 i the value.
     - Row: 0 opening, 1 empty, 2 closing, 3 the first item, 4 a comma, 5 another item.
     - Words, Branches: k is the first word in order of those that begin with `offset` letters which were read.
     - Diagram, Bounded: k is the state that an edge leaves.
@@ -78,10 +70,7 @@ def traced(Decisions lowering, Shorthand shorthand, str rule not None, bint behi
     """
     cdef Nfa nfa = Nfa.__new__(Nfa)
     cdef int32_t limit = lowering.limits.most_states
-    if behind:
-        nfa.root(rule, ())
-        _spell_items(nfa, lowering, <Listing?>shorthand, START, limit, True)
-    elif type(shorthand) is Listing:
+    if type(shorthand) is Listing:
         nfa.root(rule, ())
         _spell_listing(nfa, lowering, <Listing>shorthand, limit, True)
     elif type(shorthand) is Row:
@@ -241,28 +230,20 @@ cdef bint _spell_branches(Nfa nfa, Decisions lowering, Branches branches, int32_
 
 
 cdef bint _spell_listing(Nfa nfa, Decisions lowering, Listing listing, int32_t limit, bint trace=False) except -1:
-    cdef int32_t opened = nfa.state()
-    return (nfa.spell(lowering, listing.opening, START, opened, _part(trace, 0), limit)
-            and _spell_items(nfa, lowering, listing, opened, limit, trace)
-            and (type(listing.empty) is Never
-                 or nfa.spell(lowering, listing.empty, START, FINAL, _part(trace, 1), limit)))
-
-
-cdef bint _spell_items(Nfa nfa, Decisions lowering, Listing listing, int32_t opened, int32_t limit,
-                       bint trace=False) except -1:
-    """Items in order, then others, and the closing, from state `opened` on.
+    """The opening, items in order, then others, and the closing; or all there is where there is nothing.
 
     State `ahead[i]`: items from number i on may follow, and the others; `behind[i]` is its like behind an item, where
     a comma or the closing comes first.  Items that may be left out are passed by an ε-edge.
     """
     cdef vector[int32_t] ahead, behind
     cdef int32_t i, count = <int32_t>len(listing.items), closing, part
-    cdef bint ok = True
+    cdef bint ok
     cdef Item item
-    for i in range(count + 1):
-        ahead.push_back(nfa.state() if i else opened)
+    for _ in range(count + 1):
+        ahead.push_back(nfa.state())
         behind.push_back(nfa.state())
     closing = nfa.state()
+    ok = nfa.spell(lowering, listing.opening, START, ahead[0], _part(trace, 0), limit)
     for i in range(count):
         item = listing.items[i]
         ok = ok and _spell_item(nfa, lowering, listing.colon, item, ahead[i], behind[i + 1], limit,
@@ -284,7 +265,9 @@ cdef bint _spell_items(Nfa nfa, Decisions lowering, Listing listing, int32_t ope
             break
     if not count:
         nfa.epsilon(behind[0], closing)
-    return ok and nfa.spell(lowering, listing.closing, closing, FINAL, _part(trace, 2), limit)
+    ok = ok and nfa.spell(lowering, listing.closing, closing, FINAL, _part(trace, 2), limit)
+    return ok and (type(listing.empty) is Never
+                   or nfa.spell(lowering, listing.empty, START, FINAL, _part(trace, 1), limit))
 
 
 cdef bint _spell_item(Nfa nfa, Decisions lowering, Node colon, Item item, int32_t source, int32_t target, int32_t limit,

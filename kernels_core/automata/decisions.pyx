@@ -2,8 +2,6 @@
 
 - A small rule that is not recursive is spelt out at its call (`Options.inline_limit`).
 - A call of a rule that can be empty may be left out, so the parser never has to complete an empty rule.
-- A rule whose beginning is known before its body is (`ir.DeferredRule.opening`) is not called itself either: its opening
-  is, which is one rule for all that begin like that, and then what is behind it.
 - A rule that is nothing but a counted repetition that is too large to copy is not called itself: its repetition is.
 
 Each rule is decided on once, when it is first called.  Rules are numbered as they are first called, the root 0.
@@ -15,10 +13,10 @@ cimport cython
 
 from libc.stdint cimport int64_t
 
-from kernels_core.automata.weighing cimport CALL, CALLED, OPENED, SPELT_OUT, UNDECIDED, Limits, copies_in
-from kernels_core.grammar.rules cimport DeferredRule, Rule, opening_of
-from kernels_core.grammar.tree cimport HOLDS_TOKENS, CharSet, Never, Node, Repeat, TokenSet
-from kernels_core.laboratory cimport COMPACT_BODIES, OPENINGS, TEXT_COPIES, has
+from kernels_core.automata.weighing cimport CALL, CALLED, SPELT_OUT, UNDECIDED, Limits, copies_in
+from kernels_core.grammar.rules cimport DeferredRule, Rule
+from kernels_core.grammar.tree cimport HOLDS_TOKENS, CharSet, Node, Repeat, TokenSet
+from kernels_core.laboratory cimport TEXT_COPIES, has
 
 from kernels_core.grammar.tree import walk
 
@@ -30,18 +28,14 @@ cdef class LoweredRule:
     """A rule that is called.  `source` is the IR rule it came from (its own name unless it is a counted rule).
 
     `repeat` is (minimum, maximum or None) for a counted rule, whose laps are texts of `item`, the node at `path` in
-    the body of `source`.  `behind`: it is what is behind the opening of `source` (`ir.DeferredRule.opening`).  `part`:
-    it is this node, an opening, wherever it stands; `source` is a rule that begins with it.  `ir` has the IR rule.
-    `nfa` is None until asked for.
+    the body of `source`.  `ir` has the IR rule.  `nfa` is None until asked for.
     """
 
     @property
     def name(self):
         """What it is called; no two rules of a grammar are called the same."""
-        if self.part is not None:
-            return f"opening {self.twins + 1}"
         if self.item is None:
-            return f"{self.source}, opened" if self.behind else self.source
+            return self.source
         most = "" if self.lap_max < 0 else str(self.lap_max)
         return f"{self.source}{{{self.lap_min},{most}}}" + "'" * self.twins
 
@@ -53,14 +47,12 @@ cdef class LoweredRule:
     @property
     def key(self):
         """Stands for the rule's language if its body was deferred (`ir.DeferredRule`); may have to be worked out."""
-        if self.item is not None or self.part is not None:
-            return None
-        return b"behind " + self.ir.key(self.source) if self.behind else self.ir.key(self.source)
+        return self.ir.key(self.source) if self.item is None else None
 
     @property
     def has_key(self):
         """Whether there is a `key`."""
-        return self.item is None and self.part is None and self.ir.was_deferred(self.source)
+        return self.item is None and self.ir.was_deferred(self.source)
 
     def __repr__(self):
         return f"<LoweredRule {self.name}>"
@@ -99,7 +91,6 @@ cdef class Decisions(Weights):
         self.token_set_ids = {}
         self.counted_rules = {}
         self.twins = {}
-        self.parts = {}
         root = self.callee(ir.root)
         root.cost = CALLED
         if self.limits.flat:
@@ -121,11 +112,6 @@ cdef class Decisions(Weights):
         cdef Node body
         cdef Repeat repeated
         if self.inline_cost(callee) < 0:
-            if not self.limits.flat and has(COMPACT_BODIES) and has(OPENINGS):
-                callee.opening = opening_of(self.bodies, callee.name)
-            if callee.opening is not None:
-                self._decide_opened(callee)
-                return 0
             callee.left_out = self.can_be_empty(callee)
             callee.number = self.number_of(callee)
             callee.way = CALL
@@ -213,29 +199,6 @@ cdef class Decisions(Weights):
             rule.twins = self.twins.get(twin, 0)
             self.twins[twin] = rule.twins + 1
             number = self.counted_rules[key] = len(self.rules)
-            self.rules.append(rule)
-        return number
-
-    cdef int _decide_opened(self, Callee callee) except -1:
-        """Make rules of the opening and of what is behind it; where the texts may be empty brackets, of these as well."""
-        cdef LoweredRule behind = _lowered(callee.name, self.ir)
-        callee.opened = self._part(callee.opening.opening, callee.name)
-        callee.bare = -1 if type(callee.opening.empty) is Never else self._part(callee.opening.empty, callee.name)
-        behind.behind = True
-        callee.behind = <int32_t>len(self.rules)
-        self.rules.append(behind)
-        callee.way = OPENED
-        return 0
-
-    cdef int32_t _part(self, Node part, str source) except -1:
-        """The number of the rule that is `part`."""
-        cdef LoweredRule rule
-        number = self.parts.get(<size_t><void*>part)
-        if number is None:
-            rule = _lowered(source, self.ir)
-            rule.part = part
-            rule.twins = <int32_t>len(self.parts)
-            number = self.parts[<size_t><void*>part] = len(self.rules)
             self.rules.append(rule)
         return number
 

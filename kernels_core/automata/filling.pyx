@@ -11,11 +11,11 @@ cimport cython
 
 from libcpp.vector cimport vector
 
-from kernels_core.automata.brief cimport spell_opened, spell_shorthand
+from kernels_core.automata.brief cimport spell_shorthand
 from kernels_core.automata.decisions cimport LoweredRule
-from kernels_core.automata.weighing cimport OPENED, SPELT_OUT, Callee
-from kernels_core.grammar.rules cimport body_of, opened
-from kernels_core.grammar.shorthand cimport Listing, Shorthand
+from kernels_core.automata.weighing cimport CALL, Callee
+from kernels_core.grammar.rules cimport body_of
+from kernels_core.grammar.shorthand cimport Shorthand
 from kernels_core.grammar.tree cimport IS_SHARED, Node
 from kernels_core.laboratory cimport COMPACT_BODIES, REMEMBERED_AUTOMATA, has
 
@@ -27,13 +27,6 @@ cdef int MOST_REMEMBERED = 256
 cdef int32_t SMALL = 1000       # states
 
 
-cdef enum Use:
-    # What a body is made an automaton of.  Added to its identity: there are no two objects within so few bytes.
-    WHOLE = 0
-    PART = 1                    # an opening, which stands in no body
-    BEHIND = 2                  # what is behind the opening of a listing
-
-
 @cython.final
 @cython.no_gc
 cdef class Remembered:
@@ -42,7 +35,7 @@ cdef class Remembered:
     cdef object body
     cdef Nfa nfa
     cdef tuple callees          # each rule that the body calls, as it was decided on where it was met, in this order
-    cdef vector[int32_t] slots  # of each call in `nfa.symbols`: 4 times its place in `callees`, and which number of these
+    cdef vector[int32_t] slots  # of each call in `nfa.symbols`: its place in `callees`
 
 
 cpdef Nfa nfa_of(Decisions lowering, int32_t number):
@@ -58,38 +51,28 @@ cpdef Nfa nfa_of(Decisions lowering, int32_t number):
 
 cdef Nfa _filled(Decisions lowering, LoweredRule rule):
     cdef object body = rule.item
-    cdef Use use = WHOLE
     cdef Nfa nfa
-    if rule.part is not None:
-        body, use = rule.part, PART
-    elif body is None:
-        with lowering.lock:
-            if rule.behind:
-                body, use = opened(lowering.bodies, lowering.made, rule.source), BEHIND
-            elif lowering.decided(rule.source).opening is None:
-                body = body_of(lowering.bodies, lowering.made, rule.source, has(COMPACT_BODIES))
     if body is None:
-        nfa = Nfa.__new__(Nfa)
-        nfa.fill_opened(lowering, rule.source)
-        return nfa
+        with lowering.lock:
+            body = body_of(lowering.bodies, lowering.made, rule.source, has(COMPACT_BODIES))
     lowering.spelt[rule] = body
-    nfa = _of_body(lowering, rule, body, use)
+    nfa = _of_body(lowering, rule, body)
     if nfa.lengths.get() != NULL and not nfa.symbols.empty():
         # Characters are counted where bytes are read and nothing is called (`Options.inline_limit`).
         with lowering.lock:
             body = body_of(lowering.bodies, lowering.made, rule.source, False)
         lowering.spelt[rule] = body
-        nfa = _of_body(lowering, rule, <Node?>body, WHOLE)
+        nfa = _of_body(lowering, rule, <Node?>body)
     return nfa
 
 
-cdef Nfa _of_body(Decisions lowering, LoweredRule rule, object body, Use use):
+cdef Nfa _of_body(Decisions lowering, LoweredRule rule, object body):
     """The automaton of a body.
 
     Where it is remembered from a rule of another name, that is all that is different: `Nfa.position` is told.
     """
     cdef dict automata = lowering.limits.automata
-    cdef size_t key = <size_t><void*>body + use
+    cdef size_t key = <size_t><void*>body
     cdef int32_t limit = lowering.limits.most_states
     cdef Nfa nfa = None
     cdef bint done
@@ -100,17 +83,13 @@ cdef Nfa _of_body(Decisions lowering, LoweredRule rule, object body, Use use):
             return nfa
     nfa = Nfa.__new__(Nfa)
     nfa.callees = []
-    if use == PART:
-        done = nfa.fill_part(lowering, <Node?>body, limit)
-    elif use == BEHIND:
-        done = spell_opened(nfa, lowering, <Listing?>body, rule.source, limit)
-    elif isinstance(body, Node):
+    if isinstance(body, Node):
         done = nfa.fill(lowering, <Node>body, rule.source, rule.path, limit)
     else:
         done = spell_shorthand(nfa, lowering, <Shorthand?>body, rule.source, limit)
     if not done:
         _refuse(lowering, rule)
-    if nfa.size <= SMALL and _is_met_again(nfa, body, use):
+    if nfa.size <= SMALL and _is_met_again(nfa, body):
         known = _to_remember(body, nfa)
         if known is not None:
             if len(automata) >= MOST_REMEMBERED:
@@ -120,10 +99,10 @@ cdef Nfa _of_body(Decisions lowering, LoweredRule rule, object body, Use use):
     return nfa
 
 
-cdef bint _is_met_again(Nfa nfa, object body, Use use) noexcept:
+cdef bint _is_met_again(Nfa nfa, object body) noexcept:
     """Whether it is worth while to remember what was made of `body`; only nodes that call nothing have many uses."""
     if isinstance(body, Node):
-        return nfa.symbols.empty() and use == WHOLE or (<Node>body).holds & IS_SHARED
+        return nfa.symbols.empty() or (<Node>body).holds & IS_SHARED
     return (<Shorthand>body).is_shared
 
 
@@ -132,28 +111,21 @@ cdef Remembered _to_remember(object body, Nfa nfa):
     cdef Remembered made = Remembered.__new__(Remembered)
     cdef dict slots = {}        # by number of a rule
     cdef Callee callee
-    cdef int32_t place, number
+    cdef int32_t place
     cdef size_t k
     if nfa.words.get() != NULL or nfa.lengths.get() != NULL:
         return None
     nfa.seal()
     made.body, made.nfa, made.callees = body, nfa, tuple(nfa.callees)
     for place, callee in enumerate(nfa.callees):
-        for number in range(3):
-            slots.setdefault(_number(callee, number), 4 * place + number)
+        if callee.way == CALL:
+            slots.setdefault(callee.number, place)
     for k in range(nfa.symbols.size()):
         found = None if nfa.symbols[k].symbol & 1 else slots.get(nfa.symbols[k].symbol >> 1)
         if found is None:
             return None         # a token, or a repetition that is counted
         made.slots.push_back(found)
     return made
-
-
-cdef int32_t _number(Callee callee, int which) noexcept:
-    """One of the numbers that a call may carry; -1: there are not so many."""
-    if callee.way == OPENED:
-        return callee.opened if which == 0 else callee.behind if which == 1 else callee.bare
-    return -1 if callee.way == SPELT_OUT or which > 0 else callee.number
 
 
 cdef Nfa _recalled(Decisions lowering, Remembered known):
@@ -167,7 +139,7 @@ cdef Nfa _recalled(Decisions lowering, Remembered known):
             return None
         other = lowering.decided(callee.name)
         if (other.way != callee.way or other.left_out != callee.left_out or other.counts != callee.counts
-                or other.body is not callee.body or other.opening is not callee.opening):
+                or other.body is not callee.body):
             return None
         here.append(other)
     if known.slots.empty():
@@ -175,7 +147,7 @@ cdef Nfa _recalled(Decisions lowering, Remembered known):
     nfa = Nfa.__new__(Nfa)
     nfa.copy_all(known.nfa)
     for k in range(known.slots.size()):
-        nfa.symbols[k].symbol = 2 * _number(<Callee>here[known.slots[k] >> 2], known.slots[k] & 3)
+        nfa.symbols[k].symbol = 2 * (<Callee>here[known.slots[k]]).number
     return nfa
 
 

@@ -96,8 +96,6 @@ cdef class Nfa:
     cpdef void tag(self, int32_t state, int32_t place, int32_t offset=*) noexcept
     cpdef int32_t place(self, int32_t parent, int32_t child) noexcept
     cpdef int32_t root(self, str rule, tuple path)
-    cdef bint fill_part(self, Decisions lowering, Node part, int32_t limit) except -1
-    cdef int fill_opened(self, Decisions lowering, str rule) except -1
     cpdef bint fill(self, Decisions lowering, Node body, str rule, tuple path, int32_t limit) except -1
     cdef void seal(self) noexcept
     cdef void _give_room_back(self) noexcept
@@ -112,7 +110,6 @@ cdef class Nfa:
     cdef int _spell_node(self, Decisions lowering, Node node, int32_t source, int32_t target, int32_t place) except -1
     cdef int _begin(self, Decisions lowering, Node node, int32_t source, int32_t target, int32_t place) except -1
     cdef Callee _called(self, Decisions lowering, str name)
-    cdef void _spell_opened(self, Callee callee, int32_t source, int32_t target, int32_t place) noexcept
     cdef int _spell_call(self, Decisions lowering, str name, int32_t source, int32_t target, int32_t place) except -1
     cdef int _spell_loop(self, Decisions lowering, Repeat node, int32_t source, int32_t target,
                          int32_t place) except -1

@@ -19,7 +19,7 @@ from libc.stdint cimport int32_t
 
 from kernels_core.automata.decisions cimport Decisions, LoweredRule
 from kernels_core.automata.sealing cimport find_alive, order_edges, take_room
-from kernels_core.automata.weighing cimport OPENED, SPELT_OUT, Callee
+from kernels_core.automata.weighing cimport SPELT_OUT, Callee
 from kernels_core.automata.word_tree cimport Letters, WordTree, add_edges, is_prefix
 from kernels_core.clock cimport rest
 from kernels_core.grammar.tree cimport (
@@ -159,17 +159,6 @@ cdef class Nfa:
 
     # -- filling --------------------------------------------------------------------------------------------------
 
-    cdef bint fill_part(self, Decisions lowering, Node part, int32_t limit) except -1:
-        """Spell `part`, which stands in no body, out between states 0 and 1.  False past `limit` states."""
-        return self.spell(lowering, part, 0, 1, NOWHERE, limit)
-
-    cdef int fill_opened(self, Decisions lowering, str rule) except -1:
-        """Spell the rule called `rule`, which has an opening, out between states 0 and 1."""
-        cdef int32_t place = self.root(rule, ())
-        self.tag(1, place, C_AFTER)
-        self._spell_opened(lowering.decided(rule), 0, 1, place)
-        return 0
-
     cpdef bint fill(self, Decisions lowering, Node body, str rule, tuple path, int32_t limit) except -1:
         """Spell `body`, the node at `path` in `rule`, out between states 0 and 1.  False past `limit` states."""
         cdef int32_t place = self.root(rule, path)
@@ -282,22 +271,10 @@ cdef class Nfa:
                 self.callees.append(self.latest)
         return self.latest
 
-    cdef void _spell_opened(self, Callee callee, int32_t source, int32_t target, int32_t place) noexcept:
-        """Call a rule in two: its opening, and what is behind."""
-        cdef int32_t at = self.state()
-        self.tag(source, place)
-        self.call(source, callee.opened, at)
-        self.call(at, callee.behind, target)
-        if callee.bare >= 0:
-            self.call(source, callee.bare, target)
-
     cdef int _spell_call(self, Decisions lowering, str name, int32_t source, int32_t target, int32_t place) except -1:
         cdef Callee callee = self._called(lowering, name)
         if callee.way == SPELT_OUT:
             self.epsilon(source, self._entry(lowering, name, callee.body, target))
-            return 0
-        if callee.way == OPENED:
-            self._spell_opened(callee, source, target, place)
             return 0
         self.tag(source, self._rule_place(name) if callee.counts else place)
         self.call(source, callee.number, target)

@@ -1,7 +1,6 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
 from kernels_core.grammar.rules cimport Rule
-from kernels_core.grammar.shorthand cimport Opening
 from kernels_core.grammar.tree cimport Node, Repeat
 
 cdef int32_t UNKNOWN
@@ -12,7 +11,6 @@ cdef enum Way:
     UNDECIDED
     SPELT_OUT
     CALL
-    OPENED
 
 
 cdef class Callee:
@@ -26,8 +24,6 @@ cdef class Callee:
     cdef bint counts            # CALL: not of the rule itself but of the repetition that its body is
     cdef int32_t number         # CALL: of the rule that is called
     cdef Node body              # SPELT_OUT
-    cdef Opening opening        # OPENED
-    cdef int32_t opened, behind, bare       # OPENED: the opening, what is behind it; or all there is (-1: never that)
 
 
 cdef class Limits:

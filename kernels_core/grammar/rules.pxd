@@ -7,10 +7,7 @@ cdef class Rule:
 
 cdef class DeferredRule(Rule):
     cdef object body_now(self, bint brief)
-    cdef object opening_now(self)
 
 
 cdef Rule rule_of(str name, object body, object span)
-cdef object opening_of(dict rules, str name)
-cdef object opened(dict rules, dict made, str name)
 cpdef object body_of(dict rules, dict made, str name, bint brief)

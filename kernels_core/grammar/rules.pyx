@@ -77,21 +77,9 @@ cdef class DeferredRule(Rule):
         """
         raise NotImplementedError
 
-    @property
-    def opening(self):
-        """How the texts begin, a `shorthand.Opening`, where that is known and the brief body is a `Listing`; else None.
-
-        The parser then asks for the body when it is behind the opening.
-        """
-        return None
-
     cdef object body_now(self, bint brief):
         """`make`, for callers in C."""
         return self.make(brief)
-
-    cdef object opening_now(self):
-        """`opening`, for callers in C."""
-        return self.opening
 
     @property
     def tokens(self):
@@ -114,18 +102,6 @@ cdef class DeferredRule(Rule):
 
     def __reduce__(self):
         raise TypeError(f"rule {self.name!r} is not made yet, so it cannot be copied")
-
-
-cdef object opening_of(dict rules, str name):
-    """The `opening` of the rule called `name`; None if it has its body by now."""
-    rule = rules[name]
-    return (<DeferredRule>rule).opening_now() if isinstance(rule, DeferredRule) else None
-
-
-cdef object opened(dict rules, dict made, str name):
-    """The listing that the rule called `name`, which has an opening, is; it may have been given its body since."""
-    rule = rules[name]
-    return (<DeferredRule?>(rule if isinstance(rule, DeferredRule) else made[name])).body_now(True)
 
 
 cpdef object body_of(dict rules, dict made, str name, bint brief):

@@ -22,10 +22,6 @@ cdef class Listing(Shorthand):
     cdef readonly Node opening, colon, comma, closing, empty
 
 
-cdef class Opening:
-    cdef readonly Node opening, empty
-
-
 cdef class Row(Shorthand):
     cdef readonly Node opening, item, comma, closing, empty
     cdef readonly int least, most

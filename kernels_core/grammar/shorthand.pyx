@@ -11,8 +11,6 @@
 - `Diagram`: states and labelled edges: strings with several conditions.
 - `Bounded`: the same with a bound on the number of edges: strings with conditions and a length.
 
-An `Opening` is how the texts of a rule begin, where that is known before its body is.
-
 Like nodes (`tree.pyx`) shorthands are immutable and made bottom-up, so there are no cycles for a garbage collector to
 look for.  They compare by identity.
 
@@ -23,7 +21,7 @@ cimport cython
 
 from kernels_core.grammar.tree cimport Node
 
-__all__ = ["Besides", "Bounded", "Branches", "Diagram", "Item", "Listing", "Opening", "Row", "Shorthand", "Words"]
+__all__ = ["Besides", "Bounded", "Branches", "Diagram", "Item", "Listing", "Row", "Shorthand", "Words"]
 
 
 @cython.no_gc
@@ -68,15 +66,6 @@ cdef class Listing(Shorthand):
                  Node comma not None, Node closing not None, Node empty not None):
         self.opening, self.closing, self.empty = opening, closing, empty
         self.items, self.others, self.colon, self.comma = items, others, colon, comma
-
-
-@cython.final
-@cython.no_gc
-cdef class Opening:
-    """`opening` and `empty` of the listing that a rule will turn out to be: `ir.DeferredRule.opening`."""
-
-    def __init__(self, Node opening not None, Node empty not None):
-        self.opening, self.empty = opening, empty
 
 
 @cython.final

@@ -15,7 +15,6 @@ from kernels_core.automata.decisions import LoweredRule
 from kernels_core.automata.lower import Lowering, Position
 from kernels_core.automata.tables import FIRST_STATE, Tables
 from kernels_core.grammar.ir import DeferredRule, Node
-from kernels_core.grammar.printer import print_node
 from kernels_core.inspect.dots import DOT, dotted_rule
 from kernels_core.inspect.parts import PartDots
 from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, AutomatonState, RuleAutomaton, SourceRule
@@ -180,12 +179,10 @@ class StateTable:
         return self.rule(rule).source
 
     def positions(self, state: int) -> Sequence[Position]:
-        """The places in the grammar that `state` stands for; none where its rule stands in no body.
+        """The places in the grammar that `state` stands for.
 
         Bodies of schemas' rules may not be made: who asks the grammar for one that is deferred makes it.
         """
-        if self.rule(self.row(state).rule).part is not None:
-            return ()
         found: Sequence[Position] = self._tables.positions(state)
         return found
 
@@ -207,9 +204,6 @@ class StateTable:
     def _dots(self, state: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         number = self.row(state).rule
         rule, ir = self.rule(number), self._lowering.ir
-        if rule.part is not None:  # the beginning of several rules, and in no rule's body
-            at = f"{DOT} {print_node(rule.part)}" if state == self._start(number) else f"… {DOT} …"
-            return (f"{rule.name} ::= {at}",), (rule.source,)
         dots: list[str] = []
         sources: list[str] = []
         body = self._lowering.spelt.get(rule)
@@ -225,19 +219,15 @@ class StateTable:
         dots += [dotted_rule(ir, place) for place in places[:_MAX_DOTS]]
         sources += [place.rule for place in places]
         if not dots:
-            dots, sources = [self._opened(number, state)], [rule.source]
+            dots, sources = [self._gap(number, state)], [rule.source]
         return tuple(dict.fromkeys(dots))[:_MAX_DOTS], tuple(dict.fromkeys(sources))
 
-    def _opened(self, number: int, state: int) -> str:
-        """The dotted rule of a state of a rule that is called in two, an opening and what is behind; or of a gap."""
+    def _gap(self, number: int, state: int) -> str:
+        """The dotted rule of a state that stands in no body."""
         row, name = self.row(state), self.rule(number).source
         if row.accepting and not row.call_edges and not row.byte_edges:
             return f"{name} ::= … {DOT}"
-        opening = next((self.rule(rule).part for rule, _ in self.row(self._start(number)).call_edges), None)
-        if opening is None:
-            return f"{name} ::= … {DOT} …"
-        before, after = (DOT, " …") if state == self._start(number) else ("", f" {DOT} …")
-        return f"{name} ::= {before} {print_node(opening)}{after}".replace("::=  ", "::= ")
+        return f"{name} ::= … {DOT} …"
 
     # -- the whole ---------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from kernels_core.grammar.printer import print_node
 from kernels_core.inspect.layout import StateTable
 
 __all__ = ["Pairs"]
@@ -101,6 +100,4 @@ class Pairs:
 def _kind(table: StateTable, number: int) -> Hashable:
     """What a rule is, beside its number; of the rules that one state calls no two are alike."""
     rule = table.rule(number)
-    if rule.part is not None:
-        return print_node(rule.part)
-    return rule.source, rule.behind, rule.path, rule.repeat
+    return rule.source, rule.path, rule.repeat

@@ -34,7 +34,7 @@ class PartDots:
         self._nfa = None
         self._groups = _groups(shorthand) if isinstance(shorthand, Listing) else []
         if not isinstance(shorthand, Besides):
-            self._nfa = traced(lowering, shorthand, rule.source, rule.behind)
+            self._nfa = traced(lowering, shorthand, rule.source)
 
     def of(self, members: Iterable[int]) -> list[str]:
         """The dotted rules of the state that is the NFA states `members`, each once."""
@@ -62,7 +62,7 @@ class PartDots:
         """The body, where it is a sequence."""
         match self._shorthand:
             case Listing() as listing:
-                left, node, _ = _listing(listing, self._groups, 2, self._rule.behind)
+                left, node, _ = _listing(listing, self._groups, 2)
                 return [*left, node]
             case Row() as row:
                 left, node, _ = _row(row, 2)
@@ -72,7 +72,7 @@ class PartDots:
     def _dot(self, name: str, part: int, path: tuple[int, ...], offset: int) -> str:
         match self._shorthand:
             case Listing() as listing:
-                left, node, right = _listing(listing, self._groups, part, self._rule.behind)
+                left, node, right = _listing(listing, self._groups, part)
                 return within(name, _flat(left), node, path, offset, _flat(right))
             case Row() as row:
                 left, node, right = _row(row, part)
@@ -109,20 +109,19 @@ def _pieces(listing: Listing, item: Item) -> list[Node]:
     return [listing.comma, item.key, listing.colon, item.value]
 
 
-def _listing(listing: Listing, groups: list[Node], part: int, behind: bool) -> _Split:
+def _listing(listing: Listing, groups: list[Node], part: int) -> _Split:
     """What stands before a part of an object, the part, and what follows; `groups` are its members."""
-    opening = [] if behind else [listing.opening]
     if part == 0:
         return [], listing.opening, [*groups, listing.closing]
     if part == 1:
         return [], listing.empty, []
     if part == 2:
-        return [*opening, *groups], listing.closing, []
+        return [listing.opening, *groups], listing.closing, []
     number, stage = divmod(part - 3, 4)
     here = _pieces(listing, _members(listing)[number][0])
     begun = here[0 if number else 1 : stage]
     after = [*here[stage + 1 :], *groups[number + 1 :], listing.closing]
-    return [*opening, *groups[:number], *begun], here[stage], after
+    return [listing.opening, *groups[:number], *begun], here[stage], after
 
 
 def _row(row: Row, part: int) -> _Split:

@@ -127,15 +127,15 @@ def test_a_level_lights_its_place_in_the_source_and_back(people: Explorer) -> No
     assert people.selection["rule"] is None
 
 
-def test_a_split_rule_is_chosen_by_the_name_it_was_written_with(people: Explorer) -> None:
+def test_a_counted_rule_is_chosen_by_the_name_it_was_written_with(people: Explorer) -> None:
     people.session.step('{"first": "a", ')
     people.desk.update_all()
     automaton = people.panels["automaton"].view
-    split = next(rule.rule for rule in automaton.automaton.rules if rule.rule.endswith(", opened"))
-    automaton.rule = split
-    assert people.selection["rule"] == split.removesuffix(", opened")
+    counted = next(rule.rule for rule in automaton.automaton.rules if rule.rule.startswith("ws{"))
+    automaton.rule = counted
+    assert people.selection["rule"] == "ws"
     automaton.rule = None
-    people.desk.select(rule="root", pointer=None)
-    assert automaton.rule == "root, opened"
-    state = next(item.state for item in people.session.frontier().items if item.rule == "root, opened")
+    people.desk.select(rule="ws", pointer=None)
+    assert automaton.rule == counted
+    state = next(item.state for item in people.session.frontier().items if item.rule == "root")
     assert automaton.describe(state)["flags"][0] == "reads #"

@@ -23,8 +23,8 @@ __all__ = ["AutomatonPanel", "WayOf"]
 class AutomatonPanel(Panel):
     """A step lights other states; a state that is clicked is chosen everywhere, a rule chosen elsewhere is shown.
 
-    The engine splits and shares rules.  The selection has the rule as it was written, and the place in the source that
-    is read in it, if it is at work.
+    The engine shares rules and splits off counted repetitions.  The selection has the rule as it was written, and the
+    place in the source that is read in it, if it is at work.
     """
 
     name = "automaton"

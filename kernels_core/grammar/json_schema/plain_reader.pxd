@@ -1,7 +1,7 @@
 from kernels_core.grammar.json_schema.plain cimport Plain
 from kernels_core.grammar.json_schema.plain_writer cimport Frame, PlainWriter
 from kernels_core.grammar.rules cimport DeferredRule
-from kernels_core.grammar.shorthand cimport Item, Listing, Opening
+from kernels_core.grammar.shorthand cimport Item, Listing
 from kernels_core.grammar.tree cimport Node, RuleRef
 
 
@@ -36,8 +36,6 @@ cdef class PlainReader:
     cdef Node _anything(self, int level)
     cdef object _listing(self, Words words, int level, str name)
     cdef Listing _any_fields(self, Frame frame, Item other)
-    cdef Opening opening(self, PlainRule rule)
-    cdef bint _is_written(self, schema, int left) except -1
     cdef object _array(self, Words words, int level, str name, bint brief)
     cdef Node _string(self, Words words, str name)
     cdef Node _number(self, Words words)

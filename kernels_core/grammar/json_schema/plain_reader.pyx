@@ -22,7 +22,7 @@ from kernels_core.grammar.json_schema.plain cimport (
 from kernels_core.grammar.json_schema.plain_writer cimport Frame, PlainWriter
 from kernels_core.grammar.nodes cimport choice, literal, repeat, seq
 from kernels_core.grammar.rules cimport DeferredRule
-from kernels_core.grammar.shorthand cimport Item, Listing, Opening, one_of, row_of
+from kernels_core.grammar.shorthand cimport Item, Listing, one_of, row_of
 from kernels_core.grammar.tree cimport IS_SHARED, Literal, Never, Node, RuleRef, call_of
 
 from hashlib import blake2b
@@ -49,7 +49,6 @@ cdef dict WORDS = {
     "minimum": OF_NUMBERS, "maximum": OF_NUMBERS, "exclusiveMinimum": OF_NUMBERS, "exclusiveMaximum": OF_NUMBERS,
     "uniqueItems": IDLE,            # a plain schema says `false`
 }
-cdef frozenset WORDS_OF_OBJECTS = frozenset(["type", *[word for word, kind in WORDS.items() if kind == OF_OBJECTS]])
 cdef int MOST_TWINS = 16            # rules that are looked through for one that says the same
 cdef int MOST_COPIES = 4            # items of an array that are counted by its automaton; more are counted by the parser
 cdef int FEW = 4                    # alternatives that stand where they are used; more are a rule
@@ -424,52 +423,6 @@ cdef class PlainReader:
             known = ANYTHING[key] = (frame, found)
         return <Listing>(<tuple>known)[1]
 
-    cdef Opening opening(self, PlainRule rule):
-        """How an object begins that `_listing` is certain to write, with members at least in some instances; else None."""
-        cdef dict said, properties
-        cdef Frame frame
-        if rule.schema is True or self.writer.options.any_order:
-            return None
-        said = rule.schema
-        if said.get("type") != "object" or "patternProperties" in said or not said.keys() <= WORDS_OF_OBJECTS:
-            return None
-        properties = said.get("properties") or {}
-        needs = said.get("required")
-        free = said.get("additionalProperties", not self.judge.strict or "properties" not in said)
-        if free is not True and needs and not all([word in properties for word in needs]):
-            return None
-        frame = self.writer.frame(rule.level)
-        if needs:
-            # What is needed has a value, or a plain schema would have no instance.
-            return frame.opening
-        if self._is_written(free, FEW):
-            return frame.opening_or_none
-        for schema in properties.values():
-            if self._is_written(schema, FEW):
-                return frame.opening_or_none
-        return None
-
-    cdef bint _is_written(self, schema, int left) except -1:
-        """Whether `value` finds nodes for a plain schema; False may be wrong.  Goes through `left` schemas at most."""
-        cdef dict said
-        if schema is True:
-            return True
-        if type(schema) is not dict or left == 0:
-            return False
-        said = schema
-        if "enum" in said or "const" in said:
-            return False            # no constant may be of the right type
-        through = self.judge.through(said)
-        if through is not None:
-            return self._is_written(through, left - 1)
-        for word in ("anyOf", "oneOf"):
-            if word in said and word in self.words:
-                for option in <list>said[word]:
-                    if self._is_written(option, left - 1):
-                        return True
-                return False
-        return True
-
     cdef object _array(self, Words words, int level, str name, bint brief):
         """An array whose items are all alike; None for others."""
         cdef dict said = words.listed or {}
@@ -552,20 +505,12 @@ cdef class PlainRule(DeferredRule):
             self.known_key = blake2b(content, digest_size=16).digest()
         return self.known_key
 
-    @property
-    def opening(self):
-        """How the texts begin, where they are objects."""
-        return self.reader.opening(self)
-
     def make(self, brief):
         """The body, or with `brief` perhaps a shorthand for it."""
         return self.reader.body(self, brief)
 
     cdef object body_now(self, bint brief):
         return self.reader.body(self, brief)
-
-    cdef object opening_now(self):
-        return self.reader.opening(self)
 
 
 cdef str _text(dict schema):

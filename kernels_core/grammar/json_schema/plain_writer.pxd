@@ -1,5 +1,4 @@
 from kernels_core.grammar.rulebook cimport RuleBook
-from kernels_core.grammar.shorthand cimport Opening
 from kernels_core.grammar.tree cimport Node, RuleRef
 
 
@@ -8,7 +7,6 @@ cdef class Frame:
     cdef Node colon, comma
     cdef Node open_member, next_member                  # up to the quote of a name
     cdef Node close_object, no_object                   # behind members, without any
-    cdef Opening opening, opening_or_none               # of an object that has members, that may have none
     cdef Node open_array, close_array, no_array
 
 

@@ -10,7 +10,7 @@ from kernels_core.grammar.json_schema.waiting_strings cimport OtherKeys
 from kernels_core.grammar.nodes cimport repeat, seq
 from kernels_core.grammar.rulebook cimport RuleBook
 from kernels_core.grammar.rules cimport rule_of
-from kernels_core.grammar.tree cimport IS_SHARED, Literal, Never, Node, RuleRef, Seq, call_of
+from kernels_core.grammar.tree cimport IS_SHARED, Literal, Node, RuleRef, Seq, call_of
 from kernels_core.grammar.written cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_COMPACT_ASCII
 
 from kernels_core.grammar.json_schema.escape_texts import any_rest
@@ -62,10 +62,6 @@ cdef class Frame:
         self.close_object = layout.closing(b"}", level)
         self.open_array, self.close_array = layout.opening(b"[", level), layout.closing(b"]", level)
         self.no_object, self.no_array = layout.empty(b"{}"), layout.empty(b"[]")
-        self.opening = Opening(self.open_member, Never())
-        self.opening_or_none = Opening(self.open_member, self.no_object)
-        self.open_member.holds |= IS_SHARED
-        self.no_object.holds |= IS_SHARED
 
 
 cdef class PlainWriter:
