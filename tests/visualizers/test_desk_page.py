@@ -385,3 +385,20 @@ def test_the_arrangement_is_kept_when_the_panels_are_others(page: Page, session:
     assert whole
     assert abs(left["width"] / whole["width"] - 0.3) < 0.01
     desk.close()
+
+
+@pytest.mark.parametrize("width", [1255, 500])
+def test_no_view_is_wider_than_its_place(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 1800})
+    session = Session(SCHEMA, "tekken")
+    session.set_prefix('{"' + NOUNS[0] + '": ')  # white space: two states, and many tokens of every kind
+    desk = Desk(session)
+    opened = Opened(Bridge(page, desk.host), desk)
+    wide = """() => [...document.querySelectorAll(".ms-view")].filter((one) => one.scrollWidth > one.clientWidth + 1)
+      .map((one) => one.className)"""
+    for name in desk.panels:
+        if name != "text":
+            opened.find(f"dock-tab-{name}").click()
+            expect(opened.find(f"panel-{name}")).to_be_visible()
+            assert page.evaluate(wide) == []
+    desk.close()
