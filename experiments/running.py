@@ -13,6 +13,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 import pandas as pd
+from rich.console import Console
 
 from experiments.claims import Verdict, judge, verdict_table
 from experiments.ledger import Ledger
@@ -88,11 +89,13 @@ def run(
     ledger: Ledger | None = None,
     executor: Executor | None = None,
     grid: Sequence[Params] | None = None,
+    progress: bool = False,
 ) -> Result:
     """Run what the ledger does not hold yet of the experiment `name`, and return all of it.
 
     preset: one of `registry.PRESETS`; None takes that of the environment (`MASKSCOPE_PRESET`), else "quick".
     ledger: None keeps nothing beyond the result.  executor: None runs in this process.  grid: instead of a preset's.
+    progress: show a bar while it runs.
     `KeyError` names the known experiments, `ValueError` the presets.
     """
     experiment = find_experiment(name)
@@ -103,6 +106,7 @@ def run(
         grid = experiment.module.grid(chosen)
     if ledger is None:
         with Ledger(":memory:") as passing:
-            return run(name, preset, ledger=passing, executor=executor, grid=grid)
-    frame = run_sweep(experiment.module.trial, grid, ledger=ledger, sweep=name, executor=executor)
+            return run(name, preset, ledger=passing, executor=executor, grid=grid, progress=progress)
+    console = Console() if progress else None
+    frame = run_sweep(experiment.module.trial, grid, ledger=ledger, sweep=name, executor=executor, console=console)
     return Result(experiment, frame, provenance(frame, ledger, f"experiments.running.run({name!r})"))
