@@ -3,7 +3,7 @@
 import { h, many, mount, number, soon } from "./common.js";
 
 const TABS = [["timeline", "Timeline"], ["last", "Last masks"], ["states", "Parser states"], ["memory", "Memory"], ["sharing", "Sharing"], ["counters", "Counters"]];
-const LEFT = 52, LAST = 10; // masks in the table of the last ones
+const LEFT = 52, LAST = 10, PLACE = 30; // masks in the table of the last ones, characters of their places
 const RELATIONS = {
   made: "computed for this place", perfect: "found in the pool and used as it is",
   partial: "found in the pool, then filtered for what can follow",
@@ -37,6 +37,7 @@ function render({ model, el }) {
 
   const go = (step) => model.get("offline") ? view.commit("index", step) : model.send({ kind: "goto", index: step });
   const kinds = () => (model.get("about") || {}).kinds || [];
+  const where = (k) => model.get("visits").place[k] || ((model.get("states") || [])[model.get("visits").state[k]] || [])[4] || "";
   const said = (k) => kinds()[k].slice(3).filter(Boolean).join(", ");
 
   function detail(k) {
@@ -228,7 +229,7 @@ function render({ model, el }) {
           h("td", { class: "ms-num" }, number(v.step[k])), h("td", { class: "ms-mono" }, v.token[k] || ""),
           h("td", { class: "word" }, h("i", { class: `key k${v.kind[k]}` }), word),
           h("td", {}, `${by || "its pointer"}${v.made[k] > 1 ? ` (${number(v.made[k])})` : ""}${v.made[k] && v.pool[k] ? `; ${number(v.pool[k])} from the pool` : ""}`),
-          h("td", { class: "ms-num" }, micros(v.us[k])), h("td", { class: "ms-num" }, bytes(v.bytes[k])), h("td", { class: "ms-mono" }, v.place[k] || ((model.get("states") || [])[v.state[k]] || [])[4] || ""));
+          h("td", { class: "ms-num" }, micros(v.us[k])), h("td", { class: "ms-num" }, bytes(v.bytes[k])), h("td", { class: "ms-mono", title: where(k) }, where(k).length > PLACE ? `…${where(k).slice(1 - PLACE)}` : where(k)));
       }));
     };
     move();

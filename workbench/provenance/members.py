@@ -34,6 +34,7 @@ Now = Literal["name", "begun", "member", "behind"]
 Probe = Callable[[bytes], bool]
 MAX_MEMBERS: Final = 400
 _LISTED: Final = 6
+_FEW: Final = 3
 _REQUIRED: Final = (" is required", " are required")
 _IN_PLACE: Final = frozenset(
     (
@@ -115,7 +116,7 @@ class OpenObject:
         count, here = len(self.members), self.names("here")
         parts = [f"{len(self.names('done'))} of {count} member{'s' * (count != 1)} written"]
         parts += [f"writing {here[0]}"] if here else []
-        parts.append(f"still required: {listed(self.missing)}" if self.missing else "no more required")
+        parts.append(f"still required: {listed(self.missing, _FEW)}" if self.missing else "no more required")
         return "; ".join(parts)
 
 
