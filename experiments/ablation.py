@@ -265,7 +265,7 @@ CLAIMS: Final = (
     ),
     *(
         Claim(
-            text=f"{step.name.removeprefix('+ ').capitalize()} makes preprocessing or masks quicker.",
+            text=f"{step.name.removeprefix('+ ').capitalize()}: preprocessing or masks get quicker.",
             what="the better of both, times less than at the step before",
             effect=_times_less(step.name, "either"),
             at_least=1.05,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pandas as pd
 import plotly.graph_objects as go
 import pytest
 from typer.testing import CliRunner
 
 from experiments import growth, scale
+from experiments.claims import judge
 from experiments.ledger import Ledger, params_hash
 from experiments.legend import meaning
 from experiments.page import page, sections, write_figures
@@ -99,6 +101,22 @@ def test_growth_is_fitted_over_the_largest_sizes_and_named(ledger: Ledger) -> No
     assert (table["compile, exponent"], table["compile is"]) == (1.0, "linear")
     assert (table["mask and accept, exponent"], table["mask and accept is"]) == (0.0, "constant")
     assert [growth.named(x) for x in (0.5, 1.5, 2.0)] == ["less than linear", "more than linear", "quadratic or worse"]
+
+
+def test_compression_is_compared_with_copies_at_the_largest_bound_of_both() -> None:
+    rows = [
+        {"status": "ok", "series": f"bounds, {how}", "size": size, "repetition": repetition, "compile_us": spent}
+        for repetition in range(5)
+        for how, size, spent in (
+            ("copies", 100, 7.0),
+            ("copies", 400, 40.0),
+            ("compression", 100, 7.0),
+            ("compression", 400, 10.0),
+            ("compression", 1600, 1.0),
+        )
+    ]
+    (verdict,) = judge(growth.CLAIMS[:1], pd.DataFrame(rows))
+    assert (str(verdict), verdict.size, verdict.units) == ("held", 4.0, 5)
 
 
 def test_two_thousand_tools_have_different_names() -> None:
