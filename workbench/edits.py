@@ -152,7 +152,7 @@ class Editing:
     def kept(self) -> tuple[Version, ...]:
         """Continuations that an edit dropped, the newest first: texts that went on otherwise after the place of it."""
         with self._lock:
-            return self._edits.kept(self._version().text)
+            return self._edits.kept(self._tape.data + self._rest)
 
     def undo_edit(self) -> Reading | None:
         """Make the text what it was before the last edit, with what was refused then; None where there was none.
@@ -169,7 +169,10 @@ class Editing:
         """Go to the end of a continuation, `kept[number]`; the present one is kept.  IndexError where there is none."""
 
         def take(now: Version) -> Version:
-            version = self._edits.kept(now.text)[number]
+            kept = self._edits.kept(now.text)
+            if not 0 <= number < len(kept):
+                raise IndexError(f"there is no continuation {number}: {len(kept)} are kept")
+            version = kept[number]
             self._edits.note(now)
             if not version.text.startswith(now.text):
                 self._edits.keep(now)

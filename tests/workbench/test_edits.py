@@ -81,7 +81,7 @@ def test_a_continuation_that_is_dropped_is_kept(session: Session) -> None:
     assert session.text == b"[true,12"
     session.undo_edit()
     assert session.text == b"[true,false]"
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="no continuation 7: 1 are kept"):
         session.restore(7)
     session.seek(6)
     session.step("false]")  # the same again: nothing was lost
