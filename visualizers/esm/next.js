@@ -63,12 +63,13 @@ function render({ model, el }) {
     if (kept) (held || first)?.focus({ preventScroll: true });
   }
 
+  const forced = chip("forced", 0);
   function groups(state) {
     const rows = [];
     if (state.note) rows.push(h("div", { class: "ms-empty" }, state.note));
     rows.push(...headOf(((model.get("members") || {}).objects || []).slice(0, 1)));
     if (state.forced) rows.push(h("div", { class: "line forced" }, h("span", { class: "name" }, "no choice"),
-      h("span", { class: "chips" }, chip("forced", 0, { label: state.forced, lead: "", then: "", types: true, tokens: 0, kind: "forced" }))));
+      h("span", { class: "chips" }, dress(forced, { label: state.forced, lead: "", then: "", types: true, tokens: 0, kind: "forced" }))));
     if ((state.groups || []).length) rows.push(h("div", { class: "line head ms-muted" }, h("span", { class: "name" }, "meaning"), h("span", { class: "chips" }),
       h("span", { class: "ms-num", title: "allowed tokens of each meaning; each token is counted once" }, "tokens")));
     const lines = meanings(state.groups || []);
@@ -87,8 +88,8 @@ function render({ model, el }) {
     return rows;
   }
 
-  // One line for each meaning, of chips; a line or a chip that says what it said is the same node.
-  const chipsOf = again((name) => again(({ k, one }) => chip(name, k, one), ({ k, one }) => `${JSON.stringify([k, one])}${open === `${name}/${k}`}`), (name) => name);
+  // One line for each meaning, of chips: the k-th chip of a meaning is one node, whatever it says.
+  const chipsOf = again(() => [], (name) => name);
   const lineOf = again((name) => h("div", { class: "line", "data-testid": "next-group", "data-group": name, title: HINTS[name] || "" },
     h("span", { class: "name" }, name), h("span", { class: "chips" }),
     h("span", { class: "ms-num", title: "allowed tokens of this meaning: each token is counted in one group, by what it writes after white space" })), (name) => name);
@@ -97,21 +98,29 @@ function render({ model, el }) {
     groups.forEach((group, at) => {
       const [, chips, count] = lines[at].children;
       const more = group.more ? [h("span", { class: "ms-muted" }, `and ${number(group.more)} more`)] : [];
-      fill(chips, [...drawn[at](group.chips.map((one, k) => ({ k, one }))), ...more]);
+      fill(chips, [...group.chips.map((one, k) => dress(drawn[at][k] ??= chip(group.name, k), one)), ...more]);
       put(count, number(group.tokens));
     });
     return lines;
   }
 
-  function chip(group, k, one) {
-    const place = `${group}/${k}`;
-    const node = h("button", { type: "button", class: `chip ${one.kind}${one.types ? "" : " content"}`, tabindex: "-1", "data-at": place,
-      "data-testid": "next-chip", "aria-expanded": String(open === place) });
-    if (one.lead) node.append(h("span", { class: "lead" }, one.lead));
-    node.append(h("span", { class: "what" }, one.label));
-    if (one.then) node.append(h("span", { class: "then" }, one.then));
-    if (group !== "forced") node.title = `${one.types ? "type it" : "show its tokens"} · ${many(one.tokens, "token")} may begin it · shift+Enter lists them`;
-    node.addEventListener("click", (event) => (event.shiftKey || !one.types ? expand(place) : take(group, k)));
+  function chip(group, k) {
+    const node = h("button", { type: "button", tabindex: "-1", "data-at": `${group}/${k}`, "data-testid": "next-chip" },
+      h("span", { class: "lead" }), h("span", { class: "what" }), h("span", { class: "then" }));
+    node.addEventListener("click", (event) => (event.shiftKey || !node.one.types ? expand(node.dataset.at) : take(group, k)));
+    return node;
+  }
+  function dress(node, one) {
+    const look = `chip ${one.kind}${one.types ? "" : " content"}`;
+    const told = one.kind === "forced" ? "" : `${one.types ? "type it" : "show its tokens"} · ${many(one.tokens, "token")} may begin it · shift+Enter lists them`;
+    const expanded = String(open === node.dataset.at);
+    node.one = one;
+    if (node.className !== look) node.className = look;
+    if (node.title !== told) node.title = told;
+    if (node.getAttribute("aria-expanded") !== expanded) node.setAttribute("aria-expanded", expanded);
+    put(node.children[0], one.lead);
+    put(node.children[1], one.label);
+    put(node.children[2], one.then);
     return node;
   }
 
