@@ -41,7 +41,10 @@ def list_all() -> None:
     console = Console()
     for found in list_experiments():
         console.print(f"[bold]{found.name}[/]  {found.title}.")
-        console.print(f"  source      {found.source}\n  claim       {found.claim}\n  refuted by  {found.refuted_by}\n")
+        console.print(f"  source      {found.source}\n  claim       {found.claim}\n  refuted by  {found.refuted_by}")
+        for claim in found.claims:
+            console.print(f"  judged by   {claim.what}: {claim.bound}", highlight=False)
+        console.print()
 
 
 @app.command("run")
