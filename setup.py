@@ -30,6 +30,7 @@ JOBS = os.cpu_count() or 1
 CACHE = Path("build/cython")
 SHARED = "kernels_core._cyshared"
 RECORD = CACHE / "settings"
+BUILDING = frozenset({"bdist_wheel", "build", "build_ext", "develop", "editable_wheel", "install"})
 SETTINGS = repr((Cython.__version__, COMPILE, LINK, MACROS))
 
 
@@ -62,6 +63,9 @@ def shared_module(force: bool) -> Extension:
 
 
 def main() -> None:
+    if not BUILDING.intersection(sys.argv):  # metadata and source distributions need no compiled module
+        setup()
+        return
     force = not RECORD.is_file() or RECORD.read_text() != SETTINGS
     sources = sorted(Path("kernels_core").rglob("*.pyx"))
     modules = cythonize(

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from workbench.cli.doctor import find_chromium
-
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
@@ -29,6 +27,8 @@ def data_dir() -> Path:
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """The path of the system's Chromium.  Without one browser tests skip; under CI=true that is a failure."""
+    from workbench.cli.doctor import find_chromium  # tests of the engine alone do without the command line
+
     found = find_chromium()
     if found is None:
         reason = "no Chromium: apt-get install -y --no-install-recommends chromium fonts-dejavu-core"
