@@ -229,7 +229,7 @@ def _held(record: CacheRecord) -> Traits:
 
 def _place(where: Sequence[str]) -> str:
     """The rules under way, each by the name that it was written with, and once."""
-    names = list(filter(None, map(written_name, where)))
+    names = [written_name(name) for name in where]
     return " › ".join(clip(name, 32) for k, name in enumerate(names) if not k or name != names[k - 1])
 
 

@@ -34,7 +34,7 @@ DOT: Final = "•"
 _RESERVED: Final = frozenset((SPACE, OPEN, CLOSE))
 _ESCAPE: Final = re.compile("⟨(?:0x([0-9A-F]{2})|U\\+([0-9A-F]{4,6}))⟩")
 _SHORT: Final = {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}
-_SPLIT: Final = re.compile(r", opened$|\{\d*,\d*\}'*$|^opening \d+$")
+_LAPS: Final = re.compile(r"\{\d*,\d*\}'*$")
 _NEXT_RULE: Final = re.compile(r"(?:\s*\n|\s{2,})(?=[A-Za-z_][^\s\"']* ::= )")
 _NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
@@ -218,9 +218,8 @@ def dot_quote(text: str) -> str:
 
 
 def written_name(rule: str) -> str:
-    """The name that a rule of the engine was written with: it splits rules (`call, opened`) and counts laps
-    (`ws{0,8}`).  "" for what is shared by rules of several names (`opening 1`)."""
-    return _SPLIT.sub("", rule)
+    """The name that a rule of the engine was written with; repetitions that it counts are called `ws{0,8}`."""
+    return _LAPS.sub("", rule)
 
 
 def split_rules(dotted: str) -> list[str]:

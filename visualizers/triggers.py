@@ -24,7 +24,7 @@ TEXT: Final = 34
 KINDS: Final = {
     "tag": "then its content",
     "stop": "ends free text",
-    "exclude": "may not come",
+    "exclude": "cannot come",
 }
 _TINTS: Final = {"free": "rejected", "trigger": "uncertain", "tag": "active", "stop": "uncertain", "plain": "rejected"}
 

@@ -233,7 +233,7 @@ class Knowing:
         return self._once("members", lambda: members(cast("Session", self)))
 
     def refusals(self, *, reasons: bool = False) -> Refusals:
-        """The tokens that may not come, by the byte at which they die and by what forbids it.
+        """The tokens that cannot come, by the byte at which they die and by what forbids it.
 
         `reasons`: with the places of the source that forbid them, which are found by trying (half a second).
         """

@@ -112,6 +112,20 @@ class TestBrowser:
         page.get_by_test_id("tree-node").first.locator(".label").click()
         assert bridge.soon("shared__selection", {"rule": None, "pointer": None})
 
+    def test_tags_that_may_come_and_ends_of_open_ones_are_named(self, bridged: Callable[..., Bridge]) -> None:
+        view = TriggerView()
+        view.show(modes(at(TAGS, b"hi <ca")))
+        view.tags = {
+            "ahead": [{"name": "get_time", "read": 3, "rest": "ll=time>", "pointer": "#/1"}],
+            "ends": [{"name": "outer", "ends": ["</a>", "<b>"], "read": 1, "pointer": "#/0"}],
+        }
+        bridge = bridged(view)
+        expect(bridge.page.get_by_test_id("trigger-ahead")).to_have_text("may still come:get_time ll=time> missing")
+        expect(bridge.page.get_by_test_id("trigger-end")).to_have_text("outerends with</a><b>1 byte of it read")
+        bridge.page.get_by_test_id("trigger-tag").locator("button").click()
+        assert bridge.soon("selection", {"rule": None, "pointer": "#/1"})
+        assert "outer ends with &lt;/a&gt; or &lt;b&gt;" in view.static_html()
+
     def test_an_ambiguous_node_is_flipped(self, page: Page, bridged: Callable[..., Bridge]) -> None:
         view, matcher = TreeView(), at(SUMS, b"1+2*3")
         view.show(derivation(matcher))

@@ -11,7 +11,9 @@ from visualizers.caches import KINDS, NAMES
 from visualizers.next import STATES
 
 PAGE = (ROOT / "docs" / "concepts" / "words.md").read_text()
-ENGINE = re.compile(r"\b(mask hits?|token-set hits?|pool hits?|partial hits?|found in time|# \(the whole\)|opening \d)")
+ENGINE = re.compile(
+    r"\b(mask hits?|token-set hits?|pool hits?|partial hits?|found in time|# \(the whole\)|may not come)"
+)
 VIEWS = ("why", "next", "stack", "caches", "triggers")
 
 

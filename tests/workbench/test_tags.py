@@ -59,10 +59,12 @@ def test_the_panel_names_them() -> None:
         desk.session.seek("hi <f=")
         desk.refresh()
         assert [one["name"] for one in view.tags["ahead"]] == ["<f=a>", "<f=b>"]
+        assert view.about["sentence"] == "a tag begins: <f=a> or <f=b>, 3 bytes of it read"
         assert "may still come: &lt;f=a&gt; (missing a&gt;)" in view.static_html()
         desk.session.seek("hi <f=b>1")
         desk.refresh()
         assert view.tags["ends"][0]["ends"] == ["</f>", "<!>"]
+        assert view.about["sentence"].startswith("inside")
         assert desk.troubles == {}
     finally:
         desk.close()

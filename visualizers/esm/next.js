@@ -183,7 +183,7 @@ function render({ model, el }) {
       asked = state;
       python.ask({ type: "reasons" }, () => {});
     }
-    const out = [table(["tokens", "after reading", "this may not come", "expected", "forbidden by"], state.rows, (row, k) => [
+    const out = [table(["tokens", "after reading", "this cannot come", "expected", "forbidden by"], state.rows, (row, k) => [
       h("td", { class: "ms-num" }, bar(row.count / state.total), number(row.count)),
       h("td", { class: "ms-mono" }, row.read || h("span", { class: "ms-muted" }, "nothing: here")),
       h("td", { class: "ms-mono no" }, row.fatal), h("td", { class: "ms-mono yes" }, row.expected), reason(row)], "refusal")];

@@ -4,7 +4,7 @@
 import { h, many, measured, mount, number, soon } from "./common.js";
 
 const CELL = 22, ROW = 28, PAD = 10, DRAWN = 60;
-const DOES = { tag: "then", stop: "ends free text", exclude: "may not come" };
+const DOES = { tag: "then", stop: "ends free text", exclude: "cannot come" };
 const svg = (tag, props, ...children) => {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(props)) if (value != null) node.setAttribute(name, value);

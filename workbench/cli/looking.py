@@ -185,7 +185,7 @@ def mask(
         if refused:
             found = _refused(session)
             console.print(Text(str(found)))
-            _legend(console, "after reading: what of such a token can be read; may not come: the byte behind it.")
+            _legend(console, "after reading: what of such a token can be read; cannot come: the byte behind it.")
             if found.unsettled:
                 _legend(console, f"{found.unsettled:,} tokens were not followed to the end within {PATIENCE:g} s.")
 

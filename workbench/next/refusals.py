@@ -1,4 +1,4 @@
-"""The tokens that may not come, by the byte at which they die and by what forbids it; and those that callers decide.
+"""The tokens that cannot come, by the byte at which they die and by what forbids it; and those that callers decide.
 
 `session.refusals()` returns the first, `callers(session.token_sets())` the second.
 
@@ -106,7 +106,7 @@ class Refusals(Table):
         from rich.text import Text
 
         table = RichTable(show_edge=False)
-        for head in ("tokens", "after reading", "may not come", "expected", "forbidden by"):
+        for head in ("tokens", "after reading", "cannot come", "expected", "forbidden by"):
             table.add_column(head, justify="right" if head == "tokens" else "left")
         for row in self.rows()[:SHOWN]:
             cells = (row["read"] or "(here)", clip(row["fatal"], 24), clip(row["expected"], 30), row["by"])
@@ -118,7 +118,7 @@ class Refusals(Table):
 
 
 def refusals(session: Session, *, seconds: float = SECONDS) -> Refusals:
-    """Where every token that may not come dies; nothing of the session changes.
+    """Where every token that cannot come dies; nothing of the session changes.
 
     Stop tokens and control tokens spell nothing: they are counted (`control`) and not listed.
     """
@@ -160,7 +160,7 @@ def with_reasons(session: Session, found: Refusals, *, groups: int = 12, seconds
 
 def _written(rules: tuple[str, ...]) -> list[str]:
     """Rules by the names that they were written with, each once."""
-    return list(dict.fromkeys(filter(None, map(written_name, rules))))
+    return list(dict.fromkeys(map(written_name, rules)))
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def callers(sets: TokenSets) -> Callers:
                 continue
             yes = int(allowed[chosen].sum())
             row = {
-                "rule": written_name(entry.rule) or entry.rule,
+                "rule": written_name(entry.rule),
                 "state": entry.state,
                 "rest": _rest(some),
                 "taken": yes,

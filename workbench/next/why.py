@@ -187,7 +187,7 @@ def _fate(session: Session, token: int) -> tuple[str, str]:
         rest, rule = row["suffix"], row["rule"]
         verb = "take" if row["allowed"] else "refuse"
         after = f"the callers {verb} its rest {rest}" if rest else f"the callers {verb} that"
-        return "uncertain", f"it runs over the end of {written_name(rule) or rule}: {after}"
+        return "uncertain", f"it runs over the end of {written_name(rule)}: {after}"
     if row["kind"] == "accepted":
         return "accepted", "allowed: it stays inside its rule"
     if row["kind"] == "stop":

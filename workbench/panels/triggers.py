@@ -33,8 +33,11 @@ class TriggersPanel(Panel):
         self.view: TriggerView = TriggerView()
 
     def update(self, change: Change | None) -> None:
+        found = tags(self.session)
         self.view.show(modes(self.session.matcher))
-        self.view.tags = tags(self.session).state()
+        self.view.tags = found.state()
+        if found.beginning:  # the source knows the names of tags, the grammar only those of rules
+            self.view.about = {**self.view.about, "sentence": found.beginning, "mode": "trigger"}
 
 
 def step_modes(session: Session) -> tuple[str, ...]:

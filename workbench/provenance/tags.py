@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from visualizers.glyphs import glyph
 from workbench.languages.positions import child
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from workbench.provenance.formats import Standing
 
 __all__ = ["TagAhead", "TagEnd", "Tags", "tags_of"]
+
+
+_NAMED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,17 @@ class Tags:
 
     ahead: tuple[TagAhead, ...] = ()
     ends: tuple[TagEnd, ...] = ()
+
+    @property
+    def beginning(self) -> str:
+        """Which tags a part has been read of, in a few words; "" where none has begun."""
+        begun = [one for one in self.ahead if one.read]
+        if not begun:
+            return ""
+        names = [_shown(one.name) for one in begun]
+        which = " or ".join(names) if len(names) <= _NAMED else f"one of {len(names)} tags"
+        read = max(one.read for one in begun)
+        return f"a tag begins: {which}, {read} byte{'s' * (read != 1)} of it read"
 
     def state(self) -> dict[str, Any]:
         """What the view shows: plain data."""
