@@ -172,9 +172,9 @@ def _table(table: pd.DataFrame) -> str:
 
 
 def _dots(verdicts: Sequence[Verdict]) -> str:
-    """The worst of a section's verdicts as one light."""
-    words = [one.word for one in verdicts]
-    word = "refuted" if "refuted" in words else "held" if "held" in words else "undecided"
+    """A section's verdicts as one light: refuted if one is, held if all are."""
+    words = {one.word for one in verdicts}
+    word = "refuted" if "refuted" in words else "held" if words == {"held"} else "undecided"
     return f'<span class="{word}"><span class="light"></span></span>'
 
 

@@ -183,14 +183,14 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def plot(frame: pd.DataFrame) -> go.Figure:
-    """A request's time by stage: compiling, masks and the model's calls, stacked."""
+    """A request's time by stage: compiling, masks and the model's calls, side by side on a logarithmic axis."""
     rows = tables(frame)["The staircase, means of a request"]
     figure = go.Figure()
     columns = (("compile, ms", "#b5402f"), ("masks of a text, ms", "#c79a00"), (rows.columns[4], "#2f6db5"))
     for column, colour in columns:
         figure.add_bar(x=rows["step"], y=rows[column], name=column.removesuffix(", ms"), marker_color=colour)
-    figure.update_layout(barmode="stack")
-    figure.update_yaxes(title="a request, ms")
+    figure.update_layout(barmode="group")
+    figure.update_yaxes(title="a request, ms", type="log")
     return figure
 
 

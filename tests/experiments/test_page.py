@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments import growth, scale
-from experiments.claims import judge
+from experiments.claims import Verdict, judge
 from experiments.ledger import Ledger, params_hash
 from experiments.legend import meaning
-from experiments.page import page, sections, write_figures
+from experiments.page import _dots, page, sections, write_figures
 from experiments.registry import find_experiment
 from experiments.running import run
 from experiments.synthetic_schemas import make_tool
@@ -50,6 +50,15 @@ def test_the_page_holds_the_last_run_of_each_section(ledger: Ledger) -> None:
     ledger.record_run("incomplete", "reuse", "x", [*keys, "0" * 32])
     ledger.record_run("reuse <here>", "reuse", "python -m workbench experiment run reuse --quick", keys)
     (only,) = sections(ledger)
+    claim = only.verdicts[0].claim
+    lights = [
+        [Verdict(claim, word) for word in words] for words in (("held", "refuted"), ("held",), ("held", "undecided"))
+    ]
+    assert [re.findall('"(held|refuted|undecided)"', _dots(one))[0] for one in lights] == [
+        "refuted",
+        "held",
+        "undecided",
+    ]
     assert only.name == "reuse <here>"
     text = page([only])
     assert "reuse &lt;here&gt;" in text
