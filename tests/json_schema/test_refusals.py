@@ -25,6 +25,12 @@ def problems(schema: Any, **arguments: Any) -> list[tuple[str, str]]:
     return [(problem.pointer, problem.keyword) for problem in caught.value.problems]
 
 
+def test_very_many_items_by_position_are_refused_by_name() -> None:
+    schema = {"properties": {"a": {"type": "array", "prefixItems": [{"type": "integer"}] * 20_000}}}
+    assert problems(schema) == [("#/properties/a", "prefixItems")]
+    assert Grammar.from_json_schema(schema, lenient=True)
+
+
 def test_all_problems_are_listed() -> None:
     schema = {
         "properties": {

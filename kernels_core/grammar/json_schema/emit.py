@@ -30,7 +30,7 @@ from .numbers import NO_NUMBERS, Numbers
 from .numerals import Numerals
 from .objects import ObjectText
 from .problems import Problems
-from .shapes import ANYTHING, VOID, Items, Members, Shape, replace
+from .shapes import ANY_ITEMS, ANYTHING, VOID, Items, Members, Shape, replace
 from .space import Circular, Space, Spent, TooLarge
 from .spelling import Speller
 from .steps import AnyOrder
@@ -317,9 +317,17 @@ class Emitter:
                 reason = "that some items are equal can only be checked where few constants are allowed"
             self.problems.add(items.place, "uniqueItems", reason, "the keyword is ignored")
         except TooManyStates as error:
-            reason = f"its conditions on items take {error}"
-            self.report(place, _ITEM_WORDS, reason, "what some items must be, and that they differ, is dropped")
-        return text(self, replace(items, counts=(), unique=None), level, name).node()
+            self._report_items(place, error)
+        try:
+            return text(self, replace(items, counts=(), unique=None), level, name).node()
+        except TooManyStates as error:  # the items by position are too many already
+            self._report_items(place, error)
+            return text(self, ANY_ITEMS, level, name).node()
+
+    def _report_items(self, place: Place | None, error: TooManyStates) -> None:
+        reason = f"its conditions on items take {error}"
+        lenient = "what some items must be, and that they differ, is dropped"
+        self.report(place, _ITEM_WORDS, reason, lenient, once=True)
 
     def string_text(self, strings: Language, place: Place | None, name: str) -> Node:
         """Strings, quotes included."""
@@ -355,5 +363,5 @@ class Emitter:
 _LOGIC = ("oneOf", "anyOf", "allOf", "not", "if", "$ref")
 _MEMBER_WORDS = ("minProperties", "maxProperties", "oneOf", "not", "if", "anyOf", "patternProperties", "properties")
 _ORDER_WORDS = ("properties", "required")
-_ITEM_WORDS = ("uniqueItems", "contains", "not", "oneOf", "if", "items")
+_ITEM_WORDS = ("uniqueItems", "contains", "not", "oneOf", "if", "prefixItems", "items")
 STRING_WORDS = ("pattern", "maxLength", "minLength", "format", "not")
