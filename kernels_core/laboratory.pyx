@@ -31,7 +31,6 @@ NAMES = (
     "FOLLOW bytes",
     "usual base",
     "uncounted base",
-    "copied states",
     "remembered automata",
     "compact bodies",
     "text copies",

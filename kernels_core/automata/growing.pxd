@@ -1,7 +1,6 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from kernels_core.automata.blocks cimport Block
 from kernels_core.automata.lengths cimport Lengths, Room
 from kernels_core.automata.nfa cimport NfaView, RangeEdge, SymbolEdge
 from kernels_core.automata.tables cimport Tables
@@ -10,7 +9,7 @@ from kernels_core.automata.word_tree cimport Prefix
 
 cdef struct RuleNfa:
     NfaView nfa
-    int32_t closures      # where the rule's in `GrowingTables.closures` begin; -1: it has none, as its states were copied
+    int32_t closures      # where the rule's in `GrowingTables.closures` begin
 
 
 cdef struct Closure:
@@ -39,9 +38,6 @@ cdef class GrowingTables(Tables):
     cdef int expand(self, int32_t state) except -1 nogil
     cdef int lower_rule(self, int32_t rule) except -1 nogil
     cdef int _fill(self, int32_t rule) except -1 with gil
-    cdef bint _paste(self, int32_t rule, Block block) except -1
-    cdef bint _may_be_cut_out(self, int32_t rule, bint copied) noexcept nogil
-    cdef int _cut_out(self, int32_t rule) except -1 with gil
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil
     cdef const Lengths* _lengths(self, int32_t state) noexcept nogil
     cdef bint count(self, int32_t state, int32_t* counter) noexcept nogil

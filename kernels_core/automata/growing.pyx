@@ -15,7 +15,6 @@ recognised as equal).
 from libc.stdint cimport uint8_t
 from libcpp.algorithm cimport sort, unique
 
-from kernels_core.automata.blocks cimport Block, append_from, cut_out
 from kernels_core.automata.filling cimport nfa_of
 from kernels_core.automata.lengths cimport Lengths
 from kernels_core.automata.nfa cimport Nfa
@@ -25,7 +24,6 @@ from kernels_core.automata.tables cimport (
 )
 from kernels_core.automata.word_tree cimport Branch, Prefix, WordTree, add_edges, branch_of, ends_at, is_prefix
 from kernels_core.clock cimport breathe
-from kernels_core.laboratory cimport COPIED_STATES, has
 
 from kernels_core.errors import BudgetExceededError
 
@@ -33,10 +31,7 @@ __all__ = ["GrowingTables"]
 
 cdef size_t ROOM = 144       # states that there is room for at once
 cdef size_t HEADS = 64       # of lists of states; a power of two
-cdef int32_t MOST_IN_BLOCK = 80     # NFA states, and states, of a rule that is copied whole
-cdef size_t MOST_BETWEEN = 1000     # its edges and calls, and NFA states of its states: a block has some 30 KB at most
 cdef size_t MANY = 64                # NFA states that an edge leads to
-cdef int32_t NEW = 0, PASTED = 1, MET_AGAIN = 2
 cdef int32_t START = 0, FINAL = 1       # of any NFA
 
 
@@ -79,13 +74,9 @@ cdef class GrowingTables(Tables):
         cdef size_t first
         cdef bint may_accept
         cdef Closure unknown
-        cdef int32_t filled
         self.nfas.resize(self.start.size())
-        filled = self._fill(rule)
+        self._fill(rule)
         self.nfas.resize(self.start.size())
-        if filled == PASTED:
-            self.nfas[rule].closures = -1       # all states are there, and none is looked for any more
-            return 0
         unknown.first = unknown.past = unknown.state = -1
         first = self.closures.size()
         self.nfas[rule].closures = <int32_t>first
@@ -100,70 +91,14 @@ cdef class GrowingTables(Tables):
             self.start[rule] = self._state_of_one(rule, 0)
         else:
             self.start[rule] = self._make(rule, self.closures[first].first, self.closures[first].past, False)
-        if filled == MET_AGAIN:
-            self._cut_out(rule)
         return 0
 
     cdef int _fill(self, int32_t rule) except -1 with gil:
-        """Ask for the automaton of a rule, and make room for the rules that it names, or for its states (`PASTED`)."""
+        """Ask for the automaton of a rule, and make room for the rules that it names."""
         cdef Nfa nfa = nfa_of(self.lowering, rule)
-        cdef Nfa known = nfa if nfa.original is None else nfa.original
         self._alive.append(nfa)
         self.nfas[rule].nfa = nfa.view()
         self._declare()
-        if not has(COPIED_STATES):
-            return NEW
-        if known.block is not None and self._paste(rule, <Block?>known.block):
-            return PASTED
-        if known.meetings == 2 or not self._may_be_cut_out(rule, nfa.original is not None):
-            return NEW
-        known.meetings += 1
-        return NEW if known.meetings < 2 else MET_AGAIN
-
-    cdef bint _paste(self, int32_t rule, Block block) except -1:
-        """Whether all states of `rule` were copied from `block`."""
-        cdef int32_t state = <int32_t>self.flags.size(), member = <int32_t>self.members.size()
-        if block.counted != (self.lap_min[rule] >= 0) or state + <int32_t>block.flags.size() > self.max_states:
-            return False
-        block.paste(self, rule, self.nfas[rule].nfa.symbols)
-        append_from(self.subset_first, block.subset_first, 0, member)
-        append_from(self.subset_past, block.subset_past, 0, member)
-        self.members.insert(self.members.end(), block.members.begin(), block.members.end())
-        self.next_alike.resize(self.flags.size(), -1)
-        self.hashes.resize(self.flags.size(), 0)
-        self.start[rule] = state
-        return True
-
-    cdef bint _may_be_cut_out(self, int32_t rule, bint copied) noexcept nogil:
-        """Whether the automaton of `rule` is a small one that others have, and there is room for all its states.
-
-        One with calls is `copied` where others have it, and names no token.
-        """
-        cdef const NfaView* nfa = &self.nfas[rule].nfa
-        return (nfa.size <= MOST_IN_BLOCK and (copied or nfa.first[nfa.size].symbol == 0) and nfa.words == NULL
-                and nfa.lengths == NULL and <int32_t>self.flags.size() + 256 + MOST_IN_BLOCK <= self.max_states)
-
-    cdef int _cut_out(self, int32_t rule) except -1 with gil:
-        """Expand all states of `rule`, which is entered just now, and keep them as a block if they are few."""
-        cdef Block block
-        cdef int32_t state = self.start[rule], first = state, edge = <int32_t>self.edges.size()
-        cdef int32_t member = self.subset_first[state], call = <int32_t>self.calls.size()
-        cdef Nfa nfa = <Nfa?>self._alive[-1]
-        cdef NfaView* view = &self.nfas[rule].nfa
-        while state < <int32_t>self.flags.size() and state - first < MOST_IN_BLOCK:
-            self.need(state)
-            state += 1
-        if (state < <int32_t>self.flags.size() or self.edges.size() + self.calls.size() - edge - call > MOST_BETWEEN
-                or self.members.size() - member > MOST_BETWEEN):
-            return 0
-        block = cut_out(self, first, edge, call, view.symbols, view.first[view.size].symbol)
-        block.counted = self.lap_min[rule] >= 0
-        append_from(block.subset_first, self.subset_first, first, -member)
-        append_from(block.subset_past, self.subset_past, first, -member)
-        block.members.assign(self.members.begin() + member, self.members.end())
-        if nfa.original is not None:
-            nfa = nfa.original
-        nfa.block = block
         return 0
 
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil:

@@ -82,9 +82,6 @@ cdef class Nfa:
     cdef bint alone             # it is a fragment, of no grammar
     cdef bint counts            # alone: something is counted, so it is none
     cdef bint text, searches    # it is that of a text in quotes, in which something may come anywhere
-    cdef object block           # its states, where grammars share them: see `blocks`; None: not made
-    cdef uint8_t meetings       # rules that were entered with it, 2 at most: then a block was made, or is not worth it
-    cdef Nfa original           # the one that this is a copy of but for the numbers of rules; it has the block
     cdef Callee latest          # the rule that was called last: white space is called all the time
     cdef list callees           # all that were, in order, perhaps more than once; None: nobody wants to know
 

@@ -477,7 +477,6 @@ cdef class Nfa:
 
         Then calls may be given other numbers."""
         self.copy_sealed(other)
-        self.original = other
         self.roots, self.places, self.tags = other.roots, other.places, other.tags
 
     cdef void add_states(self, int32_t count) noexcept:

@@ -58,8 +58,8 @@ cdef class Searches:
         """Look for a loop in `state`, and see what it reads."""
         cdef const NfaView* nfa = &self.tables.nfas[rule].nfa
         cdef shared_ptr[Search] made
-        if (nfa.words != NULL or nfa.lengths != NULL or self.tables.lap_min[rule] >= 0 or not self.tables.may_be_text(rule)
-                or self.tables.nfas[rule].closures < 0):        # few states, which are all made
+        if (nfa.words != NULL or nfa.lengths != NULL or self.tables.lap_min[rule] >= 0
+                or not self.tables.may_be_text(rule)):
             self.refused[rule] = 1
             return False
         made.reset(new Search())
