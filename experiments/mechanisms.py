@@ -85,7 +85,6 @@ MECHANISMS: Final = (
     Mechanism("text entries", ("masks/loops: entry_of, _enter_text, _enter_laps", "masks/direct: _take_entry")),
     Mechanism("outline", ("masks/walks: _walk_outline, _add_outlined",)),
     Mechanism("whole subtrees", ("masks/sweeps",)),
-    Mechanism("plain once", ("masks/besides: takes_plain",)),
     # Token sets that are put together from others
     Mechanism(
         "differential masks",

@@ -26,7 +26,6 @@ NAMES = (
     "suffix rows",
     "excluded words",
     "redundant escapes",
-    "plain once",
     "diverging bytes",
     "FOLLOW bytes",
     "usual base",

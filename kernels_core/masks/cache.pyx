@@ -18,9 +18,8 @@ from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS
 from kernels_core.automata.word_tree cimport Prefix
 from kernels_core.earley.machine cimport FREE, Item, ms_clock, ms_load, ms_store
-from kernels_core.laboratory cimport BOUNDED_STRINGS, EXCLUDED_WORDS, FOLLOW_BYTES, PLAIN_ONCE, STRING_BODIES, has
+from kernels_core.laboratory cimport BOUNDED_STRINGS, EXCLUDED_WORDS, FOLLOW_BYTES, STRING_BODIES, has
 from kernels_core.masks.bases cimport Base, find_base
-from kernels_core.masks.besides cimport takes_plain
 from kernels_core.masks.bounded cimport Bounded, is_near_bound
 from kernels_core.masks.direct cimport Walk, estimate
 from kernels_core.masks.interiors cimport Insides
@@ -142,7 +141,6 @@ cdef class MaskCache:
         cdef int32_t i, w, state
         cdef int64_t total = 0, cost
         cdef size_t n
-        cdef bint but_plain = False         # whether others take all plain tokens
         cdef const Loop* loop
         self.wide.assign(record.count, 0)
         if self.direct_limit == 0:
@@ -154,7 +152,6 @@ cdef class MaskCache:
             cost = self._cost(state)
             if cost > self.direct_limit:
                 self.wide[i] = 1
-                but_plain = but_plain or takes_plain(self.machine.tables, state) and has(PLAIN_ONCE)
             else:
                 total += cost
             begins = &wide[0] if self.wide[i] else &narrow[0]
@@ -167,7 +164,7 @@ cdef class MaskCache:
         for w in range(4):
             if narrow[w] & wide[w]:      # they begin alike: a walk from the whole set would be one of the others, too
                 start = self.machine.part(record, self.wide)
-        if self.walk.run(start, narrow, but_plain, 4 * self.direct_limit):
+        if self.walk.run(start, narrow, 4 * self.direct_limit):
             for n in range(self.walk.stretches.size()):
                 loop = self.walk.stretches[n].get()
                 self.used[<size_t>loop] = <shared_ptr[void]>self.walk.stretches[n]

@@ -24,7 +24,7 @@ cdef class Walk:
     cdef vector[Place] todo             # scratch
     cdef int64_t left                   # nodes that may still be visited
 
-    cdef bint run(self, SetRec* record, const uint64_t* first, bint but_plain, int64_t limit) except -1 nogil
+    cdef bint run(self, SetRec* record, const uint64_t* first, int64_t limit) except -1 nogil
     cdef int32_t _take_loop(self, Place at, int32_t twig, const uint64_t* first, SetRec* target) except -2 nogil
     cdef bint _take_entry(self, Place at, int32_t twig, SetRec* target) except -1 nogil
     cdef void _take_stretch(self, const shared_ptr[Loop]& held) noexcept nogil

@@ -35,10 +35,8 @@ cdef class Walk:
         self.todo.reserve(64)
         self.stretches.reserve(8)
 
-    cdef bint run(self, SetRec* record, const uint64_t* first, bint but_plain, int64_t limit) except -1 nogil:
+    cdef bint run(self, SetRec* record, const uint64_t* first, int64_t limit) except -1 nogil:
         """Allow all tokens that `record` takes and that begin with a byte in `first` (four words).
-
-        With `but_plain` plain tokens may be left out: they are allowed by others.
 
         They are in the draft afterwards, or in `stretches`.  False, with either unfinished, if that takes more than
         `limit` nodes.
@@ -69,7 +67,7 @@ cdef class Walk:
             taken = -1                  # bytes up to this one were taken with a stretch
             looked_at = NULL
             for k in range(n):
-                if twigs[found[k]].byte <= taken or but_plain and twigs[found[k]].plain:
+                if twigs[found[k]].byte <= taken:
                     continue
                 if not twigs[found[k]].kid_count:
                     self._take_tokens(found[k])         # a live byte leads somewhere, and where is not asked

@@ -25,7 +25,6 @@ cdef struct Twig:
     int32_t token           # its own token, NO_TOKEN, or TOKENS where several are spelt alike
     uint16_t kid_count
     uint8_t byte
-    uint8_t plain           # whether all tokens from here on are plain: see `Outline`
 
 
 cdef enum:

@@ -156,7 +156,7 @@ cdef class TokenTrie:
     cdef Twig _twig(self, int32_t node) noexcept:
         cdef Twig twig
         cdef int32_t tokens = self.nodes[node + 1].token_first - self.nodes[node].token_first
-        twig.byte, twig.plain = self.nodes[node].byte, 0
+        twig.byte = self.nodes[node].byte
         twig.kid_first = self.nodes[node].kid_first
         twig.kid_count = <uint16_t>(self.nodes[node + 1].kid_first - twig.kid_first)
         twig.token = NO_TOKEN if tokens == 0 else TOKENS if tokens > 1 else self.ids[self.nodes[node].token_first]
@@ -280,8 +280,7 @@ cdef class TokenTrie:
     cdef void _count_plain(self) noexcept:
         """How many of the tokens before each place in `ids` are plain: whole characters that JSON strings spell as they are."""
         cdef vector[int32_t] modes             # of `plain_next` on the current path, -1 where it is not plain
-        cdef int32_t node, mode, first, past
-        cdef size_t k
+        cdef int32_t node, mode
         cdef uint8_t byte
         self.plain_before.push_back(0)
         modes.resize(self.max_depth + 1)
@@ -293,10 +292,6 @@ cdef class TokenTrie:
             modes[self.nodes[node].depth] = mode
             for _ in range(self.nodes[node].token_first, self.nodes[node + 1].token_first):
                 self.plain_before.push_back(self.plain_before.back() + (mode == 0))
-        for k in range(self.kids.size()):
-            first = self.nodes[self.kids[k]].token_first
-            past = self.nodes[self.nodes[self.kids[k]].skip].token_first
-            self.twigs[k].plain = self.plain_before[past] - self.plain_before[first] == past - first
 
     def token_bytes(self, int token):
         """The spelling of token `token`."""
