@@ -99,7 +99,6 @@ MECHANISMS: Final = (
     Mechanism("uncounted base", ("masks/token_sets: _same_below",)),
     Mechanism("diverging bytes", ("masks/unlike",)),
     Mechanism("excluded words", ("masks/besides",)),
-    Mechanism("redundant escapes", ("masks/token_sets: _take_needless, _find_needless",)),
     Mechanism("FOLLOW bytes", ("masks/cache: _take_first_bytes",)),
     Mechanism("string bodies", ("masks/interiors", "masks/views", "masks/graphs", "masks/searches")),
     Mechanism("searches", ("masks/searches", "masks/interiors: _search_set, _try_tables")),

@@ -25,7 +25,6 @@ NAMES = (
     "bounded strings",
     "suffix rows",
     "excluded words",
-    "redundant escapes",
     "diverging bytes",
     "FOLLOW bytes",
     "usual base",

@@ -7,7 +7,7 @@ dotted positions of the rules that are spelt out in it.
 Read on: `nfa.pyx` (spells what nodes a shorthand holds), `lower.py` (who asks).
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
 from kernels_core.automata.decisions cimport Decisions
@@ -28,7 +28,6 @@ cdef int32_t START = 0, FINAL = 1
 cdef int32_t NOWHERE = -1
 
 cdef int MOST_AROUND = 64
-cdef int64_t kinds = 0          # of trees of words (`WordTree.kind`), in this process; with the GIL held
 
 
 cpdef bint spell_shorthand(Nfa nfa, Decisions lowering, Shorthand shorthand, str rule, int32_t limit) except -1:
@@ -143,7 +142,6 @@ cdef inline bint _is_letter(const WordTree* tree, uint8_t byte) noexcept:
 
 cdef Nfa _around(Decisions lowering, Besides besides):
     """What is around the words of `besides`, where only the rest is called: rule 0 is called in its place."""
-    global kinds
     cdef Nfa around
     cdef dict automata = lowering.limits.around
     cdef tuple key = (<size_t><void*>besides.beyond, <size_t><void*>besides.letters, besides.end)
@@ -154,8 +152,6 @@ cdef Nfa _around(Decisions lowering, Besides besides):
             raise BudgetExceededError("automaton states", lowering.options.max_states, "what is no letter")
         if len(automata) >= MOST_AROUND:
             automata.clear()
-        kinds += 1
-        around.words.get().kind = kinds
         known = automata[key] = (besides.beyond, besides.letters, around)
     return <Nfa>(<tuple>known)[2]
 
@@ -170,7 +166,6 @@ cdef bint _spell_around(Nfa nfa, Decisions lowering, Besides besides, Node rest,
         tree.ranges.push_back(Letters(first, last))
         for i in range(first, last + 1):
             tree.letters[i >> 6] |= <uint64_t>1 << (i & 63)
-    tree.kind = 0
     tree.end, tree.beyond, tree.rest = besides.end, nfa.state(), nfa.state()
     if rest is None:
         nfa.call(tree.rest, 0, FINAL)

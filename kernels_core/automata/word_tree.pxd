@@ -5,7 +5,7 @@ A prefix of some words is a state of the NFA.  A letter that a word goes on with
 letter to the state `rest`; behind a prefix that is no word the text may end; and what is no letter begins at `beyond`.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport upper_bound
 from libcpp.vector cimport vector
@@ -31,7 +31,6 @@ cdef cppclass WordTree:
     vector[uint8_t] spelling         # the words, sorted, one behind the other, each with `end` behind it
     vector[int32_t] word_first       # where each begins; one more
     vector[Letters] ranges           # of letters: ascending, disjoint
-    int64_t kind                     # of all trees that differ in their words alone; 0: of this one alone
     int32_t nfa_state
     int32_t beyond
     int32_t rest

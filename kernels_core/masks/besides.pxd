@@ -9,6 +9,6 @@ from kernels_core.masks.walks cimport Visit
 
 
 cdef bint find_words(TokenTrie trie, Machine machine, const Prefix& prefix, SetRec* start, SetRec* base_start,
-                     vector[int32_t]& removed, vector[Visit]& todo, vector[Visit]& first) except -1 nogil
+                     vector[int32_t]& removed, vector[Visit]& todo) except -1 nogil
 cdef bint takes_plain(Tables tables, int32_t state) except -1 nogil
 cdef bint are_plain(const uint64_t* bytes) noexcept nogil

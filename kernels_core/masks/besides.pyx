@@ -4,7 +4,7 @@
 Where a word may still come (`automata.word_tree`), the parser is in a state of its own, but all it does is forbid the end
 behind a word.  So nothing of that part of the automaton is looked at: each word is followed into the vocabulary's trie,
 and where it ends there, the tokens that would end the text are left out.  What is no letter leads from all places of a
-tree to the same place, so whether that differs from any text (which escapes there are) is one question for all of them.
+tree to the same place, where the two are compared as any two states are.
 
 Read on: `token_sets.pyx`, which asks, and keeps the difference.
 """
@@ -24,12 +24,11 @@ cdef struct Place:
 
 
 cdef bint find_words(TokenTrie trie, Machine machine, const Prefix& prefix, SetRec* start, SetRec* base_start,
-                     vector[int32_t]& removed, vector[Visit]& todo, vector[Visit]& first) except -1 nogil:
+                     vector[int32_t]& removed, vector[Visit]& todo) except -1 nogil:
     """`removed` gets tokens that are rejected from `start`, and not from `base_start`, since they end a word that is left out.
 
-    `todo` gets the nodes below which the two may differ otherwise, but for those of first bytes that are no letters, which
-    `first` gets: below them words do not matter.  Both are sets of one state each, not closed.  False if they take other
-    letters, in which case nothing can be told from the words.
+    `todo` gets the nodes below which the two may differ otherwise.  Both are sets of one state each, not closed.  False if
+    they take other letters, in which case nothing can be told from the words.
     """
     cdef SetRec* mine = machine.closed(start)           # behind a letter what is called begins, too
     cdef SetRec* theirs = machine.closed(base_start)
@@ -49,10 +48,7 @@ cdef bint find_words(TokenTrie trie, Machine machine, const Prefix& prefix, SetR
         places.pop_back()
         n = live_kids(trie, at.node, others, kids)
         for k in range(n):
-            if at.node == 0:
-                first.push_back(Visit(kids[k], start, base_start))
-            else:
-                todo.push_back(Visit(kids[k], mine, theirs))
+            todo.push_back(Visit(kids[k], start, base_start) if at.node == 0 else Visit(kids[k], mine, theirs))
         i = at.branch.first
         if ends_at(prefix.tree, i, at.branch):
             i += 1

@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
@@ -30,15 +30,8 @@ cdef cppclass Cap:
     vector[int32_t] lacking         # ascending; all in the row
 
 
-cdef cppclass Needless:
-    # The tokens that are rejected where words are left out, whatever these are, and that a base does not reject: they
-    # begin with a character in a spelling that is not needed.
-    int64_t kind                    # `WordTree.kind`; 0: there are other differences, so this is not all
-    vector[int32_t] ids
-
-
 cdef cppclass TokenSet:
-    # Verdicts on all tokens at one (state, lap counter).  Immutable once computed, but for `needless`.
+    # Verdicts on all tokens at one (state, lap counter).  Immutable once computed.
     Storage storage
     shared_ptr[TokenSet] base       # verdicts that hold but for the tokens below
     # Accepted: those in `dense` (NULL: none), less `lacking`, and `listed`.
@@ -61,7 +54,6 @@ cdef cppclass TokenSet:
     vector[vector[uint32_t]] rows
     vector[Cap] caps                # by laps allowed: the tokens accepted are those in a row, less `lacking`
     vector[int32_t] laps            # beside `ids`: the laps that are complete where the rest begins
-    shared_ptr[Needless] needless   # what was last found with this as a base, see `_take_needless`
 
 
 cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32_t state, int32_t counter,

@@ -18,11 +18,9 @@ Read on: `bases.pyx` (which state is a base), `walks.pyx` (one machine), `unlike
 from libc.string cimport memcmp
 from cython.operator cimport dereference, preincrement
 from libcpp.algorithm cimport binary_search, inplace_merge, sort, unique
-from libcpp.mutex cimport mutex
 
 from kernels_core.automata.tables cimport COUNTED
 from kernels_core.earley.machine cimport FREE, LOCKED, Item, step
-from kernels_core.laboratory cimport REDUNDANT_ESCAPES, has
 from kernels_core.masks.besides cimport find_words
 from kernels_core.masks.mask_table cimport MaskRec, digest, ms_mix, write_mask
 from kernels_core.masks.rests cimport Rest, find_rests, lay_out_rests
@@ -34,8 +32,6 @@ cdef extern from *:
     int __builtin_ctz(unsigned int) nogil
     int __builtin_ctzll(unsigned long long) nogil
 
-
-cdef mutex needless_lock            # of `TokenSet.needless`, which sets that several grammars share change
 
 cdef int32_t BOTTOM_FRAME = 1
 cdef int32_t MANY_VISITS = 4096     # of a difference that is none
@@ -164,16 +160,14 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32
     """
     cdef shared_ptr[TokenSet] made
     cdef vector[int32_t] accepted, removed
-    cdef vector[Visit] todo, first
+    cdef vector[Visit] todo
     cdef Walk found
     cdef SetRec* start = machine.single(state, BOTTOM_FRAME, counter)
     made.reset(new TokenSet())
     made.get().dense = NULL
     found.goes_on = goes_on
     if base.get() != NULL:
-        if prefix != NULL and find_words(trie, machine, prefix[0], start, base_start, removed, todo, first):
-            _take_needless(trie, machine, prefix.tree.kind, base.get(), first, removed, todo)
-        else:
+        if prefix == NULL or not find_words(trie, machine, prefix[0], start, base_start, removed, todo):
             _find_kids(trie, machine, start, base_start, todo)
     if base.get() != NULL and _walk_difference(trie, machine, todo, goes_on, accepted, removed, found.suffixes,
                                                MANY_VISITS if sweeps is None else FEW_VISITS):
@@ -186,48 +180,6 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32
     sort_suffixes(found.suffixes)
     build_suffix_trie(made.get(), found.suffixes)
     result = made
-    return 0
-
-
-cdef int _take_needless(TokenTrie trie, Machine machine, int64_t kind, TokenSet* base, const vector[Visit]& first,
-                        vector[int32_t]& removed, vector[Visit]& todo) except -1 nogil:
-    """Add what differs from `base` below `first` (`besides.find_words`) to `removed`; or `first` to `todo`, to be walked.
-
-    That is the same for all trees of words of one `kind`, so it is walked once for a base.
-    """
-    cdef shared_ptr[Needless] known
-    if kind and has(REDUNDANT_ESCAPES):
-        needless_lock.lock()
-        known = base.needless
-        needless_lock.unlock()
-        if known.get() == NULL or known.get().kind not in (0, kind):
-            _find_needless(trie, machine, kind, first, known)
-            needless_lock.lock()
-            base.needless = known
-            needless_lock.unlock()
-    if known.get() != NULL and known.get().kind == kind:
-        removed.insert(removed.end(), known.get().ids.begin(), known.get().ids.end())
-    else:
-        todo.insert(todo.end(), first.begin(), first.end())
-    return 0
-
-
-cdef int _find_needless(TokenTrie trie, Machine machine, int64_t kind, const vector[Visit]& first,
-                        shared_ptr[Needless]& found) except -1 nogil:
-    """Walk what is below `first`; where something is not rejected alone, `found` has another kind."""
-    cdef shared_ptr[Needless] made
-    cdef vector[Visit] todo
-    cdef vector[int32_t] accepted
-    cdef vector[Suffix] suffixes
-    made.reset(new Needless())
-    made.get().kind = 0
-    todo.assign(first.begin(), first.end())
-    if (_walk_difference(trie, machine, todo, NULL, accepted, made.get().ids, suffixes, FEW_VISITS)
-            and accepted.empty() and suffixes.empty()):
-        made.get().kind = kind
-    else:
-        made.get().ids.clear()
-    found = made
     return 0
 
 
