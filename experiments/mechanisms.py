@@ -91,12 +91,11 @@ MECHANISMS: Final = (
         (
             "masks/bases",
             "masks/unlike",
-            "masks/token_sets: _find_kids, _walk_difference, _same_below, store_difference",
+            "masks/token_sets: _find_kids, _walk_difference, store_difference",
         ),
         {"differential_masks": False},
     ),
     Mechanism("usual base", ("masks/bases: _find_usual_target",)),
-    Mechanism("uncounted base", ("masks/token_sets: _same_below",)),
     Mechanism("diverging bytes", ("masks/unlike",)),
     Mechanism("excluded words", ("masks/besides",)),
     Mechanism("FOLLOW bytes", ("masks/cache: _take_first_bytes",)),

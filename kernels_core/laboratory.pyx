@@ -28,7 +28,6 @@ NAMES = (
     "diverging bytes",
     "FOLLOW bytes",
     "usual base",
-    "uncounted base",
     "remembered automata",
     "compact bodies",
     "text copies",

@@ -11,7 +11,6 @@ from kernels_core.earley.slots cimport Slot
 
 cdef enum Counter:
     FREE = -1        # laps are not counted: the rule may end after any lap and go on after any
-    LOCKED = -2      # laps are not counted: the rule goes on for ever
 
 
 cdef struct Arc

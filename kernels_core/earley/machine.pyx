@@ -328,8 +328,6 @@ cdef class Machine:
                 laps = item.counter + 1
                 if item.counter < 0:
                     add_new(&self.met, self.items, IN_SET, self.tables.start[rule], item.frame, item.counter)
-                    if item.counter == LOCKED:
-                        continue
                 elif self.tables.lap_max[rule] < 0:
                     # Without an upper bound, laps past the lower one are all alike.
                     add_new(&self.met, self.items, IN_SET, self.tables.start[rule], item.frame,

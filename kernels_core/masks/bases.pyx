@@ -1,13 +1,12 @@
 # distutils: language = c++
 """Bases: the state whose verdicts most verdicts of another are (`token_sets.pyx`).
 
-A counted rule's base is the same state with laps not counted.  Where words are left out it is any text (`besides.pyx`).
-Everywhere else it is the state that most first bytes lead to, which is often the inside of a string.
+Where words are left out it is any text (`besides.pyx`).  Everywhere else it is the state that most first bytes lead to,
+which is often the inside of a string.
 """
 
-from kernels_core.automata.tables cimport COUNTED, SCANNABLE
-from kernels_core.earley.machine cimport FREE, LOCKED
-from kernels_core.laboratory cimport EXCLUDED_WORDS, UNCOUNTED_BASE, USUAL_BASE, has
+from kernels_core.automata.tables cimport SCANNABLE
+from kernels_core.laboratory cimport EXCLUDED_WORDS, USUAL_BASE, has
 from kernels_core.masks.trie cimport beginning
 from kernels_core.masks.unlike cimport passed_on
 
@@ -22,14 +21,7 @@ cdef bint find_base(TokenTrie trie, Tables tables, int32_t state, int32_t counte
         base.state = passed_on(tables, base.prefix.rest)
         return True
     base.state = _find_usual_target(trie, tables, state, &live)
-    if live < least:
-        return False
-    if base.state >= 0 and not has(USUAL_BASE):
-        base.state = -1
-    if tables.flags[state] & COUNTED and counter >= 0 and has(UNCOUNTED_BASE):
-        base.state = state
-        base.counter = LOCKED if tables.lap_min[tables.rule_of[state]] - counter > 2 else FREE
-    return base.state >= 0
+    return base.state >= 0 and live >= least and has(USUAL_BASE)
 
 
 cdef int32_t _find_usual_target(TokenTrie trie, Tables tables, int32_t state, int32_t* live) except -2 nogil:

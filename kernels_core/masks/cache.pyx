@@ -278,7 +278,7 @@ cdef class MaskCache:
         cdef Item item = record.items[first]
         cdef int32_t rule = self.machine.tables.rule_of[item.state], k, w
         cdef SetRec* caller
-        if item.counter < 0 or not self._has_plain_laps(item.state):
+        if not self._has_plain_laps(item.state):
             return False
         for k in range(first, record.count):
             if record.items[k].state != item.state:
@@ -399,12 +399,9 @@ cdef class MaskCache:
         key.to_minimum, key.to_maximum = 0, horizon
         key.lookahead.high = key.lookahead.low = 0
         if self.machine.tables.flags[state] & COUNTED:
-            if counter < 0:
-                key.to_minimum = key.to_maximum = counter
-            else:
-                key.to_minimum = min(max(self.machine.tables.lap_min[rule] - counter, 0), horizon)
-                if self.machine.tables.lap_max[rule] >= 0:
-                    key.to_maximum = min(self.machine.tables.lap_max[rule] - counter, horizon)
+            key.to_minimum = min(max(self.machine.tables.lap_min[rule] - counter, 0), horizon)
+            if self.machine.tables.lap_max[rule] >= 0:
+                key.to_maximum = min(self.machine.tables.lap_max[rule] - counter, horizon)
         elif self.machine.tables.room(state, counter, &room):
             # Another key than that of verdicts for which nothing is counted.
             horizon += room.reserve
@@ -499,7 +496,7 @@ cdef class MaskCache:
             self.in_base = True
             try:
                 self.token_set(base.state, base.counter, False, verdicts,
-                               base.leaves_words_out or self.sweeps is None or base.state == state)
+                               base.leaves_words_out or self.sweeps is None)
             finally:
                 self.in_base = False
             if verdicts.get() != NULL and depth_of(verdicts.get()) >= MAX_CHAIN:    # a difference itself, asked for before

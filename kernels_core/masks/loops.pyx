@@ -19,7 +19,7 @@ from libcpp.string cimport string
 
 from kernels_core.automata.lengths cimport ENDLESS
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, ByteEdge, mark_bytes
-from kernels_core.earley.machine cimport FREE, LOCKED, Item, step
+from kernels_core.earley.machine cimport FREE, Item, step
 from kernels_core.laboratory cimport TEXT_ENTRIES, has
 from kernels_core.masks.besides cimport are_plain, takes_plain
 from kernels_core.masks.mask_table cimport ms_mix
@@ -255,7 +255,7 @@ cdef bint _enter_laps(Machine machine, SetRec* set, int32_t number, Entry& entry
         if flags & ACCEPTING and not flags & (SCANNABLE | CALLS) and (end < 0 or end == target):
             _mark(machine.tables.edges[k], entry.bytes)
             end = target
-    if _count(entry.bytes) < MANY_BYTES or item.counter == LOCKED:
+    if _count(entry.bytes) < MANY_BYTES:
         return False
     memcpy(entry.loop, entry.bytes, sizeof(entry.loop))
     _leave_to_others(machine, set, number, entry.bytes)

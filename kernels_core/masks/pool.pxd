@@ -18,7 +18,7 @@ cdef struct PoolKey:
     Identity state
     Identity lookahead      # what may follow the state's rule (`lookahead.Lookahead.identity`); 0: not looked at
     int32_t to_minimum      # laps that are still missing, clipped
-    int32_t to_maximum      # laps that are still allowed, clipped; FREE and LOCKED for counters that do not count
+    int32_t to_maximum      # laps that are still allowed, clipped
 
 
 cdef cppclass PoolEntry:

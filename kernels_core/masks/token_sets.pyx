@@ -9,8 +9,7 @@ trie is walked once against the set that the caller goes on in; where it is aliv
 
 *Differential*: where a state's verdicts are mostly those of another (`base`), both machines walk the trie together
 and stop where they have become the same, so the cost is the size of the difference: below such a node every verdict
-is equal, provided that the record of where the rule could have ended is equal too.  Counted rules differ only in the
-lap counter, and a counter matters only as far down as the bounds can be reached: each lap takes at least a byte.
+is equal, provided that the record of where the rule could have ended is equal too.
 
 Read on: `bases.pyx` (which state is a base), `walks.pyx` (one machine), `unlike.pyx` (where two go apart), `sweeps.pyx` (what need not be walked).
 """
@@ -19,8 +18,7 @@ from libc.string cimport memcmp
 from cython.operator cimport dereference, preincrement
 from libcpp.algorithm cimport binary_search, inplace_merge, sort, unique
 
-from kernels_core.automata.tables cimport COUNTED
-from kernels_core.earley.machine cimport FREE, LOCKED, Item, step
+from kernels_core.earley.machine cimport step
 from kernels_core.masks.besides cimport find_words
 from kernels_core.masks.mask_table cimport MaskRec, digest, ms_mix, write_mask
 from kernels_core.masks.rests cimport Rest, find_rests, lay_out_rests
@@ -225,7 +223,7 @@ cdef bint _walk_difference(TokenTrie trie, Machine machine, vector[Visit]& todo,
         forget(their_ends, depth)
         target = step(machine, at.mine, nodes[node].byte)
         other = step(machine, at.theirs, nodes[node].byte)
-        if ends == their_ends and _same_below(machine, target, other, nodes[node].height):
+        if target == other and ends == their_ends:
             continue
         if target == machine.dead:
             if other != machine.dead or not their_ends.empty():
@@ -249,35 +247,6 @@ cdef bint _walk_difference(TokenTrie trie, Machine machine, vector[Visit]& todo,
             n = live_kids(trie, node, unlike, kids)
         for k in range(n):
             todo.push_back(Visit(kids[k], target, other))
-    return True
-
-
-cdef bint _same_below(Machine machine, SetRec* mine, SetRec* theirs, int32_t height) noexcept nogil:
-    """Whether all verdicts `height` bytes down from here are equal: equal sets, or counters that cannot matter."""
-    cdef int32_t i, laps, lowest, highest
-    cdef Item a, b
-    if mine == theirs:
-        return True
-    if mine.count != theirs.count:
-        return False
-    for i in range(mine.count):
-        a, b = mine.items[i], theirs.items[i]
-        if a.state != b.state or a.frame != b.frame:
-            return False
-        if a.counter == b.counter:
-            continue
-        # Counters belong to the rule itself only if its caller is the unknown one.
-        if a.frame != BOTTOM_FRAME or not machine.tables.flags[a.state] & COUNTED or a.counter < 0 or b.counter >= 0:
-            return False
-        lowest = machine.tables.lap_min[machine.tables.rule_of[a.state]]
-        highest = machine.tables.lap_max[machine.tables.rule_of[a.state]]
-        laps = a.counter + height + 1          # laps that can be complete at the deepest node, and one under way
-        if b.counter == FREE and a.counter + 1 < lowest:
-            return False
-        if b.counter == LOCKED and laps >= lowest:
-            return False
-        if highest >= 0 and laps > highest:
-            return False
     return True
 
 
