@@ -90,13 +90,11 @@ MECHANISMS: Final = (
         "differential masks",
         (
             "masks/bases",
-            "masks/unlike",
             "masks/token_sets: _find_kids, _walk_difference, store_difference",
         ),
         {"differential_masks": False},
     ),
     Mechanism("usual base", ("masks/bases: _find_usual_target",)),
-    Mechanism("diverging bytes", ("masks/unlike",)),
     Mechanism("excluded words", ("masks/besides",)),
     Mechanism("FOLLOW bytes", ("masks/cache: _take_first_bytes",)),
     Mechanism("string bodies", ("masks/interiors", "masks/views", "masks/graphs", "masks/searches")),

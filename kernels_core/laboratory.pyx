@@ -25,7 +25,6 @@ NAMES = (
     "bounded strings",
     "suffix rows",
     "excluded words",
-    "diverging bytes",
     "FOLLOW bytes",
     "usual base",
     "remembered automata",

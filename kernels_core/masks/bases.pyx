@@ -7,8 +7,8 @@ which is often the inside of a string.
 
 from kernels_core.automata.tables cimport SCANNABLE
 from kernels_core.laboratory cimport EXCLUDED_WORDS, USUAL_BASE, has
+from kernels_core.masks.graphs cimport passed_on
 from kernels_core.masks.trie cimport beginning
-from kernels_core.masks.unlike cimport passed_on
 
 
 cdef bint find_base(TokenTrie trie, Tables tables, int32_t state, int32_t counter, int32_t least, Base* base) except -1 nogil:

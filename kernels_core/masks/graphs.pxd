@@ -15,6 +15,7 @@ cdef cppclass Graph:
     bint left                    # whether any state is
 
 
+cdef int32_t passed_on(Tables tables, int32_t state) except -1 nogil
 cdef bint draw(Tables tables, int32_t start, vector[int32_t]& place_of, Graph& graph) except -1 nogil
 cdef void minimise(const Graph& graph, vector[int16_t]& number, Graph& smaller) noexcept nogil
 cdef bint is_same(const Graph& graph, const Graph& other, int16_t first, vector[int16_t]& home) noexcept nogil

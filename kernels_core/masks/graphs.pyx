@@ -14,13 +14,25 @@ Read on: `interiors.pyx`.
 """
 
 from kernels_core.automata.lengths cimport Room
-from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, TOKENS
+from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL, TOKENS
 from kernels_core.masks.mask_table cimport ms_mix
-from kernels_core.masks.unlike cimport passed_on
 
 cdef size_t MOST_STATES = 1024
 cdef int32_t MANY_STATES = 512     # are not merged
 cdef int MOST_ROUNDS = 48          # of merging: long chains need one round a state, and are seldom met again
+
+
+cdef int32_t passed_on(Tables tables, int32_t state) except -1 nogil:
+    """The state that stands for `state`: where a rule begins, if all it does is call that rule and end with it."""
+    cdef int32_t call
+    while tables.flags[state] & ~EXPANDED == CALLS:
+        tables.need(state)
+        call = tables.call_first[state]
+        if (tables.call_past[state] != call + 1 or not tables.flags[tables.calls[call].target] & TAIL
+                or tables.lap_min[tables.calls[call].rule] >= 0):
+            return state
+        state = tables.enter(tables.calls[call].rule)
+    return state
 
 
 cdef bint draw(Tables tables, int32_t start, vector[int32_t]& place_of, Graph& graph) except -1 nogil:

@@ -11,7 +11,7 @@ trie is walked once against the set that the caller goes on in; where it is aliv
 and stop where they have become the same, so the cost is the size of the difference: below such a node every verdict
 is equal, provided that the record of where the rule could have ended is equal too.
 
-Read on: `bases.pyx` (which state is a base), `walks.pyx` (one machine), `unlike.pyx` (where two go apart), `sweeps.pyx` (what need not be walked).
+Read on: `bases.pyx` (which state is a base), `walks.pyx` (one machine), `sweeps.pyx` (what need not be walked).
 """
 
 from libc.string cimport memcmp
@@ -23,7 +23,6 @@ from kernels_core.masks.besides cimport find_words
 from kernels_core.masks.mask_table cimport MaskRec, digest, ms_mix, write_mask
 from kernels_core.masks.rests cimport Rest, find_rests, lay_out_rests
 from kernels_core.masks.trie cimport TrieNode, all_kids, live_kids
-from kernels_core.masks.unlike cimport find_unlike
 from kernels_core.masks.walks cimport Run, Suffix, Visit, Walk, add_suffixes, forget, walk
 
 cdef extern from *:
@@ -34,7 +33,6 @@ cdef extern from *:
 cdef int32_t BOTTOM_FRAME = 1
 cdef int32_t MANY_VISITS = 4096     # of a difference that is none
 cdef int32_t FEW_VISITS = 1024      # the same, where walks take shortcuts
-cdef int32_t FEW_KIDS = 8           # are tried one by one
 cdef size_t LIST_LIMIT = 256        # accepted ids: more are quicker to copy as bits than to add one by one
 
 
@@ -166,7 +164,7 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32
     found.goes_on = goes_on
     if base.get() != NULL:
         if prefix == NULL or not find_words(trie, machine, prefix[0], start, base_start, removed, todo):
-            _find_kids(trie, machine, start, base_start, todo)
+            _find_kids(trie, start, base_start, todo)
     if base.get() != NULL and _walk_difference(trie, machine, todo, goes_on, accepted, removed, found.suffixes,
                                                MANY_VISITS if sweeps is None else FEW_VISITS):
         made.get().base = base
@@ -181,17 +179,22 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32
     return 0
 
 
-cdef int _find_kids(TokenTrie trie, Machine machine, SetRec* start, SetRec* base_start,
-                    vector[Visit]& todo) except -1 nogil:
+cdef void _find_live(SetRec* a, SetRec* b, uint64_t* live) noexcept nogil:
+    """`live` gets four words: the bytes that either set reads."""
+    cdef int w
+    for w in range(4):
+        live[w] = a.live[w] | b.live[w]
+
+
+cdef void _find_kids(TokenTrie trie, SetRec* start, SetRec* base_start, vector[Visit]& todo) noexcept nogil:
     """The first nodes at which `start` and `base_start` may go apart."""
     cdef int32_t[256] kids
-    cdef uint64_t[4] unlike
+    cdef uint64_t[4] live
     cdef int32_t n, k
-    find_unlike(machine, start, base_start, unlike)
-    n = live_kids(trie, 0, unlike, kids)
+    _find_live(start, base_start, live)
+    n = live_kids(trie, 0, live, kids)
     for k in range(n):
         todo.push_back(Visit(kids[k], start, base_start))
-    return 0
 
 
 cdef bint _walk_difference(TokenTrie trie, Machine machine, vector[Visit]& todo, const uint64_t* goes_on,
@@ -204,7 +207,7 @@ cdef bint _walk_difference(TokenTrie trie, Machine machine, vector[Visit]& todo,
     cdef const TrieNode* nodes = trie.nodes.data()
     cdef const int32_t* ids = trie.ids.data()
     cdef int32_t[256] kids
-    cdef uint64_t[4] unlike
+    cdef uint64_t[4] live
     cdef int32_t n, k, node, depth, visits = 0
     cdef SetRec* target
     cdef SetRec* other
@@ -240,11 +243,11 @@ cdef bint _walk_difference(TokenTrie trie, Machine machine, vector[Visit]& todo,
             ends.push_back(depth)
         if other.escaped:
             their_ends.push_back(depth)
-        if nodes[node + 1].kid_first - nodes[node].kid_first <= FEW_KIDS or ends != their_ends:
-            n = all_kids(trie, node, kids)
+        if ends == their_ends:
+            _find_live(target, other, live)
+            n = live_kids(trie, node, live, kids)
         else:
-            find_unlike(machine, target, other, unlike)
-            n = live_kids(trie, node, unlike, kids)
+            n = all_kids(trie, node, kids)
         for k in range(n):
             todo.push_back(Visit(kids[k], target, other))
     return True
