@@ -119,7 +119,6 @@ MECHANISMS: Final = (
     Mechanism("unrolling", ("automata/decisions: copies_of",), {"unroll_limit": 0}),
     Mechanism("text copies", ("automata/decisions: copies_in_text",)),
     Mechanism("iteration counters", (), {"repetition": "expand"}),
-    Mechanism("remembered automata", ("automata/filling: Remembered, _is_met_again, _to_remember, _recalled",)),
     Mechanism("compact bodies", ("automata/brief", "grammar/shorthand", "automata/word_tree")),
     Mechanism("shared weights", ()),
     # Reading

@@ -105,8 +105,6 @@ class CompiledGrammar:
         tokenizer_info: TokenizerInfo,
         options: Options,
         pool: TokenSetPool | None = None,
-        *,
-        apart: bool = False,
     ) -> None:
         self.grammar = grammar
         self.tokenizer_info = tokenizer_info
@@ -116,13 +114,13 @@ class CompiledGrammar:
         self.renewals = 0
         where = f"grammar {grammar.lazy_ir.root!r}"
         with TimeLimit(options.max_compile_ms, where=where):
-            self._compile(where, trie_of(tokenizer_info) if pool is None else pool.trie, apart)
+            self._compile(where, trie_of(tokenizer_info) if pool is None else pool.trie)
 
-    def _compile(self, where: str, trie: TokenTrie, apart: bool) -> None:
+    def _compile(self, where: str, trie: TokenTrie) -> None:
         ir, options = self.grammar.lazy_ir, self.options
         _check_tokens(ir, self.tokenizer_info)
         lazy = options.makes_states_when_met
-        lowering = Lowering(ir if lazy else self.grammar.ir, options, apart=apart)
+        lowering = Lowering(ir if lazy else self.grammar.ir, options)
         machine = self._parser(GrowingTables(lowering) if lazy else self._whole(lowering), where)
         self.masks = self._masks(trie, machine)
         watch(self)
@@ -248,7 +246,7 @@ class CompiledGrammar:
         """
         options = replace(self.options, jit=0) if self.options.parser == "earley" else self.options
         pool = None if self._pool is None else _pool_apart(self.masks.trie, self.tokenizer_info, options)
-        return CompiledGrammar(self.grammar.read_again(), self.tokenizer_info, options, pool, apart=True)
+        return CompiledGrammar(self.grammar.read_again(), self.tokenizer_info, options, pool)
 
     @cached_property
     def vocab(self) -> tuple[bytes, ...]:

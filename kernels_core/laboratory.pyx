@@ -27,7 +27,6 @@ NAMES = (
     "excluded words",
     "FOLLOW bytes",
     "usual base",
-    "remembered automata",
     "compact bodies",
     "text copies",
     "shared weights",

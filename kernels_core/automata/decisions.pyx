@@ -13,7 +13,7 @@ cimport cython
 
 from libc.stdint cimport int64_t
 
-from kernels_core.automata.weighing cimport CALL, CALLED, SPELT_OUT, UNDECIDED, Limits, copies_in
+from kernels_core.automata.weighing cimport CALL, CALLED, SPELT_OUT, UNDECIDED, copies_in
 from kernels_core.grammar.rules cimport DeferredRule, Rule
 from kernels_core.grammar.tree cimport HOLDS_TOKENS, CharSet, Node, Repeat, TokenSet
 from kernels_core.laboratory cimport TEXT_COPIES, has
@@ -76,16 +76,12 @@ cdef class Decisions(Weights):
     """What is decided of the rules of `ir`.
 
     `rules` by number and `token_sets` (ids, negated) by the number that token edges carry; both grow as rules are
-    lowered.  `spelt` (by subclasses): what the automaton of each rule
-    was made of, a node or a shorthand.  `apart`: automata are not those of other grammars, nor theirs these.
+    lowered.  `spelt` (by subclasses): what the automaton of each rule was made of, a node or a shorthand.
     """
 
-    def __init__(self, ir, options, bint apart=False):
+    def __init__(self, ir, options):
         cdef Callee root
         self._open(ir, options)
-        if apart:
-            self.limits = Limits(options)
-            self.limits.automata = {}
         self.rules = []
         self.token_sets = []
         self.token_set_ids = {}

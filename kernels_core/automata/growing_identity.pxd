@@ -15,5 +15,4 @@ cdef class GrowingIdentities(Identities):
 
     cdef bytes _hash(self, bytes text)
     cdef bint _calls_nothing(self, int32_t rule) noexcept nogil
-    cdef void _name_alone(self, int32_t rule) noexcept nogil
-    cdef Identity _name_of_bytes(self, int32_t rule, bint counted) noexcept nogil
+    cdef Identity _name_of_bytes(self, int32_t rule) noexcept nogil

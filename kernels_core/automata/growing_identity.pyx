@@ -14,14 +14,11 @@ import os
 from libc.stdint cimport uint8_t
 from libc.stdio cimport sprintf
 from libc.string cimport memcpy
-from libcpp.mutex cimport mutex
 
 from kernels_core.automata.identity cimport siphash128
-from kernels_core.automata.nfa cimport Epsilon, NfaName, NfaView, RangeEdge
+from kernels_core.automata.nfa cimport Epsilon, NfaView, RangeEdge
 
 __all__ = ["GrowingIdentities"]
-
-cdef mutex names_lock       # of `NfaView.name`, which grammars share
 
 cdef int FEW_RULES = 12
 cdef int MAX_CYCLE = 200      # rules of one cycle; those of a larger one are equal to nothing but themselves
@@ -43,7 +40,7 @@ cdef class GrowingIdentities(Identities):
             self.named.resize(rule + 1, 0)
         if not self.named[rule]:
             if self._calls_nothing(rule):
-                self._name_alone(rule)
+                self.of_rule[rule] = self._name_of_bytes(rule)
             else:
                 with gil:
                     name = self._inside(rule)
@@ -82,24 +79,9 @@ cdef class GrowingIdentities(Identities):
         cdef NfaView* nfa = &self.growing.nfas[rule].nfa
         return nfa.first[nfa.size].symbol == 0 and nfa.words == NULL
 
-    cdef void _name_alone(self, int32_t rule) noexcept nogil:
-        """Name a rule that calls nothing as `_inside` would: white space, strings and numbers, in every grammar.
-
-        All grammars of a compiler have the same key, so the name is kept with the automaton, which many of them share.
-        """
-        cdef NfaName* name = self.growing.nfas[rule].nfa.name
+    cdef Identity _name_of_bytes(self, int32_t rule) noexcept nogil:
+        """Name a rule that calls nothing as `_inside` would: the hash of its automaton."""
         cdef bint counted = self.tables.lap_min[rule] >= 0
-        names_lock.lock()
-        if not (name.known and name.counted == counted
-                and name.key_high == self.key_high and name.key_low == self.key_low):
-            self.of_rule[rule] = self._name_of_bytes(rule, counted)
-            name.known, name.counted, name.key_high, name.key_low = True, counted, self.key_high, self.key_low
-            name.high, name.low = self.of_rule[rule].high, self.of_rule[rule].low
-        self.of_rule[rule] = Identity(name.high, name.low)
-        names_lock.unlock()
-
-    cdef Identity _name_of_bytes(self, int32_t rule, bint counted) noexcept nogil:
-        """The hash of the automaton of a rule that calls nothing."""
         cdef NfaView* nfa = &self.growing.nfas[rule].nfa
         cdef int32_t byte_count = nfa.first[nfa.size].byte, epsilon_count = nfa.first[nfa.size].epsilon
         cdef size_t nbytes = byte_count * sizeof(RangeEdge), epsilon_bytes = epsilon_count * sizeof(Epsilon), at

@@ -49,13 +49,12 @@ class Lowering(Decisions):
 
     `rules` by id; `token_sets` (ids, negated) by the number that token edges carry; both grow as rules are lowered.
     `ir` must be in normal form (`grammar.analysis.normal_form`: all rules productive).  `spelt`: what the automaton of
-    a rule was made of, once it is.  With `apart` no automaton is shared with other grammars, and they do not notice
-    this one.  Not locked: the owner of the tables it fills asks under its own lock.
+    a rule was made of, once it is.  Not locked: the owner of the tables it fills asks under its own lock.
     """
 
-    def __init__(self, ir: GrammarIR, options: Options, *, apart: bool = False) -> None:
+    def __init__(self, ir: GrammarIR, options: Options) -> None:
         self.spelt: dict[LoweredRule, Node | Shorthand] = {}
-        super().__init__(ir, options, apart)
+        super().__init__(ir, options)
 
     def nfa(self, number: int) -> Nfa:
         """The automaton of rule `number`.  `BudgetExceededError` when it has far more than `max_states` states."""
@@ -63,9 +62,8 @@ class Lowering(Decisions):
 
     def positions(self, number: int, places: list[tuple[int, int]]) -> list[Position]:
         """The dotted positions that (place, offset) pairs of rule `number` stand for, each once."""
-        nfa, lowered = self.nfa(number), self.rules[number]
-        home = (lowered.source, lowered.path)
-        found = [Position(rule, path, at) for place, at in places for rule, path in (nfa.position(place, home),)]
+        nfa = self.nfa(number)
+        found = [Position(rule, path, at) for place, at in places for rule, path in (nfa.position(place),)]
         return sorted(dict.fromkeys(found), key=lambda position: (position.rule, position.path, position.offset))
 
     def settle(self, node: Node | None) -> bool:

@@ -1,7 +1,7 @@
 cimport cython
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t
 from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
@@ -34,14 +34,6 @@ cdef struct Pending:
     int32_t place
 
 
-cdef struct NfaName:
-    # What states of an automaton that calls nothing are named by (`growing_identity.pyx`), under one key.
-    bint known
-    bint counted                # it is that of laps
-    uint64_t key_high, key_low
-    uint64_t high, low
-
-
 cdef struct NfaView:
     # A sealed NFA for code without the GIL.
     int32_t size
@@ -52,7 +44,6 @@ cdef struct NfaView:
     const uint8_t* alive
     const WordTree* words       # what is left out, if it was made of a `Besides`; else NULL
     const Lengths* lengths      # if it was made of a `Bounded`; else NULL
-    NfaName* name               # kept for other grammars with the same automaton
 
 
 @cython.final
@@ -73,7 +64,6 @@ cdef class Nfa:
     cdef vector[uint8_t] alive
     cdef shared_ptr[WordTree] words     # as in `NfaView`
     cdef shared_ptr[Lengths] lengths
-    cdef NfaName name           # zeroed, so not known, when the object is made
     cdef dict rule_places       # of rules' beginnings, by name
     cdef list held              # nodes that stand in no body
     cdef vector[Pending] pending
@@ -83,7 +73,6 @@ cdef class Nfa:
     cdef bint counts            # alone: something is counted, so it is none
     cdef bint text, searches    # it is that of a text in quotes, in which something may come anywhere
     cdef Callee latest          # the rule that was called last: white space is called all the time
-    cdef list callees           # all that were, in order, perhaps more than once; None: nobody wants to know
 
     cpdef int32_t state(self) noexcept
     cpdef void byte_range(self, int32_t source, int32_t low, int32_t high, int32_t target) noexcept
@@ -97,7 +86,6 @@ cdef class Nfa:
     cdef void seal(self) noexcept
     cdef void _give_room_back(self) noexcept
     cdef void copy_sealed(self, Nfa other) noexcept
-    cdef void copy_all(self, Nfa other) noexcept
     cdef void add_states(self, int32_t count) noexcept
     cdef Nfa written_out(self)
     cdef void _paste(self, Nfa part, int32_t source, int32_t target, int32_t place) noexcept

@@ -114,18 +114,13 @@ cdef class Nfa:
         self.places.push_back(Place(-<int32_t>len(self.roots), 0))
         return <int32_t>self.places.size() - 1
 
-    def position(self, int32_t place, tuple home=None):
-        """(rule name, path of child indices) of a place.
-
-        `home`: (rule, path) that was filled; it need not be the one that was filled first, if that is remembered.
-        """
+    def position(self, int32_t place):
+        """(rule name, path of child indices) of a place."""
         cdef list path = []
         while self.places[place].parent >= 0:
             path.append(self.places[place].child)
             place = self.places[place].parent
-        if home is None or self.places[place].parent != -1:
-            home = self.roots[-1 - self.places[place].parent]
-        rule, above = home
+        rule, above = self.roots[-1 - self.places[place].parent]
         return rule, above + tuple(reversed(path))
 
     def part_at(self, int32_t place):
@@ -267,8 +262,6 @@ cdef class Nfa:
     cdef Callee _called(self, Decisions lowering, str name):
         if self.latest is None or self.latest.name is not name:
             self.latest = lowering.decided(name)
-            if self.callees is not None:
-                self.callees.append(self.latest)
         return self.latest
 
     cdef int _spell_call(self, Decisions lowering, str name, int32_t source, int32_t target, int32_t place) except -1:
@@ -472,13 +465,6 @@ cdef class Nfa:
             self.words.reset(new WordTree())
             self.words.get()[0] = other.words.get()[0]
 
-    cdef void copy_all(self, Nfa other) noexcept:
-        """Become what `other` is, which is sealed, with its places; its words and lengths must be none.
-
-        Then calls may be given other numbers."""
-        self.copy_sealed(other)
-        self.roots, self.places, self.tags = other.roots, other.places, other.tags
-
     cdef void add_states(self, int32_t count) noexcept:
         """Add states without edges of their own to what is sealed: those of prefixes, which `words` has the edges of."""
         self.size += count
@@ -521,7 +507,6 @@ cdef class Nfa:
         view.alive = self.alive.data()
         view.words = self.words.get()
         view.lengths = self.lengths.get()
-        view.name = &self.name
         return view
 
     def called(self):

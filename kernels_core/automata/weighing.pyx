@@ -38,7 +38,7 @@ cdef int64_t TEXT_COPIES = 32       # times `unroll_limit`: what may be copied i
 
 # What is known of bodies that call nothing, by the limits that it depends on (`Limits`).  Bodies are kept, so none can
 # take the identity of another.
-cdef dict WEIGHED = {}, FRAGMENTS = {}, AUTOMATA = {}, AROUND = {}
+cdef dict WEIGHED = {}, FRAGMENTS = {}, AROUND = {}
 cdef int MOST_LIMITS = 32       # that differ
 cdef int MOST_WEIGHED = 256
 
@@ -71,7 +71,6 @@ cdef class Limits:
         self.spelling = (self.unroll_limit, options.repetition, options.repetition_threshold, self.flat, self.text_limit)
         self.known = _known_under(WEIGHED, (self.inline_limit, self.unroll_limit))
         self.fragments = _known_under(FRAGMENTS, self.spelling)
-        self.automata = _known_under(AUTOMATA, (self.spelling, self.inline_limit))
         self.around = _known_under(AROUND, self.spelling)
 
 

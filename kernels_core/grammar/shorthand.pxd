@@ -2,7 +2,7 @@ from kernels_core.grammar.tree cimport Node
 
 
 cdef class Shorthand:
-    cdef bint is_shared                 # as `tree.IS_SHARED`
+    pass
 
 
 cdef class Besides(Shorthand):

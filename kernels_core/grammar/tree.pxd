@@ -4,7 +4,6 @@ from libc.stdint cimport uint8_t
 cdef enum Held:
     HOLDS_CALLS = 1                 # a rule is called
     HOLDS_TOKENS = 2                # a token is named
-    IS_SHARED = 4                   # it is the same node in all grammars in which what it calls has the same names
 
 
 cdef class Span:

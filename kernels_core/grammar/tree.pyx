@@ -324,7 +324,7 @@ cdef uint8_t _held(tuple items) except? 255:
     for item in items:
         holds |= item.holds
     breathe(<int>len(items))
-    return holds & ~IS_SHARED
+    return holds
 
 
 cpdef tuple children(Node node):

@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
+from kernels_core.automata.growing import GrowingTables
+from kernels_core.automata.growing_identity import GrowingIdentities
+from kernels_core.automata.lower import Lowering
 from tests.engine.driver import compiled, mask, tokenizer
 from tests.engine.test_against_reference import CHECKS, Oracle
 from tests.strategies import World, texts, worlds
@@ -148,22 +151,17 @@ def test_equal_automata_of_different_vocabularies(name: str) -> None:
         assert mask(matcher) == oracle.mask(b"a")
 
 
-def test_what_strings_are_made_of_is_lowered_once() -> None:
-    """Bodies that call nothing are one automaton in all grammars; bodies of equal names are not."""
-    info = tokenizer([bytes([byte]) for byte in range(256)])
-    compiler = GrammarCompiler(info)
-
-    def automaton(compiled: CompiledGrammar, name: str) -> object:
-        matcher = GrammarMatcher(compiled)
-        assert matcher.accept_string('{"a": "x')
-        return next(rule.nfa for rule in compiled.machine.tables.lowering.rules if rule.name == name)
-
-    one, two = (
-        compiler.compile_json_schema({"type": "object", "properties": {"a": {"type": "string"}, name: {}}})
-        for name in "bc"
-    )
-    assert automaton(one, "string_rest") is automaton(two, "string_rest") is not None
-    assert automaton(one, "root") is not automaton(two, "root")
-    for body, text in (('"x"', "x"), ('"y"', "y")):
-        compiled = compiler.compile_grammar(f"root ::= item item\nitem ::= {body} | [z] item")
-        assert GrammarMatcher(compiled).accept_string(text * 2)
+def test_a_rule_that_calls_nothing_has_a_name_for_each_key() -> None:
+    """C names it, by the bytes that Python would name it by."""
+    grammar = Grammar.from_ebnf('root ::= blank{0,128} "x" blank "y"\nblank ::= [ \\t]')
+    options = Options(inline_limit=0, unroll_limit=0)
+    found: dict[tuple[bytes, int], bytes] = {}
+    for key in 2 * [bytes(range(16)), bytes(range(1, 17))]:
+        tables = GrowingTables(Lowering(grammar.ir, options))
+        tables.complete()
+        named = GrowingIdentities(tables, key)
+        for rule in range(1, tables.rule_count):
+            name = named.name_of(rule)
+            assert name == GrowingIdentities(tables, key)._inside(rule)
+            assert found.setdefault((key, rule), name) == name
+    assert len(set(found.values())) == len(found) == 4

@@ -23,7 +23,7 @@ from kernels_core.grammar.json_schema.plain_writer cimport Frame, PlainWriter
 from kernels_core.grammar.nodes cimport choice, literal, repeat, seq
 from kernels_core.grammar.rules cimport DeferredRule
 from kernels_core.grammar.shorthand cimport Item, Listing, one_of, row_of
-from kernels_core.grammar.tree cimport IS_SHARED, Literal, Never, Node, RuleRef, call_of
+from kernels_core.grammar.tree cimport Literal, Never, Node, RuleRef, call_of
 
 from hashlib import blake2b
 
@@ -365,7 +365,6 @@ cdef class PlainReader:
             if len(ANYTHING) >= MOST_ANYTHING:
                 ANYTHING.clear()
             whole = choice((fields, array, frame.no_array, seq((QUOTE, rest)), number, *BOTH, NULL_TEXT))
-            whole.holds |= IS_SHARED
             known = ANYTHING[key] = (frame, whole)
         return <Node>(<tuple>known)[1]
 
@@ -417,7 +416,6 @@ cdef class PlainReader:
         if known is None:
             found = Listing(frame.open_member, (), (other,), frame.colon, frame.next_member, frame.close_object,
                             frame.no_object)
-            found.is_shared = True
             if len(ANYTHING) >= MOST_ANYTHING:
                 ANYTHING.clear()
             known = ANYTHING[key] = (frame, found)

@@ -10,7 +10,7 @@ from kernels_core.grammar.json_schema.waiting_strings cimport OtherKeys
 from kernels_core.grammar.nodes cimport repeat, seq
 from kernels_core.grammar.rulebook cimport RuleBook
 from kernels_core.grammar.rules cimport rule_of
-from kernels_core.grammar.tree cimport IS_SHARED, Literal, Node, RuleRef, Seq, call_of
+from kernels_core.grammar.tree cimport Literal, Node, RuleRef, Seq, call_of
 from kernels_core.grammar.written cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_COMPACT_ASCII
 
 from kernels_core.grammar.json_schema.escape_texts import any_rest
@@ -32,7 +32,6 @@ cdef Literal QUOTE = Literal(b'"')
 cdef Node ANY_REST = any_rest()
 cdef RuleRef REST = RuleRef("string_rest")
 cdef Seq ANY_STRING = Seq((QUOTE, REST))
-ANY_STRING.holds |= IS_SHARED
 
 
 cdef bytes _quoted(str letters, bint opened):
