@@ -99,10 +99,6 @@ MECHANISMS: Final = (
     Mechanism("FOLLOW bytes", ("masks/cache: _take_first_bytes",)),
     Mechanism("string bodies", ("masks/interiors", "masks/views", "masks/graphs", "masks/searches")),
     Mechanism("searches", ("masks/searches", "masks/interiors: _search_set, _try_tables")),
-    Mechanism(
-        "body differences",
-        ("masks/views: Pairs, _find_difference, _nearest, _keep_doors, _compare, _scan_both, _list, _once",),
-    ),
     Mechanism("kept verdicts", ("masks/interiors: _agree",)),
     Mechanism("bounded strings", ("masks/bounded", "masks/overlong")),
     Mechanism("iteration profiles", ("masks/laps", "masks/exits"), {"lap_profiles": False}),

@@ -20,7 +20,6 @@ NAMES = (
     "whole subtrees",
     "string bodies",
     "searches",
-    "body differences",
     "kept verdicts",
     "bounded strings",
     "suffix rows",

@@ -88,7 +88,6 @@ cdef class Interiors:
         cdef View* made
         if inside.get().views[state].get() == NULL:
             inside.get().views[state] = make_view(trie, inside.get(), state, nodes)
-            inside.get().latest = state
             made = inside.get().views[state].get()
             self.nbytes += sizeof(View) + token_set_bytes(made.tokens.get()) + 9 * made.byte.size() + 6 * made.doors.size()
         return inside.get().views[state].get()

@@ -16,7 +16,6 @@ cdef enum:
 
 cdef cppclass View:
     # The vocabulary as seen from one state of an interior.
-    int16_t state
     shared_ptr[TokenSet] tokens      # those that stay inside; where characters are counted, by those that they begin
     # The ways out: a trie of the texts before and with the byte that leads out, in preorder; all of them are read inside.
     vector[uint8_t] byte
@@ -44,7 +43,6 @@ cdef cppclass Interior:
     vector[Ways] ways                # by state
     int64_t steps_left               # that may be taken to find `ways`
     vector[shared_ptr[View]] views   # by state
-    int16_t latest                   # of these; -1: none
 
 
 cdef void tabulate(Interior* made) noexcept nogil
