@@ -100,7 +100,6 @@ MECHANISMS: Final = (
     Mechanism("string bodies", ("masks/interiors", "masks/views", "masks/graphs", "masks/searches")),
     Mechanism("searches", ("masks/searches", "masks/interiors: _search_set, _try_tables")),
     Mechanism("kept verdicts", ("masks/interiors: _agree",)),
-    Mechanism("bounded strings", ("masks/bounded", "masks/overlong")),
     Mechanism("iteration profiles", ("masks/laps", "masks/exits"), {"lap_profiles": False}),
     Mechanism("suffix rows", ("masks/rests: _take_stretch, _take_entry, _stretch, _walk, _height",)),
     Mechanism("row unions", ("masks/unions",)),

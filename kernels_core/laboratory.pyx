@@ -21,7 +21,6 @@ NAMES = (
     "string bodies",
     "searches",
     "kept verdicts",
-    "bounded strings",
     "suffix rows",
     "excluded words",
     "FOLLOW bytes",

@@ -404,12 +404,11 @@ cdef bint _spell_bounded(Nfa nfa, Decisions lowering, Bounded bounded, int32_t l
     lengths.between.assign(nfa.size, False)
     lengths.least_left.assign(nfa.size, ENDLESS)
     lengths.most_left.assign(nfa.size, 0)
-    lengths.endless, lengths.reserve = True, 0
+    lengths.reserve = 0
     for source, (least, most) in enumerate(bounded.spans):
         lengths.between[first + source] = True
         lengths.least_left[first + source] = least
         lengths.most_left[first + source] = ENDLESS if most is None else most
-        lengths.endless = lengths.endless and most is None
         lengths.reserve = max(lengths.reserve, <int32_t>least + 1)
     lengths.least_left[FINAL] = 0
     _find_lengths(nfa, first, first + bounded.size)

@@ -42,7 +42,6 @@ cdef class GrowingTables(Tables):
     cdef const Lengths* _lengths(self, int32_t state) noexcept nogil
     cdef bint count(self, int32_t state, int32_t* counter) noexcept nogil
     cdef bint room(self, int32_t state, int32_t counter, Room* room) noexcept nogil
-    cdef int32_t ahead(self, int32_t state, bint* between) noexcept nogil
     cdef int _close(self, int32_t rule, int32_t nfa_state) except -1 nogil
     cdef int _reach(self, int32_t rule) except -1 nogil
     cdef int _check_room(self) except -1 nogil

@@ -134,13 +134,15 @@ cdef class GrowingTables(Tables):
 
     cdef bint count(self, int32_t state, int32_t* counter) noexcept nogil:
         cdef const Lengths* lengths = self._lengths(state)
-        cdef bint between
+        cdef bint between = False       # to come to `state` is to have read a character
         cdef int32_t k, least, most = 0
         if lengths == NULL or counter[0] < 0:
             return True
-        least = self.ahead(state, &between)
+        least = lengths.least_left[self.members[self.subset_first[state]]]
         for k in range(self.subset_first[state], self.subset_past[state]):
+            least = min(least, lengths.least_left[self.members[k]])
             most = max(most, lengths.most_left[self.members[k]])
+            between |= lengths.between[self.members[k]]
         counter[0] += between
         return counter[0] + least <= lengths.most and counter[0] + most >= lengths.least
 
@@ -149,17 +151,8 @@ cdef class GrowingTables(Tables):
         if lengths == NULL or counter < 0:
             return False
         room.missing, room.left = lengths.least - counter, lengths.most - counter
-        room.reserve, room.endless = lengths.reserve, lengths.endless
+        room.reserve = lengths.reserve
         return True
-
-    cdef int32_t ahead(self, int32_t state, bint* between) noexcept nogil:
-        cdef const Lengths* lengths = self._lengths(state)
-        cdef int32_t k, least = lengths.least_left[self.members[self.subset_first[state]]]
-        between[0] = False
-        for k in range(self.subset_first[state], self.subset_past[state]):
-            least = min(least, lengths.least_left[self.members[k]])
-            between[0] |= lengths.between[self.members[k]]
-        return least
 
     cdef int _close(self, int32_t rule, int32_t nfa_state) except -1 nogil:
         """Find the closure of an NFA state."""

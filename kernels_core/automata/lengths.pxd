@@ -8,7 +8,7 @@ The place before the first character counts as one, so a rule's bounds are one m
 rule calls nothing, and counts no laps.  A negative number (`earley.machine.FREE`) stands for characters that are not
 counted.
 
-Read on: `growing.pyx`, `../earley/machine.pyx`, `../masks/bounded.pyx`.
+Read on: `growing.pyx`, `../earley/machine.pyx`, `../masks/cache.pyx`.
 """
 
 from libc.stdint cimport int32_t, uint8_t
@@ -22,7 +22,6 @@ cdef enum:
 cdef cppclass Lengths:
     int32_t least               # characters of a text, and one
     int32_t most
-    bint endless                # whether `most_left` is ENDLESS between all characters
     int32_t reserve             # `least_left` is nowhere more
     # by NFA state
     vector[uint8_t] between     # whether it is a place between two characters: to come there is to have read one
@@ -35,4 +34,3 @@ cdef struct Room:
     int32_t missing     # characters that have to follow, the one under way among them; or less
     int32_t left        # characters that may follow
     int32_t reserve     # as in `Lengths`
-    bint endless

@@ -78,7 +78,6 @@ cdef class Tables:
     cdef bint find_prefix(self, int32_t state, Prefix* prefix) except -1 nogil
     cdef bint count(self, int32_t state, int32_t* counter) noexcept nogil
     cdef bint room(self, int32_t state, int32_t counter, Room* room) noexcept nogil
-    cdef int32_t ahead(self, int32_t state, bint* between) noexcept nogil
     cdef int32_t _new_state(self, int32_t rule, uint8_t flags) noexcept nogil
 
     cdef inline int need(self, int32_t state) except -1 nogil:

@@ -100,14 +100,6 @@ cdef class Tables:
         """Whether the rule of `state` bounds the length of its texts, and `counter` counts; `room` says what is left."""
         return False
 
-    cdef int32_t ahead(self, int32_t state, bint* between) noexcept nogil:
-        """Characters that have to follow at `state`, of a rule that bounds lengths; the one under way is among them.
-
-        `between`: whether it is between two characters, so that coming there completes one.
-        """
-        between[0] = False
-        return 0
-
     cdef bint may_be_text(self, int32_t rule) noexcept nogil:
         """Whether `rule` does without tokens, and calls one rule at most; False is certain."""
         return True

@@ -6,7 +6,6 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.identity cimport Identities
 from kernels_core.earley.machine cimport Item, Machine, SetRec
-from kernels_core.masks.bounded cimport Bounded
 from kernels_core.masks.direct cimport Walk
 from kernels_core.masks.interiors cimport Insides
 from kernels_core.masks.exits cimport Exits
@@ -23,7 +22,7 @@ from kernels_core.masks.unions cimport Dense, Row, Unions
 cdef struct Chosen:
     TokenSet* tokens
     int32_t item         # the first item of a set that has these verdicts
-    int32_t missing      # laps or characters that a token has to complete before it leaves the rule,
+    int32_t missing      # laps that a token has to complete before it leaves the rule,
     int32_t left         # ... and that it may; where `tokens` are counted
 
 
@@ -46,7 +45,6 @@ cdef class MaskCache:
     cdef readonly Lookahead lookahead      # None: uncertain tokens are not filtered
     cdef readonly Sweeps sweeps            # None: every node is walked
     cdef readonly Insides insides          # None: insides of strings are walked like all else
-    cdef readonly Bounded bounded          # None: where lengths are bounded all is walked, too
     cdef bint in_base                      # a base is being computed
     cdef Identities identities
     # by code of the bytes that callers take (0: any): (state, clipped counter) -> verdicts

@@ -15,12 +15,11 @@ from kernels_core.automata.growing cimport GrowingTables
 from kernels_core.automata.growing_identity cimport GrowingIdentities
 from kernels_core.automata.identity cimport WholeIdentities
 from kernels_core.automata.lengths cimport Room
-from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS
+from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS, Tables
 from kernels_core.automata.word_tree cimport Prefix
 from kernels_core.earley.machine cimport FREE, Item, ms_clock, ms_load, ms_store
-from kernels_core.laboratory cimport BOUNDED_STRINGS, EXCLUDED_WORDS, FOLLOW_BYTES, STRING_BODIES, has
+from kernels_core.laboratory cimport EXCLUDED_WORDS, FOLLOW_BYTES, STRING_BODIES, has
 from kernels_core.masks.bases cimport Base, find_base
-from kernels_core.masks.bounded cimport Bounded, is_near_bound
 from kernels_core.masks.direct cimport Walk, estimate
 from kernels_core.masks.interiors cimport Insides
 from kernels_core.masks.exits cimport Exits
@@ -69,7 +68,6 @@ cdef class MaskCache:
         self.lap_profiles = lap_profiles and lookahead is None
         self.sweeps = Sweeps(machine) if sweeps else None
         self.insides = Insides(trie, machine) if sweeps else None
-        self.bounded = Bounded(self.insides) if sweeps and lap_profiles and lookahead is None else None
         self.table = MaskTable(trie.words)
         self.walk = Walk(trie, machine, loops_of(trie) if sweeps else None, self.table)
         self.exits = Exits(machine, self.table, stretches=sweeps)
@@ -117,8 +115,6 @@ cdef class MaskCache:
         self.table.begin()
         self.dense.clear()
         self.owners.clear()
-        if self.bounded is not None:
-            self.bounded.lists.clear()
         self.narrowed = 0
         if not self._follow(record):
             self.wide.assign(record.count, 1)
@@ -187,7 +183,6 @@ cdef class MaskCache:
         cdef SetRec* caller
         cdef shared_ptr[TokenSet] tokens
         cdef Chosen one
-        cdef Room room
         cdef Row row
         self.chosen.clear()
         self.singles.clear()
@@ -204,11 +199,9 @@ cdef class MaskCache:
             if self._counts_plainly(record, i):
                 self.lap_set(item.state, tokens)
                 self.dense.push_back(row_of(tokens.get(), one.left))
-            elif (is_near_bound(self.machine.tables, self.trie.max_depth, &item, &room) and self.bounded is not None and has(BOUNDED_STRINGS)
-                  and self.bounded.find(item.state, room, self.narrowed, self.goes_on, tokens)):
-                one.missing, one.left = room.missing, room.left
-                self.bounded.accept(item.state, room, tokens.get(), self.dense, self.singles)
             else:
+                if _is_far_from_bounds(self.machine.tables, item, self.trie.max_depth):
+                    item.counter = FREE         # verdicts that grammars with another bound share
                 self.settled_set(item.state, item.counter, tokens)
                 if tokens.get().dense != NULL:
                     row = Row(tokens.get().dense, tokens.get().dense_population, tokens.get().dense_hash)
@@ -489,7 +482,7 @@ cdef class MaskCache:
                  and find_base(self.trie, self.machine.tables, state, counter, self.differential_from, &base))
         if (self.insides is not None and not counts and not (based and base.leaves_words_out)
                 and self._cost(state) >= self.differential_from and has(STRING_BODIES)):
-            if self.insides.token_set(state, False, self.narrowed, goes_on, result):
+            if self.insides.token_set(state, self.narrowed, goes_on, result):
                 return 0
         if based:
             # A walk with shortcuts costs little more than most differences: a base is not made for their sake.
@@ -625,6 +618,14 @@ cdef class MaskCache:
 
 cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil
+
+
+cdef bint _is_far_from_bounds(Tables tables, Item item, int32_t longest) noexcept nogil:
+    """Whether the characters of the text at `item` are counted, and no token, of `longest` bytes at most, nears a bound."""
+    cdef Room room
+    # A token completes no more characters than it has bytes, and begins one.
+    return (tables.bounded and tables.room(item.state, item.counter, &room)
+            and room.missing <= 0 and room.left - room.reserve > longest)
 
 
 cdef bint _seen_before(SetRec* record, int32_t i) noexcept nogil:

@@ -10,7 +10,6 @@ cdef cppclass Graph:
     vector[int32_t] edge_first   # one more than states: edges[edge_first[i]:edge_first[i + 1]], ascending by byte
     vector[ByteEdge] edges       # targets are places in `states`; edges that lead out are left out
     vector[uint8_t] open         # by place: whether `exit` leads out
-    vector[uint8_t] between      # by place, where characters are counted: whether it is between two; else empty
     uint8_t exit
     bint left                    # whether any state is
 

@@ -7,9 +7,6 @@ texts stay inside; and there a search for a word, a list of words that are forbi
 all the same: `minimise` merges states that differ in the ways out alone, and `is_same` compares with a graph that was
 merged before (Hopcroft & Karp 1971: two deterministic automata are walked side by side).
 
-Where the length of a text is bounded (`automata.lengths`), states that are between two characters and others are not
-the same either.
-
 Read on: `interiors.pyx`.
 """
 
@@ -119,8 +116,6 @@ cdef void minimise(const Graph& graph, vector[int16_t]& number, Graph& smaller) 
     smaller.exit = graph.exit
     while i < order.size():
         smaller.edge_first.push_back(<int32_t>smaller.edges.size())
-        if not graph.between.empty():
-            smaller.between.push_back(graph.between[order[i]])
         for k in range(graph.edge_first[order[i]], graph.edge_first[order[i] + 1]):
             edge = graph.edges[k]
             if number[block[edge.target]] < 0:
@@ -166,8 +161,6 @@ cdef bint _refine(const Graph& graph, vector[int16_t]& block) noexcept nogil:
     while mask < 2 * <size_t>count:
         mask *= 2
     block.assign(count, 0)
-    for s in range(<int32_t>graph.between.size()):
-        block[s] = graph.between[s]
     latest.resize(count)
     later.resize(count)
     row.resize(count * width)
@@ -206,13 +199,13 @@ cdef bint _refine(const Graph& graph, vector[int16_t]& block) noexcept nogil:
 
 
 cdef bint is_same(const Graph& graph, const Graph& other, int16_t first, vector[int16_t]& home) noexcept nogil:
-    """Whether `graph` reads (and counts) what `other` does from state `first`; `home` gets the state of `other` for each place.
+    """Whether `graph` reads what `other` does from state `first`; `home` gets the state of `other` for each place.
 
     `other` is minimal, so no place has two homes, and an edge to one place lies within an edge to its home.
     """
     cdef int32_t i, n, past, covered, place, target
     cdef vector[int32_t] todo
-    if graph.exit != other.exit or graph.between.empty() != other.between.empty():
+    if graph.exit != other.exit:
         return False
     home.assign(graph.states.size(), -1)
     home[0] = first
@@ -220,8 +213,6 @@ cdef bint is_same(const Graph& graph, const Graph& other, int16_t first, vector[
     while not todo.empty():
         place = todo.back()
         todo.pop_back()
-        if not graph.between.empty() and graph.between[place] != other.between[home[place]]:
-            return False
         n = other.edge_first[home[place]]
         past = other.edge_first[home[place] + 1]
         i = graph.edge_first[place]

@@ -33,19 +33,18 @@ cdef class Insides:
     cdef readonly Interiors shared
     cdef Searches searches
     cdef vector[shared_ptr[Interior]] held
-    cdef vector[Home] homes          # by state of the tables; twice as many, for characters that are counted
+    cdef vector[Home] homes          # by state of the tables
     cdef vector[uint8_t] refused     # by rule
     cdef vector[int32_t] place_of    # scratch of `draw`
     cdef vector[int16_t] home        # scratch
 
-    cdef bint refuses(self, int32_t state) noexcept nogil
-    cdef bint drawn(self, int32_t state, bint counted, Graph& graph) except -1 nogil
-    cdef bint token_set(self, int32_t state, bint counted, uint64_t narrowed, const uint64_t* goes_on,
+    cdef bint drawn(self, int32_t state, Graph& graph) except -1 nogil
+    cdef bint token_set(self, int32_t state, uint64_t narrowed, const uint64_t* goes_on,
                         shared_ptr[TokenSet]& result) except -1 nogil
     cdef bint _search_set(self, int32_t state, uint64_t narrowed, const uint64_t* goes_on,
                           shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _try_tables(self, int32_t state, View* view, vector[uint8_t]& open_doors, int64_t* nodes) except -1 nogil
-    cdef void _put_together(self, View* view, bint counted, const vector[uint8_t]& open_doors, bint agreed,
-                            uint64_t narrowed, const uint64_t* goes_on, shared_ptr[TokenSet]& result) noexcept nogil
+    cdef void _put_together(self, View* view, const vector[uint8_t]& open_doors, bint agreed, uint64_t narrowed,
+                            const uint64_t* goes_on, shared_ptr[TokenSet]& result) noexcept nogil
     cdef void _verdicts(self, const Graph& graph, const shared_ptr[Interior]& inside, uint64_t narrowed,
                         const uint64_t* goes_on, int64_t* nodes, shared_ptr[TokenSet]& result) noexcept nogil

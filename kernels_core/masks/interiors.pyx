@@ -9,9 +9,6 @@ tokens that stay inside are accepted, and where the byte that leads out comes th
 vocabulary (`views.pyx`).  The rest is to see which doors are open from the state at hand: a walk along the texts
 before the doors alone, a thousand nodes of the trie, or none if all states that count as one in the inside agree on it.
 
-Where a length is bounded, characters are counted on the way (`laps.pyx`): tokens that stay inside are rows by the
-characters they begin, and a door has the characters before it.
-
 Read on: `cache.pyx`, which asks.
 """
 
@@ -21,12 +18,11 @@ from libcpp.string cimport string
 
 from kernels_core.automata.tables cimport Tables
 from kernels_core.masks.graphs cimport draw, graph_step, is_same, minimise
-from kernels_core.masks.laps cimport pair_laps
 from kernels_core.laboratory cimport KEPT_VERDICTS, SEARCHES, has
 from kernels_core.masks.mask_table cimport ms_mix
 from kernels_core.masks.searches cimport Search, Searches
 from kernels_core.masks.token_sets cimport (
-    BITSET, LAPS, build_suffix_trie, sort_suffixes, store_difference, token_set_bytes, write_accepted,
+    BITSET, build_suffix_trie, sort_suffixes, store_difference, token_set_bytes, write_accepted,
 )
 from kernels_core.masks.trie cimport kind_of
 from kernels_core.masks.views cimport Interior, View, make_view, tabulate
@@ -64,8 +60,6 @@ cdef class Interiors:
                 live[i >> 6] |= <uint64_t>1 << (i & 63)
         for i in range(4):
             name = ms_mix(name ^ live[i])
-        if not graph.between.empty():
-            name = ~name
         if self.nbytes > MAX_BYTES:
             self.known.clear()
             self.nbytes = 0
@@ -105,51 +99,37 @@ cdef class Insides:
         self.shared = interiors_of(trie)
         self.searches = Searches(machine.tables)
 
-    cdef bint drawn(self, int32_t state, bint counted, Graph& graph) except -1 nogil:
-        """Whether `graph` shows what is within reach of `state`; False if that is no inside of a string.
-
-        `counted`: it is of a rule that bounds lengths (`automata.lengths`), and places between characters are told apart.
-        """
+    cdef bint drawn(self, int32_t state, Graph& graph) except -1 nogil:
+        """Whether `graph` shows what is within reach of `state`; False if that is no inside of a string."""
         cdef int32_t rule = self.machine.tables.rule_of[state]
-        cdef bint between
-        cdef size_t i
         if <size_t>rule >= self.refused.size():
             self.refused.resize(rule + 1, 0)
         if (self.refused[rule] or not self.machine.tables.may_be_text(rule)
                 or not draw(self.machine.tables, state, self.place_of, graph) or kind_of(graph.exit) >= 0):
             self.refused[rule] = 1
             return False
-        for i in range(graph.states.size() if counted else 0):
-            self.machine.tables.ahead(graph.states[i], &between)
-            graph.between.push_back(between)
         return True
 
-    cdef bint refuses(self, int32_t state) noexcept nogil:
-        """Whether some state of the same rule was no inside of a string: then none is from now on."""
-        cdef size_t rule = self.machine.tables.rule_of[state]
-        return rule < self.refused.size() and self.refused[rule]
-
-    cdef bint token_set(self, int32_t state, bint counted, uint64_t narrowed, const uint64_t* goes_on,
+    cdef bint token_set(self, int32_t state, uint64_t narrowed, const uint64_t* goes_on,
                         shared_ptr[TokenSet]& result) except -1 nogil:
         """Verdicts at `state` under an unknown caller, as `token_sets.compute_token_set` has them.
 
         False if the state is no inside of a string.  `goes_on`: four words, the bytes that callers take, known by
-        `narrowed`; NULL: any byte.  `counted`: as in `drawn`, and the verdicts are by characters, as in `laps`; those that
-        tokens begin are counted, not those that have to follow (`overlong.pyx`).
+        `narrowed`; NULL: any byte.
         """
         cdef Graph graph
         cdef int64_t nodes = 0
         cdef size_t i
         cdef Home at
         cdef shared_ptr[Interior] inside
-        if not counted and self._search_set(state, narrowed, goes_on, result):
+        if self._search_set(state, narrowed, goes_on, result):
             return True
-        if not self.drawn(state, counted, graph):
+        if not self.drawn(state, graph):
             return False
-        if self.homes.size() < 2 * self.machine.tables.flags.size():
-            self.homes.resize(2 * self.machine.tables.flags.size(), Home(-1, 0))
+        if self.homes.size() < self.machine.tables.flags.size():
+            self.homes.resize(self.machine.tables.flags.size(), Home(-1, 0))
         self.shared.lock.lock()
-        at = self.homes[2 * state + counted]
+        at = self.homes[state]
         if at.inside >= 0:
             inside = self.held[at.inside]
             is_same(graph, inside.get().graph, at.state, self.home)
@@ -157,8 +137,8 @@ cdef class Insides:
             inside = self.shared.find(graph, self.home)
             self.held.push_back(inside)
             for i in range(graph.states.size()):
-                if self.homes[2 * graph.states[i] + counted].inside < 0:
-                    self.homes[2 * graph.states[i] + counted] = Home(<int32_t>self.held.size() - 1, self.home[i])
+                if self.homes[graph.states[i]].inside < 0:
+                    self.homes[graph.states[i]] = Home(<int32_t>self.held.size() - 1, self.home[i])
         self._verdicts(graph, inside, narrowed, goes_on, &nodes, result)
         self.shared.lock.unlock()
         self.machine.nodes_walked += nodes
@@ -184,7 +164,7 @@ cdef class Insides:
             self._try_tables(state, view, open_doors, &nodes)
             for i in range(open_doors.size()):
                 agreed = agreed and open_doors[i]
-            self._put_together(view, False, open_doors, agreed, narrowed, goes_on, result)
+            self._put_together(view, open_doors, agreed, narrowed, goes_on, result)
         finally:
             self.shared.lock.unlock()
         self.machine.nodes_walked += nodes
@@ -219,17 +199,16 @@ cdef class Insides:
                 open_doors.push_back(leaves[view.door_state[i]] == 1)
         else:
             _try_doors(graph, view, open_doors, nodes)
-        self._put_together(view, not graph.between.empty(), open_doors, agreed, narrowed, goes_on, result)
+        self._put_together(view, open_doors, agreed, narrowed, goes_on, result)
 
-    cdef void _put_together(self, View* view, bint counted, const vector[uint8_t]& open_doors, bint agreed,
-                            uint64_t narrowed, const uint64_t* goes_on, shared_ptr[TokenSet]& result) noexcept nogil:
+    cdef void _put_together(self, View* view, const vector[uint8_t]& open_doors, bint agreed, uint64_t narrowed,
+                            const uint64_t* goes_on, shared_ptr[TokenSet]& result) noexcept nogil:
         """The verdicts at a state with that `view`, from where these of its doors are open.
 
         `agreed`: other states are likely to have these doors open, too, so the verdicts are kept with the view.
         """
         cdef vector[int32_t] accepted, removed
         cdef vector[Suffix] suffixes
-        cdef vector[uint64_t] complete
         cdef TokenSet* made
         cdef string name
         cdef size_t i
@@ -241,32 +220,20 @@ cdef class Insides:
             if view.known.count(name):
                 result = view.known[name]
                 return
-        if counted:
-            for i in range(view.doors.size()):
-                if open_doors[i]:
-                    _pass_counting(self.trie, view.doors[i], view.door_laps[i], goes_on, suffixes, complete)
+        for i in range(view.doors.size()):
+            if open_doors[i]:
+                _pass(self.trie, view.doors[i], goes_on, accepted, suffixes)
+        if accepted.empty() and suffixes.empty():
             result = view.tokens
-            if not suffixes.empty():
-                result.reset(new TokenSet())
-                result.get().storage, result.get().base = LAPS, view.tokens
-                sort_suffixes(suffixes)
-                build_suffix_trie(result.get(), suffixes)
-                pair_laps(result.get(), complete)
         else:
-            for i in range(view.doors.size()):
-                if open_doors[i]:
-                    _pass(self.trie, view.doors[i], goes_on, accepted, suffixes)
-            if accepted.empty() and suffixes.empty():
-                result = view.tokens
-            else:
-                made = new TokenSet()
-                result.reset(made)
-                made.base = view.tokens
-                store_difference(made, self.trie, accepted, removed)
-                if agreed and made.dense != NULL and made.lacking.size() + made.listed.size() > FEW:
-                    _write_out(made, self.trie.words)
-                sort_suffixes(suffixes)
-                build_suffix_trie(made, suffixes)
+            made = new TokenSet()
+            result.reset(made)
+            made.base = view.tokens
+            store_difference(made, self.trie, accepted, removed)
+            if agreed and made.dense != NULL and made.lacking.size() + made.listed.size() > FEW:
+                _write_out(made, self.trie.words)
+            sort_suffixes(suffixes)
+            build_suffix_trie(made, suffixes)
         if agreed:
             if view.known.size() == MANY:
                 view.known.clear()
@@ -348,18 +315,3 @@ cdef void _pass(TokenTrie trie, int32_t door, const uint64_t* goes_on, vector[in
         byte = trie.spelling[trie.spelling_first[trie.ids[k]] + depth]
         if goes_on == NULL or goes_on[byte >> 6] >> (byte & 63) & 1:
             suffixes.push_back(suffix_of(trie, trie.ids[k], depth))
-
-
-cdef void _pass_counting(TokenTrie trie, int32_t door, int32_t laps, const uint64_t* goes_on, vector[Suffix]& suffixes,
-                         vector[uint64_t]& complete) noexcept nogil:
-    """The tokens that go through an open door after `laps` characters, and that end there."""
-    cdef int32_t k, token, depth = trie.nodes[door].depth
-    cdef uint8_t byte
-    for k in range(trie.nodes[door].token_first, trie.nodes[trie.nodes[door].skip].token_first):
-        token = trie.ids[k]
-        if k >= trie.nodes[door + 1].token_first:
-            byte = trie.spelling[trie.spelling_first[token] + depth]
-            if goes_on != NULL and not goes_on[byte >> 6] >> (byte & 63) & 1:
-                continue
-        suffixes.push_back(suffix_of(trie, token, depth))
-        complete.push_back(<uint64_t>token << 32 | <uint64_t>laps)

@@ -11,14 +11,12 @@ This holds where laps cannot be cut differently: no lap is the beginning of anot
 callers cannot take a byte that begins a lap (`cache` checks that for each caller, else it asks `token_sets`).  The
 inside of a string is such a rule, white space is another.  The walk is one over the outline (`trie.Outline`).
 
-Inside strings with a bounded length (`interiors.pyx`) tokens are walked the same way: their laps are characters, and
-the closing byte is a door.
-
 Read on: `token_sets.pyx`, `cache.pyx`.
 """
 
 from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport lower_bound, sort
+from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, SCANNABLE, TOKENS, ByteEdge
 from kernels_core.masks.token_sets cimport LAPS, Cap, build_suffix_trie, sort_suffixes
@@ -71,9 +69,6 @@ cdef cppclass LapWalk:
     vector[int16_t] next_state      # by place and byte: a place, or DEAD
     vector[int16_t] next_alike      # by place and kind of bytes: the same, or SEVERAL
     vector[uint8_t] between         # by place: whether it is between two laps, so that coming there completes one
-    int32_t exit                    # the byte that leads out; -1: the rule may end between any two laps
-    vector[int32_t] doors           # nodes of the trie with that byte, some perhaps twice
-    int64_t visits
     vector[int16_t] at              # by depth on the current path: the place, and the laps that are complete
     vector[int32_t] laps
     # Tokens that are accepted, by the laps they need: in the outline and, where a kind of bytes is told apart, in the trie.
@@ -100,7 +95,6 @@ cdef int compute_laps(TokenTrie trie, Tables tables, int32_t state, const uint64
     _reach(tables, tables.start[tables.rule_of[state]], states)
     states.insert(states.begin(), states[0])       # place 0 is the start between two laps, place 1 the start inside one
     _take_room(found, states.size())
-    found.exit = -1
     found.between[0] = True
     for i in range(states.size()):
         for k in range(tables.edge_first[states[i]], tables.edge_past[states[i]]):
@@ -121,23 +115,6 @@ cdef int compute_laps(TokenTrie trie, Tables tables, int32_t state, const uint64
     return 0
 
 
-cdef int64_t count_characters(TokenTrie trie, const Graph& graph, const vector[int16_t]& next_state,
-                              const vector[int16_t]& next_alike, int16_t start, shared_ptr[TokenSet]& result,
-                              vector[int32_t]& doors) noexcept nogil:
-    """The characters that tokens begin from a state of `graph` on, the one under way among them, if they stay inside.
-
-    `next_state`, `next_alike`: as in `interiors.Interior`.  `doors` gets the nodes of the trie with the byte that leads
-    out.  Returns how many were visited.
-    """
-    cdef LapWalk found
-    found.next_state, found.next_alike, found.between, found.exit = next_state, next_alike, graph.between, graph.exit
-    _walk(trie, found, start, NULL)
-    result.reset(new TokenSet())
-    _store(trie, found, result.get())
-    doors.swap(found.doors)
-    return found.visits
-
-
 cdef void _walk(TokenTrie trie, LapWalk& found, int16_t start, const uint64_t* goes_on) noexcept nogil:
     """Find what tokens need from place `start`."""
     cdef const TrieNode* nodes = trie.outline.nodes.data()
@@ -147,9 +124,7 @@ cdef void _walk(TokenTrie trie, LapWalk& found, int16_t start, const uint64_t* g
     found.at.resize(trie.max_depth + 1)
     found.laps.resize(trie.max_depth + 1)
     found.at[0], found.laps[0] = start, 0
-    found.visits = 0
     while node < <int32_t>trie.outline.nodes.size() - 1:
-        found.visits += 1
         depth = nodes[node].depth
         source = found.at[depth - 1]
         kind = nodes[node].kid_first
@@ -165,10 +140,6 @@ cdef void _walk(TokenTrie trie, LapWalk& found, int16_t start, const uint64_t* g
                   nodes[node].token_first, nodes[node + 1].token_first)
             node += 1
             continue
-        elif found.exit >= 0:
-            if kind < 0 and nodes[node].byte == found.exit:
-                found.doors.insert(found.doors.end(), trie.outline.members.begin() + trie.outline.member_first[node],
-                                   trie.outline.members.begin() + trie.outline.member_first[node + 1])
         elif source == 0 and found.laps[depth - 1] > 0 and (kind >= 0 or _may_go_on(goes_on, nodes[node].byte)):
             for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
                 _leave(trie, trie.outline.ids[k], depth - 1, goes_on, found)
@@ -180,10 +151,10 @@ cdef void _store(TokenTrie trie, LapWalk& found, TokenSet* made) noexcept nogil:
     _make_caps(made, trie, found)
     sort_suffixes(found.suffixes)
     build_suffix_trie(made, found.suffixes)
-    pair_laps(made, found.complete)
+    _pair_laps(made, found.complete)
 
 
-cdef void pair_laps(TokenSet* made, vector[uint64_t]& complete) noexcept nogil:
+cdef void _pair_laps(TokenSet* made, vector[uint64_t]& complete) noexcept nogil:
     """Set `laps` of a set with rests from (token, laps) pairs, each one number with the laps in its lower half."""
     cdef int32_t k
     cdef uint64_t* first = complete.data()
@@ -200,7 +171,6 @@ cdef void _scan_laps(TokenTrie trie, int32_t first, bint plain, const uint64_t* 
     cdef int32_t node = first, depth, k, past
     cdef int16_t source, target
     while node < nodes[first].skip:
-        found.visits += 1
         depth = nodes[node].depth
         source = found.at[depth - 1]
         target = found.next_state[256 * source + nodes[node].byte]
@@ -210,10 +180,7 @@ cdef void _scan_laps(TokenTrie trie, int32_t first, bint plain, const uint64_t* 
             _take(found, found.runs, depth, target, trie.hash_before.data(), k, past)
             node += 1
             continue
-        if found.exit >= 0:
-            if nodes[node].byte == found.exit:
-                found.doors.push_back(node)
-        elif source == 0 and found.laps[depth - 1] > 0 and _may_go_on(goes_on, nodes[node].byte):
+        if source == 0 and found.laps[depth - 1] > 0 and _may_go_on(goes_on, nodes[node].byte):
             for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
                 if _is_in(trie, k, plain):
                     _leave(trie, trie.ids[k], depth - 1, goes_on, found)
@@ -340,9 +307,7 @@ cdef void _list(const vector[Run]& runs, const int32_t* ids, vector[int32_t]& li
 
 
 cdef Dense row_of(TokenSet* laps, int32_t allowed) noexcept nogil:
-    """The tokens that need at most `allowed` laps; negative: any number.  `laps` has rows, or a base that has them."""
-    if laps.caps.empty():
-        laps = laps.base.get()
+    """The tokens that need at most `allowed` laps; negative: any number."""
     cdef size_t last = laps.caps.size() - 1
     cdef Cap* cap = &laps.caps[last if allowed < 0 or <size_t>allowed > last else <size_t>allowed]
     return Dense(Row(laps.rows[cap.row].data(), cap.population, cap.hash), &cap.lacking)

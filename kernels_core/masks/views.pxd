@@ -16,14 +16,13 @@ cdef enum:
 
 cdef cppclass View:
     # The vocabulary as seen from one state of an interior.
-    shared_ptr[TokenSet] tokens      # those that stay inside; where characters are counted, by those that they begin
+    shared_ptr[TokenSet] tokens      # those that stay inside
     # The ways out: a trie of the texts before and with the byte that leads out, in preorder; all of them are read inside.
     vector[uint8_t] byte
     vector[int32_t] depth
     vector[int32_t] door             # -1, or for the byte that leads out: which of `doors`
     vector[int32_t] doors            # nodes of the vocabulary's trie
     vector[int16_t] door_state       # the interior's state before that byte
-    vector[int32_t] door_laps        # the characters before it, where they are counted
     unordered_map[string, shared_ptr[TokenSet]] known    # by what decides on a state's verdicts: see `_name`
 
 

@@ -10,7 +10,6 @@ Read on: `interiors.pyx`, which asks.
 from libcpp.algorithm cimport sort, unique
 
 from kernels_core.automata.tables cimport ByteEdge
-from kernels_core.masks.laps cimport count_characters
 from kernels_core.masks.token_sets cimport build_suffix_trie, store_accepted
 from kernels_core.masks.trie cimport TrieNode, bytes_of_kind, plain_next
 from kernels_core.masks.walks cimport Suffix, Walk, accept
@@ -32,15 +31,12 @@ cdef shared_ptr[View] make_view(TokenTrie trie, Interior* inside, int16_t state,
     cdef vector[int32_t] doors
     cdef vector[Suffix] nothing
     result.reset(made)
-    if not inside.graph.between.empty():
-        nodes[0] += count_characters(trie, inside.graph, inside.next_state, inside.next_alike, state, made.tokens, doors)
-    else:
-        made.tokens.reset(new TokenSet())
-        made.tokens.get().dense = NULL
-        found.in_outline = True
-        nodes[0] += _walk(trie, inside, state, found, doors)
-        store_accepted(made.tokens.get(), trie, found)
-        build_suffix_trie(made.tokens.get(), nothing)
+    made.tokens.reset(new TokenSet())
+    made.tokens.get().dense = NULL
+    found.in_outline = True
+    nodes[0] += _walk(trie, inside, state, found, doors)
+    store_accepted(made.tokens.get(), trie, found)
+    build_suffix_trie(made.tokens.get(), nothing)
     _make_doors(trie, inside, state, doors, made)
     return result
 
@@ -48,8 +44,6 @@ cdef shared_ptr[View] make_view(TokenTrie trie, Interior* inside, int16_t state,
 cdef void _make_doors(TokenTrie trie, Interior* inside, int16_t state, vector[int32_t]& doors, View* made) noexcept nogil:
     """The trie of the texts down to each of `doors`, nodes of the vocabulary's trie in any order."""
     cdef vector[int16_t] at
-    cdef vector[int32_t] laps
-    cdef bint counted = not inside.graph.between.empty()
     cdef const uint8_t* text
     cdef const uint8_t* previous = NULL
     cdef int32_t shared, depth, k, before = 0
@@ -58,8 +52,7 @@ cdef void _make_doors(TokenTrie trie, Interior* inside, int16_t state, vector[in
     doors.erase(unique(doors.begin(), doors.end()), doors.end())
     made.doors = doors
     at.resize(trie.max_depth + 1)
-    laps.resize(trie.max_depth + 1)
-    at[0], laps[0] = state, 0
+    at[0] = state
     for i in range(doors.size()):
         depth = trie.nodes[doors[i]].depth
         text = trie.spelling.data() + trie.spelling_first[trie.ids[trie.nodes[doors[i]].token_first]]
@@ -72,10 +65,7 @@ cdef void _make_doors(TokenTrie trie, Interior* inside, int16_t state, vector[in
             made.door.push_back(<int32_t>i if k + 1 == depth else -1)
             if k + 1 < depth:
                 at[k + 1] = inside.next_state[256 * at[k] + text[k]]
-                laps[k + 1] = laps[k] + (inside.graph.between[at[k + 1]] if counted else 0)
         made.door_state.push_back(at[depth - 1])
-        if counted:
-            made.door_laps.push_back(laps[depth - 1])
         previous, before = text, depth
 
 
