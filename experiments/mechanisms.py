@@ -101,7 +101,6 @@ MECHANISMS: Final = (
     Mechanism("searches", ("masks/searches", "masks/interiors: _search_set, _try_tables")),
     Mechanism("kept verdicts", ("masks/interiors: _agree",)),
     Mechanism("iteration profiles", ("masks/laps", "masks/exits"), {"lap_profiles": False}),
-    Mechanism("suffix rows", ("masks/rests: _take_stretch, _take_entry, _stretch, _walk, _height",)),
     Mechanism("row unions", ("masks/unions",)),
     # What is shared
     Mechanism("masks and steps remembered", (), {"memoize_sets": False}),

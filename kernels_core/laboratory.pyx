@@ -21,7 +21,6 @@ NAMES = (
     "string bodies",
     "searches",
     "kept verdicts",
-    "suffix rows",
     "excluded words",
     "FOLLOW bytes",
     "usual base",

@@ -70,7 +70,7 @@ cdef class MaskCache:
         self.insides = Insides(trie, machine) if sweeps else None
         self.table = MaskTable(trie.words)
         self.walk = Walk(trie, machine, loops_of(trie) if sweeps else None, self.table)
-        self.exits = Exits(machine, self.table, stretches=sweeps)
+        self.exits = Exits(machine)
         self.unions = pool.unions if sweeps and pool is not None else None
         self.stack.resize(trie.max_depth + 1)
         self.singles.reserve(256)            # room for most, so that first masks do not wait for vectors to grow
@@ -220,10 +220,9 @@ cdef class MaskCache:
                     caller = self.machine.returned(record.items[k].frame)
                     if self.chosen[n].tokens.storage == LAPS:
                         self.exits.allow(self.chosen[n].tokens, caller, self.chosen[n].missing, self.chosen[n].left,
-                                         self.dense, self.singles)
+                                         self.singles)
                     else:
-                        add_uncertain(self.chosen[n].tokens, self.machine, caller, self.trie.words, self.tries,
-                                      self.singles)
+                        add_uncertain(self.chosen[n].tokens, self.machine, caller, self.tries, self.singles)
                 k += 1
             self.machine._check_budget()
         add_rows(self.unions, self.dense, self.owners, self.used, self.table)

@@ -61,7 +61,7 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32
                            const uint64_t* goes_on, shared_ptr[TokenSet]& result) except -1 nogil
 cdef void point_dense(TokenSet* tokens, TokenTrie trie) noexcept nogil
 cdef int depth_of(TokenSet* tokens) noexcept nogil
-cdef int add_uncertain(TokenSet* tokens, Machine machine, SetRec* caller, int32_t words, Tries& tries,
+cdef int add_uncertain(TokenSet* tokens, Machine machine, SetRec* caller, Tries& tries,
                        vector[int32_t]& found) except -1 nogil
 cdef void write_accepted(TokenSet* tokens, uint32_t* row, int32_t words) noexcept nogil
 cdef void sort_suffixes(vector[Suffix]& suffixes) noexcept nogil

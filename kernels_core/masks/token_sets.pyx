@@ -54,22 +54,22 @@ cdef bint _before(const Suffix& a, const Suffix& b) noexcept nogil:
 
 # -- using -------------------------------------------------------------------------------------------------------------
 
-cdef int add_uncertain(TokenSet* tokens, Machine machine, SetRec* caller, int32_t words, Tries& tries,
+cdef int add_uncertain(TokenSet* tokens, Machine machine, SetRec* caller, Tries& tries,
                        vector[int32_t]& found) except -1 nogil:
     """`found` gets the uncertain tokens that `caller` takes the rest of; with the machine's lock held."""
     cdef TokenSet* part = tokens
     while part != NULL:
-        _resolve(part, tokens, machine, caller, words, tries, found)
+        _resolve(part, tokens, machine, caller, tries, found)
         part = part.base.get()
     return 0
 
 
-cdef int _resolve(TokenSet* tokens, TokenSet* whole, Machine machine, SetRec* caller, int32_t words,
-                  Tries& tries, vector[int32_t]& found) except -1 nogil:
+cdef int _resolve(TokenSet* tokens, TokenSet* whole, Machine machine, SetRec* caller, Tries& tries,
+                  vector[int32_t]& found) except -1 nogil:
     """The uncertain tokens of one part of the chain of bases that begins with `whole`."""
     cdef size_t i
     cdef int32_t token
-    find_rests(tokens.rests, tokens.ids, tokens.laps, machine, caller, words, tries, NULL)
+    find_rests(tokens.rests, machine, caller, tries)
     for i in range(tries.places.size()):
         token = tokens.ids[tries.places[i]]
         if whole == tokens or not _settled_above(whole, tokens, token):

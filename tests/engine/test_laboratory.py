@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options, compiler
 from kernels_core.laboratory import NAMES, has_mechanism, watch, without
-from tests.engine.driver import mask_row
-from tests.engine.test_first_visits import INFO
+from tests.engine.driver import mask_row, tokenizer
+from tests.engine.test_first_visits import VOCAB
 from tests.reference import TokenTrie, TrieScan
 
+# Many letters behind a quote, so that a name that begins there is worth a look ahead.
+INFO: Final = tokenizer(list(dict.fromkeys([*VOCAB, *(b'"%c' % letter for letter in range(0x61, 0x7B))])))
 # Verdicts are worked out for few tokens too, so that a small vocabulary gets there.
 NEAR: Final = Options(direct_limit=64, differential_from=256)
 STRINGS: Final[dict[str, Any]] = {
