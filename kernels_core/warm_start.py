@@ -44,7 +44,6 @@ _STRINGS: Final[dict[str, Any]] = {
     "mail": {"type": "string", "format": "email"},
     "host": {"type": "string", "format": "hostname"},
     "word": {"type": "string", "pattern": "[0-9]"},
-    "code": {"type": "string", "pattern": "[0-9]", "maxLength": 100},
 }
 SAMPLES: Final[tuple[tuple[dict[str, Any], bytes], ...]] = (
     (
@@ -60,7 +59,7 @@ SAMPLES: Final[tuple[tuple[dict[str, Any], bytes], ...]] = (
         {"type": "object", "properties": _STRINGS},
         b'{"name": "Ann", "title": "a b", "note": "c", "day": "2024-02-03", "time": "2024-02-03T04:05:06.7Z", '
         b'"link": "https://www.example.org:80/a/b.html?c=d#e", "mail": "a.b@example.org", '
-        b'"host": "www.example.org", "word": "a1", "code": "1"}',
+        b'"host": "www.example.org", "word": "a1"}',
     ),
     ({"type": "string"}, b'"a b"'),
 )
