@@ -111,6 +111,7 @@ MECHANISMS: Final = (
     Mechanism("lazy lowering", ("automata/growing", "automata/growing_identity"), {"lazy_lowering": False}),
     Mechanism("inlining", ("automata/weighing: inline_cost, _weigh, cost_of",), {"inline_limit": 0}),
     Mechanism("unrolling", ("automata/decisions: copies_of",), {"unroll_limit": 0}),
+    # Within the error on a hundred schemas; without it a folder's slowest masks and the cross-grammar cache grow.
     Mechanism("text copies", ("automata/decisions: copies_in_text",)),
     Mechanism("iteration counters", (), {"repetition": "expand"}),
     Mechanism("compact bodies", ("automata/brief", "grammar/shorthand", "automata/word_tree")),
