@@ -128,8 +128,7 @@ MECHANISMS: Final = (
             "grammar/json_schema/simple_patterns",
         ),
     ),
-    Mechanism("usual look", ("grammar/json_schema/usual",)),
-    Mechanism("plain calls", ("grammar/structural_tag/plain_calls",)),
+    Mechanism("plain calls", ("grammar/structural_tag/plain_calls", "grammar/json_schema/usual")),
     Mechanism("deferred terms", ("grammar/json_schema/certain",)),
     Mechanism("remembered languages", ("grammar/regular/remembered",)),
 )

@@ -30,7 +30,6 @@ NAMES = (
     "spare memory",
     "put off",
     "quick reader",
-    "usual look",
     "plain calls",
     "deferred terms",
     "remembered languages",

@@ -41,15 +41,15 @@ def objects(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 def fully_plain(schema: Any) -> bool:
-    """What a judge says who looks into everything: for members in any order nothing is decided at a glance."""
-    judge = Plain(schema, DEFAULT.keywords, pointers=False, strict=False, any_order=True)
+    """What a judge says who looks into everything."""
+    judge = Plain(schema, DEFAULT.keywords, pointers=False, strict=False)
     return bool(judge.holds(schema))
 
 
 @settings(max_examples=500, deadline=None)
-@given(st.recursive(leaves, objects, max_leaves=4), st.booleans())
-def test_what_is_usual_is_plain(schema: Any, root: bool) -> None:
-    if usual(schema, root):
+@given(st.recursive(leaves, objects, max_leaves=4))
+def test_what_is_usual_is_plain(schema: Any) -> None:
+    if usual(schema):
         assert fully_plain(schema)
 
 
@@ -96,13 +96,6 @@ def test_usual_schemas(schema: Any) -> None:
 )
 def test_what_is_not_usual(schema: Any, more: dict[str, Any]) -> None:
     assert not usual(schema | more)
-
-
-def test_the_name_of_a_whole_document_is_known() -> None:
-    document = {"$schema": "http://json-schema.org/draft-07/schema#", "$id": "http://a/b", "type": "null"}
-    assert usual(document, True)
-    assert not usual(document)
-    assert not usual({"type": "array", "items": document}, True)
 
 
 def test_deep_schemas_are_not_looked_into() -> None:

@@ -13,7 +13,7 @@ cdef class Plain:
     cdef readonly object root, keywords
     cdef readonly bint strict
     cdef object identifier, pointers, named
-    cdef bint any_order, ref_alone, tuples, usual
+    cdef bint any_order, ref_alone, tuples
     cdef dict state             # id of a schema -> PLAIN, NOT_PLAIN, or OPEN and more; `root` keeps the schemas alive
     cdef set assumed            # ids that were taken for plain while they were open
     cdef bint wrong             # ... and one of them was not

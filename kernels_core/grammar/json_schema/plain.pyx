@@ -9,14 +9,10 @@ the schema is then compiled at once.
 
 This is a single walk over the schema in C, since it is what compiling a large schema costs.
 
-Read on: `usual.pyx` (the quick look before), `plain_reader.pyx` (what becomes of plain schemas), `reading.py` (what keywords mean).
+Read on: `plain_reader.pyx` (what becomes of plain schemas), `reading.py` (what keywords mean).
 """
 
-from cpython.object cimport PyObject
-
-from kernels_core.grammar.json_schema.usual cimport is_usual
 from kernels_core.grammar.written cimport is_word
-from kernels_core.laboratory cimport USUAL_LOOK, has
 
 from decimal import Decimal
 
@@ -68,8 +64,6 @@ cdef class Plain:
         self.named = named
         self.ref_alone = ref_alone
         self.tuples = tuples
-        # Members in any order are counted; and without these words a dialect has no validation at all.
-        self.usual = not any_order and "type" in keywords and "enum" in keywords
         self.state = {}
         self.assumed = set()
 
@@ -82,8 +76,6 @@ cdef class Plain:
     def holds(self, schema):
         """Whether `schema`, a part of the document, is plain."""
         cdef int _round
-        if self.usual and has(USUAL_LOOK) and is_usual(<PyObject*>schema, schema is self.root):
-            return True
         for _round in range(MAX_ROUNDS):
             self.wrong = False
             self.assumed.clear()

@@ -1,4 +1,4 @@
 from cpython.object cimport PyObject
 
 
-cdef bint is_usual(PyObject* schema, bint root) noexcept
+cdef bint is_usual(PyObject* schema) noexcept

@@ -31,16 +31,16 @@ cdef int DEEPEST = 60           # schemas in schemas
 cdef int NO_TYPE = 0, SCALAR = 1, TEXT = 2, ARRAY = 3, OBJECT = 4, OTHER = 5
 
 
-def usual(schema, bint root=False):
-    """Whether `schema` is usual.  `root`: it is a whole document, whose dialect and name are known."""
-    return is_usual(<PyObject*>schema, root)
+def usual(schema):
+    """Whether `schema` is usual."""
+    return is_usual(<PyObject*>schema)
 
 
-cdef bint is_usual(PyObject* schema, bint root) noexcept:
-    return _is_usual(schema, root, 0)
+cdef bint is_usual(PyObject* schema) noexcept:
+    return _is_usual(schema, 0)
 
 
-cdef bint _is_usual(PyObject* schema, bint root, int depth) noexcept:
+cdef bint _is_usual(PyObject* schema, int depth) noexcept:
     cdef PyObject* word
     cdef PyObject* value
     cdef PyObject* properties = NULL
@@ -73,7 +73,7 @@ cdef bint _is_usual(PyObject* schema, bint root, int depth) noexcept:
             constants = value
         elif spells(word, b"additionalProperties", 20):
             others = value
-        elif not root or not (spells(word, b"$schema", 7) or spells(word, b"$id", 3) or spells(word, b"id", 2)):
+        else:
             return False
     if constants != NULL:
         return ((kind == TEXT or kind == NO_TYPE) and properties == required == others == items == NULL
@@ -82,7 +82,7 @@ cdef bint _is_usual(PyObject* schema, bint root, int depth) noexcept:
         return items == NULL and _has_usual_members(properties, required, others, depth)
     if properties != NULL or required != NULL or others != NULL:
         return False
-    return items == NULL or (kind == ARRAY and _is_usual(items, False, depth + 1))
+    return items == NULL or (kind == ARRAY and _is_usual(items, depth + 1))
 
 
 cdef bint _has_usual_members(PyObject* properties, PyObject* required, PyObject* others, int depth) noexcept:
@@ -93,7 +93,7 @@ cdef bint _has_usual_members(PyObject* properties, PyObject* required, PyObject*
         if not is_dict(properties):
             return False
         while next_member(properties, &at, &name, &value):
-            if not is_text(name) or not is_ascii(name) or not _is_usual(value, False, depth + 1):
+            if not is_text(name) or not is_ascii(name) or not _is_usual(value, depth + 1):
                 return False
     if required != NULL:
         if not is_list(required):
@@ -103,7 +103,7 @@ cdef bint _has_usual_members(PyObject* properties, PyObject* required, PyObject*
             # ASCII, so that looking it up hashes and compares texts, and nothing else.
             if properties == NULL or not is_text(name) or not is_ascii(name) or member(properties, name) == NULL:
                 return False
-    return others == NULL or others == FALSE or _is_usual(others, False, depth + 1)
+    return others == NULL or others == FALSE or _is_usual(others, depth + 1)
 
 
 cdef bint _are_texts(PyObject* values) noexcept:

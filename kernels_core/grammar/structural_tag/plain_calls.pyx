@@ -68,7 +68,7 @@ cdef bint _holds_usual(PyObject* content) noexcept:
         if spells(word, b"type", 4):
             is_schema = is_text(value) and spells(value, b"json_schema", 11)
         elif spells(word, b"json_schema", 11):
-            holds = is_dict(value) and is_usual(value, False)
+            holds = is_dict(value) and is_usual(value)
         else:
             return False
     return is_schema and holds
