@@ -13,13 +13,13 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
 from experiments.trial import Params, Status, Trial
 
-__all__ = ["DEFAULT_LEDGER", "Ledger", "LedgerError", "canonical_json", "params_hash"]
+__all__ = ["DEFAULT_LEDGER", "Ledger", "LedgerError", "Merged", "canonical_json", "params_hash"]
 
 DEFAULT_LEDGER: Final = Path("experiments.sqlite")
 LAYOUT: Final = 1  # PRAGMA user_version of the files this module writes
@@ -49,6 +49,22 @@ CREATE TABLE IF NOT EXISTS run (
     keys TEXT NOT NULL
 );
 """
+
+
+TRIAL_COLUMNS: Final = (
+    "sweep", "params_hash", "params", "seed", "status", "metrics", "error", "started", "seconds", "load", "git",
+    "machine",
+)  # fmt: skip
+PLACES: Final = ", ".join("?" * len(TRIAL_COLUMNS))
+RANK: Final[Mapping[str, int]] = {"not run": 0, "error": 1, "ok": 2}
+
+
+class Merged(NamedTuple):
+    """How many trials of another ledger are new here, took the place of worse ones, and were left where they are."""
+
+    added: int
+    replaced: int
+    left: int
 
 
 class LedgerError(RuntimeError):
@@ -136,8 +152,7 @@ class Ledger:
         with self._db:
             self._db.execute("INSERT OR IGNORE INTO machine VALUES (?, ?)", (digest, description))
             self._db.execute(
-                "INSERT OR REPLACE INTO trial (sweep, params_hash, params, seed, status, metrics, error, started,"
-                " seconds, load, git, machine) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                f"INSERT OR REPLACE INTO trial ({', '.join(TRIAL_COLUMNS)}) VALUES ({PLACES})",
                 row,
             )
 
@@ -157,6 +172,39 @@ class Ledger:
                 return self._db.execute("DELETE FROM trial WHERE sweep = ?", (sweep,)).rowcount
             pairs = [(sweep, key) for key in hashes]
             return self._db.executemany("DELETE FROM trial WHERE sweep = ? AND params_hash = ?", pairs).rowcount
+
+    def merge(self, path: str | Path) -> Merged:
+        """Take over what another ledger holds; that file stays as it is.
+
+        Of a trial that both hold, the one that went better stays ("ok" before "error" before "not run"), of equal ones
+        this ledger's.  A run is taken over where this ledger has none of that section.
+        `LedgerError` when `path` is no ledger, or this one.
+        """
+        path = Path(path)
+        if not path.is_file():
+            raise LedgerError(f"no ledger {path}")
+        if path.resolve() == self.path.resolve():
+            raise LedgerError(f"{path} cannot be merged with itself")
+        with Ledger(path) as other:
+            machines = other._db.execute("SELECT digest, description FROM machine").fetchall()
+            trials = other._db.execute(f"SELECT {', '.join(TRIAL_COLUMNS)} FROM trial ORDER BY id").fetchall()
+            runs = other._db.execute("SELECT section, sweep, command, keys FROM run").fetchall()
+        known = {
+            (sweep, key): status
+            for sweep, key, status in self._db.execute("SELECT sweep, params_hash, status FROM trial")
+        }
+        added = replaced = 0
+        with self._db:
+            self._db.executemany("INSERT OR IGNORE INTO machine VALUES (?, ?)", machines)
+            for row in trials:
+                sweep, key, status = row[0], row[1], row[4]
+                ours = known.get((sweep, key))
+                if ours is not None and RANK[ours] >= RANK[status]:
+                    continue
+                self._db.execute(f"INSERT OR REPLACE INTO trial ({', '.join(TRIAL_COLUMNS)}) VALUES ({PLACES})", row)
+                added, replaced = added + (ours is None), replaced + (ours is not None)
+            self._db.executemany("INSERT OR IGNORE INTO run VALUES (?, ?, ?, ?)", runs)
+        return Merged(added, replaced, len(trials) - added - replaced)
 
     # -- reading --------------------------------------------------------------------------------------------------
 
@@ -206,16 +254,15 @@ class Ledger:
         return {digest: json.loads(description) for digest, description in found}
 
     def export(self, sweep: str, path: str | Path) -> Path:
-        """Write `frame(sweep)` to a file: `.csv` or `.parquet`.  Nested values are written as JSON text."""
+        """Write `frame(sweep)` to a file: `.csv` or `.parquet`.  Nested values, and columns that hold values of several
+        kinds, are written as JSON text."""
         path = Path(path)
         found = self.frame(sweep)
         if found.empty:
             raise LedgerError(f"{self.path} holds no trials of {sweep!r}")
         for name in found.columns:
-            if found[name].map(lambda value: isinstance(value, list | dict)).any():
-                found[name] = found[name].map(
-                    lambda value: json.dumps(value) if isinstance(value, list | dict) else value
-                )
+            if _needs_json(found[name]):
+                found[name] = found[name].map(lambda value: None if _is_absent(value) else json.dumps(value))
         if path.suffix == ".csv":
             found.to_csv(path, index=False)
         elif path.suffix == ".parquet":
@@ -228,6 +275,18 @@ class Ledger:
         else:
             raise LedgerError(f"cannot export to {path.name}: the name must end in .csv or .parquet")
         return path
+
+
+def _is_absent(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _needs_json(column: pd.Series[Any]) -> bool:
+    """Whether the cells are nested, or of kinds that no column of a table file takes side by side."""
+    if column.dtype != object:
+        return False
+    kinds = {type(value) for value in column if not _is_absent(value)}
+    return not kinds.isdisjoint({list, dict}) or len({float if kind is int else kind for kind in kinds}) > 1
 
 
 def _check_keys(value: Any, where: str) -> None:

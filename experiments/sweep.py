@@ -6,7 +6,10 @@
 Any `concurrent.futures.Executor` does the work; only this process writes.  Interrupt or kill it whenever: what was
 recorded stays, and the next run goes on from there.  A trial that raises is a row with status "error"; one that raises
 `NotRunError` (an engine that is not installed, a switch that does not exist) is a row "not run", and tried again next
-time.  Read on: `trial.py`, `workers.py`, `registry.py`.
+time.  Read on: `trial.py`, `workers.py`, `dask_workers.py`, `registry.py`.
+
+Where several processes work at a time, trials that will be compared (`COMPARED`) are made by one of them, one right
+after the other, as they are in one process: what happens on that core meanwhile hits all of them; their ratio stays.
 """
 
 from __future__ import annotations
@@ -14,18 +17,22 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import replace
+from typing import Final
 
 import pandas as pd
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from experiments.ledger import Ledger, LedgerError, params_hash
-from experiments.trial import Params, Trial, TrialFunction, attempt, lost_trial
+from experiments.trial import NotRunError, Params, Trial, TrialFunction, attempt, lost_trial, unrun_trial
 from experiments.workers import SerialExecutor, TrialTimeoutError, WorkerDiedError, WorkerExecutor
 
-__all__ = ["SweepError", "run_sweep"]
+__all__ = ["COMPARED", "SweepError", "groups", "run_sweep", "take_part"]
+
+COMPARED: Final = ("engine", "step", "parser")
+"""Parameters whose values are compared with each other, all else being equal."""
 
 
 class SweepError(RuntimeError):
@@ -67,37 +74,76 @@ def run_sweep(
     return ledger.frame(sweep, keys)
 
 
-def _results(trial: TrialFunction, waiting: deque[Params], executor: Executor) -> Iterator[Trial]:
+def groups(grid: Sequence[Params]) -> list[list[Params]]:
+    """Trials that differ in `COMPARED` alone are one group; groups and trials stay in the grid's order."""
+    found: dict[str, list[Params]] = {}
+    for params in grid:
+        shared = {name: value for name, value in params.items() if name not in COMPARED}
+        found.setdefault(params_hash(shared), []).append(params)
+    return list(found.values())
+
+
+def take_part(grid: Sequence[Params], part: int, parts: int) -> list[Params]:
+    """The `part`-th of `parts` nearly equal parts of a grid, counted from 1, in the grid's order; groups stay whole."""
+    chosen = {params_hash(params) for group in groups(grid)[part - 1 :: parts] for params in group}
+    return [params for params in grid if params_hash(params) in chosen]
+
+
+def _results(trial: TrialFunction, waiting: Sequence[Params], executor: Executor) -> Iterator[Trial]:
     """Outcomes as they come.  Few calls are in flight at a time: an interrupt should not find a long queue."""
-    workers = getattr(executor, "max_workers", None) or getattr(executor, "_max_workers", None) or os.cpu_count() or 1
-    window = 1 if isinstance(executor, SerialExecutor) else 2 * workers
-    running: dict[Future[Trial], Params] = {}
+    alone = isinstance(executor, WorkerExecutor) and executor.max_workers == 1
+    together = hasattr(executor, "submit_together") and not alone
+    queue = deque(enumerate(groups(waiting) if together else [[params] for params in waiting]))
+    running: dict[Future[Trial], tuple[int, Params]] = {}
     try:
-        while waiting or running:
-            while waiting and len(running) < window:
-                params = waiting.popleft()
-                try:
-                    running[executor.submit(attempt, trial, params)] = params
-                except BrokenExecutor as reason:
-                    raise _broken(reason, 1 + len(waiting) + len(running)) from reason
+        while queue or running:
+            left = len(running) + sum(len(group) for _, group in queue)
+            try:
+                while queue and len({number for number, _ in running.values()}) < _window(executor):
+                    number, group = queue[0]
+                    futures = _submit(executor, trial, group)
+                    running |= {future: (number, params) for future, params in zip(futures, group, strict=True)}
+                    queue.popleft()
+            except BrokenExecutor as reason:
+                raise _broken(reason, left) from reason
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in [future for future in running if future in done]:  # in order of submission: a set has none
-                yield _outcome(future, running.pop(future), 1 + len(waiting) + len(running))
+                yield _outcome(future, running.pop(future)[1], left)
+                left -= 1
     except BaseException:
         for future in running:
             future.cancel()
-        if isinstance(executor, WorkerExecutor):
+        if hasattr(executor, "kill"):
             executor.kill()
         raise
+
+
+def _submit(executor: Executor, trial: TrialFunction, group: Sequence[Params]) -> list[Future[Trial]]:
+    if len(group) == 1:
+        return [executor.submit(attempt, trial, group[0])]
+    found: list[Future[Trial]] = executor.submit_together(  # type: ignore[attr-defined]
+        attempt, [(trial, params) for params in group]
+    )
+    return found
+
+
+def _window(executor: Executor) -> int:
+    """How many groups are in flight at a time."""
+    workers = getattr(executor, "max_workers", None) or getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+    return 1 if isinstance(executor, SerialExecutor) else 2 * workers
 
 
 def _outcome(future: Future[Trial], params: Params, left: int) -> Trial:
     try:
         return future.result()
+    except NotRunError as reason:
+        return unrun_trial(params, reason)
     except (WorkerDiedError, TrialTimeoutError) as reason:
         return lost_trial(params, reason, reason.seconds)
     except BrokenExecutor as reason:
         raise _broken(reason, left) from reason
+    except CancelledError as reason:
+        raise _broken(BrokenExecutor("a trial was cancelled"), left) from reason
 
 
 def _broken(reason: BrokenExecutor, left: int) -> SweepError:

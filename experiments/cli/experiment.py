@@ -1,4 +1,4 @@
-"""`python -m workbench experiment list | run | export`: a thin shell around `experiments`."""
+"""`python -m workbench experiment list | run | export | merge | report`: a thin shell around `experiments`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,13 @@ def run_one(
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what the ledger holds already.")] = False,
     retry_errors: Annotated[bool, typer.Option("--retry-errors", help="Run trials again that failed.")] = False,
     timeout: Annotated[
-        float | None, typer.Option(help="Seconds for one trial, in worker processes (--executor processes:N).")
+        float | None, typer.Option(help="Seconds for one trial (with --executor processes:N or dask:ADDRESS).")
+    ] = None,
+    memory_gb: Annotated[
+        float | None, typer.Option("--memory-gb", help="Memory that one trial may add (with these executors).")
+    ] = None,
+    part: Annotated[
+        str | None, typer.Option(help="K/N: the K-th of N parts, each for another machine; merge the ledgers then.")
     ] = None,
     repeats: Annotated[
         int, typer.Option(min=1, help="Passes over the grid, each in a process of its own: what intervals rest on.")
@@ -79,10 +85,13 @@ def run_one(
         raise typer.BadParameter(str(error.args[0])) from None
     if limit is not None and not experiment.takes_limit:
         raise typer.BadParameter(f"{name} does not go through schemas one by one: run it without --limit")
+    place = _place(part)
     preset = "quick" if quick else "full"
     command = f"python -m workbench experiment run {name}" + (" --quick" if quick else "")
     command += "" if limit is None else f" --limit {limit}"
     command += "" if repeats == 1 else f" --repeats {repeats}"
+    if executor != "serial":
+        command += " --executor " + ("dask:ADDRESS" if executor.startswith("dask:") else executor)
     chosen: dict[str, Any] = {} if limit is None else {"limit": limit}
     run(
         experiment,
@@ -95,8 +104,37 @@ def run_one(
         out=out or [],
         record=record,
         timeout_s=timeout,
+        memory_gb=memory_gb,
         repeats=repeats,
+        part=place,
     )
+
+
+def _place(part: str | None) -> tuple[int, int]:
+    """`--part` as numbers; all is the first part of one."""
+    if part is None:
+        return 1, 1
+    first, _, count = part.partition("/")
+    if not (first.isdecimal() and count.isdecimal() and 1 <= int(first) <= int(count)):
+        raise typer.BadParameter(f"--part {part}: write K/N, from 1/N to N/N")
+    return int(first), int(count)
+
+
+@app.command("merge")
+def merge(
+    others: Annotated[list[Path], typer.Argument(help="Ledgers of other machines, or of parts of a run.")],
+    ledger: LedgerOption = DEFAULT_LEDGER,
+) -> None:
+    """Take the trials of other ledgers into this one; of those that both hold, the one that went better stays."""
+    from experiments.ledger import Ledger, LedgerError
+
+    try:
+        with Ledger(ledger) as book:
+            for path in others:
+                added, replaced, left = book.merge(path)
+                typer.echo(f"{path}: {added:,} trials added, {replaced:,} replaced, {left:,} known already")
+    except LedgerError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 @app.command("export")
@@ -163,19 +201,20 @@ def run(
     timeout_s: float | None = None,
     memory_gb: float | None = None,
     repeats: int = 1,
+    part: tuple[int, int] = (1, 1),
 ) -> None:
     """Run a grid of an experiment, print and write what came of it; exit code 1 when a trial failed.
 
     make_grid: a function without arguments that returns the grid.  section: where `record` writes, if not under the
     name of the experiment.  repeats: passes over the grid; with several, each has processes of its own, so that none
-    finds what another has made.
+    finds what another has made.  part: (k, n): every n-th group of trials that are compared, from the k-th on.
     """
     from rich.console import Console
 
     from experiments.datasets import DataError
     from experiments.ledger import Ledger, LedgerError, params_hash
     from experiments.registry import repeated
-    from experiments.sweep import SweepError, run_sweep
+    from experiments.sweep import SweepError, run_sweep, take_part
     from experiments.trial import NotRunError
     from experiments.workers import make_executor
 
@@ -196,6 +235,8 @@ def run(
         raise typer.BadParameter(str(error)) from None
     try:
         with Ledger(ledger) as book:
+            all_keys = [params_hash(params) for grid in passes for params in grid]
+            passes = [take_part(grid, *part) for grid in passes]
             keys = [params_hash(params) for grid in passes for params in grid]
             if fresh:
                 book.forget(experiment.name, keys)
@@ -211,7 +252,8 @@ def run(
                         console=console,
                     )
             frame = book.frame(experiment.name, keys)
-            book.record_run(section or experiment.name, experiment.name, command, keys)
+            # Of a part too, all trials are noted: the run is complete when the ledgers are merged.
+            book.record_run(section or experiment.name, experiment.name, command, all_keys)
             finish(
                 experiment,
                 frame,

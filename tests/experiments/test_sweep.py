@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from experiments.ledger import Ledger
-from experiments.sweep import SweepError, run_sweep
+from experiments.sweep import SweepError, groups, run_sweep, take_part
 from experiments.trial import Params
 from experiments.workers import SerialExecutor, WorkerExecutor, make_executor
 from tests.experiments import trials
@@ -155,20 +155,37 @@ def test_executors_by_name() -> None:
     with make_executor("processes:2", timeout_s=60) as workers:
         assert isinstance(workers, WorkerExecutor)
         assert workers.submit(pow, 2, 5).result() == 32
-    for name in ("", "threads", "processes:many", "dask:"):
+    for name in ("", "threads", "processes:many", "dask:", "serial:2"):
         with pytest.raises(ValueError):
             make_executor(name)
     with pytest.raises(ValueError, match="cannot stop"):
         make_executor("serial", timeout_s=1)
 
 
-def test_dask_runs_the_same_sweep(ledger: Ledger) -> None:
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
-        ) as cluster,
-        make_executor(f"dask:{cluster.scheduler_address}") as executor,
-    ):
-        frame = run_sweep(trials.square, GRID, ledger=ledger, sweep="s", executor=executor)
-    assert list(frame["square"]) == [0, 1, 4, 9, 16, 25]
+def test_trials_that_are_compared_share_a_process(ledger: Ledger) -> None:
+    grid: list[Params] = [{"engine": engine, "x": x} for engine in ("a", "b", "c") for x in range(4)]
+    assert [[params["engine"] for params in group] for group in groups(grid)] == [["a", "b", "c"]] * 4
+    with WorkerExecutor(2) as workers:
+        frame = run_sweep(trials.process_id, grid, ledger=ledger, sweep="s", executor=workers)
+        assert set(frame.groupby("x")["pid"].nunique()) == {1}
+    # One process takes the grid as it stands.
+    order = [{"engine": engine, "x": x, "again": True} for engine in "ab" for x in range(2)]
+    with WorkerExecutor(1) as worker:
+        run_sweep(trials.process_id, order, ledger=ledger, sweep="t", executor=worker)
+    assert list(ledger.frame("t")["x"]) == [0, 1, 0, 1]
+
+
+def test_of_a_group_only_the_dying_trial_is_lost(ledger: Ledger) -> None:
+    grid = [{"engine": name, "dies": "b"} for name in ("a", "b", "c")]
+    with WorkerExecutor(2) as workers:
+        frame = run_sweep(trials.dies_by_engine, grid, ledger=ledger, sweep="s", executor=workers)
+    assert list(frame["status"]) == ["ok", "error", "ok"]
+
+
+def test_parts_of_a_grid_are_whole_groups() -> None:
+    grid: list[Params] = [{"engine": engine, "x": x} for engine in "ab" for x in range(5)]
+    parts = [take_part(grid, number, 3) for number in (1, 2, 3)]
+    assert sorted(map(str, grid)) == sorted(str(params) for part in parts for params in part)
+    assert [sorted({params["x"] for params in part}) for part in parts] == [[0, 3], [1, 4], [2]]
+    assert all(len(part) == 2 * len({params["x"] for params in part}) for part in parts)
+    assert take_part(grid, 1, 1) == grid

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import time
 from concurrent.futures import CancelledError, wait
+from pathlib import Path
 
 import pytest
 
-from experiments.workers import SerialExecutor, WorkerDiedError, WorkerExecutor
+from experiments.cores import claim_core, physical_cores
+from experiments.workers import SerialExecutor, TrialTimeoutError, WorkerDiedError, WorkerExecutor
 from tests.experiments import trials
 
 
@@ -40,6 +42,41 @@ def test_memory_limit() -> None:
         assert workers.submit(trials.eat, 0.1).result() == 10**8
         with pytest.raises(MemoryError):
             workers.submit(trials.eat, 1.0).result()
+
+
+@pytest.mark.skipif(not physical_cores(), reason="processes cannot be pinned here")
+def test_pinned_processes_have_a_core_each() -> None:
+    count = len(physical_cores())
+    with WorkerExecutor(count, pin=True) as workers:
+        meeting = [workers.submit(trials.cores_after, 1.0) for _ in range(count)]
+        held = [tuple(future.result()) for future in meeting]
+        assert all(len(cores) == 1 for cores in held)
+        assert claim_core() is None or len(set(held)) < count  # another sweep here may hold one
+    free = claim_core()
+    assert free is not None
+    free.release()
+
+
+def test_what_a_stopped_trial_has_started_ends_too(tmp_path: Path) -> None:
+    path = tmp_path / "pid"
+    with WorkerExecutor(1, timeout_s=5) as workers, pytest.raises(TrialTimeoutError):
+        workers.submit(trials.started_child, str(path)).result()
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{path.read_text()}").exists() and "Z" not in state_of(path.read_text()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def state_of(pid: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return "Z"
+
+
+def test_a_trial_may_fork() -> None:
+    with WorkerExecutor(1) as workers:
+        assert workers.submit(trials.forked, -3).result() == 3
 
 
 def test_killing_ends_everything_at_once() -> None:

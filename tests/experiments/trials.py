@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +47,33 @@ def process_id(params: Params) -> dict[str, Any]:
     return {"pid": os.getpid()}
 
 
+def dies_by_engine(params: Params) -> dict[str, Any]:
+    """The engine that `dies` names takes its process with it."""
+    return trouble({"kind": "die" if params["engine"] == params["dies"] else "live"})
+
+
+def kills(params: Params) -> dict[str, Any]:
+    """Where `victim` is "parent" or a process id, kills it the first time and waits; the file `done` remembers."""
+    if params["victim"] and not Path(params["done"]).exists():
+        Path(params["done"]).touch()
+        os.kill(os.getppid() if params["victim"] == "parent" else params["victim"], signal.SIGKILL)
+        time.sleep(3)
+    return {"value": 1}
+
+
+def started_child(path: str) -> None:
+    """Starts a process that would outlive this one, writes its id to `path`, and hangs."""
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    Path(path).write_text(str(child.pid))
+    time.sleep(600)
+
+
+def forked(number: int) -> int:
+    """What a child of this process says."""
+    with get_context("fork").Pool(1) as pool:
+        return pool.apply(abs, (number,))
+
+
 def slow_grid(began: str, until: str) -> list[Params]:
     return [{"x": x, "began": began, "until": until} for x in range(4)]
 
@@ -71,3 +101,13 @@ class CannotTravel(Exception):
 
 def raise_stubborn() -> None:
     raise CannotTravel(1, 2)
+
+
+def cores_after(seconds: float) -> list[int]:
+    """The cores of this process, told after a while, so that calls made at once meet different processes."""
+    time.sleep(seconds)
+    return sorted(os.sched_getaffinity(0))
+
+
+def not_installed(params: Params) -> dict[str, Any]:
+    raise NotRunError("not installed")

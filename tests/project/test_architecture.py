@@ -24,9 +24,8 @@ ROOMS = {
 }
 OPEN = {"clock", "errors", "options", "laboratory", "_freshness", "_cyshared"}
 CYTHON_MODULES = {"cython", "libc", "libcpp", "cpython"}
-# Used when they happen to be there: another way to lay out a picture, another place to run trials,
-# the meta-schemas that a JSON schema may refer to.
-OPTIONAL = {"distributed", "jsonschema-specifications"}
+# Used when they happen to be there: the meta-schemas that a JSON schema may refer to.
+OPTIONAL = {"jsonschema-specifications"}
 # What each package may import of the others.
 NEIGHBOURS = {
     "kernels_core": set(),

@@ -12,7 +12,7 @@ from packaging.version import Version
 from tests.project.tree import ROOT
 
 # conda-forge's name for what the package index calls otherwise
-CONDA_NAMES = {"pytorch-cpu": "torch", "python-graphviz": "graphviz"}
+CONDA_NAMES = {"dask-core": "dask", "pytorch-cpu": "torch", "python-graphviz": "graphviz"}
 # of the machine's side, or implied by another line
 CONDA_ONLY = {"cxx-compiler", "graphviz", "make", "pip", "python"}
 # engines to measure against are installed by hand

@@ -1,0 +1,73 @@
+"""One core for each trial: which cores there are, and who holds which.
+
+A core is held through a socket in Linux's abstract name space, so that sweeps which run on a machine at the same time,
+whoever started them, never share one, and a process that dies gives its core back.  Read on: `workers.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+__all__ = ["HeldCore", "claim_core", "physical_cores"]
+
+NAME: Final = "\0maskscope-core-{}"
+TOPOLOGY: Final = Path("/sys/devices/system/cpu")
+
+
+@dataclass(frozen=True, slots=True)
+class HeldCore:
+    """A core that is this process's until `release`: `number` as the operating system counts them."""
+
+    number: int
+    holder: socket.socket
+
+    def release(self) -> None:
+        self.holder.close()
+
+
+def physical_cores() -> list[int]:
+    """The cores that this process may use, one hardware thread of each: two threads of one core slow each other down.
+
+    Empty where the system cannot pin a process (anything but Linux).
+    """
+    if not hasattr(os, "sched_getaffinity"):
+        return []
+    allowed = os.sched_getaffinity(0)
+    cores, covered = [], set[int]()
+    for number in sorted(allowed):
+        if number not in covered:
+            cores.append(number)
+            covered |= _siblings(number)
+    return cores
+
+
+def claim_core() -> HeldCore | None:
+    """A core that nobody holds; None when there is none, or where processes cannot be pinned."""
+    if sys.platform != "linux":
+        return None
+    for number in physical_cores():
+        holder = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            holder.bind(NAME.format(number))
+        except OSError:  # held by somebody
+            holder.close()
+            continue
+        return HeldCore(number, holder)
+    return None
+
+
+def _siblings(number: int) -> set[int]:
+    """The hardware threads of the core that `number` is one of, itself among them."""
+    found = {number}
+    with suppress(OSError, ValueError):
+        text = (TOPOLOGY / f"cpu{number}" / "topology" / "thread_siblings_list").read_text()
+        for part in text.strip().split(","):
+            first, _, last = part.partition("-")
+            found |= set(range(int(first), int(last or first) + 1))
+    return found
