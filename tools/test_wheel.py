@@ -25,7 +25,7 @@ ROOMS = (
     "tests/tokens/test_tokenizer_info.py",
 )
 """Tests that need the engine alone."""
-NEEDS = ("hypothesis>=6.100", "jsonschema>=4.23", "pytest>=8.0")
+NEEDS = ("hypothesis>=6.100", "jsonschema>=4.23", "mistral-common>=1.8", "pandas>=2.2", "pytest>=8.0")
 
 
 def main() -> int:
