@@ -14,6 +14,7 @@ Read on: `visualizers/live_base.py` (the views), `visualizers/esm/host.js`, `wor
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
@@ -72,6 +73,7 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
         self._leave: list[Callable[[], None]] = []
         self._wires: dict[str, tuple[str, str]] = {}
         self._closed = False
+        self._held = threading.local()
         for name, view in views.items():
             if not name.isidentifier() or "__" in name or name == SHARED:
                 raise ValueError(f"a view cannot be called {name!r}: use an identifier without '__'")
@@ -175,12 +177,34 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
 
     @contextmanager
     def hold_sync(self) -> Any:
-        """As ipywidgets', but silent after `close`."""
-        if self._closed:
+        """Within, this thread's changes are collected; at the end they go as one message, or nowhere after `close`.
+
+        ipywidgets collects those of all threads in one set, which a generation in the background then changes while it
+        is being sent.
+        """
+        if self._closed or self._collected() is not None:
             yield
             return
-        with super().hold_sync():
+        names: set[str] = set()
+        self._held.names = names
+        try:
             yield
+        finally:
+            self._held.names = None
+            if names and not self._closed:
+                self.send_state(names)
+
+    def _collected(self) -> set[str] | None:
+        """Names of the traits that this thread has changed since it began to hold them back; None where it does not."""
+        names: set[str] | None = getattr(self._held, "names", None)
+        return names
+
+    def _should_send_property(self, key: str, value: Any) -> bool:
+        names = self._collected()
+        if names is None:
+            return bool(super()._should_send_property(key, value))
+        names.add(key)
+        return False
 
     def bundle(self, **kwargs: Any) -> tuple[Traits, Traits]:
         """What displays this widget: data by MIME type, and metadata."""

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
-    from workbench.caches import Caches, caches
     from workbench.comparing import Comparison, Finding, Hunt, compare, hunt
     from workbench.explorer import Explorer, explore
     from workbench.generation import (
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
         load_model,
     )
     from workbench.languages import Source
+    from workbench.observatory import Caches, caches
     from workbench.reading import Candidate, Reading, StepError
     from workbench.session import Session
     from workbench.tokenizers import Tokenizer, load_tokenizer
@@ -72,7 +72,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Caches": "workbench.caches",
+    "Caches": "workbench.observatory",
     "Candidate": "workbench.reading",
     "Comparison": "workbench.comparing",
     "CompiledGrammar": "kernels_core",
@@ -93,7 +93,7 @@ _HOMES = {
     "Tokenizer": "workbench.tokenizers",
     "TokenizerInfo": "kernels_core",
     "Trace": "workbench.trace",
-    "caches": "workbench.caches",
+    "caches": "workbench.observatory",
     "compare": "workbench.comparing",
     "explore": "workbench.explorer",
     "generate": "workbench.generation",

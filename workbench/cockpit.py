@@ -147,7 +147,7 @@ def generation_views(
 
     `places` is how many places one can step through: all, and one after the last token, where it is None.
     """
-    from workbench.caches import caches
+    from workbench.observatory import caches
 
     cockpit = CockpitView()
     cockpit.play_run(cockpit_shot(generation, reasons=generation.refusals, refused_from=refused_from))

@@ -70,6 +70,14 @@ def test_typing_moves_every_panel_in_sight(explorer: Explorer) -> None:
     assert explorer.desk.troubles == {}
 
 
+def test_why_forgets_what_died_at_another_place(explorer: Explorer) -> None:
+    explorer.bring("why")
+    type_prefix(explorer, '{,')
+    assert explorer.views["why"].why
+    type_prefix(explorer, '{"name')
+    assert not explorer.views["why"].why
+
+
 def test_a_desk_that_nobody_sees_is_brought_up_to_date_when_it_comes_into_sight(explorer: Explorer) -> None:
     type_prefix(explorer, '{"name"')
     explorer.desk.host.asleep = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,13 @@ def test_every_public_name_is_there_and_documented() -> None:
     assert set(workbench.__all__) <= set(dir(workbench))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         workbench.nothing  # noqa: B018
+
+
+def test_no_public_name_is_a_module_as_well() -> None:
+    folder = Path(workbench.__file__).parent
+    # Importing a submodule sets its name in the package, and would hide the function.
+    modules = {path.stem for path in folder.iterdir()}
+    assert modules & set(workbench.__all__) == set()
 
 
 def test_importing_is_quick_because_nothing_heavy_comes_along() -> None:

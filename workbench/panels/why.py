@@ -39,8 +39,9 @@ class WhyPanel(Panel):
             self._explain(reading.text[reading.read :])
         elif self._subject is not None:
             self._explain(self._subject)
-        else:
-            self.chosen()
+        else:  # what was asked of another place is over
+            self._token = self._subject = self.desk.selection.get("token")
+            self._explain(self._subject)
 
     def chosen(self) -> None:
         token = self.desk.selection.get("token")
