@@ -75,7 +75,8 @@ def test_it_is_live(desk: Desk, model: LanguageModel, monkeypatch: pytest.Monkey
     assert not view.about["running"]
 
 
-def test_the_stop_button_ends_the_run(desk: Desk, model: LanguageModel) -> None:
+def test_the_stop_button_ends_the_run(desk: Desk, model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.desk.REFRESH_SECONDS", 0)  # a quick run would be over before it is drawn
     view = panel_of(desk).view
     view.observe(
         lambda _: panel_of(desk).received({"kind": "stop"}) if view.about.get("running") else None, names="place"
