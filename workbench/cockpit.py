@@ -60,6 +60,8 @@ def cockpit_run(
     settings = generation.settings
     about = ", ".join(f"{key} {value}" for key, value in settings.items() if value not in (None, []))
     named = name or ("under the grammar" if generation.constrained else "without a grammar")
+    if generation.random:
+        named += f", {generation.model}"
     run = CockpitRun(named, steps, generation.constrained, _verdict(generation), f"{generation.model}: {about}")
     return run if refused_from is None else run.refused(refused_from)
 

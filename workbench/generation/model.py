@@ -1,7 +1,8 @@
 """A causal language model behind three calls: encode a prompt, start a run, advance it token by token.
 
 `load_model("demo")` is the project's own small model; any other name is a folder, or a Hugging Face model that is
-already on this machine.  Nothing is fetched from the network, and no code from a model's folder is run.
+already on this machine; `load_model("random:llama-3.1-8b@tiny")` is an architecture with random weights
+(`random_weights.py`).  Nothing is fetched from the network, and no code from a model's folder is run.
 A `LanguageModel` owns weights and tokenizer; a `ModelRun` owns one key-value cache.
 Read on: `loop.py`, which drives a run under a grammar.
 """
@@ -22,7 +23,8 @@ import torch
 from jinja2 import TemplateError
 
 from kernels_core import GrammarCompiler
-from kernels_core.errors import MaskscopeError
+from workbench.generation import random_weights
+from workbench.generation.errors import ModelError
 from workbench.tokenizers import load_tokenizer
 
 if TYPE_CHECKING:
@@ -36,10 +38,6 @@ DEMO = "demo"
 
 SMALL = 5_000_000  # parameters
 _THREADS = torch.get_num_threads()
-
-
-class ModelError(MaskscopeError, RuntimeError):
-    """A model cannot be loaded, or cannot do what was asked of it; the message says why and what to do."""
 
 
 class LanguageModel:
@@ -207,7 +205,8 @@ def load_model(
 ) -> LanguageModel:
     """Load a causal language model from this machine.
 
-    `name_or_path`: "demo", a folder as `save_pretrained` writes it, or the name of a model in the Hugging Face cache.
+    `name_or_path`: "demo", a folder as `save_pretrained` writes it, the name of a model in the Hugging Face cache, or
+    `random:ARCHITECTURE[@SCALE]` for random weights, in bfloat16 on CUDA (`random_weights.ARCHITECTURES`, `SCALES`).
     `device`: "auto" (CUDA when there is one, else the CPU), or what torch calls it.  `dtype`: a torch dtype or its
     name; None means float32 on the CPU and for the demo model, else the type the weights are stored in.
     Raises ModelError when the model, the device or the type is not there.
@@ -219,6 +218,12 @@ def load_model(
     if (isinstance(name_or_path, Path) or name.startswith((".", "/", "~"))) and not Path(folder).is_dir():
         raise ModelError(f"no such folder: {folder}")
     target = _device(device)
+    if name.startswith(random_weights.PREFIX):
+        tokenizer = AutoTokenizer.from_pretrained(_demo_folder(), local_files_only=True, trust_remote_code=False)
+        width = _dtype(dtype, target, name)
+        precise = width if isinstance(width, torch.dtype) else torch.bfloat16
+        filled = random_weights.make_model(name, target, precise, tokenizer.eos_token_id)
+        return LanguageModel(filled, tokenizer, name=name)
     try:
         with _quiet():
             model: Any = AutoModelForCausalLM.from_pretrained(

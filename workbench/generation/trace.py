@@ -178,7 +178,8 @@ class Generation:
         """The run as one HTML document: the model cockpit and the caches, stepped by the arrow keys, without Python."""
         from workbench.cockpit import generation_page
 
-        return generation_page(self, title=title, heading=heading)
+        label = f", {self.model}" if self.random else ""
+        return generation_page(self, title=title + label, heading=heading)
 
     def save(self, path: str | Path, *, title: str = "Maskscope generation") -> Path:
         """Write `to_html()` to `path`, which must end in `.html`; returns the path."""
@@ -212,6 +213,11 @@ class Generation:
         return tuple(step.token_id for step in self.steps)
 
     @property
+    def random(self) -> bool:
+        """Whether the model had random weights: its times mean something, its text and probabilities nothing."""
+        return self.model.startswith("random:")
+
+    @property
     def text(self) -> str:
         """`text_bytes` as UTF-8; bytes that are no character (a cut at `max_tokens`) become U+FFFD."""
         return self.text_bytes.decode("utf-8", errors="replace")
@@ -228,12 +234,15 @@ class Generation:
         kind = "constrained" if self.constrained else "unconstrained"
         verdict = "" if self.complete is None else ", complete" if self.complete else ", incomplete"
         text = self.text if len(self.text) <= 80 else self.text[:79] + "…"
-        return f"<Generation {text!r}: {len(self)} tokens, {kind}, {self.finish_reason}{verdict}>"
+        random = f", {self.model}" if self.random else ""
+        return f"<Generation {text!r}: {len(self)} tokens, {kind}, {self.finish_reason}{verdict}{random}>"
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dict for each step, without the alternatives; times in microseconds."""
+        """One dict for each step, without the alternatives; times in microseconds.  Each names a random model."""
+        label = {"model": self.model} if self.random else {}
         return [
-            {
+            label
+            | {
                 "token_id": step.token_id,
                 "token": step.token,
                 "probability": step.probability,

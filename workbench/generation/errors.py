@@ -1,0 +1,11 @@
+"""What loading and running models raises."""
+
+from __future__ import annotations
+
+from kernels_core.errors import MaskscopeError
+
+__all__ = ["ModelError"]
+
+
+class ModelError(MaskscopeError, RuntimeError):
+    """A model cannot be loaded, or cannot do what was asked of it; the message says why and what to do."""
