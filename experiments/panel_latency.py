@@ -45,7 +45,10 @@ LIMITS: Final = {"p50": 60, "p90": 120}
 # Presses nothing by itself: it times what the next key does.  A host says in the last animation callback of a frame
 # that all in sight shows another place (`data-place`): that frame is then drawn, and the task after it has run.
 WATCH: Final = """() => {
-  const seen = (host) => { const box = host.getBoundingClientRect(); return box.top < innerHeight && box.bottom > 0; };
+  const seen = (host) => {
+    const box = host.getBoundingClientRect();
+    return Math.min(box.bottom, innerHeight) - Math.max(box.top, 0) >= 40;
+  };
   const hosts = [...document.querySelectorAll(".ms-host[data-ready]")].filter(seen);
   const before = hosts.map((host) => host.dataset.place);
   window.timed = new Promise((done, fail) => {

@@ -10,6 +10,7 @@ const KEPT_PLACES = 240;
 const SHARED = "shared";
 const LINKED = ["index", "selected_token", "selection"];
 const BUSY_MS = 2500;
+const SLIVER = 40;
 
 // Modules are loaded once a page, by their source; what they import from each other is found by name.
 const urls = (globalThis.__maskscopeModules ??= new Map());
@@ -219,8 +220,9 @@ function watchKernel(model, host) {
   return () => model.off("comm_live_update", look);
 }
 
-// A panel that nobody can see is asleep: scrolled away, or in a tab of JupyterLab that is not in front.  The kernel then
-// computes nothing for it, and brings it up to date when it comes into sight.  One widget may be rendered several times.
+// A panel that nobody can see is asleep: scrolled away but for less than SLIVER pixels, or in a tab of JupyterLab that is
+// not in front.  The kernel then computes nothing for it, and brings it up to date when it comes into sight.  One widget
+// may be rendered several times.
 const awake = (globalThis.__maskscopeAwake ??= new Map()); // mark -> the renderings that can be seen
 function watchSight(model, host, root) {
   if (host.alone()) return () => {};
@@ -234,7 +236,9 @@ function watchSight(model, host, root) {
     host.set("asleep", asleep);
     host.save();
   };
-  const sight = new IntersectionObserver((entries) => tell(entries.at(-1).isIntersecting), { rootMargin: "200px" });
+  const seen = ({ isIntersecting, intersectionRect, boundingClientRect }) =>
+    isIntersecting && intersectionRect.height >= Math.min(SLIVER, boundingClientRect.height);
+  const sight = new IntersectionObserver((entries) => tell(seen(entries.at(-1))), { threshold: [0, 0.02, 0.04, 0.06, 0.08, 0.1] });
   tell(true);
   sight.observe(root);
   return () => { sight.disconnect(); tell(false); };
