@@ -50,12 +50,13 @@ class DaskExecutor(Executor):
 
     def __init__(self, address: str, *, timeout_s: float | None = None, memory_gb: float | None = None) -> None:
         try:
-            from distributed import Client
+            import distributed
         except ModuleNotFoundError as error:
             message = "dask: needs Dask. Run: pip install '.[distributed]'"
             raise ModuleNotFoundError(message, name=error.name) from None
         where = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
-        self._client = Client(**where)
+        untyped: Any = distributed
+        self._client = untyped.Client(**where)
         self._limits = (timeout_s, memory_gb)
         self._running: dict[Any, list[Future[Any]]] = {}  # by the task
         self._lock = threading.Lock()
@@ -82,7 +83,9 @@ class DaskExecutor(Executor):
                 future.set_exception(NotRunError(f"no worker of Dask offers {missing[0]}: start one with --resources"))
             return futures
         # Dask makes calls with equal arguments once unless told that they are not pure.
-        task = self._client.submit(run_together, fn, list(calls), *self._limits, pure=False, resources=needed or None)
+        task: Any = self._client.submit(
+            run_together, fn, list(calls), *self._limits, pure=False, resources=needed or None
+        )
         with self._lock:
             self._running[task] = futures
         task.add_done_callback(self._settle)

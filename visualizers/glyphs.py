@@ -115,6 +115,10 @@ def byte_class(ranges: Iterable[tuple[int, int]]) -> str:
     return f"[{written}]"
 
 
+FEW: Final = 4
+"""So many signs beside each other are written one by one."""
+
+
 def _ranges(members: bytearray, wanted: int) -> str:
     pieces: list[str] = []
     byte = 0
@@ -125,9 +129,11 @@ def _ranges(members: bytearray, wanted: int) -> str:
         last = byte
         while last < 255 and members[last + 1] == wanted:
             last += 1
-        pieces.append(_byte(byte))
-        if last > byte:
-            pieces.append(("-" if last > byte + 1 else "") + _byte(last))
+        signs = all(0x20 < value < 0x7F and not chr(value).isalnum() for value in range(byte, last + 1))
+        if last - byte < FEW and (signs or last - byte < 2):  # `)-+` would hide the asterisk
+            pieces += map(_byte, range(byte, last + 1))
+        else:
+            pieces.append(f"{_byte(byte)}-{_byte(last)}")
         byte = last + 1
     return "".join(pieces)
 

@@ -74,7 +74,8 @@ class _Room(NamedTuple):
 def _mark(node: Node, path: tuple[int, ...], offset: int) -> tuple[tuple[Node, ...], _Room]:
     """What is around a place in `node`, as a sequence, with a call of `_HERE` put in at it; and what room is left.
 
-    Iterative along `path`.
+    Of a choice only the alternative with the dot is kept, as in an item of the textbook; within a repetition all are,
+    for the next lap may take another.  Iterative along `path`.
     """
     chain = [node]
     for step in path:
@@ -95,7 +96,10 @@ def _mark(node: Node, path: tuple[int, ...], offset: int) -> tuple[tuple[Node, .
         kept, right = _nearest((target,), room.right)
         here, room = (dot, *kept), room._replace(right=right)
     # Going up, a sequence takes the marked pieces in between its items, anything else holds them as a sequence.
-    for parent, step in zip(reversed(chain), reversed(path), strict=True):
+    once = next((depth for depth, parent in enumerate(chain) if isinstance(parent, Repeat)), len(chain))
+    for depth, (parent, step) in reversed(list(enumerate(zip(chain, path, strict=True)))):
+        if isinstance(parent, Choice) and depth < once:
+            continue
         below = children(parent)
         before_it, left = _nearest(below[:step], room.left, backwards=True)
         after_it, right = _nearest(below[step + 1 :], room.right)

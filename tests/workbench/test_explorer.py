@@ -70,9 +70,41 @@ def test_typing_moves_every_panel_in_sight(explorer: Explorer) -> None:
     assert explorer.desk.troubles == {}
 
 
+def test_every_active_state_is_in_the_picture_wherever_one_steps() -> None:
+    pytest.importorskip("mistral_common")
+    weather, forecast = ("get_weather", "get_forecast")
+    content = {
+        "type": "json_schema",
+        "json_schema": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+            "required": ["city"],
+            "additionalProperties": False,
+        },
+    }
+    tags = [
+        {"type": "tag", "begin": f"<tool={name}>", "content": content, "end": "</tool>"} for name in (weather, forecast)
+    ]
+    tag = {"type": "structural_tag", "format": {"type": "triggered_tags", "triggers": ["<tool="], "tags": tags}}
+    call = f'<tool={weather}>{{"city": "Lund", "days": 3}}</tool>'
+    text = f'Let me look. {call} And then <tool={forecast}>{{"city": "Oslo"}}'
+    session = Session(tag, "tekken")
+    assert session.set_prefix(text).ok
+    with explore(session) as opened:
+        view = opened.views["automaton"].settle()
+        assert session.set_prefix(text[: text.index('s": 3')]).ok
+        for move in [*[session.back] * 4, *[session.forward] * 4]:
+            move()
+            view.settle()
+            lit = [*view.marks["active"], *view.marks["on"]]
+            assert lit
+            assert view.active
+            assert all(f'id="{name}"' in view.picture["svg"] for name in lit)
+
+
 def test_why_forgets_what_died_at_another_place(explorer: Explorer) -> None:
     explorer.bring("why")
-    type_prefix(explorer, '{,')
+    type_prefix(explorer, "{,")
     assert explorer.views["why"].why
     type_prefix(explorer, '{"name')
     assert not explorer.views["why"].why

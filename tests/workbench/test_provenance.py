@@ -298,7 +298,7 @@ def test_a_click_means_the_rule_or_the_value_there() -> None:
     ("text", "dies", "reasons"),
     [
         ("", "[", [("#", "type")]),
-        ("{", '"nmae', [("#", "required"), ("#", "additionalProperties")]),
+        ("{", '"nmae', [("#", "additionalProperties"), ("#", "required")]),
         ("{", '"days', [("#", "required"), ("#", "any_order")]),
         ("{", "}", [("#", "required")]),
         ('{"city": ', "5", [("#/properties/city", "type")]),

@@ -72,6 +72,14 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
     },
     provide: (field) => EditorView.decorations.from(field),
   });
+  // A place that is revealed comes to the middle of the editor; the page around it stays where it is.
+  const within = (shown, range, { y }) => {
+    const seen = y === "center" && shown.coordsAtPos(range.head);
+    if (!seen) return false;
+    const box = shown.scrollDOM.getBoundingClientRect();
+    shown.scrollDOM.scrollTop += (seen.top + seen.bottom) / 2 - (box.top + box.bottom) / 2;
+    return true;
+  };
   const spoken = new state.Compartment(), locked = new state.Compartment();
   const ours = state.Annotation.define();
   let down = null;
@@ -87,6 +95,7 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
         spoken.of([]), locked.of([]), marks,
         language.indentUnit.of("  "), EditorView.lineWrapping, view.tooltips({ parent: over }),
         EditorView.contentAttributes.of({ "aria-label": label, "data-testid": testid, spellcheck: "false", "data-lm-suppress-shortcuts": "true" }),
+        EditorView.scrollHandler.of(within),
         EditorView.updateListener.of((update) => {
           if (update.docChanged && !update.transactions.some((one) => one.annotation(ours))) on.edited(update.state.doc.toString());
         }),

@@ -14,7 +14,7 @@
 // Keys: those of CodeMirror; Tab indents (Escape first, and it goes on to the next field).
 // Read on: codemirror.js, plaintext.js (the two editors), workbench/panels/source.py.
 import { codemirror, codeEditor } from "./codemirror.js";
-import { channel, h, many, measured, mount, number, soon } from "./common.js";
+import { channel, code, h, many, measured, mount, number, soon } from "./common.js";
 import { plainEditor } from "./plaintext.js";
 
 const WAIT_MS = 350;
@@ -224,7 +224,7 @@ async function render({ model, el }) {
     said.replaceChildren(...rows, ...(model.get("status") ? [h("div", { class: "ms-muted" }, model.get("status"))] : []));
 
     const chip = (one) => h("button", { type: "button", class: `ms-source-chip ${one.role}`, title: one.pointer || one.rule || "",
-      onclick: () => { if (one.start != null) { editor.reveal(turns.out(one.from)); model.send({ kind: "choose", pointer: one.pointer, rule: one.rule }); } } }, one.label);
+      onclick: () => { if (one.start != null) { editor.reveal(turns.out(one.from)); model.send({ kind: "choose", pointer: one.pointer, rule: one.rule }); } } }, code(one.label));
     const group = (title, list) => list.length ? [h("span", { class: "ms-muted" }, title), ...list.slice(0, CHIPS).map(chip),
       ...(list.length > CHIPS ? [h("span", { class: "ms-muted" }, `and ${number(list.length - CHIPS)} more`)] : [])] : [];
     const forbids = model.get("forbids") || [];

@@ -1,4 +1,5 @@
-"""Why a name cannot come: no such member, there already, or out of the schema's order; and which one was meant.
+"""Why a name cannot come: no such member, there already, or out of the schema's order; and which one was meant.  And
+why an object cannot close: which members are missing.
 
 Read on: `workbench/provenance/members.py` (the members of the object), `workbench/next/why.py` (who asks).
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
@@ -15,7 +17,7 @@ from kernels_core import GrammarMatcher
 from workbench.provenance import reader_of
 from workbench.provenance.elements import STYLES
 from workbench.provenance.members import Member, OpenObject, Probe, open_objects
-from workbench.provenance.reader import Content, read_text
+from workbench.provenance.reader import Content, Reader, read_text
 
 if TYPE_CHECKING:
     from workbench.session import Session
@@ -47,6 +49,12 @@ def naming(session: Session, tried: bytes, read: int) -> Naming | None:
     if not reader.source.is_json:
         return None
     for content in reader.contents(text + tried[:read]):
+        if tried[read : read + 1] == b"}" and not content.style and content.prefix.part in ("after", "name"):
+            begin = len(text) + read
+            at = _matcher(session, text, tried, begin)
+            objects = [] if at is None else _objects(reader, (text + tried)[:begin], at)
+            if objects and objects[0].missing:
+                return Naming(_still_required(objects[0].missing), ())
         found = _begun(content, tried[read:])
         if found is None:
             continue
@@ -56,15 +64,26 @@ def naming(session: Session, tried: bytes, read: int) -> Naming | None:
         if at is None:
             continue
 
-        def can_come(more: bytes, at: GrammarMatcher = at) -> bool:
-            return bool(at.fork().accept_string(more))
-
-        objects = open_objects(reader, (text + tried)[:begin], can_come, at.find_jump_forward_string(_FORCED).encode())
+        objects = _objects(reader, (text + tried)[:begin], at)
         if objects:
             comma = content.prefix.part == "after" and not content.style and b"," not in tried[read:].split(b'"')[0]
             lead, typed = tried[: max(0, begin - len(text))], text[begin:]
-            return _judged(objects[0], content, name, ended, comma, lead, typed, can_come)
+            return _judged(objects[0], content, name, ended, comma, lead, typed, _probe(at))
     return None
+
+
+def _probe(at: GrammarMatcher) -> Probe:
+    return lambda more: bool(at.fork().accept_string(more))
+
+
+def _objects(reader: Reader, text: bytes, at: GrammarMatcher) -> Sequence[OpenObject]:
+    return open_objects(reader, text, _probe(at), at.find_jump_forward_string(_FORCED).encode())
+
+
+def _still_required(names: list[str]) -> str:
+    """`a is still required`, `a, b, c and 28 more are still required`."""
+    shown, more = ", ".join(names[:MOST]), len(names) - MOST
+    return f"{shown}{f' and {more} more' if more > 0 else ''} {'is' if len(names) == 1 else 'are'} still required"
 
 
 def _begun(content: Content, rest: bytes) -> tuple[int, str, bool] | None:

@@ -55,6 +55,7 @@ _APPLICATORS: Final = frozenset(
         "contains",
     )
 )
+_SHUT: Final = ("additionalProperties", "unevaluatedProperties")
 _OPTIONS: Final = (
     ("any_order", True, "members come in the order of the schema; with any_order=True it could come"),
     ("strict_mode", False, "strict_mode forbids what the schema does not mention"),
@@ -160,6 +161,7 @@ class Search:
                     found.append(cut)
             if not found and len(tried) > 1 and not self._spent():
                 found = self._together(content, tried, text)
+                found.sort(key=lambda cut: cut.keyword not in _SHUT)  # what shuts names out speaks of the name itself
                 yield from (self._place(content, cut, found) for cut in found)
             else:
                 yield from (self._place(content, cut, []) for cut in found)
