@@ -181,6 +181,8 @@ CARD = {
         (True, '{"mode": "mode_0", ', '"mdoe"', "; mode is there already", None),
         (True, '{"mode": "mode_0"', '"nmae"', "a comma must come before the next member; the schema has no", ',"name"'),
         (False, '{"mode": "mode_0"', '"age"', "a comma must come before the next member", ',"age"'),
+        (False, "{", "}", "mode is still required", None),
+        (True, '{"name": "a"', "}", "mode is still required", None),
     ],
 )
 def test_why_a_name_cannot_come(
