@@ -39,6 +39,11 @@ class DotError(RuntimeError):
     """The `dot` program is not there, failed, or ran out of time."""
 
 
+def _escaped(text: str) -> str:
+    """`text` as DOT shows it literally; a NUL would end the source."""
+    return str(graphviz.escape(text.replace("\0", "\ufffd")))
+
+
 def lay_out(sketches: Sequence[Sketch], timeout: float) -> list[Drawing]:
     """All sketches in one run of `dot`: starting it costs more than a small layout.  Raises `DotError`."""
     source = "".join(_measured(sketch) for sketch in sketches)
@@ -157,7 +162,7 @@ def digraph(automaton: Automaton) -> graphviz.Digraph:
     for number, rule in enumerate(automaton.rules):
         folded = fold_rule(rule)
         with graph.subgraph(name=f"cluster_{number}") as box:
-            title = graphviz.escape(" ".join(rule_title(rule.rule, rule.repeat)).rstrip())
+            title = _escaped(" ".join(rule_title(rule.rule, rule.repeat)).rstrip())
             box.attr(id=f"rule{number}", label=title, labeljust="l", style="rounded", color="#9aa0a6")
             start = f"{ENTRY}{number}"
             box.node(start, shape="point", width="0.05", label="", **{"class": "start"})
@@ -165,14 +170,14 @@ def digraph(automaton: Automaton) -> graphviz.Digraph:
                 flags = " accepting" * state.accepting + " scannable" * state.scannable
                 shape = {"shape": "doublecircle", "width": "0.36"} if state.accepting else {}
                 name = f"s{state.id}"
-                tip = graphviz.escape("\n".join((rule.rule, *state.dots)))
+                tip = _escaped("\n".join((rule.rule, *state.dots)))
                 box.node(name, str(state.id), id=name, tooltip=tip, **{"class": f"state{flags}"}, **shape)
             box.edge(start, f"s{rule.start}")
             for edge in folded.edges:
-                label = graphviz.escape("\n".join(edge_label(edge).lines))
+                label = _escaped("\n".join(edge_label(edge).lines))
                 style = {"style": "dashed"} if edge.is_call else {}
                 kind = "call" if edge.is_call else "reads"
-                tip = graphviz.escape(clip(full_text(edge), 400))
+                tip = _escaped(clip(full_text(edge), 400))
                 ends = f"s{edge.source}", f"s{edge.target}"
                 box.edge(*ends, label, tooltip=tip, labeltooltip=tip, **{"class": kind}, **style)
     return graph
