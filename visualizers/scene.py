@@ -152,8 +152,6 @@ def covers(chosen: Scene, folds: Folds, request: Request) -> bool:
                 return False
             if onward and 0 < panels[number].stubs.get(f"out{state}", 0) <= FAN:
                 return False
-    if not all(_is_drawn(state, folds, panels) for state in request.active):
-        return False
     for number, seeds in folds.seeds(request.waiting).items():
         if number not in panels:
             if folds.rules[number].rule not in chosen.left_out:
@@ -164,16 +162,6 @@ def covers(chosen: Scene, folds: Folds, request: Request) -> bool:
         if number not in panels or not all(f"s{state}" in panels[number].graph.nodes for state in seeds):
             return False
     return all(folds.index.get(name) in panels for name in request.pinned)
-
-
-def _is_drawn(state: int, folds: Folds, panels: Mapping[int, Panel]) -> bool:
-    """Whether there is something to light for `state`: of one on edges, one of them, and not their ends alone."""
-    number = folds.owner.get(state)
-    if number is None or number not in panels:
-        return True
-    places = folds.rule(number).places.get(state, ())
-    drawn = {edge for arrow in panels[number].graph.arrows for edge in arrow.edges}
-    return not places or any(place.edge in drawn for place in places)
 
 
 def _map(folds: Folds, request: Request) -> Scene:

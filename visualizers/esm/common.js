@@ -102,8 +102,8 @@ export function mount({ model, el }, name, testid) {
   return view;
 }
 
-// What depends on sizes waits for the next frame: there all views look first and change afterwards, so that the page is
-// laid out once and not once a view.  `measured(look, change)` gives a function that asks for one turn in the next frame:
+// What depends on sizes waits until the present task is over: then all views look first and change afterwards, so that the
+// page is laid out once and not once a view.  `measured(look, change)` gives a function that asks for one turn in that:
 // `look()` reads sizes and may scroll, but changes nothing else; `change(seen)` gets what it gave and reads no size.
 // The host runs it before it says that a place is painted (see host.js), for views of all hosts in the page.
 export const frames = (globalThis.__maskscopeFrames ??= {
