@@ -124,3 +124,23 @@ def test_dispatch_by_a_lazy_rule_is_enforced() -> None:
         ('<tool_call>{"x":"bad"}</tool_call>', False),
     ):
         assert _is_grammar_accept_string(grammar, text) is verdict
+
+
+def test_dispatch_by_a_token_that_is_ordinary_text_is_enforced() -> None:
+    info = xgr.TokenizerInfo(["<tool_call>", "x", "y", "<tool_", "call>", "</s>"], stop_token_ids=[5])
+    compiler = xgr.GrammarCompiler(info)
+    for call in ("<tool_call>", "<[0]>"):
+        text = f'start: tool* tail\ntail: TEXT\ntool: TEXT {call} "x"' + ANY
+        for form in (text, xgr.Grammar.from_lark(text, tokenizer_info=info)):
+            matcher = xgr.GrammarMatcher(
+                compiler.compile_lark(form) if isinstance(form, str) else compiler.compile_grammar(form)
+            )
+            assert matcher.accept_token(2)
+            assert matcher.accept_token(0)
+            assert not matcher.accept_token(2)
+            assert matcher.accept_token(1)
+            assert matcher.is_completed()
+            assert matcher.accept_token(3)
+            assert not matcher.accept_token(4)
+    with pytest.raises(RuntimeError, match="put together"):
+        compiler.compile_lark('start: (TEXT | tool)*\ntool: <tool_call> "x"' + ANY)

@@ -17,7 +17,8 @@ What a grammar means here:
 - Regular expressions are those of `regular/reader.py` (`\d` and `\w` are ASCII), matched as a whole, with flags i, m
   and s.  `~` is the complement among all texts of characters, line ends included.
 - `<[12]>`, `<[1-5,9]>`, `<[^7]>`, `<[*]>` are tokens by id, `<name>` and `<|name|>` any token with that text
-  (where some of several are control tokens, one of those).
+  (where some of several are control tokens, one of those).  Free text in front of one, or beside it, does not hold
+  that token's text (`triggers.py`).
 
 Also: `| ( ) [ ] ? * + {m,n} ~n ~m..n`, `-> alias` (which says nothing about texts), `"text"i`, `"a".."z"`,
 `%import common.X`, `%json {schema}`, `%regex {"substring_words": "..."}` (or `_chars`, `_chunks`), `%lark { ... }` with
@@ -27,8 +28,8 @@ rules of its own, `@name` for another grammar, the notes `name[capture, temperat
 Refused by name: priorities, templates, parametric rules, `%declare`, `%override`, `%extend`, imports from elsewhere
 than `common`, the attribute `max_tokens`, and other options of `%llguidance` (also written `%grammar_options`).
 
-In reading order: `syntax` (the tree), `lexer` and `parser` (text to tree), `lower` with `terminals`, `competing`,
-`common` and `skipping` (tree to IR).
+In reading order: `syntax` (the tree), `lexer` and `parser` (text to tree), `lower` with `terminals`, `places`,
+`competing`, `triggers`, `common` and `skipping` (tree to IR).
 """
 
 from .lower import parse_lark

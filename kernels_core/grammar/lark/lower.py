@@ -90,7 +90,7 @@ class _Lowering:
         names = {name: self.book.reserve(name) for name in (*scope.definitions, *scope.imports)}
         terminals = Terminals(scope, names, self.book, self.source)
         terminals.define_all()
-        rules = _Rules(self, scope, terminals, Guards(scope, terminals, start))
+        rules = _Rules(self, scope, terminals, Guards(scope, terminals, start, self.spelt))
         bodies: dict[str, Node] = {}
         for name, definition in scope.definitions.items():
             self.spans[names[name]] = definition.span
@@ -104,6 +104,38 @@ class _Lowering:
         for name, body in bodies.items():
             self.book.define(name, nodes.fold(body, rules.spelt_out))
         return root
+
+    def spelt(self, expression: Expression) -> list[str] | None:
+        """The texts of a token expression's tokens that ordinary text may hold; None where that is not known."""
+        if isinstance(expression, TokenIds) and expression.negated:
+            return []  # any token, and nothing that begins something
+        if self.vocabulary is None:
+            return None
+        numbers = expression.ids if isinstance(expression, TokenIds) else ()
+        if isinstance(expression, Special):
+            numbers = self.tokens(expression)
+        control = {*self.vocabulary.special_token_ids, *self.vocabulary.stop_token_ids}
+        texts = self.vocabulary.decoded_vocab
+        found = {texts[number] for number in numbers if number < len(texts) and number not in control}
+        return sorted({text.decode() for text in found if text and _is_text(text)})
+
+    def tokens(self, special: Special) -> tuple[int, ...]:
+        """The ids of the tokens that are spelt so."""
+        from ..structural_tag.tokens import tokens_spelt
+
+        if self.vocabulary is None:
+            reason = (
+                f"the token {special.text} is given by its text: pass tokenizer_info, use compile_lark, or give its id"
+            )
+            self.fail(reason, special.span)
+        try:
+            return tuple(tokens_spelt(special.text, "", self.vocabulary))
+        except InvalidStructuralTagError as error:
+            self.fail(error.reason, special.span)
+
+    def fail(self, reason: str, span: Span) -> NoReturn:
+        """Raise an error of the grammar, at `span`."""
+        raise GrammarError(reason, self.source, span.start, language=LANGUAGE)
 
     def _skipping(
         self, scope: Scope, terminals: Terminals, bodies: dict[str, Node], root: str
@@ -149,8 +181,8 @@ class _Rules:
                 return RuleRef(self.terminals.names[name], span=span)
             case TokenIds(ids, negated):
                 return self._terminal(nodes.token_set(ids, negated, span))
-            case Special(text):
-                return self._terminal(nodes.token_set(self._tokens(text, span), span=span))
+            case Special():
+                return self._terminal(nodes.token_set(self.lowering.tokens(expression), span=span))
             case Schema():
                 return self._terminal(self._schema(expression))
             case External(name):
@@ -185,17 +217,6 @@ class _Rules:
             return self.unnamed.get(node.name, node)
         return nodes.rebuild(node, below)
 
-    def _tokens(self, text: str, span: Span) -> tuple[int, ...]:
-        from ..structural_tag.tokens import tokens_spelt
-
-        if self.lowering.vocabulary is None:
-            reason = f"the token {text} is given by its text: pass tokenizer_info, use compile_lark, or give its id"
-            self._fail(reason, span)
-        try:
-            return tuple(tokens_spelt(text, "", self.lowering.vocabulary))
-        except InvalidStructuralTagError as error:
-            self._fail(error.reason, span)
-
     def _schema(self, expression: Schema) -> Node:
         from ..json_schema import SchemaOptions, compile_schema, schema_text
 
@@ -212,11 +233,16 @@ class _Rules:
 
     def _external(self, name: str, span: Span) -> Node:
         if name not in self.lowering.grammars:
-            self._fail(undefined(name, self.lowering.grammars, role="grammar"), span)
+            self.lowering.fail(undefined(name, self.lowering.grammars, role="grammar"), span)
         return embedded(self.lowering.grammars[name], self.lowering.book, name, span, notes=self.lowering.notes)
 
-    def _fail(self, reason: str, span: Span) -> NoReturn:
-        raise GrammarError(reason, self.lowering.source, span.start, language=LANGUAGE)
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False  # a piece of a character, which nobody takes for the beginning of a call
+    return True
 
 
 def _notes(definition: Definition, scope: Scope, source: str) -> tuple[Note, ...]:
