@@ -16,6 +16,7 @@ from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport ms_load
 from kernels_core.masks.apply cimport Rows, apply_record
+from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.mask_table cimport MaskRec, write_mask
 from kernels_core.matcher cimport GrammarMatcher
 
@@ -37,7 +38,7 @@ cdef class MaskRows:
     cdef readonly dict errors           # by row: what the matcher raised (`DeadEndError`, a budget, a cancellation)
     cdef readonly int64_t vocab_size
     cdef vector[MaskRec*] masks
-    cdef list owners                    # mask caches that the masks live in
+    cdef list owners                    # mask caches that the masks live in, of each row that has one
 
     def __init__(self, matchers):
         self.matchers = list(matchers)
@@ -117,6 +118,21 @@ cdef class MaskRows:
         cdef int32_t[::1] into = found
         for i in range(into.shape[0]):
             into[i] = -1 if self.masks[i] == NULL else self.masks[i].number
+        return found
+
+    def keys(self):
+        """What tells the masks apart, int64, shape (rows,): equal keys are equal masks, of any grammars and at any time
+        while the process lives, for no key is given twice; -1 for rows without a mask."""
+        cdef Py_ssize_t i, owner = 0
+        cdef MaskCache masks
+        found = np.empty(self.masks.size(), dtype=np.int64)
+        cdef int64_t[::1] into = found
+        for i in range(into.shape[0]):
+            into[i] = -1
+            if self.masks[i] != NULL:
+                masks = self.owners[owner]
+                into[i] = masks.serial << 32 | self.masks[i].number
+                owner += 1
         return found
 
     def listed(self, const int64_t[::1] rows, int64_t width):

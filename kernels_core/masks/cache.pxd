@@ -33,6 +33,7 @@ cdef struct Made:
 
 
 cdef class MaskCache:
+    cdef readonly int64_t serial           # of no other mask cache of this process, whatever became of it
     cdef readonly TokenTrie trie
     cdef readonly Machine machine
     cdef readonly TokenSetPool pool        # None: nothing is shared between grammars

@@ -38,6 +38,7 @@ from kernels_core.masks.loops import loops_of
 
 __all__ = ["MaskCache"]
 
+cdef int64_t caches_made = 0
 cdef int32_t BOTTOM_FRAME = 1, FEW_BYTES = 2     # that callers take; verdicts are computed for each such set of bytes anew
 
 
@@ -54,6 +55,9 @@ cdef class MaskCache:
     def __init__(self, TokenTrie trie, Machine machine, TokenSetPool pool, *, bint differential=True,
                  int differential_from=2048, bint memoize=True, Lookahead lookahead=None, int64_t max_fill_ms=0,
                  int direct_limit=0, bint lap_profiles=False, bint sweeps=False):
+        global caches_made
+        caches_made += 1
+        self.serial = caches_made
         self.max_fill_ms = max_fill_ms
         self.trie = trie
         self.memoize = memoize

@@ -89,6 +89,29 @@ def test_each_text_is_what_it_is_alone(tiny: LanguageModel, sparse: bool, rows: 
     assert (drawn > 0) is sparse
 
 
+def test_masks_stay_on_the_device(tiny: LanguageModel) -> None:
+    """The path of a GPU, whose memory is the CPU's here: the same texts, and a number a row once masks are there."""
+    engine = Engine.of(tiny, rows=5, max_length=128, device_masks=True)
+    assert engine.device_masks is not None
+    asked = requests(tiny, 12)
+    for again in range(2):
+        before = engine.device_masks.stats()
+        admitted = [admit(engine, tiny, request) for request in asked]
+        for _ in engine:
+            now = engine.device_masks.stats()
+            if again and now.steps > before.steps:
+                assert now.last_bytes <= 4 * 5
+        for request, row in zip(asked, admitted, strict=True):
+            expected = alone(tiny, request)
+            assert row.tokens == list(expected.tokens)
+            assert row.finish_reason == expected.finish_reason
+            assert row.drawn_from_list == 0
+        after = engine.device_masks.stats()
+        assert after.rows > before.rows
+        assert (after.mask_bytes > before.mask_bytes) is (again == 0)
+    assert Engine.of(tiny, rows=2).device_masks is None
+
+
 def test_stop_strings_are_held_back_and_left_out(tiny: LanguageModel) -> None:
     grammar = 'root ::= "one two three four"'
     matcher = GrammarMatcher(tiny.compiler.compile_grammar(grammar))

@@ -9,7 +9,7 @@ Names are loaded on first use, because torch and transformers are heavy.
 Code map, in reading order: `trace` (the records), `sampling` (the draw), `model` (weights and cache), `loop` (one token
 after another), `branch` (going on from any step; side by side), `refusals` (why favourites were refused),
 `logits_processor` (the same constraint inside `transformers`); for many texts at once and without records, `engine`,
-over `slots` (the model's cache) and `forced` (text without a choice).
+over `slots` (the model's cache), `device_masks` (masks where a GPU's logits are) and `forced` (text without a choice).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench.generation.branch import SideBySide, generate_side_by_side
+    from workbench.generation.device_masks import DeviceMasks, MaskTraffic
     from workbench.generation.engine import Chunk, Engine, Row
     from workbench.generation.logits_processor import GrammarLogitsProcessor
     from workbench.generation.loop import BeginningError, Constraint, TokenStream, astream, generate, stream
@@ -31,11 +32,13 @@ __all__ = [
     "BeginningError",
     "Chunk",
     "Constraint",
+    "DeviceMasks",
     "Engine",
     "FinishReason",
     "Generation",
     "GrammarLogitsProcessor",
     "LanguageModel",
+    "MaskTraffic",
     "ModelError",
     "ModelRun",
     "Row",
@@ -56,6 +59,7 @@ _HOMES = {
     **dict.fromkeys(("LanguageModel", "ModelError", "ModelRun", "load_model"), "model"),
     **dict.fromkeys(("BeginningError", "Constraint", "TokenStream", "astream", "generate", "stream"), "loop"),
     **dict.fromkeys(("Chunk", "Engine", "Row"), "engine"),
+    **dict.fromkeys(("DeviceMasks", "MaskTraffic"), "device_masks"),
     **dict.fromkeys(("SideBySide", "generate_side_by_side"), "branch"),
     "GrammarLogitsProcessor": "logits_processor",
     "Sampling": "sampling",

@@ -11,6 +11,7 @@ none, settings, seeds, limits and stop strings; an error of one row ends that ro
 
 A mask is interned, so it says how many ids it allows (`kernels_core.mask_rows`).  Where they are few, the model's head
 is asked for their logits alone and one of them is drawn (`sparse`): such a token costs less than one without a grammar.
+On a GPU all logits are computed and masks are kept beside them: a step sends a number a row (`device_masks.py`).
 Nothing is recorded for people here: `loop.py` does that, for one text.
 Read on: `slots.py` (the model and its cache), `sampling.py` (the draw), `forced.py` (text without a choice).
 """
@@ -33,6 +34,7 @@ from kernels_core import BatchGrammarMatcher, GrammarMatcher, TokenizerInfo, app
 from kernels_core.batch import apply_masks_inplace
 from kernels_core.errors import DeadEndError, TokenizerError
 from kernels_core.mask_rows import MaskRows
+from workbench.generation.device_masks import DEFAULT_BYTES, DeviceMasks
 from workbench.generation.forced import Encode, forced_tokens
 from workbench.generation.model import ModelError
 from workbench.generation.sampling import NOT_A_NUMBER, Sampling, draw_rows
@@ -106,6 +108,9 @@ class Engine:
         Tokens of a text, prompt included; the cache grows up to it.
     sparse
         False: all logits are computed and masked, however few ids a mask allows.
+    device_masks
+        Keep masks on the model's device, and compute all logits (`sparse` has no effect then).  None: where that is not
+        the CPU.  `Engine.device_masks` says what is kept and sent.
     jump
         True: text that a grammar forces is written without asking the model; needs `encode`.
     threads
@@ -125,6 +130,7 @@ class Engine:
         rows: int = 16,
         max_length: int = 2048,
         sparse: bool = True,
+        device_masks: bool | None = None,
         jump: bool = False,
         encode: Encode | None = None,
         threads: int | Literal["auto"] = "auto",
@@ -143,6 +149,10 @@ class Engine:
         self._batch = BatchGrammarMatcher(threads)
         self._run = SlotRun(model, rows, self.max_length)
         self._device = self._run.device
+        kept = self._device.type != "cpu" if device_masks is None else device_masks
+        # A step needs at most one mask a row, so the default budget is only too small for thousands of rows.
+        room = max(DEFAULT_BYTES, 2 * rows * 4 * ((info.vocab_size + 31) // 32))
+        self.device_masks = DeviceMasks(info.vocab_size, self._device, max_bytes=room) if kept else None
         self._stops = frozenset(info.stop_token_ids)
         self._special = frozenset(info.special_token_ids)
         self._vocabulary = info.decoded_vocab
@@ -332,7 +342,7 @@ class Engine:
         """Rows that are drawn together, and whether their masks allow so few ids that these are listed."""
         left = going.copy()
         low = 0
-        for high in WIDTHS if self.sparse else ():
+        for high in WIDTHS if self.sparse and self.device_masks is None else ():
             few = left & (populations > low) & (populations <= high)
             low = high
             if few.any():
@@ -367,7 +377,9 @@ class Engine:
         """Rows that allow much or everything: all logits, minus infinity where something is not allowed."""
         logits = self._run.logits(states)
         masked = np.flatnonzero(populations[members] >= 0)
-        if len(masked) and self._device.type == "cpu":
+        if len(masked) and self.device_masks is not None:
+            self.device_masks.apply(logits, self.device_masks.slots(masks, members))
+        elif len(masked) and self._device.type == "cpu":
             apply_masks_inplace(logits, masks, rows=members[masked], indices=masked)
         elif len(masked):
             bits = np.empty((len(masked), (self.info.vocab_size + 31) // 32), dtype=np.int32)
