@@ -36,7 +36,7 @@ from experiments.tools import draw_tools
 from experiments.trial import NotRunError, Params
 from workbench.peers.base import RefusedError
 
-__all__ = ["CLAIMS", "grid", "plot", "tables", "trial"]
+__all__ = ["CLAIMS", "grid", "lay_out", "plot", "replay_cases", "tables", "trial"]
 
 ROWS: Final = (1, 16, 64)
 SOURCES: Final = ("schemas", "tools")
@@ -99,7 +99,7 @@ Case = tuple[Callable[[Any], Any], tuple[int, ...]]
 """How an engine compiles the grammar, and a text's tokens."""
 
 
-def _cases(params: Params, engines: Sequence[str]) -> list[Case]:
+def replay_cases(params: Params, engines: Sequence[str]) -> list[Case]:
     """`DISTINCT` grammars with a text each, which every engine takes as far as it is needed."""
     needed = params["steps"] + 2
     tokenizer = datasets.open_tokenizer(params["vocabulary"])
@@ -146,7 +146,7 @@ def _takes(name: str, params: Params, compile_one: Callable[[Any], Any], tokens:
     return all(constraint.accept(token) for token in tokens)
 
 
-def _rows(params: Params, cases: Sequence[Case]) -> tuple[list[Case], list[Any]]:
+def lay_out(params: Params, cases: Sequence[Case]) -> tuple[list[Case], list[Any]]:
     """A case for each row, and its text: rows are at different places of their texts."""
     from experiments.replay import Text
 
@@ -174,8 +174,8 @@ def _steps(params: Params) -> dict[str, Any]:
     from kernels_core import GrammarMatcher
 
     peers = _peers()
-    cases = _cases(params, ["ours", *peers])
-    chosen, texts = _rows(params, cases)
+    cases = replay_cases(params, ["ours", *peers])
+    chosen, texts = lay_out(params, cases)
     info = datasets.open_tokenizer(params["vocabulary"]).info
     model = _model(params["vocabulary"])
     loops: dict[str, Any] = {
@@ -243,7 +243,7 @@ def _processors(params: Params) -> dict[str, Any]:
     from workbench.generation import GrammarLogitsProcessor
 
     peers = [name for name in _peers() if name == "xgrammar"]
-    cases = _cases(params, ["ours", *peers])
+    cases = replay_cases(params, ["ours", *peers])
     chosen = list(islice(cycle(cases), params["rows"]))
     tokens = torch.tensor([text[: params["steps"]] for _, text in chosen])
     prompt = torch.ones(len(chosen), 8, dtype=torch.int64)
@@ -285,8 +285,8 @@ def _kernels(params: Params) -> dict[str, Any]:
     from experiments.replay import peer_kernel
     from kernels_core import BatchGrammarMatcher, GrammarMatcher, apply_masks_inplace, apply_token_bitmask_inplace
 
-    cases = _cases(params, ["ours"])
-    chosen, texts = _rows(params, cases)
+    cases = replay_cases(params, ["ours"])
+    chosen, texts = lay_out(params, cases)
     engine = open_engine("ours", params["vocabulary"])
     made = [compile_one(engine).compiled for compile_one, _ in cases]
     matchers = [GrammarMatcher(made[number % len(cases)]) for number in range(len(chosen))]

@@ -81,6 +81,14 @@ _HEADS: Final[tuple[tuple[str, str], ...]] = (
     ("ours, all logits|xgrammar|llguidance|ours, .*", "added to a free token, microseconds"),
     ("tokens a second", "all rows of a batch together"),
     ("of unconstrained, %", "tokens a second, as a share of those without a grammar"),
+    # on a device
+    ("device", "where the model and its logits are"),
+    ("type", "of the logits"),
+    (r"(?:lists|rows), % more|ours, % more", "added to the free step of the same batch"),
+    ("bytes a step|most", "for masks, of this batch: the mean of the steps, and the greatest"),
+    ("as rows of bits", "bytes that a step would send if each row's mask were sent"),
+    (rf"(?:auto|torch) .*, {_UNIT}", "one call of this kernel for all rows"),
+    (rf"floor, {_UNIT}", "copying as many bytes as the kernel has to read and write, at this device's own speed"),
     # ratios
     (r"times less", "the row before over this one; above 1 the step pays"),
     (r"times slower without, at most", "the greatest gain anywhere: without / with"),

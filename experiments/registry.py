@@ -49,6 +49,7 @@ CATALOGUE: Final[Mapping[str, str]] = {
     "e2e": "experiments.e2e",
     "formal": "experiments.formal",
     "generation": "experiments.generation",
+    "gpu": "experiments.gpu",
     "growth": "experiments.growth",
     "leave-one-out": "experiments.leave_one_out",
     "masks": "experiments.masks",

@@ -56,8 +56,16 @@ def tiny_llama(vocab_size: int, stop: int) -> Any:
 class Replay(Engine):
     """Our engine along `texts`, one a row; `start` begins a pass over all of them."""
 
-    def __init__(self, model: Any, info: TokenizerInfo, texts: Sequence[Text], *, sparse: bool = True) -> None:
-        super().__init__(model, info, rows=len(texts), max_length=ROOM, sparse=sparse)
+    def __init__(
+        self,
+        model: Any,
+        info: TokenizerInfo,
+        texts: Sequence[Text],
+        *,
+        sparse: bool = True,
+        device_masks: bool | None = None,
+    ) -> None:
+        super().__init__(model, info, rows=len(texts), max_length=ROOM, sparse=sparse, device_masks=device_masks)
         self.texts = texts
         self.replayed: list[Row] = []
 

@@ -21,7 +21,7 @@ from experiments.synthetic_schemas import make_tool
 from experiments.trial import NotRunError
 from workbench.cli import app
 
-CHEAP = ("ablation", "dispatch-size", "formal", "growth", "memory", "parsers", "reuse", "scale", "tools")
+CHEAP = ("ablation", "dispatch-size", "formal", "gpu", "growth", "memory", "parsers", "reuse", "scale", "tools")
 
 
 @pytest.fixture(autouse=True)

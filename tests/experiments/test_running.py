@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
 import pytest
 
-from experiments import ablation, generation
+from experiments import ablation, generation, gpu
+from experiments.claims import judge
 from experiments.ledger import Ledger
 from experiments.registry import CATALOGUE, find_experiment
 from experiments.running import PRESET, run
@@ -64,6 +66,37 @@ def test_what_was_not_run_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = run("ablation", grid=[params]).tables()
     assert list(tables) == ["Claims", "Not run, or failed"]
     assert "Options.magic" in tables["Not run, or failed"]["reason"][0]
+
+
+def test_masks_on_a_gpu_go_the_same_way_on_a_cpu(ledger: Ledger) -> None:
+    pytest.importorskip("torch")
+    frame = run_sweep(gpu.trial, gpu.grid("smoke"), ledger=ledger, sweep="gpu")
+    assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
+    steps, sent, kernels = gpu.tables(frame).values()
+    assert {"ours, % more", "lists, % more", "rows, % more"} <= set(steps)
+    assert sent["bytes a step"].tolist()[1] == 2 * 4  # two rows whose masks are known
+    assert sent["as rows of bits"].tolist()[1] == 2 * 128  # of 1,024 ids
+    assert (kernels["floor, us"] > 0).all()
+    assert [bar.name for bar in gpu.plot(frame).data] == ["ours", "lists", "rows"]
+    assert [verdict.word for verdict in judge(gpu.CLAIMS, frame)] == ["undecided", "undecided"]  # not by a CPU
+
+
+def test_a_gpu_that_is_not_there_is_the_reason() -> None:
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU here")
+    found = run("gpu", grid=gpu.grid("full")[:1])
+    assert "no GPU here" in found.tables()["Not run, or failed"]["reason"][0]
+
+
+def test_a_claim_about_a_gpu_is_judged_by_its_steps() -> None:
+    ns = {"free": [1000.0] * 24, "ours": [1005.0] * 24, "lists": [1500.0] * 24, "rows": [2000.0] * 24}
+    row = {"status": "ok", "part": "steps", "device": "cuda", "source": "schemas", "rows": 16, "row_bytes": 16_384}
+    row |= {"loops": list(gpu.LOOPS), "ns": {"cold": ns, "warm": ns}, "bytes": {"cold": [9999] * 24, "warm": [64] * 24}}
+    frame = pd.DataFrame([row])
+    assert [verdict.word for verdict in judge(gpu.CLAIMS, frame)] == ["held", "held"]
+    slow = row | {"ns": {"cold": ns, "warm": ns | {"ours": [1020.0] * 24}}, "bytes": {"cold": [0], "warm": [6400] * 24}}
+    assert [verdict.word for verdict in judge(gpu.CLAIMS, pd.DataFrame([row, slow]))] == ["refuted", "refuted"]
 
 
 def test_generation_writes_the_same_at_every_step(ledger: Ledger) -> None:
