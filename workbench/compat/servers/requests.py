@@ -1,0 +1,249 @@
+"""What servers have in common: a request becomes a compiled grammar, and a text follows it token by token.
+
+A server runs many requests in one process, so what goes wrong with one must stay with it.  `Follower` answers a refused
+token with False, and where a mask cannot be had (no token can go on, a budget is spent) it allows the stop tokens alone
+and keeps the reason in `error`: logits stay a distribution, and the server ends that request by its own means.
+Read on: `vllm.py`, `sglang.py`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import logging
+import re
+from collections.abc import Iterable, Sequence
+from types import ModuleType
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
+from kernels_core.errors import BudgetExceededError, DeadEndError, GrammarError, MaskscopeError, TokenizerError
+
+__all__ = [
+    "KINDS",
+    "Follower",
+    "Kind",
+    "ServerInterfaceError",
+    "compile_request",
+    "import_server",
+    "read_request",
+    "read_vocabulary",
+]
+
+Kind = Literal["json", "json_object", "regex", "grammar", "choice", "structural_tag"]
+KINDS: Final[tuple[Kind, ...]] = ("json", "json_object", "regex", "grammar", "choice", "structural_tag")
+LOGGER: Final = logging.getLogger("maskscope.servers")
+
+_EBNF_RULE = re.compile(r"^\s*[\w.-]+\s*(\[[^\]\n]*\])?\s*::=", re.MULTILINE)
+
+
+class ServerInterfaceError(RuntimeError):
+    """The server is not installed, or has not the interface that was read."""
+
+
+def import_server(name: str, *names: str) -> ModuleType:
+    """The server's module `name`; `ServerInterfaceError` where it cannot be imported or lacks one of `names`."""
+    server = name.partition(".")[0]
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != server:
+            raise
+        what = f"{server} is not installed" if error.name == server else f"{server} has no module {error.name}"
+        raise ServerInterfaceError(f"{what}: its backend can only be registered where {server} runs") from None
+    missing = [one for one in names if not hasattr(module, one)]
+    if missing:
+        raise ServerInterfaceError(
+            f"{name} has no {', '.join(missing)}: this version's interface is not one that was read; "
+            "docs/concepts/servers.md names those, and workbench.compat.stand_in serves others"
+        )
+    return module
+
+
+# -- requests --------------------------------------------------------------------------------------------------------
+
+
+def read_vocabulary(
+    tokenizer: Any, vocab_size: int | None = None, stop_token_ids: Iterable[int] | None = None
+) -> TokenizerInfo:
+    """The vocabulary of what a server calls its tokenizer: a `TokenizerInfo` is taken as it is.
+
+    `vocab_size`: ids that the model scores.  `stop_token_ids`: what ends a text for this model (None: the tokenizer's).
+    `TokenizerError` where its tokens cannot be read as bytes, or nothing would end a text.
+    """
+    if isinstance(tokenizer, TokenizerInfo):
+        info = tokenizer
+    else:
+        stops = None if stop_token_ids is None else sorted(stop_token_ids)
+        info = TokenizerInfo.from_huggingface(tokenizer, vocab_size=vocab_size, stop_token_ids=stops or None)
+    if not info.stop_token_ids:
+        raise TokenizerError("the vocabulary has no stop token, so a constrained request could never end")
+    return info
+
+
+def compile_request(
+    compiler: GrammarCompiler, kind: Kind, text: str, *, any_whitespace: bool = True
+) -> CompiledGrammar:
+    """Compile what a request asks for; `ValueError` or `BudgetExceededError` say why it cannot be, with the place.
+
+    kind, text: "json": a schema as JSON text; "json_object": any object; "regex": matched as a whole; "grammar": EBNF,
+        or Lark where no line begins a rule with `::=`; "choice": a JSON list of texts; "structural_tag": JSON text, of
+        the older form with `structures` and `triggers` as well.
+    any_whitespace: white space is free in JSON; otherwise it is laid out as by `json.dumps`.
+    """
+    if kind == "json":
+        return compiler.compile_json_schema(text, any_whitespace=any_whitespace)
+    if kind == "json_object":
+        return compiler.compile_json_schema('{"type": "object"}', any_whitespace=any_whitespace)
+    if kind == "regex":
+        return compiler.compile_regex(text)
+    if kind == "grammar":
+        return compiler.compile_grammar(text) if _EBNF_RULE.search(text) else compiler.compile_lark(text)
+    if kind == "choice":
+        return compiler.compile_structural_tag(_choice(text))
+    if kind == "structural_tag":
+        return compiler.compile_structural_tag(*_tag(text))
+    raise ValueError(f"a request of kind {kind!r} is not known: {', '.join(KINDS)}")
+
+
+def read_request(kind: Kind, text: str) -> None:
+    """Read what a request asks for as far as that goes without a vocabulary; raises as `compile_request` does."""
+    try:
+        if kind in ("json", "json_object"):
+            Grammar.from_json_schema(text if kind == "json" else '{"type": "object"}')
+        elif kind == "regex":
+            Grammar.from_regex(text)
+        elif kind == "grammar":
+            _ = Grammar.from_ebnf(text) if _EBNF_RULE.search(text) else Grammar.from_lark(text)
+        elif kind == "choice":
+            Grammar.from_structural_tag(_choice(text))
+        elif kind == "structural_tag":
+            Grammar.from_structural_tag(*_tag(text))
+        else:
+            raise ValueError(f"a request of kind {kind!r} is not known: {', '.join(KINDS)}")
+    except GrammarError as error:
+        if "is given by its text" not in str(error):  # of a token: what compiles has the vocabulary
+            raise
+
+
+def _choice(text: str) -> dict[str, Any]:
+    """One of several texts, as a structural tag: nothing in them has to be escaped."""
+    try:
+        texts = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise GrammarError(f"choices must be a JSON list of texts: {error}") from None
+    if not isinstance(texts, list) or not texts or not all(isinstance(one, str) for one in texts):
+        raise GrammarError("choices must be a JSON list of texts, at least one")
+    return {"format": {"type": "or", "elements": [{"type": "const_string", "value": one} for one in texts]}}
+
+
+def _tag(text: str) -> tuple[Any, Sequence[str] | None]:
+    """The arguments of `compile_structural_tag`; a tag without a schema takes any JSON, as in the servers."""
+    try:
+        tag = json.loads(text)
+    except json.JSONDecodeError:
+        return text, None  # the engine says where
+    if isinstance(tag, dict) and "structures" in tag:
+        structures = tag["structures"]
+        if isinstance(structures, list):
+            structures = [
+                one | {"schema": {}} if isinstance(one, dict) and one.get("schema") is None else one
+                for one in structures
+            ]
+        return structures, tag.get("triggers")
+    return _with_schemas(tag), None
+
+
+def _with_schemas(value: Any) -> Any:
+    """A format whose schema was left open takes any JSON."""
+    if isinstance(value, list):
+        return [_with_schemas(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    found = {key: item if key == "json_schema" else _with_schemas(item) for key, item in value.items()}
+    if found.get("type") in ("json_schema", "qwen_xml_parameter") and found.get("json_schema") is None:
+        found["json_schema"] = {}
+    return found
+
+
+# -- a text ----------------------------------------------------------------------------------------------------------
+
+
+class Follower:
+    """A text under a grammar, as servers follow it.  For one thread at a time.
+
+    matcher: the engine's.  error: why the last mask allows stop tokens alone; None for a mask of the grammar.
+    """
+
+    def __init__(self, compiled: CompiledGrammar, stop_token_ids: Iterable[int] | None = None) -> None:
+        stops = None if stop_token_ids is None else sorted(stop_token_ids)
+        self.matcher = GrammarMatcher(compiled, override_stop_tokens=stops or None)
+        self.error: str | None = None
+        self._own_stops = stops or None
+
+    def anew(self) -> Follower:
+        """Another text under the same grammar, at its beginning."""
+        return Follower(self.matcher.compiled, self._own_stops)
+
+    def accept(self, token: int) -> bool:
+        """Take `token`; False, and nothing has changed, where the grammar refuses it or it is no id at all."""
+        if not 0 <= token < self.matcher.compiled.tokenizer_info.vocab_size:
+            return False
+        try:
+            return bool(self.matcher.accept_token(token))
+        except BudgetExceededError as error:
+            self._note(error)
+            return False
+
+    def fitting(self, tokens: Sequence[int]) -> list[int]:
+        """The first of `tokens` that fit, up to the end of the text; the place in it stays."""
+        taken: list[int] = []
+        for token in tokens:
+            if self.matcher.is_terminated() or not self.accept(token):
+                break
+            taken.append(token)
+        self.matcher.rollback(len(taken))
+        return taken
+
+    def rollback(self, count: int) -> None:
+        """Undo the last `count` tokens, over the end of the text too; `ValueError` if there are fewer."""
+        self.matcher.rollback(count)
+        self.error = None
+
+    def fill(self, bitmask: Any, row: int) -> None:
+        """Write the mask here into `row` of `bitmask`, an int32 tensor in CPU memory; stop tokens alone where there is
+        none."""
+        try:
+            self.matcher.fill_next_token_bitmask(bitmask, row)
+            self.error = None
+        except (BudgetExceededError, DeadEndError) as error:
+            self._note(error)
+            words = np.zeros(bitmask.shape[1], dtype=np.uint32)
+            for token in self.matcher.stop_token_ids:
+                words[token // 32] |= np.uint32(1 << token % 32)
+            np.asarray(bitmask)[row] = words.view(np.int32)
+
+    def jump(self, old: Sequence[int], new: Sequence[int]) -> None:
+        """The text was cut anew: its last tokens `old` are `new` now.  `ValueError`, and nothing has changed, where the
+        grammar refuses one of them."""
+        same = 0
+        while same < min(len(old), len(new)) and old[same] == new[same]:
+            same += 1
+        self.matcher.rollback(len(old) - same)
+        for number, token in enumerate(new[same:]):
+            if not self.accept(token):
+                self.matcher.rollback(number)
+                for undone in old[same:]:
+                    self.matcher.accept_token(undone)
+                raise ValueError(f"token {token}, number {same + number} of the text cut anew, is refused")
+        self.error = None
+
+    def forced(self) -> str:
+        """The text that the grammar forces here; "" where there is a choice, or the text has ended."""
+        return "" if self.matcher.is_terminated() else str(self.matcher.find_jump_forward_string())
+
+    def _note(self, error: MaskscopeError) -> None:
+        self.error = str(error)
+        LOGGER.warning("a request cannot go on behind %r: %s", self.matcher.text[-40:], error)

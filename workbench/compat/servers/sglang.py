@@ -1,0 +1,283 @@
+"""A grammar backend for SGLang, registered under the name "maskscope".
+
+    from workbench.compat.servers import sglang
+
+    sglang.register()               # in every process of the server; then --grammar-backend maskscope
+
+An installed Maskscope registers itself as a plugin of SGLang, where that loads plugins.
+
+SGLang compiles in threads of its own and keeps a grammar for each request text; each request gets a `copy`.  A grammar
+that cannot be compiled becomes SGLang's own object for that, with the engine's reason, and fails that request alone.
+Read on: `requests.py`; docs/concepts/servers.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from kernels_core import BatchGrammarMatcher, CompiledGrammar, GrammarCompiler
+from workbench.compat.servers.requests import (
+    LOGGER,
+    Follower,
+    Kind,
+    ServerInterfaceError,
+    compile_request,
+    import_server,
+    read_vocabulary,
+)
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["GrammarBackend", "RequestGrammar", "make_classes", "plugin", "register"]
+
+NAME: Final = "maskscope"
+BASE: Final = "sglang.srt.constrained.base_grammar_backend"
+ARGUMENTS: Final = "sglang.srt.server_args"
+ANY_JSON: Final = "$$ANY$$"  # what SGLang writes for "some JSON"
+
+_BATCH = BatchGrammarMatcher()
+
+
+class RequestGrammar:
+    """One request's grammar, with the methods of SGLang's `BaseGrammarObject`."""
+
+    def __init__(self, follower: Follower, key: str, stats: Any = None) -> None:
+        super().__init__()  # SGLang's own attributes
+        self.follower = follower
+        self.key = key
+        self.grammar_stats = stats
+        self.current_token: int | None = None
+
+    def accept_token(self, token: int) -> None:
+        """Take `token`; nothing happens behind the end.  `ValueError` where it is refused, which ends the request."""
+        if self.is_terminated():
+            return
+        if not self.follower.accept(token):
+            why = self.follower.error or "the grammar refuses it"
+            raise ValueError(f"token {token} is not taken behind {self.follower.matcher.text[-40:]!r}: {why}")
+        self.current_token = token
+
+    def rollback(self, k: int) -> None:
+        """Undo the last `k` tokens."""
+        self.follower.rollback(k)
+
+    def is_terminated(self) -> bool:
+        """Whether a stop token has ended the text."""
+        return bool(self.follower.matcher.is_terminated())
+
+    def copy(self) -> RequestGrammar:
+        """The same grammar for another request, at its beginning."""
+        stats = self.grammar_stats
+        if stats is not None:
+            stats = dataclasses.replace(stats, is_cache_hit=True, tree_traversal_time=[])
+        return type(self)(self.follower.anew(), self.key, stats)
+
+    def cache_memory_bytes(self) -> int:
+        """Bytes that the compiled grammar holds."""
+        return int(self.follower.matcher.compiled.memory_size_bytes)
+
+    # -- masks ------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def allocate_vocab_mask(vocab_size: int, batch_size: int, device: Any) -> torch.Tensor:
+        """Rows that allow everything, in CPU memory, pinned where there is a GPU: int32 (batch_size, words)."""
+        import torch
+
+        pinned = torch.cuda.is_available()
+        return torch.full((batch_size, (vocab_size + 31) // 32), -1, dtype=torch.int32, pin_memory=pinned)
+
+    def fill_vocab_mask(self, vocab_mask: torch.Tensor, idx: int) -> None:
+        """Write the mask here into row `idx`."""
+        self.follower.fill(vocab_mask, idx)
+
+    @staticmethod
+    def fill_vocab_mask_batched(entries: Sequence[Any], vocab_mask: torch.Tensor) -> None:
+        """Write the rows of all `entries` (each with `row` and `grammar`); masks that are not known are computed in
+        threads first."""
+        ours = [entry.grammar for entry in entries if isinstance(entry.grammar, RequestGrammar)]
+        _BATCH.read_masks([grammar.follower.matcher for grammar in ours if not grammar.is_terminated()])
+        for entry in entries:
+            entry.grammar.fill_vocab_mask(vocab_mask, entry.row)
+
+    @staticmethod
+    def reset_vocab_mask(vocab_mask: torch.Tensor) -> None:
+        """Allow everything again."""
+        vocab_mask.fill_(-1)
+
+    @staticmethod
+    def move_vocab_mask(vocab_mask: torch.Tensor, device: Any) -> torch.Tensor:
+        """The rows on `device`; the copy to a GPU is not waited for."""
+        return vocab_mask.to(device, non_blocking=True)
+
+    @staticmethod
+    def apply_vocab_mask(logits: torch.Tensor, vocab_mask: torch.Tensor) -> None:
+        """Minus infinity where the rows forbid an id, in place: natively in CPU memory, on a GPU by the kernel of
+        `workbench.generation.device_masks`."""
+        from kernels_core import apply_token_bitmask_inplace
+        from workbench.generation.device_masks import apply_rows
+
+        if logits.device.type == "cpu":
+            apply_token_bitmask_inplace(logits, vocab_mask)
+        else:
+            apply_rows(logits, vocab_mask)
+
+    # -- jump-forward -----------------------------------------------------------------------------------------------
+
+    def try_jump_forward(self, tokenizer: Any) -> tuple[list[int], str] | None:
+        """The text that is forced here, for `jump_forward_str_state`; None for none."""
+        text = self.follower.forced()
+        return ([], text) if text else None
+
+    def jump_forward_str_state(self, helper: tuple[list[int], str]) -> tuple[str, int]:
+        """The text of `helper`, and -1, since a place in the text needs no number here."""
+        return helper[1], -1
+
+    def jump_and_retokenize(self, old_output_ids: list[int], new_output_ids: list[int], next_state: int) -> None:
+        """The text was cut anew; `ValueError`, and nothing has changed, where the new tokens do not fit."""
+        self.follower.jump(old_output_ids, new_output_ids)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.key[:60]!r} behind {self.follower.matcher.text[-40:]!r}>"
+
+
+class GrammarBackend:
+    """The engine for all requests of one SGLang scheduler, with the methods of its `BaseGrammarBackend`.
+
+    `tokenizer`: SGLang's, or a `TokenizerInfo`.  `vocab_size`: ids that the model scores.  `stop_token_ids`: those of
+    the model.
+    """
+
+    _base: Any = None  # SGLang's module, set by `make_classes`
+    _grammar_class: type[RequestGrammar] = RequestGrammar
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        vocab_size: int,
+        stop_token_ids: Iterable[int] | None = None,
+        *,
+        any_whitespace: bool = True,
+    ) -> None:
+        super().__init__()
+        self.info = read_vocabulary(tokenizer, vocab_size, stop_token_ids)
+        self.vocab_size = vocab_size
+        self.any_whitespace = any_whitespace
+        self.compiler = GrammarCompiler(self.info)
+
+    def dispatch_json(self, key_string: str) -> Any:
+        """A JSON schema."""
+        if key_string == ANY_JSON:
+            return self._compiled("json", key_string, self.compiler.compile_builtin_json_grammar)
+        return self._compiled("json", key_string)
+
+    def dispatch_regex(self, key_string: str) -> Any:
+        """A regular expression, matched as a whole."""
+        return self._compiled("regex", key_string)
+
+    def dispatch_ebnf(self, key_string: str) -> Any:
+        """EBNF text, or Lark."""
+        return self._compiled("ebnf", key_string)
+
+    def dispatch_structural_tag(self, key_string: str) -> Any:
+        """A structural tag, of the older form as well."""
+        return self._compiled("structural_tag", key_string)
+
+    def reset(self) -> None:
+        """Forget what was compiled; requests that run go on."""
+        base: Any = super()
+        base.reset()
+        self.compiler.clear_cache()
+
+    # -- masks that belong to no request ----------------------------------------------------------------------------
+
+    allocate_vocab_mask = staticmethod(RequestGrammar.allocate_vocab_mask)
+    move_vocab_mask = staticmethod(RequestGrammar.move_vocab_mask)
+    apply_vocab_mask = staticmethod(RequestGrammar.apply_vocab_mask)
+
+    @property
+    def is_support_token_filter(self) -> bool:
+        """Single tokens can be forbidden beside the grammar."""
+        return True
+
+    @staticmethod
+    def set_token_filter(
+        vocab_mask: torch.Tensor,
+        token_ids: Sequence[int],
+        batch_idx: int,
+        is_allowed: bool = True,
+        reset_vocab_mask: bool = True,
+    ) -> None:
+        """Allow or forbid `token_ids` in row `batch_idx`; with `reset_vocab_mask` all others get the opposite first."""
+        row = vocab_mask[batch_idx]
+        if reset_vocab_mask:
+            row.fill_(0 if is_allowed else -1)
+        words: dict[int, int] = {}
+        for token in token_ids:
+            words[token // 32] = words.get(token // 32, 0) | 1 << token % 32
+        for word, bits in words.items():
+            bits = bits - (1 << 32) if bits >> 31 else bits
+            row[word] = row[word] | bits if is_allowed else row[word] & ~bits
+
+    # -- within -----------------------------------------------------------------------------------------------------
+
+    def _compiled(self, kind: str, text: str, make: Any = None) -> Any:
+        """SGLang's object for a request, or its object for one that cannot be compiled."""
+        try:
+            compiled: CompiledGrammar = make() if make else self._compile("grammar" if kind == "ebnf" else kind, text)
+        except (ValueError, RuntimeError) as error:
+            LOGGER.warning("a request's %s cannot be used: %s", kind, error)
+            return self._invalid(str(error))
+        stats = self._base.GrammarStats(dispatch_type=kind) if hasattr(self._base, "GrammarStats") else None
+        return self._grammar_class(Follower(compiled), text, stats)
+
+    def _compile(self, kind: Any, text: str) -> CompiledGrammar:
+        asked: Kind = kind
+        return compile_request(self.compiler, asked, text, any_whitespace=self.any_whitespace)
+
+    def _invalid(self, reason: str) -> Any:
+        if hasattr(self._base, "InvalidGrammarObject"):
+            return self._base.InvalidGrammarObject(reason)
+        return self._base.INVALID_GRAMMAR_OBJ
+
+
+def make_classes(base: Any) -> tuple[type[GrammarBackend], type[RequestGrammar]]:
+    """Both classes over SGLang's own (`base`: its module `base_grammar_backend`), whose defaults they take over."""
+    grammar = type("MaskscopeGrammar", (RequestGrammar, base.BaseGrammarObject), {})
+    names = {"_base": base, "_grammar_class": grammar}
+    return type("MaskscopeBackend", (GrammarBackend, base.BaseGrammarBackend), names), grammar
+
+
+def plugin() -> None:
+    """What SGLang calls in each of its processes: registers, and leaves a server alone whose interface is another."""
+    try:
+        register()
+    except ServerInterfaceError as error:
+        LOGGER.warning("--grammar-backend %s is not there: %s", NAME, error)
+
+
+def register(name: str = NAME) -> type[GrammarBackend]:
+    """Make `--grammar-backend NAME` this backend; returns its class.
+
+    Raises `ServerInterfaceError`, and changes nothing, where SGLang is missing or not as it was when it was read.
+    """
+    base = import_server(BASE, "BaseGrammarBackend", "BaseGrammarObject", "register_grammar_backend")
+    if not (hasattr(base, "InvalidGrammarObject") or hasattr(base, "INVALID_GRAMMAR_OBJ")):
+        raise ServerInterfaceError(f"{BASE} has no InvalidGrammarObject: this version's interface was not read")
+    arguments = import_server(ARGUMENTS, "add_grammar_backend_choices")
+    backend, _ = make_classes(base)
+
+    def create(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Any = None) -> GrammarBackend:
+        if getattr(server_args, "reasoning_parser", None):
+            raise ServerInterfaceError(
+                "SGLang puts reasoning before a grammar for its own backends only: with --reasoning-parser let "
+                "workbench.compat.stand_in serve XGrammar, and take --grammar-backend xgrammar"
+            )
+        compact = getattr(server_args, "constrained_json_disable_any_whitespace", False)
+        return backend(tokenizer, vocab_size, eos_token_ids, any_whitespace=not compact)
+
+    base.register_grammar_backend(name, create)
+    arguments.add_grammar_backend_choices([name])
+    return backend

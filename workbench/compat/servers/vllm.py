@@ -1,0 +1,226 @@
+"""A structured-output backend for vLLM (its V1 engine).
+
+    from workbench.compat.servers import vllm
+
+    vllm.register()                 # in every process of the server, before the first request
+
+vLLM has no register of backends and its configuration takes four names, so ours takes the place of one of them:
+`--structured-outputs-config.backend xgrammar` is this engine then.  An installed Maskscope does so by itself, as a
+plugin of vLLM, where the environment says MASKSCOPE_VLLM=xgrammar (or guidance); not otherwise.
+
+A request is read before it is queued (`validate`), with the engine's own verdict: keywords that vLLM refuses on
+XGrammar's behalf (`multipleOf`, `uniqueItems`, `patternProperties` and others) are taken where this engine takes them.
+Read on: `requests.py`; docs/concepts/servers.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from kernels_core import GrammarCompiler
+from workbench.compat.servers.requests import (
+    KINDS,
+    LOGGER,
+    Follower,
+    Kind,
+    ServerInterfaceError,
+    compile_request,
+    import_server,
+    read_request,
+    read_vocabulary,
+)
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Backend", "RequestGrammar", "plugin", "register", "unregister", "validate"]
+
+SWITCH: Final = "MASKSCOPE_VLLM"
+MANAGER: Final = "vllm.v1.structured_output"
+Place = Literal["xgrammar", "guidance"]
+PLACES: Final[dict[str, tuple[str, str]]] = {
+    "xgrammar": ("XgrammarBackend", "validate_xgrammar_grammar"),
+    "guidance": ("GuidanceBackend", "validate_guidance_grammar"),
+}
+"""By the name in vLLM's configuration: the class of the backend, and the function that reads requests for it."""
+
+_REPLACED: list[tuple[ModuleType, str, Any]] = []
+
+
+class RequestGrammar:
+    """One request's grammar, with the methods of vLLM's `StructuredOutputGrammar`."""
+
+    def __init__(self, follower: Follower) -> None:
+        self.follower = follower
+        self.num_processed_tokens = 0
+
+    def accept_tokens(self, request_id: str, tokens: Sequence[int]) -> bool:
+        """Take `tokens`; those behind the end of the text are not looked at.  False at the first that is refused."""
+        for token in tokens:
+            if self.is_terminated():
+                break
+            if not self.follower.accept(token):
+                why = self.follower.error or "the grammar refuses it"
+                LOGGER.error("request %s: token %s is not taken: %s", request_id, token, why)
+                return False
+            self.num_processed_tokens += 1
+        return True
+
+    def validate_tokens(self, tokens: Sequence[int]) -> list[int]:
+        """The first of `tokens` that fit; padding (-1) fits nowhere.  Nothing moves."""
+        return self.follower.fitting(tokens)
+
+    def rollback(self, num_tokens: int) -> None:
+        """Undo the last `num_tokens` tokens."""
+        self.follower.rollback(num_tokens)
+        self.num_processed_tokens -= num_tokens
+
+    def fill_bitmask(self, bitmask: torch.Tensor, idx: int) -> None:
+        """Write the mask here into row `idx`."""
+        self.follower.fill(bitmask, idx)
+
+    def is_terminated(self) -> bool:
+        """Whether a stop token has ended the text."""
+        return bool(self.follower.matcher.is_terminated())
+
+    def reset(self) -> None:
+        """Back to the beginning."""
+        self.follower.rollback(self.follower.matcher.num_steps)
+        self.num_processed_tokens = 0
+
+    def find_jump_string(self) -> str | None:
+        """The text that is forced here, of which older versions of vLLM ask; None for none."""
+        return self.follower.forced() or None
+
+
+class Backend:
+    """The engine for all requests of one vLLM engine, with the methods of its `StructuredOutputBackend`.
+
+    `vllm_config`: vLLM's; only `structured_outputs_config.disable_any_whitespace` is read.  `tokenizer`: vLLM's, or a
+    `TokenizerInfo`.  `vocab_size`: ids that the model scores.
+    """
+
+    def __init__(self, vllm_config: Any, tokenizer: Any, vocab_size: int) -> None:
+        self.vllm_config, self.tokenizer = vllm_config, tokenizer
+        self.info = read_vocabulary(_readable(tokenizer), vocab_size)
+        self.vocab_size = self.info.vocab_size
+        settings = getattr(vllm_config, "structured_outputs_config", None)
+        self.any_whitespace = not getattr(settings, "disable_any_whitespace", False)
+        self.compiler = GrammarCompiler(self.info)
+
+    def compile_grammar(
+        self, request_type: Any, grammar_spec: str, stop_token_ids: Iterable[int] | None = None
+    ) -> RequestGrammar:
+        """`request_type`: a member of vLLM's `StructuredOutputOptions`.  Errors are those of `compile_request`."""
+        kind = _kind(request_type)
+        compiled = compile_request(self.compiler, kind, grammar_spec, any_whitespace=self.any_whitespace)
+        return self._grammar_class(Follower(compiled, stop_token_ids))
+
+    _grammar_class = RequestGrammar
+
+    def allocate_token_bitmask(self, max_num_seqs: int) -> torch.Tensor:
+        """Rows that allow everything: int32, shape (max_num_seqs, words)."""
+        import torch
+
+        return torch.full((max_num_seqs, (self.vocab_size + 31) // 32), -1, dtype=torch.int32)
+
+    def destroy(self) -> None:
+        """Forget what was compiled; requests that run go on."""
+        self.compiler.clear_cache()
+
+
+def validate(sampling_params: Any, tokenizer: Any = None) -> None:
+    """Read a request's grammar before it is queued; vLLM's `VLLMValidationError` (a `ValueError`) says what is wrong.
+
+    Tokens that are given by their text are looked up later: vLLM hands over no tokenizer here that always has them.
+    """
+    asked = sampling_params.structured_outputs
+    if asked is None:
+        return
+    try:
+        for name in KINDS:
+            value = getattr(asked, name, None)
+            if value is not None and value is not False:
+                text = "" if name == "json_object" else value if isinstance(value, str) else json.dumps(value)
+                read_request(name, text)
+                return
+    except (ValueError, RuntimeError) as error:
+        raise _validation_error()(f"the grammar of this request cannot be used: {error}") from error
+    raise _validation_error()("the request asks for structured output and says no grammar")
+
+
+# -- in the server ---------------------------------------------------------------------------------------------------
+
+
+def register(instead_of: Place = "xgrammar") -> type[Backend]:
+    """Put this backend where vLLM looks for `instead_of`; returns its class.  A second call changes nothing.
+
+    Raises `ServerInterfaceError`, and changes nothing, where vLLM is missing or not as it was when it was read.
+    """
+    if instead_of not in PLACES:
+        raise ValueError(f"instead_of is one of {', '.join(PLACES)}, not {instead_of!r}")
+    backend_name, validate_name = PLACES[instead_of]
+    types = import_server(f"{MANAGER}.backend_types", "StructuredOutputBackend", "StructuredOutputGrammar")
+    home = import_server(f"{MANAGER}.backend_{instead_of}", backend_name, validate_name)
+    manager = import_server(MANAGER, "StructuredOutputManager", backend_name)
+    present = getattr(manager, backend_name)
+    if isinstance(present, type) and issubclass(present, Backend):
+        return present
+    grammar = type("MaskscopeGrammar", (RequestGrammar, types.StructuredOutputGrammar), {})
+    backend = type("MaskscopeBackend", (Backend, types.StructuredOutputBackend), {"_grammar_class": grammar})
+    for name, theirs, ours in (
+        (backend_name, present, backend),
+        (validate_name, getattr(home, validate_name), validate),
+    ):
+        # Some versions import these at the top of other modules: whoever holds theirs gets ours.
+        for module in [module for key, module in sys.modules.items() if key.partition(".")[0] == "vllm"]:
+            if getattr(module, name, None) is theirs:
+                _REPLACED.append((module, name, theirs))
+                setattr(module, name, ours)
+    return backend
+
+
+def unregister() -> None:
+    """Give vLLM back what `register` took."""
+    while _REPLACED:
+        module, name, theirs = _REPLACED.pop()
+        setattr(module, name, theirs)
+
+
+def plugin() -> None:
+    """What vLLM calls in each of its processes: registers where the environment says so (`MASKSCOPE_VLLM`)."""
+    place = os.environ.get(SWITCH, "")
+    if place in PLACES:
+        register(place)  # type: ignore[arg-type]
+        LOGGER.info("structured output of vLLM, instead of %s, is by Maskscope", place)
+    elif place:
+        raise ServerInterfaceError(f"{SWITCH} is one of {', '.join(PLACES)}, not {place!r}")
+
+
+def _kind(request_type: Any) -> Kind:
+    name = str(getattr(request_type, "name", request_type)).lower()
+    for kind in KINDS:
+        if kind == name:
+            return kind
+    raise ValueError(f"structured output of kind {request_type} is not known: {', '.join(KINDS)}")
+
+
+def _readable(tokenizer: Any) -> Any:
+    """vLLM's own class for Mistral's tokenizers is read by its list of tokens, all others as they are."""
+    if not hasattr(tokenizer, "is_tekken"):
+        return tokenizer
+    from kernels_core import TokenizerInfo, VocabType
+
+    kind = VocabType.RAW if tokenizer.is_tekken else VocabType.BYTE_FALLBACK
+    return TokenizerInfo(list(tokenizer.vocab), kind, stop_token_ids=[tokenizer.eos_token_id])
+
+
+def _validation_error() -> type[ValueError]:
+    module = sys.modules.get("vllm.exceptions")
+    found = getattr(module, "VLLMValidationError", ValueError)
+    return found if isinstance(found, type) and issubclass(found, ValueError) else ValueError
