@@ -119,16 +119,18 @@ def tree_html(snapshot: Derivation, *, limit: int = 120) -> str:
         shown = html_escape(tail(snapshot.text[node.begin : node.end], TEXT))
         label = html_escape(sign + node.label)
         rows.append(["&nbsp;" * (2 * node.depth) + label, shown, f"{node.begin:,}–{node.end:,}", ", ".join(facts)])
-    state = "complete" if snapshot.complete and snapshot.tree == 0 else "open"
+    state = "complete" if snapshot.complete and snapshot.tree == 0 else "unfinished"
     facts = [f"after {snapshot.position:,} bytes", state]
     if said_readings(snapshot.whole):
         facts.append(said_readings(snapshot.whole))
     first = int(snapshot.complete)
     count = f"{'' if snapshot.exact else 'more than '}{snapshot.trees - first:,}"
-    if state == "open":
-        facts.append(f"open {snapshot.tree - first + 1} of {count}")
+    if state == "unfinished":
+        facts.append(f"tree {snapshot.tree - first + 1} of {count}")
+        if not snapshot.complete:
+            facts.append("no complete reading yet")
     elif snapshot.trees > first:
-        facts.append(f"{count} still open")
+        facts.append(f"if it goes on: {count} unfinished")
     if len(snapshot.nodes) > limit:
         facts.append(f"the first {limit} of {len(snapshot.nodes)} nodes")
     return card("Derivation", facts, table(["rule", "text", "bytes", ""], rows, align="llrl", mono=(0, 1, 2)))

@@ -16,11 +16,12 @@ from visualizers.live_base import LiveView, Traits, synced
 from visualizers.stack import tail
 from visualizers.tables import badge, card, table
 
-__all__ = ["TriggerView", "modes_html"]
+__all__ = ["TriggerView", "hue", "modes_html"]
 
 MAX_SEGMENTS: Final = 60  # the last ones
 MAX_PATTERNS: Final = 120
 TEXT: Final = 34
+HUES: Final = 5  # `.ms-hue-tag-0` to `-4` in base.css
 KINDS: Final = {
     "tag": "then its content",
     "stop": "ends free text",
@@ -58,6 +59,7 @@ class TriggerView(LiveView[Modes]):
             "active": snapshot.active,
             "has_dispatch": snapshot.has_dispatch,
             "earlier": len(snapshot.segments) - len(shown),
+            "hue": hue(shown[-1]) if shown else "",
         }
         if automaton is not None:
             about |= {
@@ -90,13 +92,27 @@ class TriggerView(LiveView[Modes]):
         return f"TriggerView({self._shown!r})" if self._shown is not None else "TriggerView(empty)"
 
 
+def hue(segment: Segment) -> str:
+    """The colour of a segment's mode, the same in every view: a class `ms-hue-…` of base.css without its beginning.
+
+    "free", "trigger" (stop strings as well), "tag-0" to "tag-4" by the tag's number, or "" outside free text.
+    """
+    match segment.mode:
+        case "free":
+            return "free"
+        case "trigger" | "stop":
+            return "trigger"
+        case "tag":
+            return f"tag-{segment.number % HUES}"
+    return ""
+
+
 def _segment(segment: Segment, text: bytes) -> dict[str, Any]:
     return {
         "mode": segment.mode,
         "label": segment.label,
         "text": tail(text, TEXT),
-        "number": segment.number,
-        "depth": len(segment.tags),
+        "hue": hue(segment),
         "begin": segment.begin,
         "end": segment.end,
     }

@@ -67,7 +67,7 @@ def why_html(state: Mapping[str, Any]) -> str:
         if not state["reasons"] and state["rules"]:
             lines.append(_line("waiting rules", ", ".join(state["rules"])))
     if state["suggestions"]:
-        lines.append(_line("did you mean", "   ".join(state["suggestions"])))
+        lines.append(_line("or did you mean" if state["ok"] else "did you mean", "   ".join(state["suggestions"])))
     if state["forced"]:
         lines.append(_line("must follow", state["forced"]))
     if state["end"]:

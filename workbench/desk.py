@@ -126,6 +126,7 @@ class Desk:
         self.host.observe(self._arranged, names=["arrangement", "asleep"])
         self.host.observe(self._selected, names=[name for name in SELECTED if self.host.has_trait(name)])
         self._forget = session.on_change(self._on_change)
+        session.see_edits()
         self.refresh()
 
     # -- what panels ask ---------------------------------------------------------------------------------------------

@@ -66,6 +66,14 @@ class Edits:
         self._clock = clock
         self._group: object = None
         self._last = 0.0
+        self._seen = False
+
+    def see(self) -> None:
+        """Somebody sees the text from now on: what was made unseen cannot be taken back.  Later calls do nothing."""
+        if not self._seen:
+            self._seen = True
+            self._past.clear()
+            self._future.clear()
 
     def note(self, before: Version | int, group: object = None) -> None:
         """An edit: `before` is what there was, or the number of steps to which others were added.
@@ -181,6 +189,11 @@ class Editing:
         reading = self._restore(take)
         assert reading is not None
         return reading
+
+    def see_edits(self) -> None:
+        """A panel shows the text: from its first opening on edits can be taken back, and not what a cell made before."""
+        with self._lock:
+            self._edits.see()
 
     # -- within ------------------------------------------------------------------------------------------------------
 

@@ -184,3 +184,17 @@ def test_the_desk_shows_what_can_be_taken_back(session: Session) -> None:
         assert "; cannot come at byte 5" in str(state["status"])
         state = send(kind="restore", number=9)
         assert explorer.last_error is not None
+
+
+def test_what_a_cell_made_before_the_desk_opened_stays(session: Session) -> None:
+    session.set_prefix("[true")
+    assert session.can_undo_edit
+    with explore(session) as explorer:
+        assert not session.can_undo_edit
+        session.set_prefix("[true,1")
+        with explore(session):  # a second desk takes nothing away from the first
+            assert session.can_undo_edit
+        session.undo_edit()
+        assert (session.text, session.undo_edit()) == (b"[true", None)
+        view: Any = explorer.views["text"]
+        assert not view.state["can_undo"]

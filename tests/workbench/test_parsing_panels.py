@@ -64,9 +64,14 @@ def test_steps_are_named_by_mode(tokenizer: Tokenizer) -> None:
     for text in ("hi ", "<call=", "w>ab", "</call>", " so", " <ca"):
         session.step(text)
     tag = "<call="
-    assert step_modes(session) == ("free text", f"trigger {tag}", tag, tag, "free text", f"trigger {tag}")
+    found = step_modes(session)
+    assert [one.name for one in found] == ["free text", f"trigger {tag}", tag, tag, "free text", f"trigger {tag}"]
+    assert [one.hue for one in found] == ["free", "trigger", "tag-0", "tag-0", "free", "trigger"]
     with explore(session) as opened:
-        assert [step["mode"] for step in opened.views["text"].state["ribbon"]] == list(step_modes(session))
+        assert [(step["mode"], step["hue"]) for step in opened.views["text"].state["ribbon"]] == list(found)
+        panel = TriggersPanel(opened.desk)
+        panel.update(None)
+        assert [one["hue"] for one in panel.view.segments] == ["free", "trigger", "tag-0", "free", "trigger"]
 
 
 def test_a_grammar_without_free_text_has_no_modes(sums: Explorer) -> None:

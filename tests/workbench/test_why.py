@@ -6,8 +6,13 @@ import pytest
 
 from tests.workbench.test_next import AMBIGUOUS, TAGS
 from tests.workbench.vocabulary import GRAMMAR
+from visualizers.why import WhyView
+from workbench.desk import Desk
 from workbench.next.shortest import calculated_end, searched_end, shortest_end
 from workbench.next.why import why
+from workbench.panels.next import NextPanel
+from workbench.panels.text import TextPanel
+from workbench.panels.why import WhyPanel
 from workbench.session import Session, StepError
 from workbench.tokenizers import Tokenizer
 
@@ -202,3 +207,34 @@ def test_why_a_name_cannot_come(
     assert {place.keyword for place in found.reasons} & {"required", "additionalProperties", "any_order"}
     for place in found.reasons:
         assert str(place.pointer).rpartition("/")[2] in (place.keyword, "properties")
+
+
+def test_the_box_shows_the_question_of_the_answer(tokenizer: Tokenizer) -> None:
+    session = Session(STRICT, tokenizer).seek("{")
+    desk = Desk(session, [TextPanel, WhyPanel])
+    panel, view = desk.panels["why"], desk.views["why"]
+    assert isinstance(panel, WhyPanel)
+    assert isinstance(view, WhyView)
+    desk.show("why")
+    panel.received({"kind": "ask", "text": '"nmae"'})
+    assert (view.asked, view.why["subject"]["text"]) == ('"nmae"', '"nmae"')
+    desk.do("prefix", text="{x", client="me", seq=1)  # what died in the text box is explained before all else
+    assert (view.asked, view.why["subject"]["text"]) == ("", "x")
+    desk.do("undo")
+    assert (view.asked, view.why["subject"]["text"]) == ('"nmae"', '"nmae"')
+    panel.received({"kind": "type", "what": "suggestion", "number": 0, "position": 1})
+    assert (session.text, view.asked, view.why) == (b'{"name"', "", {})
+    desk.close()
+
+
+def test_what_next_says_the_shortest_end_and_types_it(tokenizer: Tokenizer) -> None:
+    session = Session(STRICT, tokenizer).seek('{"name": "a"')
+    desk = Desk(session, [TextPanel, NextPanel])
+    panel = desk.panels["next"]
+    assert isinstance(panel, NextPanel)
+    told = panel._end({})
+    assert told == {"end": ',"mode":"mode_0"}', "bytes": 17}
+    panel.received({"kind": "take", "group": "shortest", "position": session.position})
+    assert session.text == b'{"name": "a","mode":"mode_0"}'
+    assert panel._end({}) == {"end": "", "bytes": 0}
+    desk.close()

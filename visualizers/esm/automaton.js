@@ -122,8 +122,9 @@ function render({ model, el }) {
 
   function foot(picture) {
     const about = model.get("about") || {};
-    const part = picture.whole ? "all of" : picture.shown ? `${picture.shown} states of` : "";
-    note.textContent = [`${part} ${many(about.rules || 0, "rule")}, ${many(about.states || 0, "byte state")}${about.waiting ? ` and ${many(about.waiting, "rule")} not made yet` : ""}`.trim(),
+    const part = picture.whole ? "drawn: all states" : picture.shown ? `drawn: ${many(picture.shown, "state")}` : "";
+    const made = `the engine has made ${many(about.states || 0, "state")} of ${many(about.rules || 0, "rule")}${about.waiting ? `; ${many(about.waiting, "rule")} had no turn yet` : ""}`;
+    note.textContent = [part, made,
       picture.engine && picture.engine !== "dot" ? `layout: ${picture.engine}` : "", picture.note].filter(Boolean).join(" · ");
     note.title = note.textContent;
   }
@@ -207,6 +208,7 @@ function render({ model, el }) {
   function say() {
     const active = model.get("active") || [], hidden = live().map(box).filter((one) => one && !seen(one)).length;
     put(status, active.length ? `${active.length} active: ${active.slice(0, 6).join(", ")}${active.length > 6 ? ", …" : ""}` : "no active state");
+    status.title = active.length ? `${status.textContent}: the states at the ends of the frontier's items` : "";
     put(away, hidden ? `${hidden} out of sight` : "");
   }
 

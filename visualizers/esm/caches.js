@@ -26,7 +26,7 @@ function render({ model, el }) {
     h("button", { type: "button", role: "tab", "data-testid": `cache-tab-${name}`, "data-tab": name, onclick: () => view.commit("tab", name) }, label)));
   const legend = h("div", { class: "legend", "aria-label": "how masks were found" });
   const page = h("div", { class: "page", tabindex: "0", "data-testid": "cache-page" });
-  view.root.append(h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Caches"), summary, h("span", { class: "ms-grow" }), tabs), legend, page);
+  view.root.append(h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Caches"), h("span", { class: "ms-grow" }), tabs), legend, page);
   let WIDTH = 720, HEIGHT = 250;   // of a chart, in pixels
   const dock = el.closest(".ms-dock");
   function measure(beside) {   // in a dock a chart takes the height that is left, elsewhere its own
@@ -141,7 +141,7 @@ function render({ model, el }) {
     const room = HEIGHT - 54, tall = Math.round(0.62 * room), low = 38 + tall, small = room - tall;
     const x = (k) => LEFT + (WIDTH - LEFT) * (count === 1 ? 1 : k / (count - 1));
     const parts = [["arena_bytes", "parser states", "--k2"], ["mask_bytes", "masks", "--k4"], ["token_set_bytes", "token sets", "--k1"]];
-    const things = [["sets", "parser states", "--k2"], ["masks", "with a mask", "--k4"], ["token_sets", "token sets", "--k1"]];
+    const things = [["sets", "parser states made", "--k2"], ["masks", "with a mask", "--k4"], ["token_sets", "token sets", "--k1"]];
     const tops = [], totals = Array(count).fill(0);
     for (const [name] of parts) { held[name].forEach((value, k) => { totals[k] += value; }); tops.push([...totals]); }
     const high = Math.max(1, ...totals), most = Math.max(1, ...things.flatMap(([name]) => held[name]));
@@ -244,9 +244,9 @@ function render({ model, el }) {
     const about = model.get("about") || {}, tab = pages[model.get("tab")] ? model.get("tab") : "timeline";
     const words = {};
     for (const [, , count, word] of kinds()) words[word] = (words[word] || 0) + count;
-    summary.textContent = about.masks === undefined ? "" : `${many(about.masks, "mask")}: ${Object.entries(words).map(([word, count]) => `${number(count)} ${word}`).join(", ")} · ${many(about.states, "parser state")} · ${micros(about.nanoseconds / 1e3)} in all`
+    summary.textContent = about.masks === undefined ? "" : `${many(about.masks, "mask")}: ${Object.entries(words).map(([word, count]) => `${number(count)} ${word}`).join(", ")} · ${many(about.states, "parser state")} visited · ${micros(about.nanoseconds / 1e3)} in all`
       + (about.hidden ? ` · the last ${number(about.masks - about.hidden)} are drawn` : "");
-    legend.replaceChildren(...kinds().map(([kind, told, count], k) => h("span", { title: told, class: count ? "" : "none", "data-testid": `kind-${kind.replaceAll(" ", "-")}`, "data-count": count },
+    legend.replaceChildren(summary, ...kinds().map(([kind, told, count], k) => h("span", { title: told, class: count ? "" : "none", "data-testid": `kind-${kind.replaceAll(" ", "-")}`, "data-count": count },
       h("i", { class: `key k${k}` }), `${said(k)} ${number(count)}`)));
     for (const button of tabs.children) button.setAttribute("aria-selected", String(button.dataset.tab === tab));
     move = () => {};

@@ -72,12 +72,12 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
     },
     provide: (field) => EditorView.decorations.from(field),
   });
-  // A place that is revealed comes to the middle of the editor; the page around it stays where it is.
+  // A place that is revealed comes to the middle of the editor; the page around it stays where it is.  This may run while
+  // the editor updates, when it lets nobody measure text: in a line that is wrapped, the place is where its share of the text is.
   const within = (shown, range, { y }) => {
-    const seen = y === "center" && shown.coordsAtPos(range.head);
-    if (!seen) return false;
-    const box = shown.scrollDOM.getBoundingClientRect();
-    shown.scrollDOM.scrollTop += (seen.top + seen.bottom) / 2 - (box.top + box.bottom) / 2;
+    if (y !== "center") return false;
+    const line = shown.lineBlockAt(range.head), share = line.length ? (range.head - line.from) / line.length : 0;
+    shown.scrollDOM.scrollTop = line.top + share * line.height - shown.scrollDOM.clientHeight / 2;
     return true;
   };
   const spoken = new state.Compartment(), locked = new state.Compartment();

@@ -9,8 +9,8 @@ function render({ model, el }) {
   const table = h("table", { class: "ms-table", role: "grid", "aria-label": "Earley items" },
     h("thead", {}, h("tr", {},
       h("th", {}, "dotted rule"), h("th", { class: "ms-num", title: "bytes read when the rule was predicted" }, "origin"),
-      h("th", { class: "ms-num", title: "laps done of a counted rule" }, "lap"),
-      h("th", { class: "ms-num" }, "state"), h("th", {}, ""))),
+      h("th", { class: "ms-num lap", title: "laps done of a counted rule" }, "lap"),
+      h("th", { class: "ms-num" }, "state"))),
     body);
   const note = h("div", { class: "ms-note" });
   const scroll = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "frontier-rows" }, table);
@@ -26,6 +26,7 @@ function render({ model, el }) {
       h("span", { class: "ms-grow" }),
       h("span", { class: `ms-badge ${about.completed ? "accepted" : ""}`, "data-testid": "frontier-completed" },
         about.completed ? "may end here" : "must go on"));
+    table.classList.toggle("no-laps", !items.some((item) => item.counter));
     body.replaceChildren(...items.map(row));
     const hidden = (about.total ?? 0) - items.length;
     note.textContent = hidden > 0 ? `${number(hidden)} more items; the first ${number(items.length)} are shown` : "";
@@ -34,14 +35,14 @@ function render({ model, el }) {
   }
 
   function row(item, index) {
-    const rule = h("td", { class: "rule" }, item.pointer ? h("div", { class: "where", title: "where in the source this rule began" }, item.pointer) : null, ...item.dots.map(([before, after]) => after === undefined ? h("div", {}, before)
+    const rule = h("td", { class: "rule" }, h("div", { class: "where" }, item.pointer ? h("span", { title: "where in the source this rule began" }, item.pointer) : null,
+      item.scannable ? h("span", { class: "ms-badge active", title: "reads the next byte" }, "scans") : null,
+      item.accepting ? h("span", { class: "ms-badge accepted", title: "the rule may end here" }, "completes") : null), ...item.dots.map(([before, after]) => after === undefined ? h("div", {}, before)
       : h("div", {}, h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), h("span", { class: "after" }, after))),
       item.more ? h("div", { class: "ms-muted" }, `+${number(item.more)} more positions of this state`) : null);
     return h("tr", { "data-item": index, "data-state": item.state, "data-testid": "frontier-item", onclick: () => choose(index) },
-      rule, h("td", { class: "ms-num" }, number(item.origin)), h("td", { class: "ms-num" }, item.counter ? number(item.counter) : ""),
-      h("td", { class: "ms-num" }, String(item.state)),
-      h("td", {}, item.scannable ? h("span", { class: "ms-badge active", title: "reads the next byte" }, "scans") : null,
-        item.accepting ? h("span", { class: "ms-badge accepted", title: "the rule may end here" }, "completes") : null));
+      rule, h("td", { class: "ms-num" }, number(item.origin)), h("td", { class: "ms-num lap" }, item.counter ? number(item.counter) : ""),
+      h("td", { class: "ms-num" }, String(item.state)));
   }
 
   function choose(index) {

@@ -16,7 +16,7 @@ function render({ model, el }) {
     swatches[kind] = h("i", { class: kind });
     legend.append(h("span", { class: "ms-key" }, swatches[kind], LABELS[kind]));
   }
-  legend.style.gap = "12px";
+  legend.style.gap = "8px";
   const count = h("span", { class: "ms-mono", "data-testid": "mask-count" });
   const canvas = h("canvas", { tabindex: "0", "data-testid": "mask-canvas", role: "img" });
   const note = h("div", { class: "ms-note ms-mono", role: "status", "data-testid": "mask-note" });

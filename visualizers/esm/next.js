@@ -63,6 +63,23 @@ function render({ model, el }) {
     if (kept) (held || first)?.focus({ preventScroll: true });
   }
 
+  // The shortest way to the end of the text: looked for when asked, and from then on at each place.
+  let endAsked = false, endAt = null, endFound = null;
+  function toTheEnd(state) {
+    if (!state.groups || model.get("offline")) return [];
+    const line = (...parts) => h("div", { class: "line", "data-testid": "next-end" }, h("span", { class: "name" }, "shortest end"), h("span", { class: "chips" }, ...parts));
+    if (!endAsked) return [line(h("button", { type: "button", "data-testid": "next-end-ask", title: "the fewest bytes after which the text may end", onclick: () => { endAsked = true; draw(); } }, "show it"))];
+    if (endAt !== state.position) {
+      endAt = state.position;
+      endFound = null;
+      python.ask({ type: "end" }, (reply) => { endFound = reply; draw(); });
+    }
+    if (!endFound) return [line(h("span", { class: "ms-muted" }, "looking …"))];
+    const { end, bytes } = endFound;
+    return [line(...(end == null ? [h("span", { class: "ms-muted" }, "none was found")] : bytes === 0 ? [h("span", { class: "ms-muted" }, "the text may end here")]
+      : [h("button", { type: "button", class: "chip whole", "data-at": "shortest/0", "data-testid": "next-end-chip", title: "type it", onclick: () => take("shortest", 0) }, end), h("span", { class: "ms-muted" }, many(bytes, "byte"))]))];
+  }
+
   const forced = chip("forced", 0);
   function groups(state) {
     const rows = [];
@@ -85,6 +102,7 @@ function render({ model, el }) {
       asked = state;
     } else if (!state.complete && state.groups) rows.push(h("div", { class: "ms-note warn" }, "the search ran out of time: there may be more than is listed"));
     if (state.uncounted && !searching) rows.push(h("div", { class: "ms-note", "data-testid": "next-uncounted" }, `${many(state.uncounted, "allowed token")} begin something else`));
+    rows.push(...toTheEnd(state));
     return rows;
   }
 
@@ -261,7 +279,7 @@ function render({ model, el }) {
   });
 
   const redraw = soon(draw);
-  view.on("change:outlook", () => { open = null; python.forget(); redraw(); });
+  view.on("change:outlook", () => { open = null; endAt = null; python.forget(); redraw(); });
   for (const trait of ["members", "refused", "uncertain", "tab"]) view.on(`change:${trait}`, redraw);
   draw();
   return () => view.clean();

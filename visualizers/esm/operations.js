@@ -10,8 +10,8 @@ function render({ model, el }) {
   const head = h("div", { class: "ms-bar" });
   const body = h("tbody", {});
   const table = h("table", { class: "ms-table", "aria-label": "Operations of the parser" },
-    h("thead", {}, h("tr", {}, h("th", { class: "ms-num at", title: "bytes read" }, "byte"), h("th", { class: "kind" }, "operation"),
-      h("th", { title: "the rule with its dot; above it the byte read, the rule that calls, or the rule that ended" }, "brings"),
+    h("thead", {}, h("tr", {}, h("th", { class: "ms-num at", title: "bytes read" }, "byte"),
+      h("th", { title: "what was done, with the byte read, the rule that calls or the rule that ended; below it the item that it brought" }, "operation, and its item"),
       h("th", { class: "ms-num origin", title: "bytes read when the rule was predicted" }, "origin"))),
     body);
   const note = h("div", { class: "ms-note" });
@@ -35,8 +35,7 @@ function render({ model, el }) {
     const rule = after === undefined ? [before] : [before, h("span", { class: "dot" }, "•"), after];
     return h("tr", { "data-testid": "operation", "data-kind": row.kind },
       h("td", { class: "ms-num" }, again ? "" : number(row.position)),
-      h("td", {}, h("span", { class: `ms-badge ${row.tint}` }, row.kind)),
-      h("td", { class: "rule" }, row.cause ? h("div", { class: "ms-muted" }, `${BY[row.kind] || ""}${row.cause}`) : null, ...rule, row.more ? h("span", { class: "ms-muted" }, `  +${number(row.more)}`) : null),
+      h("td", { class: "rule" }, h("div", { class: "ms-muted" }, h("span", { class: `ms-badge ${row.tint}` }, row.kind), row.cause ? ` ${BY[row.kind] || ""}${row.cause}` : ""), ...rule, row.more ? h("span", { class: "ms-muted" }, `  +${number(row.more)}`) : null),
       h("td", { class: "ms-num" }, number(row.origin)));
   }
 

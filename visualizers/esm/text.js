@@ -22,7 +22,6 @@ import { channel, code, fill, h, measured, mount, number, put, soon } from "./co
 import { hints } from "./hints.js";
 
 const WAIT_MS = 120;
-const MODES = 6;
 const GLYPHS = /⟨0x[0-9A-F]+⟩|./gsu;
 const KEPT = 3; // continuations that have a button of their own
 
@@ -107,14 +106,13 @@ function render({ model, el }) {
   const refused = h("span", { class: "mx-step mx-refused", role: "listitem", tabindex: "0" });
   const pieces = new Map(); // the ribbon's buttons by step: a step keeps its button while it is in the ribbon
   function drawRibbon(state) {
-    const names = [...new Set(state.ribbon.map((one) => one.mode).filter(Boolean))];
     const steps = new Set(state.ribbon.map((one) => one.index));
     for (const index of pieces.keys()) if (!steps.has(index)) pieces.delete(index);
     for (const one of state.ribbon) {
       if (!pieces.has(one.index)) pieces.set(one.index, h("button", { type: "button", role: "listitem", "data-index": one.index,
         onclick: () => send({ kind: "goto", index: one.index }) }));
       const piece = pieces.get(one.index);
-      const look = `mx-step mx-${one.part}${one.mode ? ` mx-mode mx-mode-${names.indexOf(one.mode) % MODES}` : ""}`;
+      const look = `mx-step mx-${one.part}${one.mode ? ` mx-mode ms-hue-${one.hue}` : ""}`;
       if (piece.className !== look) piece.className = look;
       put(piece, one.text);
       const title = `step ${one.index}: ${one.id === null ? "bytes" : `token ${one.id}`}${one.mode ? ` · ${one.mode}` : ""}`;

@@ -198,12 +198,12 @@ function render({ model, el }) {
     fit();
     // A state appears once for each lap counter; the filter is by state.
     const list = [...new Map((model.get("states") || []).filter((entry) => entry.state >= 0).map((entry) => [entry.state, entry])).values()];
-    offer(states, [["", list.length === 1 ? "1 state" : `all ${list.length} states`],
+    offer(states, [["", list.length === 1 ? "1 state" : `${list.length} states`],
       ...list.map((entry) => [entry.state, `${entry.state} · ${entry.dot.length > 60 ? entry.dot.slice(0, 59) + "…" : entry.dot}`])]);
     states.value = model.get("state") ?? "";
     states.hidden = offline() || list.length < 2;
     const names = model.get("groups") || [];
-    offer(groups, [["", "any meaning"], ...names.map((name) => [name, name])]);
+    offer(groups, [["", "meaning"], ...names.map((name) => [name, name])]);
     groups.value = model.get("group") || "";
     groups.hidden = offline() || !names.length;
     if (document.activeElement !== search) search.value = model.get("query") || "";

@@ -43,21 +43,22 @@ function render({ model, el }) {
     // Number 0 is the finished tree if there is one; the trees with open rules are counted apart.
     const first = about.complete ? 1 : 0, open = (about.trees || 0) - first;
     const turn = (by) => wish({ tree: first + (Math.max(0, about.tree - first) + by + open) % open });
-    const state = first && about.tree === 0 ? "complete" : "open";
+    const state = first && about.tree === 0 ? "complete" : "unfinished";
     const openCount = `${about.exact ? "" : "more than "}${number(open)}`;
     head.replaceChildren(...[h("span", { class: "ms-title" }, "Derivation"),
       h("span", { class: "ms-mono", "data-testid": "tree-position" }, `after ${many(about.position ?? 0, "byte")}`),
       h("span", { class: `ms-badge ${state === "complete" ? "accepted" : "active"}`, "data-testid": "tree-state",
-        title: state === "complete" ? "a derivation of the whole text" : "rules that have begun and not ended are open" }, state),
+        title: state === "complete" ? "a derivation of the whole text" : "a derivation in which rules have begun and not ended: they are open" }, state),
       about.readings ? h("span", { class: "ms-badge uncertain", title: "derivations of the whole text", "data-testid": "tree-readings" }, about.readings) : null,
       about.ambiguous ? h("span", { class: "ms-badge uncertain", "data-testid": "tree-ambiguous" }, many(about.ambiguous, "ambiguous node")) : null,
       h("span", { class: "ms-grow" }),
       first && open ? h("button", { type: "button", disabled: offline, "data-testid": "tree-switch",
-        title: "between the derivation of the whole text and those in which rules are still open", onclick: () => wish({ tree: state === "complete" ? 1 : 0 }) },
-      state === "complete" ? `${openCount} still open` : "complete") : null,
-      state === "open" && open > 1 ? h("span", { class: "ms-group" },
+        title: "between the derivations of the whole text and those in which rules are still open, if the text goes on", onclick: () => wish({ tree: state === "complete" ? 1 : 0 }) },
+      state === "complete" ? `if it goes on: ${openCount} unfinished` : "complete") : null,
+      state === "unfinished" && !first ? h("span", { class: "ms-muted", "data-testid": "tree-none" }, "no complete reading yet") : null,
+      state === "unfinished" && open > 1 ? h("span", { class: "ms-group" },
         h("button", { type: "button", disabled: offline, title: "the tree before", "data-testid": "tree-back", onclick: () => turn(-1) }, "◂"),
-        h("span", { class: "ms-muted", title: "one for each way in which rules can be open" }, `open ${about.tree - first + 1} of ${openCount}`),
+        h("span", { class: "ms-muted", title: "one tree for each way in which rules can be open at the end of the text" }, `tree ${about.tree - first + 1} of ${openCount}`),
         h("button", { type: "button", disabled: offline, title: "the next tree", "data-testid": "tree-on", onclick: () => turn(1) }, "▸")) : null].filter(Boolean));
     const is = chosen(model.get("selection"), nodes.filter((node) => node.kind === "rule").map(named));
     const below = new Set(nodes.map((node) => node.parent));

@@ -28,7 +28,7 @@ function render({ model, el }) {
     const about = model.get("about") || {};
     const stack = model.get("stack") || [];
     head.replaceChildren(h("span", { class: "ms-title" }, "Free text and tags"),
-      h("span", { class: `ms-badge big ${tint(about.mode)}`, "data-testid": "trigger-sentence" }, about.sentence || "nothing read"),
+      h("span", { class: `ms-badge big ${hued()}`, "data-testid": "trigger-sentence" }, about.sentence || "nothing read"),
       h("span", { class: "ms-grow" }), h("span", { class: "ms-mono" }, `after ${many(about.position ?? 0, "byte")}`));
     if (!about.has_dispatch) {
       body.replaceChildren(h("div", { class: "ms-empty" }, "This grammar has no free text in which tags could begin."));
@@ -37,14 +37,14 @@ function render({ model, el }) {
     body.replaceChildren(...[ribbon(about), tags(stack), ahead(), watched(about)].filter(Boolean));
   }
 
-  const tint = (mode) => ({ trigger: "uncertain", tag: "active", stop: "uncertain" }[mode] || "");
+  const hued = () => `ms-hue-${(model.get("about") || {}).hue || "free"}`; // the colour of the mode at the end of the text
 
   // The text, one piece a mode.
   function ribbon(about) {
     const segments = model.get("segments") || [];
     const strip = h("div", { class: "ribbon", "data-testid": "trigger-ribbon" },
       about.earlier ? h("span", { class: "ms-muted" }, `${number(about.earlier)} earlier parts …`) : null,
-      ...segments.map((one) => h("span", { class: `piece ${one.mode} hue-${one.number < 0 ? "none" : one.number % 6}`, "data-mode": one.mode,
+      ...segments.map((one) => h("span", { class: `piece ${one.mode} ms-hue-${one.hue}`, "data-mode": one.mode,
         title: `${one.mode}${one.label ? ` ${one.label}` : ""}, bytes ${number(one.begin)} to ${number(one.end)}` },
       h("span", { class: "what" }, one.mode === "tag" ? one.label : one.mode === "plain" ? "" : one.mode === "free" ? "free text" : one.mode),
       h("span", { class: "said" }, one.text))));
@@ -60,7 +60,7 @@ function render({ model, el }) {
     if (!stack.length) return null;
     return h("div", { class: "open-tags", "data-testid": "trigger-stack" }, h("span", { class: "ms-muted" }, "inside"),
       ...stack.flatMap((tag, depth) => [depth ? h("span", { class: "ms-muted" }, "›") : null,
-        h("button", { type: "button", title: `its trigger began at byte ${number(tag.begin)}, its content at byte ${number(tag.content)}; rule ${tag.rule}`, onclick: () => choose(tag.rule) }, tag.name)].filter(Boolean)),
+        h("button", { type: "button", class: depth === stack.length - 1 ? hued() : "", title: `its trigger began at byte ${number(tag.begin)}, its content at byte ${number(tag.content)}; rule ${tag.rule}`, onclick: () => choose(tag.rule) }, tag.name)].filter(Boolean)),
       h("span", { class: "ms-muted" }, stack[stack.length - 1].returns ? "when it ends, free text goes on" : "when it ends, free text is over"));
   }
 
@@ -71,7 +71,7 @@ function render({ model, el }) {
     if (!some.length && !ends.length) return null;
     const begun = some.some((one) => one.read);
     return h("div", {},
-      ...ends.map((one) => h("div", { class: "open-tags", "data-testid": "trigger-end" }, h("button", { type: "button", title: "show it in the source", onclick: () => place(one.pointer) }, one.name),
+      ...ends.map((one, at) => h("div", { class: "open-tags", "data-testid": "trigger-end" }, h("button", { type: "button", class: at === ends.length - 1 ? hued() : "", title: "show it in the source", onclick: () => place(one.pointer) }, one.name),
         h("span", { class: "ms-muted" }, "ends with"), ...one.ends.map((text) => h("code", { class: "ms-mono" }, text)),
         one.read ? h("span", { class: "ms-badge uncertain" }, `${many(one.read, "byte")} of it read`) : null)),
       some.length ? h("div", { class: "open-tags", "data-testid": "trigger-ahead" }, h("span", { class: "ms-muted" }, begun ? "may still come:" : "may come:"),

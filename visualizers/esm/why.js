@@ -49,7 +49,7 @@ function render({ model, el }) {
       if (why.place) rows.push(row("in the source", link(why.place, { pointer: why.place }, "why-place")));
       rows.push(row("forbidden by", ...reasons(why)));
     }
-    if (why.suggestions.length) rows.push(row("did you mean", ...why.suggestions.map((text, k) => types("suggestion", k, text))));
+    if (why.suggestions.length) rows.push(row(why.ok ? "or did you mean" : "did you mean", ...why.suggestions.map((text, k) => types("suggestion", k, text))));
     if (why.forced) rows.push(row("must follow", types("forced", 0, why.forced)));
     if (why.end) rows.push(row("shortest end", types("end", 0, why.end), h("span", { class: "ms-muted" }, many(why.end_bytes, "byte"))));
     if (why.dots.length) rows.push(h("details", {}, h("summary", { class: "ms-muted" }, `${why.dots.length} dotted rule${why.dots.length === 1 ? "" : "s"} waiting there`),

@@ -19,7 +19,7 @@ from visualizers.why import why_html
 from workbench.next.continuations import explore
 from workbench.next.naming import naming
 from workbench.next.outlook import content
-from workbench.next.shortest import shortest_end
+from workbench.next.shortest import LONGEST, shortest_end
 from workbench.provenance import Place, forbidding, reader_of
 from workbench.provenance.reader import read_text
 from workbench.reading import Reading
@@ -112,7 +112,7 @@ class Why:
             "dots": list(dots),
             "suggestions": [glyph(text) for text in self.suggestions],
             "forced": clip(glyph(self.forced), 2 * CONTEXT),
-            "end": None if self.end is None else clip(glyph(self.end), 2 * CONTEXT),
+            "end": None if self.end is None else clip(glyph(self.end), LONGEST),
             "end_bytes": len(self.end or b""),
             "note": reading.note,
         }
@@ -129,7 +129,7 @@ class Why:
             if not self.reasons and state["rules"]:
                 lines.append(f"  waiting rules: {', '.join(state['rules'])}")
         if state["suggestions"]:
-            lines.append(f"  did you mean: {'   '.join(state['suggestions'])}")
+            lines.append(f"  {'or did' if self.ok else 'did'} you mean: {'   '.join(state['suggestions'])}")
         if state["forced"]:
             lines.append(f"  must follow: {state['forced']}")
         if state["end"]:

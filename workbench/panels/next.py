@@ -12,6 +12,7 @@ from visualizers.live_base import Traits
 from visualizers.next import NextView
 from visualizers.tokens import token_index
 from workbench.next import Callers, callers
+from workbench.next.shortest import shortest_end
 from workbench.panels.base import Desk, Panel
 from workbench.session import Change
 
@@ -38,6 +39,7 @@ class NextPanel(Panel):
         self._callers: Callers | None = None
         self.view.answers("tokens", self._tokens_of_chip)
         self.view.answers("more", self._rest)
+        self.view.answers("end", self._end)
         self.view.answers("reasons", self._reasons)
         self.view.answers("refusal", self._tokens_of_refusal)
         self.view.answers("caller", self._tokens_of_caller)
@@ -68,6 +70,8 @@ class NextPanel(Panel):
                 return  # the session has moved on: the chip is gone
             if content.get("group") == "forced":
                 text, token = here.forced, None
+            elif content.get("group") == "shortest":
+                text, token = self._shortest() or b"", None
             else:
                 chip = here.chip(str(content.get("group")), int(content.get("chip", 0)))
                 text, token = chip.text, chip.token
@@ -80,6 +84,15 @@ class NextPanel(Panel):
         with self.session.held():
             self.view.show(self.session.next(seconds=REST).state())
         return {}
+
+    def _shortest(self) -> bytes | None:
+        return shortest_end(self.session.matcher, compiled=self.session.compiled)
+
+    def _end(self, _content: Traits) -> Traits:
+        """The shortest end of the text from here; `end` is None where none was found."""
+        with self.session.held():
+            end = self._shortest()
+        return {"end": None if end is None else glyph(end), "bytes": len(end or b"")}
 
     def _reasons(self, _content: Traits) -> Traits:
         with self.session.held():

@@ -21,7 +21,7 @@ from workbench.hint import hint
 from workbench.history import Place, Step
 from workbench.next.outlook import content
 from workbench.panels.base import Desk, Panel
-from workbench.panels.triggers import step_modes
+from workbench.panels.triggers import StepMode, step_modes
 from workbench.reading import Candidate, Reading
 from workbench.session import Change, Session
 from workbench.strip import ribbon_html
@@ -108,12 +108,12 @@ def stepper_state(
     typed: str | None = None,
     reading: Reading | None = None,
     trouble: str = "",
-    modes: Sequence[str] = (),
+    modes: Sequence[StepMode] = (),
 ) -> State:
     """The stepper's state at the session's place.
 
     `typed` is the text in the box where that is not simply the text read, and `reading` its fate; `trouble` is an
-    error to show.  `modes[i]` names the mode in which step `i` was read ("" for none), for its colour.
+    error to show.  `modes[i]` is the mode in which step `i` was read, with its colour.
     """
     position, steps, index = session.position, session.steps, session.index
     allowed = session.allowed_array().size
@@ -194,14 +194,11 @@ def _allowed(count: int) -> str:
     return f"{count:,} token{'' if count == 1 else 's'} allowed"
 
 
-def _ribbon_step(number: int, step: Step, position: int, index: int, modes: Sequence[str]) -> State:
+def _ribbon_step(number: int, step: Step, position: int, index: int, modes: Sequence[StepMode]) -> State:
     part = "read" if number <= index else "half" if step.start < position else "undone"
     text = "end of text" if step.stop else clip(glyph(step.data), 24)
-    return {"index": number, "text": text, "id": step.token_id, "part": part, "mode": _mode(modes, number)}
-
-
-def _mode(modes: Sequence[str], number: int) -> str:
-    return modes[number - 1] if number <= len(modes) else ""
+    mode, hue = modes[number - 1] if number <= len(modes) else ("", "")
+    return {"index": number, "text": text, "id": step.token_id, "part": part, "mode": mode, "hue": hue}
 
 
 def _status(session: Session, reading: Reading | None, trouble: str) -> State:

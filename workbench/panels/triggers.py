@@ -5,17 +5,18 @@ Read on: `kernels_core/inspect/dispatch.py`, `visualizers/triggers.py`.
 
 from __future__ import annotations
 
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from kernels_core import CompiledGrammar
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.dispatch import Segment, may_switch, modes
-from visualizers.triggers import TriggerView
+from visualizers.triggers import TriggerView, hue
 from workbench.panels.base import Desk, Panel
 from workbench.provenance import tags
 from workbench.session import Change, Session
 
-__all__ = ["TriggersPanel", "step_modes"]
+__all__ = ["StepMode", "TriggersPanel", "step_modes"]
 
 _SWITCHES: WeakKeyDictionary[CompiledGrammar, bool] = WeakKeyDictionary()
 
@@ -40,8 +41,15 @@ class TriggersPanel(Panel):
             self.view.about = {**self.view.about, "sentence": found.beginning, "mode": "trigger"}
 
 
-def step_modes(session: Session) -> tuple[str, ...]:
-    """In which mode each step taken was read, for a colour: "free text", "trigger <call=", a tag's name, or "".
+class StepMode(NamedTuple):
+    """The mode in which a step was read: "free text", "trigger <call=", a tag's name, or ""; and its colour (`hue`)."""
+
+    name: str
+    hue: str
+
+
+def step_modes(session: Session) -> tuple[StepMode, ...]:
+    """In which mode each step taken was read.
 
     Nothing for grammars without free text, and for texts too long to be read again.
     """
@@ -58,7 +66,7 @@ def step_modes(session: Session) -> tuple[str, ...]:
     named = []
     for step in session.steps[: session.index]:
         segment = found.at(step.end - 1) if step.end > step.start else None
-        named.append("" if segment is None else _mode_name(segment))
+        named.append(StepMode("", "") if segment is None else StepMode(_mode_name(segment), hue(segment)))
     return tuple(named)
 
 

@@ -29,6 +29,7 @@ class WhyPanel(Panel):
         super().__init__(desk)
         self.view: WhyView = WhyView()
         self._subject: str | bytes | int | None = None
+        self._asked = ""  # the subject as it was typed into this panel's own box; "" when it came from elsewhere
         self._token: int | None = None
         self._found: Why | None = None
         self.view.answers("reasons", self._reasons)
@@ -38,7 +39,7 @@ class WhyPanel(Panel):
         if reading is not None and not reading.ok:  # the text in the box went no further than this place
             self._explain(reading.text[reading.read :])
         elif self._subject is not None:
-            self._explain(self._subject)
+            self._explain(self._subject, self._asked)
         else:  # what was asked of another place is over
             self._token = self._subject = self.desk.selection.get("token")
             self._explain(self._subject)
@@ -49,15 +50,16 @@ class WhyPanel(Panel):
             return
         self._token = token
         self._subject = token
-        self.view.asked = ""
+        self._asked = ""
         self._explain(token)
 
     def received(self, content: Any) -> None:
         if not isinstance(content, dict):
             return
         if content.get("kind") == "ask":
-            self._subject = parse(str(content.get("text") or "")) or None
-            self._explain(self._subject)
+            self._asked = str(content.get("text") or "")
+            self._subject = parse(self._asked) or None
+            self._explain(self._subject, self._asked)
         elif content.get("kind") == "type":
             self._type(content)
 
@@ -71,9 +73,12 @@ class WhyPanel(Panel):
         else:
             text = found.read + ((found.forced if what == "forced" else found.end) or b"")
         self._subject = None
+        self._asked = ""
         self.desk.do("text", text=text)
 
-    def _explain(self, what: str | bytes | int | None) -> None:
+    def _explain(self, what: str | bytes | int | None, asked: str = "") -> None:
+        """Show why `what` may come or not, with `asked` in the box: the box never belongs to another answer."""
+        self.view.asked = asked
         vocabulary = self.session.tokenizer.info.vocab_size
         if what is None or (isinstance(what, int) and not 0 <= what < vocabulary):
             self._found = None
