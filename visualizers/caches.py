@@ -64,7 +64,13 @@ COLOURS: Final[Mapping[FillKind, str]] = {
 COUNTERS: Final = (
     ("masks", "mask_hits", "found", "asked for where the parser state was visited before", "count"),
     ("masks", "mask_misses", "put together or made", "asked for on first visits", "count"),
-    ("masks", "walks", "with a walk", "of these: the timeline's “a walk”, and token sets with a walk beside them", "count"),
+    (
+        "masks",
+        "walks",
+        "with a walk",
+        "of these: the timeline's “a walk”, and token sets with a walk beside them",
+        "count",
+    ),
     ("token sets", "token_set_hits", "known", "found in this grammar, while masks were put together or made", "count"),
     ("token sets", "pool_hits", "from the pool", "found in the cross-grammar cache and used as they are", "count"),
     ("token sets", "partial_hits", "from the pool, filtered", "found there and filtered for what can follow", "count"),

@@ -191,7 +191,7 @@ class Editing:
         return reading
 
     def see_edits(self) -> None:
-        """A panel shows the text: from its first opening on edits can be taken back, and not what a cell made before."""
+        """A panel shows the text: what was made before its first opening stays, later edits can be taken back."""
         with self._lock:
             self._edits.see()
 

@@ -197,3 +197,11 @@ def test_rows_without_a_draw_are_named() -> None:
         assert draw_rows(rows.clone(), [sampling] * 4, uniforms).tolist() == [NOTHING, NOT_A_NUMBER, NOT_A_NUMBER, 1]
     with pytest.raises(ValueError, match="3 settings"):
         draw_rows(rows, [Sampling()] * 3, uniforms)
+
+
+def test_logits_far_below_the_likeliest_weigh_nothing() -> None:
+    logits = torch.tensor([[0.0, -1.0, -88.0, -104.0, -1e30, -torch.inf]])
+    weights = weigh_rows(logits.clone(), Sampling())
+    assert torch.allclose(weights, logits.double().exp().float(), rtol=1e-5)
+    assert weights[0, -2:].tolist() == [0.0, 0.0]
+    assert weigh_rows(logits.clone(), Sampling(temperature=1e-30))[0].tolist() == [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
