@@ -206,8 +206,8 @@ def plot(frame: pd.DataFrame) -> go.Figure:
         (("preprocessing, ms", "preprocessing a grammar", "ms"), ("mask, us", "one mask", "us")), start=1
     ):
         figure.add_bar(x=steps["step"], y=steps[column], name=f"{name}, average", row=row, col=1)
-        figure.update_yaxes(type="log", title=f"{name}, {unit}", row=row, col=1)
-    figure.update_layout(height=620, legend={"orientation": "h", "y": 1.06})
+        figure.update_yaxes(type="log", title=f"{name},<br>average, {unit}", row=row, col=1)
+    figure.update_layout(height=620, showlegend=False)
     return figure
 
 

@@ -165,7 +165,7 @@ def verdict_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
                 "verdict": str(one),
                 "number": one.claim.what,
                 "ours": one.size,
-                "95 %": "" if np.isnan(one.low) else f"{one.low:.3g} to {one.high:.3g}",
+                "95 %": "" if np.isnan(one.low) else f"{_short(one.low)} to {_short(one.high)}",
                 "n": f"{one.units:,} {one.unit}" if one.units else "",
                 "must be": ("always " if one.claim.always else "") + one.claim.bound,
                 "paper": one.claim.paper,
@@ -174,6 +174,11 @@ def verdict_table(verdicts: Sequence[Verdict]) -> pd.DataFrame:
             for one in verdicts
         ]
     )
+
+
+def _short(number: float) -> str:
+    """Three significant digits, and no power of ten where there are more before the point."""
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
 
 
 # -- the usual effects ------------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, mean, slope, worst
@@ -51,6 +52,20 @@ PAPER: Final = {
     100: (1000, 942, 1882, 6529),
 }
 """Table 2: total length of tags, states, edges, size of the EBNF, by number of tags."""
+# Of the figure: unit, its place in `PAPER`, and what is counted in it, with a colour.
+PANELS: Final[Sequence[tuple[str, int, Sequence[tuple[str, str]]]]] = (
+    ("states", 1, (("AC states", "#2f6db5"),)),
+    ("edges", 2, (("AC edges", "#2f8f5b"),)),
+    (
+        "symbols, or nodes",
+        3,
+        (
+            ("EBNF, symbols", "#b5402f"),
+            ("with failure links, symbols", "#c79a00"),
+            ("TagDispatch, nodes", "#8a5fb0"),
+        ),
+    ),
+)
 WHOLE: Final = Options(lazy_lowering=False, max_compile_ms=0, max_fill_ms=0)
 
 
@@ -261,30 +276,30 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def plot(frame: pd.DataFrame) -> go.Figure:
-    """Sizes by number of tags, with the paper's."""
+    """Sizes by number of tags, with the paper's: states, edges, and the grammars, each on axes of its own."""
     rows = tables(frame)["Sizes: Aho-Corasick automaton, plain EBNF, TagDispatch"]
-    figure = go.Figure()
-    for kind, dash in (("random", "solid"), ("tools", "dash")):
-        some = rows[rows["kind"] == kind]
-        for column, colour in (
-            ("AC states", "#2f6db5"),
-            ("AC edges", "#2f8f5b"),
-            ("EBNF, symbols", "#b5402f"),
-            ("with failure links, symbols", "#c79a00"),
-            ("TagDispatch, nodes", "#8a5fb0"),
-        ):
-            line = {"color": colour, "dash": dash}
-            figure.add_scatter(x=some["tags"], y=some[column], name=f"{column}, {kind} tags", line=line)
-    for place, (name, colour) in enumerate((("states", "#2f6db5"), ("edges", "#2f8f5b"), ("EBNF", "#b5402f")), start=1):
+    figure = make_subplots(rows=1, cols=len(PANELS), horizontal_spacing=0.09)
+    for at, (unit, place, columns) in enumerate(PANELS, start=1):
+        for column, colour in columns:
+            for kind, dash in (("random", "solid"), ("tools", "dash")):
+                some = rows[rows["kind"] == kind]
+                line = {"color": colour, "dash": dash}
+                figure.add_scatter(
+                    x=some["tags"], y=some[column], name=f"{column}, {kind} tags", line=line, row=1, col=at
+                )
         figure.add_scatter(
             x=list(PAPER),
             y=[row[place] for row in PAPER.values()],
-            name=f"the paper: {name}",
+            name=f"the paper: {unit}",
             mode="markers",
-            marker={"symbol": "star", "size": 11, "color": colour},
+            marker={"symbol": "star", "size": 11, "color": columns[0][1]},
+            row=1,
+            col=at,
         )
-    figure.update_xaxes(title="tags", type="log")
-    figure.update_yaxes(title="size (states, edges, symbols, nodes)", type="log")
+        figure.update_yaxes(title=unit, type="log", dtick=1, row=1, col=at)
+    figure.update_xaxes(title="tags", type="log", tickvals=list(PAPER))
+    figure.update_layout(legend={"orientation": "h", "y": -0.25})
+    figure.update_layout(height=620)
     return figure
 
 

@@ -25,6 +25,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, mean, ratio, slope
@@ -38,6 +39,7 @@ __all__ = ["CLAIMS", "METRICS", "SERIES", "grid", "plot", "tables", "trial"]
 
 LARGE: Final = "tekken"
 COMPILES: Final = 3
+PANELS_ACROSS: Final = 3
 LAST: Final = 3  # sizes that the exponent is fitted to
 LAST_STEPS: Final = 200
 METRICS: Final[Mapping[str, str]] = {
@@ -235,18 +237,31 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def plot(frame: pd.DataFrame) -> go.Figure:
-    """Compile times by size, all series; both axes logarithmic, so that slopes are exponents."""
-    figure = go.Figure()
+    """Compiling, and a token, by size: one panel a series, both axes logarithmic, so that slopes are exponents."""
     done = frame[frame["status"] == "ok"]
     fitted = exponents(frame).groupby(["series", "metric"], sort=False)["exponent"].median()
-    for metric, visible in (("compile_us", True), ("step_us", "legendonly")):
-        for name, group in done.groupby("series", sort=False):
+    names = list(dict.fromkeys(done["series"]))
+    across = min(PANELS_ACROSS, max(len(names), 1))
+    down = max(-(-len(names) // across), 1)
+    titles = [
+        f"{name}: {fitted[name, 'compile_us'] + 0.0:.1f}, {fitted[name, 'step_us'] + 0.0:.1f}".replace("-0.0", "0.0")
+        for name in names
+    ]
+    figure = make_subplots(
+        rows=down, cols=across, subplot_titles=titles, horizontal_spacing=0.09, vertical_spacing=0.42 / down
+    )
+    for at, name in enumerate(names):
+        place = {"row": at // across + 1, "col": at % across + 1}
+        group = done[done["series"] == name]
+        for metric, label, colour in (("compile_us", "compile", "#2f6db5"), ("step_us", "a token", "#b5402f")):
             middle = group.groupby("size")[metric].median()
-            what = "compile" if metric == "compile_us" else "a token"
-            label = f"{what}, {name}: exponent {round(fitted[name, metric], 1) + 0.0:.1f}"
-            figure.add_scatter(x=middle.index, y=middle, name=label, mode="lines+markers", visible=visible)
-    figure.update_xaxes(type="log", title="size (strings, levels, properties, values, bound, tokens, grammars)")
-    figure.update_yaxes(type="log", title="microseconds")
+            style = {"name": label, "legendgroup": label, "showlegend": at == 0, "line": {"color": colour}}
+            figure.add_scatter(x=middle.index, y=middle, mode="lines+markers", **style, **place)
+        figure.update_xaxes(type="log", title=SERIES[name].unit, dtick=1, **place)
+        figure.update_yaxes(type="log", title="us" if at % across == 0 else None, dtick=1, **place)
+    figure.update_annotations(font_size=12)
+    heads = {"title": {"text": "in the heads: exponents<br>of compile and of a token"}}
+    figure.update_layout(height=180 + 220 * down, margin={"t": 130}, legend=heads)
     return figure
 
 

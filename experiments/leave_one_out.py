@@ -326,7 +326,7 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
         ratio, metric, pair, where = best[name]
         low, high = pair.interval(metric)
         row = {"mechanism": name, "lines": find_mechanism(name).lines(), "times slower without, at most": ratio}
-        row |= {"95 %": f"{low:.2f} to {high:.2f}", "there": where}
+        row |= {"95 %": "" if np.isnan(low) else f"{low:.2f} to {high:.2f}", "there": where}
         worth.append(row | {"worth it": _verdict(ratio, best[NOTHING][0] if NOTHING in best else 1.0)})
     worth.sort(key=lambda row: float(str(row["times slower without, at most"])))
     return {
@@ -374,20 +374,28 @@ def _names() -> list[str]:
 
 
 def plot(frame: pd.DataFrame) -> go.Figure:
-    """The greatest gain of each mechanism against its lines of code."""
+    """The greatest gain of each mechanism anywhere, greatest first, with its lines of code."""
     worth = tables(frame)["What each mechanism buys at most, anywhere"]
+    gains = worth["times slower without, at most"]
     figure = go.Figure()
     figure.add_scatter(
-        x=worth["lines"],
-        y=worth["times slower without, at most"],
-        text=worth["mechanism"],
-        hovertext=worth["there"],
-        mode="markers+text",
-        textposition="top center",
+        x=gains,
+        y=[f"{name} ({lines:,})" for name, lines in zip(worth["mechanism"], worth["lines"], strict=True)],
+        text=worth["there"],
+        hovertemplate="%{y}: %{x:.3g} times, %{text}<extra></extra>",
+        mode="markers",
+        marker={
+            "size": 9,
+            "color": [
+                "#2f8f5b" if gain >= WORTH and name != NOTHING else "#8a94a3"
+                for name, gain in zip(worth["mechanism"], gains, strict=True)
+            ],
+        },
     )
-    figure.add_hline(y=WORTH, line_dash="dot")
-    figure.update_xaxes(title="lines of code")
-    figure.update_yaxes(type="log", title="times slower without, at most")
+    figure.add_vline(x=WORTH, line_dash="dot", annotation_text="5 %")
+    figure.update_layout(height=160 + 20 * len(worth))
+    figure.update_xaxes(type="log", title="times slower without, at most, anywhere")
+    figure.update_yaxes(title="mechanism (lines of code)", tickmode="linear", automargin=True)
     return figure
 
 

@@ -26,6 +26,7 @@ VERDICT_HEADS: Final = {
 """The heads of the tables that count right and wrong verdicts on texts."""
 
 _UNIT: Final = r"(?:ms|us|s|MB|%|bytes)"
+_TIME: Final = r"(?:ms|us|s)"
 _HEADS: Final[tuple[tuple[str, str], ...]] = (
     *((re.escape(head), said) for head, said in VERDICT_HEADS.items()),
     # claims
@@ -45,6 +46,10 @@ _HEADS: Final[tuple[tuple[str, str], ...]] = (
     ("form", "tag: calls in free text; harmony: in OpenAI's channels; schema: exactly one call as JSON"),
     ("setting", "static: the same tools in every request; dynamic: drawn anew"),
     ("kind|source|part|case|way|pass|workload|vocabulary|size in", "what was measured"),
+    (
+        "model|prompts|of them to be called",
+        "which model answers; how many requests, and how many of them ask for a call",
+    ),
     ("tools|tags|rows|size|count|tokens before|width", "how many"),
     ("file|index|text|set", "where it is: file, place in it, number of the text or of the set"),
     ("taken", "tokens taken, of those of the text"),
@@ -55,7 +60,12 @@ _HEADS: Final[tuple[tuple[str, str], ...]] = (
     (r"p(\d+(?:\.\d+)?)", "quantile: this percentage of the values are at most this"),
     ("max", "the greatest value"),
     # times
-    (rf"(?:.*, )?(?:median|average), {_UNIT}", "the median, or the average"),
+    (rf"first request, {_TIME}", "compiling the first request of a process"),
+    (rf"later ones, average, {_TIME}", "compiling one of the others"),
+    (rf"p(\d+(?:\.\d+)?), {_UNIT}", "quantile: this percentage of the values are at most this"),
+    (rf"model at 10 ms a call, {_TIME}", "the calls of the model that remain, at 10 ms each"),
+    (rf"a request, {_TIME}", "compiling, masks and the model together"),
+    (rf"(?:.*, )?(?:median|average), {_TIME}", "the median, or the average"),
     (
         rf"preprocessing(?: p99)?, {_UNIT}",
         "compiling, and masks made ahead of time; >= where inputs were refused",
@@ -65,19 +75,23 @@ _HEADS: Final[tuple[tuple[str, str], ...]] = (
         rf"(?:time to )?first mask.*, {_UNIT}",
         "compiling and the first mask; beside compiling: the mask alone",
     ),
-    (rf"mask(?:s)?(?:[ ,].*)?, {_UNIT}", "making one mask"),
-    (rf"accept.*, {_UNIT}|mask \+ accept.*, {_UNIT}|mask and accept.*, {_UNIT}", "taking a token, or both"),
+    (rf"(?:mask (?:\+|and) )?accept.*, {_TIME}", "taking a token; with a mask: making its mask as well"),
+    (rf"masks of a text, {_TIME}", "all masks of one text"),
+    (rf"mask(?:s)?(?:[ ,].*)?, {_TIME}", "making one mask"),
     (rf"time to first token, {_UNIT}", "compiling the grammars of the batch, and the first step"),
     (rf"a token, .*, {_UNIT}", "a step of the batch, states seen for the first time"),
     (rf"free, {_UNIT}", "a token without any grammar"),
     (rf"explore, {_UNIT}", "opening the explorer"),
     (
-        rf"(?:ours|xgrammar|llguidance|processor|accept and mask).*, {_UNIT}",
+        rf"(?:ours|xgrammar|llguidance|processor|accept and mask).*, {_TIME}",
         "this engine's, or part's, time of a step",
     ),
     (rf"(?:static|dynamic).*, {_UNIT}", "compiling one request of this setting"),
     (rf"process grew, {_UNIT}|.*resident.*|bytes each.*", "memory of the whole process"),
-    (rf"(?:ours holds|held.*|budget|held by the grammar), {_UNIT}", "what the engine itself counts: held, and allowed"),
+    (
+        r"(?:ours holds|held.*|budget|held by the grammar), (?:MB|bytes)",
+        "what the engine itself counts: held, and allowed",
+    ),
     ("ours, all logits|xgrammar|llguidance|ours, .*", "added to a free token, microseconds"),
     ("tokens a second", "all rows of a batch together"),
     ("of unconstrained, %", "tokens a second, as a share of those without a grammar"),
@@ -120,6 +134,14 @@ _HEADS: Final[tuple[tuple[str, str], ...]] = (
         "share of token sets: found, found and filtered, made",
     ),
     ("there|worth it|within 60 / 120", "where the gain is, and whether it passes"),
+    (
+        "no call where none is asked, %|cut short, %",
+        "share of the answers to requests that no tool is for; of those that the budget of tokens ended",
+    ),
+    (
+        "valid of those that call, %",
+        "share of the answers with a call whose calls can all be run",
+    ),
     (
         "masks, % of the time|again, %|correct calls, %|(?:call|valid|right).*, %",
         "share of the time, or of the answers",

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, worst
@@ -47,6 +48,9 @@ EXTENT: Final = {
     "full": (5, 1 << 22, 1 << 25, 10_000, 1_000_000, 20_000),
 }
 BUDGETS: Final = {"schemas": "pool_bytes", "states": "max_bytes"}
+UNITS: Final = {"schemas": "schemas", "steps": "steps of a text", "states": "texts of new states"}
+COLOURS: Final = {"schemas": "#2f6db5", "steps": "#2f8f5b", "states": "#b5402f"}
+LONG_RUN: Final = 5_000  # schemas
 LONG_TEXT: Final = '["the quick river", {"under": [1, 2.5e3, null]}, true, "near an old harbour"], '
 
 
@@ -173,17 +177,26 @@ def _slopes(at: npt.NDArray[np.int64], resident: npt.NDArray[np.int64]) -> tuple
 
 
 def plot(frame: pd.DataFrame) -> go.Figure:
-    """Memory of the process, relative to the first sample, and what the engine holds, along the way."""
-    figure = go.Figure()
+    """What the process grew by since the first sample, and what the engine holds, in percent of its budget, along the
+    way; a colour for each way to use memory, a line for each run."""
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
+    shown: set[str] = set()
     for row in frame[frame["status"] == "ok"].to_dict("records"):
         done = [100 * number / row["count"] for number in row["at"]]
-        resident = np.array(row["resident"])
-        held = row["pool"] if row["way"] == "schemas" else row["held"]
-        name = f"{row['count']:,} {row['way']}"
-        figure.add_scatter(x=done, y=(resident - resident[0]) / 1e6, name=f"process grew: {name}")
-        figure.add_scatter(x=done, y=np.array(held) / 1e6, name=f"engine holds: {name}")
-    figure.update_xaxes(title="done, %")
-    figure.update_yaxes(title="MB")
+        grown = (np.array(row["resident"]) - row["resident"][0]) / 1e6
+        name = f"{row['count']:,} {UNITS[row['way']]}"
+        style: dict[str, Any] = {"name": name, "legendgroup": name, "showlegend": name not in shown}
+        style |= {"line": {"color": COLOURS[row["way"]]}, "opacity": 0.75, "mode": "lines"}
+        figure.add_scatter(x=done, y=grown, row=1, col=1, **style)
+        if row["way"] in BUDGETS:
+            held = row["pool"] if row["way"] == "schemas" else row["held"]
+            part = 100 * np.array(held) / row[BUDGETS[row["way"]]]
+            figure.add_scatter(x=done, y=part, row=2, col=1, **style | {"showlegend": False})
+        shown.add(name)
+    figure.update_xaxes(title="done, %", row=2, col=1)
+    figure.update_yaxes(title="process grew, MB", row=1, col=1)
+    figure.update_yaxes(title="held, % of the budget", rangemode="tozero", row=2, col=1)
+    figure.update_layout(height=560)
     return figure
 
 
@@ -207,8 +220,9 @@ def _growth(frame: pd.DataFrame) -> Effect | None:
 
 
 def _levelled(frame: pd.DataFrame) -> Effect | None:
-    """Bytes a schema that the process grew by over the last quarter of them."""
-    done = frame[(frame["status"] == "ok") & (frame["way"] == "schemas")]
+    """Bytes a schema that the process grew by over the last quarter of them; None of short runs, in which the heap
+    itself still grows."""
+    done = frame[(frame["status"] == "ok") & (frame["way"] == "schemas") & (frame["count"] >= LONG_RUN)]
     late = []
     for row in done.to_dict("records"):
         start = 3 * len(row["at"]) // 4

@@ -36,7 +36,9 @@ __all__ = ["Section", "page", "sections", "write_figures"]
 SIZE: Final = (900, 520)
 STYLE: Final = """
 :root { --ink: #1c2430; --soft: #64748b; --line: #dde3ea; --paper: #fff; --tint: #f5f7fa;
-  --held: #1a7f4b; --refuted: #c0392b; --undecided: #8a94a3 }
+  --held: #1a7f4b; --refuted: #c0392b; --undecided: #6b7684; color-scheme: light dark }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e9f0; --soft: #9aa7b8; --line: #2f3845; --paper: #14181e;
+  --tint: #1d232c; --held: #4cc38a; --refuted: #ff7b6b; --undecided: #9aa4b2 } }
 * { box-sizing: border-box }
 body { margin: 0; font: 15px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper) }
 main { max-width: 74rem; margin: 0 auto; padding: 1.5rem 2rem 5rem }
@@ -61,9 +63,29 @@ details { margin: .4rem 0 } summary { cursor: pointer; color: var(--soft) }
 .claims { width: 100% } .claims td:first-child { min-width: 7.5rem } .claims td:nth-child(3) { min-width: 9rem }
 .claims td { padding: .5rem .7rem .5rem .3rem }
 .legend { font-size: .8rem; color: var(--soft); columns: 2; column-gap: 2.5rem; margin: .5rem 0 0; padding: 0 }
+code { font-size: .95em; background: var(--tint); padding: 0 .25em; border-radius: 3px }
 .legend div { break-inside: avoid } .legend b { color: var(--ink); font-weight: 600 }
 pre { white-space: pre-wrap; font-size: .8rem; background: var(--tint); padding: .7rem 1rem }
 @media (max-width: 50rem) { .legend { columns: 1 } main { padding: 1rem } }
+"""
+
+
+# Figures take the page's colours, and change with them.
+DRESS: Final = """
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const dress = () => {
+  const style = getComputedStyle(document.documentElement), colour = (name) => style.getPropertyValue(name).trim();
+  for (const figure of document.querySelectorAll(".plotly-graph-div")) {
+    const change = { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", "font.color": colour("--ink"),
+      "title.font.color": colour("--ink"), "title.subtitle.font.color": colour("--soft") };
+    for (const axis of Object.keys(figure._fullLayout).filter((key) => /^[xy]axis\\d*$/.test(key)))
+      for (const [key, name] of [["gridcolor", "--line"], ["zerolinecolor", "--soft"], ["linecolor", "--line"]])
+        change[`${axis}.${key}`] = colour(name);
+    Plotly.relayout(figure, change);
+  }
+};
+dark.addEventListener("change", dress);
+dress();
 """
 
 
@@ -105,17 +127,24 @@ def page(found: Sequence[Section]) -> str:
         "<h1>Evidence</h1><p>What the experiments claim, judged by numbers, with the paper's beside them. "
         f"{len(words)} claims: {counted}. <span class=soft>Held: the whole 95 % interval keeps the bound; refuted: "
         "none of it does; undecided: neither, or fewer than five independent units. The paper is XGrammar-2.</span></p>"
-        f"{body}</main></body></html>\n"
+        f"{body}</main><script>{DRESS}</script></body></html>\n"
     )
 
 
 def _section(one: Section) -> str:
     experiment = one.result.experiment
-    parts = [f'<h2 id="{_anchor(one.name)}">{html.escape(one.name)}</h2><p>{html.escape(experiment.title)}.<br>']
-    parts.append(f"<small>Source: {html.escape(experiment.source)}</small></p>{_claims(one.verdicts)}")
+    parts = [f'<h2 id="{_anchor(one.name)}">{html.escape(one.name)}</h2><p>{_prose(experiment.title)}.<br>']
+    parts.append(f"<small>Source: {_prose(experiment.source)}</small></p>{_claims(one.verdicts)}")
     if one.figure is not None:
+        height = max(SIZE[1], int(one.figure.layout.height or 0))
         parts.append(
-            plotly.io.to_html(one.figure, include_plotlyjs=False, full_html=False, config={"responsive": True})
+            plotly.io.to_html(
+                one.figure,
+                include_plotlyjs=False,
+                full_html=False,
+                config={"responsive": True},
+                default_height=f"{height}px",
+            )
         )
     for number, (caption, table) in enumerate(one.tables.items()):
         shown = f"<h3>{html.escape(caption)}</h3>{_table(table)}"
@@ -131,16 +160,16 @@ def _claims(verdicts: Sequence[Verdict]) -> str:
     rows = []
     for one in verdicts:
         claim = one.claim
-        interval = f"<br><small>95 %: {one.low:.3g} to {one.high:.3g}</small>" if one.low == one.low else ""
+        interval = f"<br><small>95 %: {show(one.low)} to {show(one.high)}</small>" if one.low == one.low else ""
         units = f"<br><small>n = {one.units:,} {html.escape(one.unit)}</small>" if one.units else ""
-        why = f"<br><small>{html.escape(one.why)}</small>" if one.why else ""
-        differs = f"<br><small>{html.escape(claim.differs)}</small>" if claim.differs else ""
+        why = f"<br><small>{_prose(one.why)}</small>" if one.why else ""
+        differs = f"<br><small>{_prose(claim.differs)}</small>" if claim.differs else ""
         bound = ("always " if claim.always else "") + claim.bound
         cells = (
             f'<span class="light"></span><span class="word">{one.word}</span>{why}',
-            f"{html.escape(claim.text)}<br><small>{html.escape(claim.what)}, must be {bound}</small>",
+            f"{_prose(claim.text)}<br><small>{_prose(claim.what)}, must be {bound}</small>",
             f"{show(one.size) or '–'}{interval}{units}",
-            f"{html.escape(claim.paper) or '–'}{differs}",
+            f"{_prose(claim.paper) or '–'}{differs}",
         )
         rows.append(f'<tr class="{one.word}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     heads = "".join(f"<th>{head}</th>" for head in ("verdict", "claim", "ours", "the paper"))
@@ -152,7 +181,7 @@ def _table(table: pd.DataFrame) -> str:
     if table.empty:
         return "<p class=soft>Nothing was measured.</p>"
     known = meanings(str(head) for head in table.columns)
-    kinds = ["number" if pd.api.types.is_numeric_dtype(table[head]) else "text" for head in table.columns]
+    kinds = ["number" if _counts(table.iloc[:, at]) else "text" for at in range(table.shape[1])]
     heads = []
     for head, kind in zip(map(str, table.columns), kinds, strict=True):
         title = f' title="{html.escape(known[head.strip()])}"' if head.strip() in known else ""
@@ -169,6 +198,19 @@ def _table(table: pd.DataFrame) -> str:
     )
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     return f'<div class="scroll"><table><tr>{"".join(heads)}</tr>{body}</table></div><div class="legend">{legend}</div>'
+
+
+def _counts(column: pd.Series) -> bool:
+    """Whether a column's cells are numbers, some of them bounds ("≥ 12")."""
+    if pd.api.types.is_numeric_dtype(column):
+        return True
+    cells = [text for cell in column if (text := show(cell))]
+    return bool(cells) and all(re.fullmatch(r"[≥≤<>~ ]*[-+]?[\d,.]+(?:e[-+]?\d+)?", text) for text in cells)
+
+
+def _prose(text: str) -> str:
+    """Text of docstrings and claims: what stands between backticks is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
 def _dots(verdicts: Sequence[Verdict]) -> str:

@@ -2,7 +2,7 @@
 
 Source: design of the workbench, the table of what a newcomer saw (tiny grammar to 1,000 states).
 Claim: a token step is painted in all panels in sight within 60 ms (median) and 120 ms (90 % of steps), whatever the
-    grammar; a step to a place already seen takes less than half of that.
+    grammar; a place that was seen before is never slower than a new one.
 Refuted by: a case of the table whose median is above 60 ms or whose 90 % quantile is above 120 ms.
 
 One trial is one case: JupyterLab, a headless Chromium of 1440 x 900, one notebook with the panel (or two that follow
@@ -249,10 +249,10 @@ CLAIMS: Final = (
         always=True,
     ),
     Claim(
-        text="A step to a place already seen takes less than half of one to a new place.",
+        text="The way back to a place already seen is never slower than the way to a new one.",
         what="median, back to a place seen / to a new place",
         effect=_returning,
-        at_most=0.5,
+        at_most=1.0,
         always=True,
     ),
 )

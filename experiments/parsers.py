@@ -163,6 +163,7 @@ def plot(frame: pd.DataFrame) -> go.Figure:
             line={"color": colours.get(parser), "dash": dashes.get(level, "solid")},
             visible=True if level in ("none", "all", "") else "legendonly",
         )
+    figure.update_layout(height=560)
     figure.update_xaxes(type="log", title="compiling, ms")
     figure.update_yaxes(title="schemas compiled, %")
     return figure

@@ -65,7 +65,7 @@ class Result:
         below = {"text": self._in_short(), "font": {"size": 10}}
         named = "<br>".join(wrap(f"{self.experiment.title} (n = {done} trials)", TITLE_WIDTH))
         title = {"text": named, "font": {"size": 14}, "subtitle": below}
-        figure.update_layout(title=title, margin={"t": 100}, template="plotly_white")
+        figure.update_layout(title=title, margin={"t": figure.layout.margin.t or 100}, template="plotly_white")
         return figure
 
     def _in_short(self) -> str:

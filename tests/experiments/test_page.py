@@ -20,6 +20,7 @@ from experiments.running import run
 from experiments.synthetic_schemas import make_tool
 from experiments.trial import NotRunError
 from workbench.cli import app
+from workbench.cli.doctor import find_chromium
 
 CHEAP = ("ablation", "dispatch-size", "formal", "gpu", "growth", "memory", "parsers", "reuse", "scale", "tools")
 
@@ -71,6 +72,55 @@ def test_the_page_holds_the_last_run_of_each_section(ledger: Ledger) -> None:
     own = re.sub(r"<script[^>]*>.*?</script>", "", text, flags=re.DOTALL)
     assert "http" not in own
     assert not re.search(r"<script[^>]+src", text)
+
+
+@pytest.mark.browser
+def test_the_page_fits_and_follows_the_colours_of_the_reader(ledger: Ledger, tmp_path: Path) -> None:
+    chromium = find_chromium()
+    if chromium is None:
+        pytest.skip("no Chromium")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    for name in ("reuse", "memory"):
+        grid = find_experiment(name).module.grid("smoke")
+        run(name, ledger=ledger, grid=grid)
+        ledger.record_run(name, name, "x", [params_hash(params) for params in grid])
+    file = tmp_path / "report.html"
+    file.write_text(page(sections(ledger)))
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        try:
+            tab = browser.new_page(viewport={"width": 1440, "height": 900}, color_scheme="light")
+            mistakes: list[str] = []
+            tab.on("pageerror", lambda mistake: mistakes.append(str(mistake)))
+            tab.goto(file.as_uri())
+            tab.wait_for_selector(".main-svg")
+            inks = []
+            for scheme in ("light", "dark"):
+                tab.emulate_media(color_scheme=scheme)
+                tab.wait_for_timeout(300)
+                inks.append(tab.evaluate("getComputedStyle(document.querySelector('.xtick text')).fill"))
+                inks.append(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
+                assert tab.evaluate("document.documentElement.scrollWidth") == 1440
+            assert len(set(inks)) == 4
+            assert inks[1] == "rgb(255, 255, 255)"
+            assert not mistakes
+        finally:
+            browser.close()
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        ("accepted, %", "share of the tokens"),
+        ("ours holds, MB", "counts"),
+        ("mask and accept, average of a token, us", "its mask as well"),
+        ("mask + accept, us", "its mask as well"),
+        ("accept, us", "taking a token"),
+        ("mask, us", "making one mask"),
+    ],
+)
+def test_heads_that_look_alike_mean_what_they_say(head: str, said: str) -> None:
+    assert said in str(meaning(head))
 
 
 @pytest.mark.browser
