@@ -1,24 +1,28 @@
 """What constraints do for the answers: how often a model calls, how often the call can be run, how often it is right.
 
 Source: XGrammar-2, table 5 (BFCL-v3, Llama models of 1 to 70 billion) and figure 1 of the post, with the demo model.
-Claim: constrained answers can always be run, a call behind a structural tag as well; more answers are right with
-    constraints than without.
-Refuted by: one constrained call that cannot be run, or no more right answers than without.
+Claim: calls can always be run behind constraints, in free text as well; more answers are right with constraints than
+    without; and a structural tag does not make a model call where nothing is to be called.
+Refuted by: one constrained call that cannot be run, no more right answers than without, or fewer answers without a call
+    where no tool is for the request.
 
-Each prompt is answered with the same seed in four ways: unconstrained; with the grammar of calls in the prompt;
-constrained to one or two calls; and under a structural tag, where free text is allowed and a call must be right once it
-begins.  An answer calls if it has a tag, is valid if an application can run it (`demo_model.tools.judge`), and is right
-if its calls are those that were asked for, arguments and all.  One trial is one way.  The demo model was trained on
-sloppy text, so that there is something to lose, and never with a grammar in its prompt.  `MASKSCOPE_MODEL` names
-another model (`load_model`).
+Each request is answered with the same seed in four ways, of which the last three differ from the first in one thing:
+unconstrained; with the tools' arguments in the prompt; constrained to calls and nothing else; and under a structural
+tag, where free text is allowed and a call must be right once it begins.  The same application reads all answers
+(`calling.py`): it runs the calls that it finds and minds no text around them.  An answer calls if it has a tag, is
+valid if it calls and every call can be run, and is right if its calls are those that were asked for, arguments and all;
+where no tool is for a request it is right to call nothing, which an answer of calls alone cannot.  An answer that the
+budget of tokens cuts short is counted apart.  One trial is one way.
+
+The demo model was trained on partly wrong calls, so that there is something to lose, and is more careful with the list
+of tools in its prompt, as it was trained to be.  `MASKSCOPE_MODEL` names another model (`load_model`).  With BFCL in
+the data folder its calls are asked for too; the demo model was never trained for them.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -26,20 +30,25 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from experiments.claims import Claim, Effect, mean, worst
-from experiments.demo_model.dialogues import Dialogue, dialogues
-from experiments.demo_model.tools import CLOSE, OPEN, grammar_text, judge
+from experiments.demo_model.tools import OPEN
 from experiments.trial import NotRunError, Params
 
-__all__ = ["CLAIMS", "MODEL", "WAYS", "calls_of", "grid", "plot", "tables", "tag_text", "trial"]
+__all__ = ["CLAIMS", "MODEL", "WAYS", "grid", "plot", "tables", "trial"]
 
 MODEL: Final = "MASKSCOPE_MODEL"
 """The environment variable that names the model; without it the demo model."""
-WAYS: Final = ("unconstrained", "grammar in the prompt", "constrained", "structural tag")
-PROMPTS: Final = {"smoke": 3, "quick": 30, "full": 300}
+DEMO: Final = "demo"
+WAYS: Final = ("unconstrained", "schema in the prompt", "constrained", "structural tag")
+UNBOUND: Final = ("unconstrained", "schema in the prompt")
+PROMPTS: Final = {"smoke": 4, "quick": 30, "full": 300}
+BFCL_PROMPTS: Final = {"smoke": 0, "quick": 6, "full": 60}
 PROMPT_SEED: Final = 3_000  # training used another
-LONGEST: Final = {"constrained": 720, "structural tag": 1500}  # of two calls 720 bytes at most, and free text
-FREE: Final = 200
+# Tokens of an answer: enough for every sentence of the demo's grammar (a token has a byte at least), and for free text.
+LONGEST: Final = {"demo": {"constrained": 1_000, "structural tag": 400}, "bfcl": {"constrained": 300}}
+FREE: Final = 250
+FLAGS: Final = ("asked", "called", "valid", "right", "cut")
 RATES: Final = {"called": "call rate, %", "valid": "valid rate, %", "right": "right-argument rate, %"}
+QUIET: Final = "no call where none is asked, %"
 PAPER: Final = (
     ("Llama-3.2-1B", 6.07, 22.07, 32.84, 100.0),
     ("Llama-3.2-3B", 33.12, 40.70, 77.75, 100.0),
@@ -50,30 +59,42 @@ PAPER: Final = (
 
 
 def grid(preset: str) -> list[Params]:
-    """Four ways; 3, 30 or 300 prompts."""
-    shared = {"model": os.environ.get(MODEL) or "demo", "prompts": PROMPTS[preset], "seed": 0}
-    return [{"way": way, **shared} for way in WAYS]
+    """Four ways; 4, 30 or 300 prompts, and with BFCL in the data folder 6 (quick) or 60 (full) of its calls."""
+    from experiments.calling import has_bfcl
+
+    counts = {"demo": PROMPTS[preset], "bfcl": BFCL_PROMPTS[preset] if has_bfcl() else 0}
+    shared = {"model": os.environ.get(MODEL) or DEMO, "seed": 0}
+    return [
+        {"way": way, "source": source, "prompts": count, **shared}
+        for source, count in counts.items()
+        if count
+        for way in WAYS
+    ]
 
 
 def trial(params: Params) -> dict[str, Any]:
-    """All prompts in one way: `called`, `valid` and `right` for each, `tokens` of all answers."""
+    """All requests of a source in one way.
+
+    For each: `asked` (whether a call is), `called`, `valid`, `right`, `cut` (by the budget of tokens).  `tokens` of all
+    answers.
+    """
     try:
+        from experiments.calling import requests
         from workbench.generation import generate, load_model
     except ImportError as error:
         raise NotRunError(str(error)) from None
     model = load_model(params["model"])
-    way = params["way"]
-    texts = {"constrained": grammar_text(), "structural tag": tag_text()}
-    compiled = model.compiler.compile_grammar(texts[way]) if way in texts else None
-    found: dict[str, list[bool]] = {name: [] for name in RATES}
+    way, source = params["way"], params["source"]
+    trained = params["model"] == DEMO and source == "demo"
+    found: dict[str, list[bool]] = {name: [] for name in FLAGS}
     tokens = 0
-    for number, dialogue in enumerate(dialogues(params["prompts"], seed=PROMPT_SEED, sloppiness=0)):
-        before = f"Answer with calls of this grammar:\n{grammar_text()}\n\n" if way == WAYS[1] else ""
+    for number, request in enumerate(requests(source, params["prompts"], seed=PROMPT_SEED, trained=trained)):
+        grammar = None if way in UNBOUND else request.calls() if way == "constrained" else request.tags()
         answer = generate(
             model,
-            before + dialogue.request,
-            compiled,
-            max_tokens=LONGEST.get(way, FREE),
+            request.long if way == "schema in the prompt" else request.short,
+            None if grammar is None else model.compiler.compile_grammar(grammar),
+            max_tokens=LONGEST[source].get(way, FREE),
             seed=params["seed"] + number,
             alternatives=0,
             record=False,
@@ -81,88 +102,91 @@ def trial(params: Params) -> dict[str, Any]:
         if answer.finish_reason == "interrupted":  # generation takes the stop button for an answer; a trial does not
             raise KeyboardInterrupt
         tokens += len(answer)
-        for name, flag in _judged(answer.text, dialogue, free_text=way == WAYS[3]).items():
+        calls, fault = request.read(answer.text)
+        for name, flag in judged(answer.text, calls, fault, request.asked).items():
             found[name].append(flag)
+        found["cut"].append(answer.finish_reason == "length")
     return found | {"tokens": tokens}
 
 
-def tag_text() -> str:
-    """The grammar of calls as tags in free text: any text, and a call once its tag has begun."""
-    root, _, rest = grammar_text().partition("\ncall ")
-    del root
-    call = f"call {rest}".replace(f'"{OPEN}', '"', 1)
-    return f'root ::= TagDispatch(("{OPEN}", call))\n{call}'
-
-
-def calls_of(answer: str) -> list[Any] | None:
-    """The calls of an answer, in order, as JSON values; None where one cannot be read."""
-    try:
-        return [json.loads(found) for found in re.findall(f"{OPEN}(.*?){CLOSE}", answer, re.DOTALL)]
-    except ValueError:
-        return None
-
-
-def _judged(answer: str, dialogue: Dialogue, *, free_text: bool) -> dict[str, bool]:
-    called = OPEN in answer
-    asked = [{"name": call.name, "arguments": dict(call.arguments)} for call in dialogue.calls]
-    if free_text:  # as many calls as there are, each by itself
-        valid = called and all(
-            judge(OPEN + rest.partition(CLOSE)[0] + CLOSE) is None for rest in answer.split(OPEN)[1:]
-        )
-    else:
-        valid = judge(answer) is None
-    return {"called": called, "valid": valid, "right": valid and calls_of(answer) == asked}
+def judged(text: str, calls: Any, fault: str | None, asked: Any) -> dict[str, bool]:
+    """An answer's flags, from the calls that were read in it, what is wrong with the first wrong one, and those asked
+    for."""
+    called = OPEN in text
+    return {
+        "asked": bool(asked),
+        "called": called,
+        "valid": called and fault is None,
+        "right": fault is None and calls == list(asked),
+    }
 
 
 def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Rates by way, and the paper's."""
+    """Rates by way and source, and the paper's."""
     done = frame[frame["status"] == "ok"]
-    rows = [
-        {"way": row["way"], "model": row["model"]}
-        | {label: 100 * float(np.mean(row[name])) for name, label in RATES.items()}
-        | {"valid of those that call, %": _share(row["valid"], row["called"]), "prompts": row["prompts"]}
-        for row in done.to_dict("records")
-    ]
+    rows = []
+    for row in done.to_dict("records"):
+        asked = np.array(row["asked"], dtype=bool)
+        called = np.array(row["called"], dtype=bool)
+        told: dict[str, Any] = {"source": row["source"], "way": row["way"], "model": row["model"]}
+        told |= {label: _percent(row[name], asked) for name, label in RATES.items()}
+        told["valid of those that call, %"] = _percent(row["valid"], asked & called)
+        told[QUIET] = _percent(~called, ~asked)
+        told["cut short, %"] = _percent(row["cut"], np.ones_like(asked))
+        rows.append(told | {"prompts": len(asked), "of them to be called": int(asked.sum())})
     heads = ["model", "right without, %", "valid without, %", "right with, %", "valid with, %"]
     return {"Answers, by way": pd.DataFrame(rows), "The paper's table 5": pd.DataFrame(PAPER, columns=heads)}
 
 
-def _share(flags: list[bool], among: list[bool]) -> float:
-    chosen = [flag for flag, counts in zip(flags, among, strict=True) if counts]
-    return 100 * float(np.mean(chosen)) if chosen else float("nan")
+def _percent(flags: Any, among: Any) -> float:
+    chosen = np.asarray(flags, dtype=float)[np.asarray(among, dtype=bool)]
+    return float(100 * chosen.mean()) if chosen.size else float("nan")
 
 
 def plot(frame: pd.DataFrame) -> go.Figure:
-    """Call, valid and right-argument rates by way."""
+    """Call, valid and right-argument rates by way, and how often nothing is called where nothing is to be."""
     rows = tables(frame)["Answers, by way"]
     figure = go.Figure()
-    for label, colour in zip(RATES.values(), ("#c79a00", "#2f8f5b", "#2f6db5"), strict=True):
-        figure.add_bar(x=rows["way"], y=rows[label], name=label.removesuffix(", %"), marker_color=colour)
+    colours = ("#c79a00", "#2f8f5b", "#2f6db5", "#8a94a3")
+    for label, colour in zip((*RATES.values(), QUIET), colours, strict=True):
+        figure.add_bar(
+            x=[rows["source"], rows["way"]], y=rows[label], name=label.removesuffix(", %"), marker_color=colour
+        )
     figure.update_layout(barmode="group")
+    figure.update_xaxes(title="source of the requests, and way to answer")
     figure.update_yaxes(title="answers, %", range=[0, 100])
     return figure
 
 
-def _flags(frame: pd.DataFrame, way: str, name: str) -> Any:
-    rows = frame[(frame["status"] == "ok") & (frame["way"] == way)]
-    return np.concatenate(rows[name].tolist()).astype(float) if len(rows) else np.empty(0)
+def _flags(frame: pd.DataFrame, way: str, *, sources: tuple[str, ...] = ("demo", "bfcl")) -> Mapping[str, Any]:
+    """Each flag of all requests of a way, as arrays of 0 and 1."""
+    rows = frame[(frame["status"] == "ok") & (frame["way"] == way) & frame["source"].isin(sources)]
+    return {name: np.array([flag for flags in rows[name] for flag in flags], dtype=bool) for name in FLAGS}
 
 
-def _invalid(way: str) -> Callable[[pd.DataFrame], Effect | None]:
+def _broken(way: str) -> Callable[[pd.DataFrame], Effect | None]:
+    """Answers with a call that cannot be run, of those that were not cut short."""
+
     def effect(frame: pd.DataFrame) -> Effect | None:
-        called, valid = _flags(frame, way, "called"), _flags(frame, way, "valid")
-        wrong = (called > 0) & (valid == 0) if way == "structural tag" else valid == 0
-        return worst(wrong, "prompts") if wrong.size else None
+        flags = _flags(frame, way)
+        wrong = (flags["called"] & ~flags["valid"])[~flags["cut"]]
+        if way == "constrained":
+            wrong = ~flags["valid"][~flags["cut"]]
+        return worst(wrong, "answers") if wrong.size else None
 
     return effect
 
 
-def _more_right(way: str) -> Callable[[pd.DataFrame], Effect | None]:
-    """Percentage points of right answers above unconstrained ones, prompt by prompt."""
+def _more(way: str, name: str, *, asked: bool) -> Callable[[pd.DataFrame], Effect | None]:
+    """Percentage points above unconstrained answers, request by request, of the demo's requests."""
 
     def effect(frame: pd.DataFrame) -> Effect | None:
-        free, bound = _flags(frame, WAYS[0], "right"), _flags(frame, way, "right")
-        return mean(100 * (bound - free), "prompts") if free.size and free.size == bound.size else None
+        free, bound = (_flags(frame, one, sources=("demo",)) for one in (WAYS[0], way))
+        if free[name].size != bound[name].size:
+            return None
+        among = free["asked"] == asked
+        gained = bound[name][among].astype(float) - free[name][among]
+        return mean(100 * gained, "requests") if gained.size else None
 
     return effect
 
@@ -171,7 +195,7 @@ CLAIMS: Final = (
     Claim(
         text="Every constrained answer can be run.",
         what="constrained answers that cannot be run",
-        effect=_invalid("constrained"),
+        effect=_broken("constrained"),
         at_most=0,
         always=True,
         paper="100 % valid (table 5)",
@@ -179,24 +203,30 @@ CLAIMS: Final = (
     Claim(
         text="Every call behind a structural tag can be run.",
         what="answers with a call that cannot be run, under a structural tag",
-        effect=_invalid("structural tag"),
+        effect=_broken("structural tag"),
         at_most=0,
         always=True,
         paper="100 % valid (table 5)",
     ),
     Claim(
-        text="More answers are right with constraints than without.",
+        text="More answers are right with constraints than without, where calls are asked for.",
         what="right answers, constrained above unconstrained, percentage points",
-        effect=_more_right("constrained"),
+        effect=_more("constrained", "right", asked=True),
         at_least=1.0,
         paper="21 to 45 points (table 5)",
-        differs="Another model: a few million parameters, trained on partly wrong calls of six tools.",
+        differs="Another model: two million parameters, trained on partly wrong calls of six tools.",
     ),
     Claim(
         text="So are they with a structural tag.",
         what="right answers, structural tag above unconstrained, percentage points",
-        effect=_more_right("structural tag"),
+        effect=_more("structural tag", "right", asked=True),
         at_least=1.0,
         paper="higher for all four models (figure 1 of the post)",
+    ),
+    Claim(
+        text="Where nothing is to be called, a structural tag leaves the model as quiet as it is.",
+        what="answers without a call, structural tag above unconstrained, percentage points",
+        effect=_more("structural tag", "right", asked=False),
+        at_least=-1.0,
     ),
 )

@@ -82,10 +82,11 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call that a model should have made: the tool's name and its arguments (a JSON value)."""
+    """A call that a model should have made: its tool's name, arguments (a JSON value), and what was asked, if known."""
 
     name: str
     arguments: Any
+    question: str | None = None
 
 
 def default_schemas() -> list[str]:
@@ -212,7 +213,9 @@ def load_tools(seed: int = 0) -> tuple[Tool, ...]:
 @cache
 def load_calls(seed: int = 0) -> tuple[Call, ...]:
     """Calls of those tools, in the order of the file."""
-    return tuple(Call(record["name"], record["arguments"]) for record in _tool_records(CALLS_FILE, seed))
+    return tuple(
+        Call(record["name"], record["arguments"], record.get("question")) for record in _tool_records(CALLS_FILE, seed)
+    )
 
 
 def _tool_records(file: Path, seed: int) -> Iterator[dict[str, Any]]:

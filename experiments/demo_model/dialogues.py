@@ -1,18 +1,32 @@
 """The seeded generator of training text: a request, and the tool calls that answer it, sometimes spelt wrong.
 
-`dialogues(count, seed=...)` is a pure function of its arguments: the same numbers give the same text on any machine.
+Most requests are answered by one or two calls and nothing else (the language of `tool_calls.ebnf`).  A share of them
+asks for words as well: one to three calls of several tools with free text between them, or no call at all, where no
+tool is for it.  `dialogues(count, seed=...)` is a pure function of its arguments: the same numbers give the same text
+on any machine.
 Read on: `sloppiness.py` (the wrong spellings), `recipe.py` (which counts and seeds train the demo model).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
-from experiments.demo_model.phrasebook import ARTISTS, CITIES, ERRANDS, NEWS, PEOPLE, REQUESTS
-from experiments.demo_model.sloppiness import spoil
-from experiments.demo_model.tools import Call, render
+from experiments.demo_model.phrasebook import (
+    ARTISTS,
+    ASIDES,
+    CITIES,
+    ENDS,
+    ERRANDS,
+    LEADS,
+    NEWS,
+    PEOPLE,
+    REQUESTS,
+    TALK,
+)
+from experiments.demo_model.sloppiness import spoil, spoil_one
+from experiments.demo_model.tools import Call, render, tool_list
 
 __all__ = ["ASSISTANT", "END", "PAD", "SPECIAL_TOKENS", "USER", "Dialogue", "dialogues"]
 
@@ -20,16 +34,24 @@ PAD, USER, ASSISTANT, END = "<|pad|>", "<|user|>", "<|assistant|>", "<|end|>"
 SPECIAL_TOKENS = (PAD, USER, ASSISTANT, END)
 
 TWO_CALLS_SHARE = 0.15
+CARE = 0.35  # with the list of tools before its eyes, the model is wrong this much as often
+TALK_SHARE = 0.3  # of the requests for words: those that no tool is for
+CALLS_AMONG_WORDS = (1, 1, 1, 2, 2, 3)
+JOINTS = (" and ", ", then ", ". also ")
 
 
 @dataclass(frozen=True)
 class Dialogue:
-    """One exchange.  `answer` is what the model learns to write; it is correct exactly when `spoilt` is false."""
+    """One exchange.  `answer` is what the model learns to write; it is correct exactly when `spoilt` is false.
+
+    `calls`: those that are asked for, none where no tool is for it.  `words`: free text is asked for as well.
+    """
 
     request: str
     answer: str
     calls: tuple[Call, ...]
     spoilt: bool
+    words: bool = False
 
     @property
     def prompt(self) -> str:
@@ -37,19 +59,58 @@ class Dialogue:
         return f"{USER}{self.request}{END}{ASSISTANT}"
 
 
-def dialogues(count: int, *, seed: int, sloppiness: float) -> Iterator[Dialogue]:
-    """Yield `count` dialogues; a share `sloppiness` (0 to 1) of the answers is spelt wrong."""
-    if not 0 <= sloppiness <= 1:
-        raise ValueError(f"sloppiness is a share from 0 to 1, not {sloppiness}")
+def dialogues(
+    count: int, *, seed: int, sloppiness: float, words: float = 0.0, listed: float = 0.0
+) -> Iterator[Dialogue]:
+    """Yield `count` dialogues.
+
+    Shares from 0 to 1: `sloppiness` of the answers are spelt wrong, `words` of the requests ask for free text, `listed`
+    of them begin with the list of tools, and are answered with more care.
+    """
+    for name, share in (("sloppiness", sloppiness), ("words", words), ("listed", listed)):
+        if not 0 <= share <= 1:
+            raise ValueError(f"{name} is a share from 0 to 1, not {share}")
     random = Random(seed)
     for _ in range(count):
-        pairs = [_ask(random)]
-        if random.random() < TWO_CALLS_SHARE:
-            pairs.append(_ask(random))
-        request = random.choice((" and ", ", then ", ". also ")).join(text for text, _ in pairs)
-        calls = tuple(call for _, call in pairs)
-        spoilt = random.random() < sloppiness
-        yield Dialogue(_type(request, random), spoil(calls, random) if spoilt else render(calls), calls, spoilt)
+        with_list = bool(listed) and random.random() < listed
+        wrong = CARE * sloppiness if with_list else sloppiness
+        if words and random.random() < words:
+            made = _talk(random) if random.random() < TALK_SHARE else _calls_among_words(random, wrong)
+        else:
+            made = _calls_alone(random, wrong)
+        yield replace(made, request=f"{tool_list()}\n{made.request}") if with_list else made
+
+
+def _calls_alone(random: Random, sloppiness: float) -> Dialogue:
+    """One or two calls and nothing else."""
+    pairs = [_ask(random)]
+    if random.random() < TWO_CALLS_SHARE:
+        pairs.append(_ask(random))
+    request = random.choice(JOINTS).join(text for text, _ in pairs)
+    calls = tuple(call for _, call in pairs)
+    spoilt = random.random() < sloppiness
+    return Dialogue(_type(request, random), spoil(calls, random) if spoilt else render(calls), calls, spoilt)
+
+
+def _calls_among_words(random: Random, sloppiness: float) -> Dialogue:
+    """Calls with a sentence before each; of a spoilt answer, one call is spelt wrong."""
+    pairs = [_ask(random) for _ in range(random.choice(CALLS_AMONG_WORDS))]
+    request = random.choice(ASIDES).format(request=random.choice(JOINTS).join(text for text, _ in pairs))
+    calls = tuple(call for _, call in pairs)
+    wrong = random.randrange(len(calls)) if random.random() < sloppiness else None
+    parts = []
+    for number, call in enumerate(calls):
+        lead = random.choice(LEADS[call.name]).format(**call.arguments)
+        parts.append(lead + (spoil_one(call, random) if number == wrong else render([call])))
+    answer = " ".join(parts) + random.choice(ENDS)
+    return Dialogue(_type(request, random), answer, calls, wrong is not None, words=True)
+
+
+def _talk(random: Random) -> Dialogue:
+    """A request that no tool is for."""
+    request, answer = random.choice(TALK)
+    told = {"city": random.choice(CITIES), "person": random.choice(PEOPLE), "artist": random.choice(ARTISTS)}
+    return Dialogue(_type(request.format(**told), random), answer.format(**told), (), spoilt=False, words=True)
 
 
 def _ask(random: Random) -> tuple[str, Call]:

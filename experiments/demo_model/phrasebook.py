@@ -1,11 +1,22 @@
 """Words of the synthetic dialogues: places, people, invented bands, errands, and the ways people ask for things.
 
-Plain data.  `{...}` in a request template is filled by `dialogues.py`.
+Plain data.  `{...}` in a template is filled by `dialogues.py`.
 """
 
 from __future__ import annotations
 
-__all__ = ["ARTISTS", "CITIES", "ERRANDS", "NEWS", "PEOPLE", "REQUESTS"]
+__all__ = [
+    "ARTISTS",
+    "ASIDES",
+    "CITIES",
+    "ENDS",
+    "ERRANDS",
+    "LEADS",
+    "NEWS",
+    "PEOPLE",
+    "REQUESTS",
+    "TALK",
+]
 
 CITIES = [
     "Lund",
@@ -197,3 +208,36 @@ REQUESTS: dict[str, tuple[str, ...]] = {
         "Some {artist}{shuffle} please",
     ),
 }
+
+# How a request asks for words around the calls; `{request}` is what is asked for.
+ASIDES = (
+    "say what you do: {request}",
+    "explain, then {request}",
+    "{request}, step by step",
+    "{request}, and talk me through it",
+)
+
+# What is said before a call, for each tool: filled with the call's own arguments.
+LEADS: dict[str, tuple[str, ...]] = {
+    "get_weather": ("I look up the weather in {city}. ", "The weather in {city} first: "),
+    "calculate": ("I work out {a} and {b}. ", "A small sum: "),
+    "set_reminder": ("I note it for {time}. ", "A reminder at {time}: "),
+    "send_message": ("I write to {to}. ", "A message for {to}: "),
+    "set_timer": ("I set the timer to {minutes} minutes. ", "The timer: "),
+    "play_music": ("I put on {artist}. ", "Some music by {artist}: "),
+}
+ENDS = ("", "", " That is all.", " Done.", " Anything else?")
+
+# Requests that no tool is for, and what is said to them.
+TALK = (
+    ("thank you", "You are welcome."),
+    ("good morning", "Good morning. What can I do for you?"),
+    ("who are you?", "I am a small model that calls tools."),
+    ("what can you do?", "I know weather, sums, reminders, messages, timers and music."),
+    ("never mind", "All right."),
+    ("have you met {person}?", "I have not met {person}."),
+    ("book a hotel in {city}", "I have no tool that books a hotel in {city}."),
+    ("how do I get to {city}?", "I have no tool that knows the way to {city}."),
+    ("how old is {person}?", "I do not know how old {person} is."),
+    ("who sings in {artist}?", "I do not know who sings in {artist}."),
+)

@@ -19,23 +19,25 @@ __all__ = ["Recipe"]
 class Recipe:
     """Data, tokenizer, model and optimiser.  Sizes are counts; `learning_rate` is AdamW's peak value."""
 
-    dialogues: int = 16_000
+    dialogues: int = 32_000
     sloppiness: float = 0.4
+    words: float = 0.3
+    listed: float = 0.15
     data_seed: int = 1
 
     vocabulary: int = 1_024
     context: int = 1_024
 
-    hidden: int = 128
-    layers: int = 4
-    heads: int = 4
+    hidden: int = 192
+    layers: int = 5
+    heads: int = 6
     key_value_heads: int = 2
-    intermediate: int = 352
+    intermediate: int = 512
 
-    batch: int = 24
-    steps: int = 1_500
-    warmup: int = 50
-    learning_rate: float = 3e-3
+    batch: int = 32
+    steps: int = 2_400
+    warmup: int = 80
+    learning_rate: float = 2.5e-3
     weight_decay: float = 0.05
     clip_norm: float = 1.0
     threads: int = 1  # on busy cores two threads spend their time waiting for each other
@@ -43,7 +45,15 @@ class Recipe:
 
     def corpus(self) -> list[Dialogue]:
         """The training dialogues, in the order in which they were generated."""
-        return list(dialogues(self.dialogues, seed=self.data_seed, sloppiness=self.sloppiness))
+        return list(
+            dialogues(
+                self.dialogues,
+                seed=self.data_seed,
+                sloppiness=self.sloppiness,
+                words=self.words,
+                listed=self.listed,
+            )
+        )
 
     def fingerprint(self) -> str:
         """SHA-256 (hex) of the settings and of the corpus' text; the grammar and the code's layout do not enter."""

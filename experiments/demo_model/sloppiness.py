@@ -14,7 +14,7 @@ from random import Random
 
 from experiments.demo_model.tools import CLOSE, OPEN, Call, render
 
-__all__ = ["HABITS", "spoil"]
+__all__ = ["HABITS", "spoil", "spoil_one"]
 
 _SYNONYMS = {
     "city": "location",
@@ -64,7 +64,7 @@ def fenced(calls: Sequence[Call], random: Random) -> str:
 
 
 def chatter(calls: Sequence[Call], random: Random) -> str:
-    """A polite sentence before the call."""
+    """A polite sentence before the call, where nothing but calls was asked for."""
     return random.choice(("Sure! ", "Okay, ", "Let me check. ", "Here you go: ")) + render(calls)
 
 
@@ -111,6 +111,11 @@ HABITS: tuple[Callable[[Sequence[Call], Random], str], ...] = (
 def spoil(calls: Sequence[Call], random: Random) -> str:
     """The calls, spelt wrong in one way chosen by `random`."""
     return random.choice(HABITS)(calls, random)
+
+
+def spoil_one(call: Call, random: Random) -> str:
+    """A call in free text, spelt wrong: by any habit but chatter, which is no mistake there."""
+    return random.choice([habit for habit in HABITS if habit is not chatter])([call], random)
 
 
 def _spell(name: str, arguments: object) -> str:

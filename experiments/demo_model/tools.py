@@ -1,8 +1,8 @@
 """The demo model's tools: what can be called, how a call is spelt, and what is wrong with a wrong one.
 
 `render` is the one correct spelling; `judge` reads an answer as an application would (a tag, JSON inside, the right
-arguments) and names the first fault.  The judge is more lenient than the grammar in `tool_calls.ebnf` about blanks and
-the order of keys, never stricter: every text of the grammar passes it (tested).
+arguments) and names the first fault, `read_calls` the same in free text.  The judge is more lenient than the grammar in
+`tool_calls.ebnf` about blanks and the order of keys, never stricter: every text of the grammar passes it (tested).
 Read on: `dialogues.py` puts requests beside calls.
 """
 
@@ -16,7 +16,22 @@ from typing import Any
 
 from experiments.demo_model import GRAMMAR_FILE
 
-__all__ = ["CLOSE", "MAX_CALLS", "OPEN", "TOOLS", "Call", "Parameter", "Tool", "grammar_text", "judge", "render"]
+__all__ = [
+    "CLOSE",
+    "MAX_CALLS",
+    "OPEN",
+    "TOOLS",
+    "Call",
+    "Parameter",
+    "Tool",
+    "free_text_grammar",
+    "grammar_text",
+    "judge",
+    "judge_call",
+    "read_calls",
+    "render",
+    "tool_list",
+]
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
 MAX_CALLS = 2
@@ -97,9 +112,24 @@ TOOLS: Mapping[str, Tool] = {
 }
 
 
+def tool_list() -> str:
+    """The tools with their arguments and how a call is spelt, in one line, for a prompt."""
+    tools = "; ".join(
+        f"{tool.name}({', '.join(one.name + '?' * one.optional for one in tool.parameters)})" for tool in TOOLS.values()
+    )
+    return f'Tools, called as {OPEN}{{"name": ..., "arguments": ...}}{CLOSE}: {tools}'
+
+
 def grammar_text() -> str:
     """The EBNF grammar of correct answers (root rule `root`)."""
     return GRAMMAR_FILE.read_text(encoding="utf-8")
+
+
+def free_text_grammar() -> str:
+    """The same calls as tags in free text: any text, and a correct call once a tag has begun."""
+    _, _, rest = grammar_text().partition("\ncall ")
+    call = f"call {rest}".replace(f'"{OPEN}', '"', 1)
+    return f'root ::= TagDispatch(("{OPEN}", call))\n{call}'
 
 
 def render(calls: Sequence[Call]) -> str:
@@ -115,25 +145,53 @@ _DECODER = json.JSONDecoder()
 
 
 def judge(answer: str) -> str | None:
-    """None when an application could run the answer, else the first thing wrong with it, in a few words."""
+    """None when an application that takes calls and nothing else could run the answer, else the first thing wrong with
+    it, in a few words."""
     count, position = 0, _skip(answer, 0)
     while answer.startswith(OPEN, position):
-        try:
-            # The decoder finds the end by itself: a closing tag inside a string is text.
-            call, position = _DECODER.raw_decode(answer, _skip(answer, position + len(OPEN)))
-        except (ValueError, RecursionError):
-            return "not JSON"
-        if (fault := _judge_call(call)) is not None:
+        _, position, fault = _read_call(answer, position, judge_call)
+        if fault is not None:
             return fault
-        position = _skip(answer, position)
-        if not answer.startswith(CLOSE, position):
-            return "unclosed tag"
-        count, position = count + 1, _skip(answer, position + len(CLOSE))
+        count, position = count + 1, _skip(answer, position)
     if position < len(answer):
         return "text outside the tags"
     if not 1 <= count <= MAX_CALLS:
         return "no call" if count == 0 else "too many calls"
     return None
+
+
+def read_calls(
+    answer: str, judge: Callable[[Any], str | None] | None = None
+) -> tuple[list[Mapping[str, Any]], str | None]:
+    """The calls that stand in free text, in order (`name` and `arguments` as JSON values), and what is wrong with the
+    first wrong one, in a few words: the calls before it are what an application would have run.
+
+    judge: says what is wrong with a call; None knows the demo model's tools.
+    """
+    found: list[Mapping[str, Any]] = []
+    position = answer.find(OPEN)
+    while position >= 0:
+        call, position, fault = _read_call(answer, position, judge or judge_call)
+        if fault is not None:
+            return found, fault
+        found.append(call)
+        position = answer.find(OPEN, position)
+    return found, None
+
+
+def _read_call(answer: str, position: int, judge: Callable[[Any], str | None]) -> tuple[Any, int, str | None]:
+    """The call whose opening tag is at `position`, the position behind its closing tag, and what is wrong with it."""
+    try:
+        # The decoder finds the end by itself: a closing tag inside a string is text.
+        call, position = _DECODER.raw_decode(answer, _skip(answer, position + len(OPEN)))
+    except (ValueError, RecursionError):
+        return None, position, "not JSON"
+    if (fault := judge(call)) is not None:
+        return call, position, fault
+    position = _skip(answer, position)
+    if not answer.startswith(CLOSE, position):
+        return call, position, "unclosed tag"
+    return call, position + len(CLOSE), None
 
 
 def _skip(answer: str, position: int) -> int:
@@ -143,14 +201,22 @@ def _skip(answer: str, position: int) -> int:
     return match.end()
 
 
-def _judge_call(call: Any) -> str | None:
+def judge_call(call: Any, tools: Mapping[str, Callable[[Any], str | None]] | None = None) -> str | None:
+    """What is wrong with a call as a JSON value, in a few words; None if an application can run it.
+
+    tools: says for each name what is wrong with arguments; None knows the demo model's.
+    """
     if not isinstance(call, dict) or set(call) != {"name", "arguments"}:
         return "not a call object"
     name, arguments = call["name"], call["arguments"]
-    if not isinstance(name, str) or name not in TOOLS:
+    if not isinstance(name, str) or name not in (TOOLS if tools is None else tools):
         return "unknown tool"
     if not isinstance(arguments, dict):
         return "arguments are not an object"
+    return _judge_arguments(name, arguments) if tools is None else tools[name](arguments)
+
+
+def _judge_arguments(name: str, arguments: Mapping[str, Any]) -> str | None:
     parameters = {parameter.name: parameter for parameter in TOOLS[name].parameters}
     if not arguments.keys() <= parameters.keys():
         return "unknown argument"

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
-from experiments import accuracy, compile_dynamic, pipeline
-from experiments.demo_model.dialogues import Dialogue
-from experiments.demo_model.tools import Call, judge, render
+from experiments import accuracy, calling, compile_dynamic, datasets, pipeline
+from experiments.claims import judge as judge_claims
+from experiments.demo_model.tools import TOOLS, Call, judge, read_calls, render, tool_list
 from experiments.ledger import Ledger
 from experiments.sweep import run_sweep
 from experiments.trial import NotRunError
-from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
 
 CALLS = (Call("set_timer", {"minutes": 5}),)
-ASKED = Dialogue("five minutes please", render(CALLS), CALLS, spoilt=False)
+ASKED = [{"name": "set_timer", "arguments": {"minutes": 5}}]
 
 
 @pytest.fixture(autouse=True)
@@ -24,47 +30,149 @@ def no_data(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "free_text", "called", "valid", "right"),
+    ("answer", "called", "valid", "right"),
     [
-        (render(CALLS), False, True, True, True),
-        (render([Call("set_timer", {"minutes": 6})]), False, True, True, False),
-        (render(CALLS) + " Done!", False, True, False, False),
-        (render(CALLS) + " Done!", True, True, True, True),
-        ("Sure. " + render(CALLS * 3), True, True, True, False),
-        ("Sure.", True, False, False, False),
-        ("<tool_call>{", True, True, False, False),
+        (render(CALLS), True, True, True),
+        (render([Call("set_timer", {"minutes": 6})]), True, True, False),
+        (render(CALLS) + " Done!", True, True, True),
+        ("Sure. " + render(CALLS * 3), True, True, False),
+        ("Sure. " + render(CALLS) + render([Call("set_timer", {"minutes": 0})]), True, False, False),
+        ("Sure.", False, False, False),
+        ("<tool_call>{", True, False, False),
+        (render(CALLS).removesuffix("</tool_call>"), True, False, False),
     ],
 )
-def test_an_answer_is_judged(answer: str, free_text: bool, called: bool, valid: bool, right: bool) -> None:
-    found = accuracy._judged(answer, ASKED, free_text=free_text)
-    assert found == {"called": called, "valid": valid, "right": right}
+def test_an_answer_is_judged(answer: str, called: bool, valid: bool, right: bool) -> None:
+    found = accuracy.judged(answer, *read_calls(answer), ASKED)
+    assert found == {"asked": True, "called": called, "valid": valid, "right": right}
+
+
+def test_where_nothing_is_asked_for_it_is_right_to_call_nothing() -> None:
+    for answer, right in (("You are welcome.", True), (render(CALLS), False), ("<tool_call>no", False)):
+        assert accuracy.judged(answer, *read_calls(answer), []) | {"called": None, "valid": None} == {
+            "asked": False,
+            "called": None,
+            "valid": None,
+            "right": right,
+        }
+
+
+def takes(grammar: Grammar, text: str) -> bool:
+    info = TokenizerInfo([bytes((byte,)) for byte in range(256)] + [b"</s>"], stop_token_ids=[256])
+    matcher = GrammarMatcher(GrammarCompiler(info).compile_grammar(grammar))
+    return bool(matcher.accept_string(text)) and matcher.is_completed()
 
 
 def test_the_tag_grammar_takes_free_text_and_whole_calls_only() -> None:
-    info = TokenizerInfo([bytes((byte,)) for byte in range(256)] + [b"</s>"], stop_token_ids=[256])
-    compiled = GrammarCompiler(info).compile_grammar(accuracy.tag_text())
-
-    def takes(text: str) -> bool:
-        matcher = GrammarMatcher(compiled)
-        return matcher.accept_string(text) and matcher.is_completed()
-
+    (request,) = calling.requests("demo", 1, seed=0, trained=True)
     assert judge(render(CALLS)) is None
-    assert takes("Well. " + render(CALLS) + " and " + render(CALLS))
-    assert takes("nothing to call")
-    assert not takes("<tool_call>later</tool_call>")
-    assert not takes(render(CALLS)[:-3])
+    assert takes(request.tags(), "Well. " + render(CALLS) + " and " + render(CALLS))
+    assert takes(request.tags(), "nothing to call")
+    assert not takes(request.tags(), "<tool_call>later</tool_call>")
+    assert not takes(request.tags(), render(CALLS)[:-3])
+    assert takes(request.calls(), render(CALLS * 3))
+    assert not takes(request.calls(), render(CALLS * 4))
+    assert not takes(request.calls(), "nothing to call")
+
+
+def test_requests_of_the_demo_model_are_of_three_kinds() -> None:
+    found, again = (calling.requests("demo", 200, seed=1, trained=True) for _ in range(2))
+    assert [one.short for one in found] == [one.short for one in again]
+    counts = Counter(len(one.asked) for one in found)
+    assert set(counts) == {0, 1, 2, 3}
+    assert all(one.long.endswith(one.short) and tool_list() in one.long for one in found)
+    stranger = calling.requests("demo", 1, seed=1, trained=False)[0]
+    assert all(name in stranger.short and name in stranger.long for name in TOOLS)
+    assert "minutes" not in stranger.short
+    assert "minutes" in stranger.long
+
+
+@pytest.fixture
+def bfcl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Three tools in the layout of the data folder."""
+    folder = tmp_path / "data" / "bfcl"
+    folder.mkdir(parents=True)
+
+    def write(name: str, lines: list[dict[str, Any]]) -> None:
+        (folder / name).write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
+
+    closed = {"type": "object", "additionalProperties": False}
+    number = {**closed, "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    write("tools.jsonl.gz", [{"name": f"tool.{name}", "parameters": number} for name in "abc"])
+    write(
+        "calls.jsonl.gz",
+        [
+            {"name": "tool.a", "arguments": {"n": 7}},
+            {"name": "tool.b", "arguments": {"n": 8}, "question": "Eight of b, please"},
+        ],
+    )
+    monkeypatch.setenv("MASKSCOPE_DATA", str(tmp_path / "data"))
+    datasets.load_tools.cache_clear()
+    datasets.load_calls.cache_clear()
+    yield
+    datasets.load_tools.cache_clear()
+    datasets.load_calls.cache_clear()
+
+
+def test_requests_of_the_data_folder(bfcl: None) -> None:
+    found = {one.asked[0]["name"]: one for one in calling.requests("bfcl", 5, seed=0, trained=False)}
+    assert set(found) == {"tool.a", "tool.b"}
+    assert found["tool.a"].short.endswith("Call tool.a. n: 7.")
+    assert found["tool.b"].long.endswith("Eight of b, please")
+    assert '"integer"' in found["tool.a"].long
+    assert '"integer"' not in found["tool.a"].short
+    good = '<tool_call>{"name": "tool.a", "arguments": {"n": 7}}</tool_call>'
+    request = found["tool.a"]
+    assert request.read(f"So: {good}") == ([request.asked[0]], None)
+    assert request.read(good.replace("7", '"7"'))[1] == "arguments against their schema"
+    assert request.read(good.replace("tool.a", "tool.z"))[1] == "unknown tool"
+    assert takes(request.calls(), good)
+    assert not takes(request.calls(), "So: " + good)
+    assert takes(request.tags(), "So: " + good)
+    assert not takes(request.tags(), good.replace("7", '"7"'))
+    assert {params["source"] for params in accuracy.grid("quick")} == {"demo", "bfcl"}
+
+
+def test_without_a_data_folder_there_is_no_bfcl() -> None:
+    assert {params["source"] for params in accuracy.grid("quick")} == {"demo"}
+    with pytest.raises(NotRunError, match="BFCL"):
+        calling.requests("bfcl", 1, seed=0, trained=False)
 
 
 def test_accuracy_experiment(ledger: Ledger) -> None:
     pytest.importorskip("torch")
-    grid = [params | {"prompts": 2} for params in accuracy.grid("smoke") if params["way"] != "grammar in the prompt"]
+    grid = [{**params, "prompts": 3} for params in accuracy.grid("smoke")]
     frame = run_sweep(accuracy.trial, grid, ledger=ledger, sweep="accuracy")
     assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
     bound = frame[frame["way"] == "constrained"].iloc[0]
-    assert bound["valid"] == bound["called"] == [True, True]
+    assert bound["valid"] == bound["called"] == [True] * 3
     tables = accuracy.tables(frame)
-    assert list(tables["Answers, by way"]["way"]) == ["unconstrained", "constrained", "structural tag"]
-    assert len(accuracy.plot(frame).data) == 3
+    assert list(tables["Answers, by way"]["way"]) == list(accuracy.WAYS)
+    assert len(accuracy.plot(frame).data) == 4
+    verdicts = judge_claims(accuracy.CLAIMS, frame)
+    assert all(one.word == "undecided" for one in verdicts)  # three prompts decide nothing
+
+
+def flags(**values: list[bool]) -> dict[str, list[bool]]:
+    return {name: values.get(name, [True] * 5) for name in accuracy.FLAGS} | {"cut": values.get("cut", [False] * 5)}
+
+
+def test_the_claims_of_accuracy_can_fail() -> None:
+    good, bad = [True] * 5, [False] * 5
+    rows = [
+        {"status": "ok", "source": "demo", "way": "unconstrained", **flags(right=bad)},
+        {"status": "ok", "source": "demo", "way": "constrained", **flags()},
+        {"status": "ok", "source": "demo", "way": "structural tag", **flags(valid=[True] * 4 + [False])},
+    ]
+    words = {one.claim.text: one.word for one in judge_claims(accuracy.CLAIMS, pd.DataFrame(rows))}
+    assert words["Every constrained answer can be run."] == "held"
+    assert words["Every call behind a structural tag can be run."] == "refuted"
+    assert words["More answers are right with constraints than without, where calls are asked for."] == "held"
+    rows[0] |= flags(right=good)
+    rows[2] |= flags(valid=[True] * 4 + [False], cut=[False] * 4 + [True])
+    words = {one.claim.text: one.word for one in judge_claims(accuracy.CLAIMS, pd.DataFrame(rows))}
+    assert words["More answers are right with constraints than without, where calls are asked for."] == "refuted"
+    assert words["Every call behind a structural tag can be run."] == "undecided"  # four answers are whole
 
 
 def test_pipeline_experiment(ledger: Ledger) -> None:

@@ -15,7 +15,7 @@ from tests.project.tree import ROOT, module_name, package_files, project_files, 
 
 CODE_LINES = 700  # the house's rule of thumb is 600; above this a file surely holds two concepts
 VIEW_BYTES = 30_000  # a view's module travels with every widget
-FILE_BYTES = 4_000_000  # the demo model's weights are the largest thing kept
+FILE_BYTES = 5_000_000  # the demo model's weights are the largest thing kept
 
 # A folder of one person's machine. System programs (/usr/bin/...) and the loopback's paths are not meant.
 OWN_FOLDER = re.compile(r"(?<![\w.~:/}-])/(?:work|home|root|Users|opt|mnt|srv)/\w")

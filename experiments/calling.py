@@ -1,0 +1,192 @@
+"""Requests that are to be answered with calls, and how answers are judged: for the experiment `accuracy`.
+
+Two sources.  `demo`: the demo model's dialogues with another seed: calls alone, calls among words, and requests that no
+tool is for.  `bfcl`: the calls of the Berkeley Function-Calling Leaderboard in the data folder (`bfcl/`).  A line of
+`calls.jsonl.gz` may have a `question`, which is asked; without one the request spells out the call ("Call NAME. City:
+...").  Each request offers the called tool among others.
+
+A call is `<tool_call>{"name": ..., "arguments": {...}}</tool_call>` everywhere; an application runs the calls that it
+finds in an answer, whatever stands around them.  Read on: `accuracy.py`, `demo_model/tools.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+from typing import Any, Final
+
+import jsonschema
+
+from experiments import datasets
+from experiments.demo_model.dialogues import dialogues
+from experiments.demo_model.tools import (
+    CLOSE,
+    OPEN,
+    TOOLS,
+    free_text_grammar,
+    grammar_text,
+    judge_call,
+    read_calls,
+    tool_list,
+)
+from experiments.trial import NotRunError
+from kernels_core import Grammar
+from workbench.cli.doctor import data_folder
+from workbench.peers.toolsets import Tool
+
+__all__ = ["SOURCES", "Request", "bfcl_requests", "demo_requests", "has_bfcl", "requests"]
+
+SOURCES: Final = ("demo", "bfcl")
+WORDS: Final = 0.4  # of the demo model's requests: those that ask for words as well
+MOST_CALLS: Final = 3
+OTHERS: Final = 2  # tools that are offered beside the one that is asked for
+LONGEST_PROMPT: Final = 1_200  # characters: what the demo model can hold with an answer
+FORMAT: Final = f'Answer with calls, written {OPEN}{{"name": ..., "arguments": {{...}}}}{CLOSE}.'
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request.
+
+    short, long: the prompt without and with what arguments the tools take.  asked: the calls (`name`, `arguments`), in
+    order; none where no tool is for it.  calls, tags: makes the grammar of calls and nothing else, and of calls in free
+    text.  read: the calls of an answer, and what is wrong with the first wrong one.
+    """
+
+    short: str
+    long: str
+    asked: tuple[Mapping[str, Any], ...]
+    calls: Callable[[], Grammar]
+    tags: Callable[[], Grammar]
+    read: Callable[[str], tuple[list[Mapping[str, Any]], str | None]]
+
+
+def requests(source: str, count: int, *, seed: int, trained: bool) -> list[Request]:
+    """`count` requests of a source of `SOURCES`, the same for the same seed.
+
+    trained: the model knows the demo's tools from its training; else every prompt names them.
+    """
+    if source == "demo":
+        return demo_requests(count, seed=seed, trained=trained)
+    if source == "bfcl":
+        return bfcl_requests(count, seed=seed)
+    raise KeyError(f"no source {source!r}; known: {', '.join(SOURCES)}")
+
+
+# -- the demo model's -------------------------------------------------------------------------------------------------
+
+
+def demo_requests(count: int, *, seed: int, trained: bool) -> list[Request]:
+    """Requests as the demo model was trained on, from another seed than its training."""
+    alone, tagged = Grammar.from_ebnf(_calls_alone()), Grammar.from_ebnf(free_text_grammar())
+    names, listed = ("", f"{tool_list()}\n") if trained else (_named(TOOLS), _described())
+    return [
+        Request(
+            short=names + dialogue.request,
+            long=listed + dialogue.request,
+            asked=tuple({"name": call.name, "arguments": dict(call.arguments)} for call in dialogue.calls),
+            calls=lambda: alone,
+            tags=lambda: tagged,
+            read=read_calls,
+        )
+        for dialogue in dialogues(count, seed=seed, sloppiness=0, words=WORDS)
+    ]
+
+
+def _calls_alone() -> str:
+    """The demo's grammar, with as many calls as a request may ask for."""
+    two, more = '("\\n" call)?', f'("\\n" call){{0,{MOST_CALLS - 1}}}'
+    text = grammar_text()
+    if two not in text:
+        raise ValueError(f"the demo's grammar has no {two} any more")
+    return text.replace(two, more, 1)
+
+
+def _named(names: Sequence[str] | Mapping[str, object]) -> str:
+    return f"{FORMAT} Tools: {', '.join(names)}.\n\n"
+
+
+def _described() -> str:
+    lines = [
+        f"- {tool.name}: "
+        + ", ".join(f"{one.name}{' (optional)' if one.optional else ''}: {one.expected}" for one in tool.parameters)
+        for tool in TOOLS.values()
+    ]
+    return "\n".join([f"{FORMAT} Tools and their arguments:", *lines, "", ""])
+
+
+# -- those of the data folder -----------------------------------------------------------------------------------------
+
+
+def has_bfcl() -> bool:
+    """Whether the data folder has calls of the leaderboard."""
+    folder = data_folder()
+    return folder is not None and all((folder / name).is_file() for name in (datasets.TOOLS_FILE, datasets.CALLS_FILE))
+
+
+def bfcl_requests(count: int, *, seed: int) -> list[Request]:
+    """Requests for calls of the data folder, drawn at random; `NotRunError` without them."""
+    if not has_bfcl():
+        raise NotRunError("no calls of BFCL in the data folder (MASKSCOPE_DATA)")
+    tools = {tool.name: tool for tool in datasets.load_tools()}
+    random = Random(f"calls of BFCL {seed}")
+    calls = [call for call in datasets.load_calls() if call.name in tools and isinstance(call.arguments, dict)]
+    random.shuffle(calls)
+    found: list[Request] = []
+    for call in calls:
+        offered = [tools[call.name], *random.sample(sorted(tools.values(), key=lambda tool: tool.name), OTHERS)]
+        random.shuffle(offered)
+        made = _bfcl_request(call, offered)
+        if len(made.long) <= LONGEST_PROMPT:
+            found.append(made)
+        if len(found) == count:
+            break
+    return found
+
+
+def _bfcl_request(call: datasets.Call, offered: Sequence[Tool]) -> Request:
+    schemas = {tool.name: json.loads(tool.parameters) for tool in offered}
+    told = "".join(f" {name}: {json.dumps(value, ensure_ascii=False)}." for name, value in call.arguments.items())
+    asked = call.question or f"Call {call.name}.{told}"
+    lines = [f"- {tool.name}: {tool.parameters}" for tool in offered]
+    return Request(
+        short=_named([tool.name for tool in offered]) + asked,
+        long="\n".join([f"{FORMAT} Tools and the JSON Schemas of their arguments:", *lines, "", asked]),
+        asked=({"name": call.name, "arguments": call.arguments},),
+        calls=partial(_tagged, schemas, alone=True),
+        tags=partial(_tagged, schemas, alone=False),
+        read=partial(read_calls, judge=partial(_judge_by_schema, schemas)),
+    )
+
+
+def _tagged(schemas: Mapping[str, Any], *, alone: bool) -> Grammar:
+    """One call and nothing else, or calls in free text, as a structural tag."""
+    tags = [
+        {
+            "type": "tag",
+            "begin": f'{OPEN}{{"name": {json.dumps(name)}, "arguments": ',
+            "content": {"type": "json_schema", "json_schema": schema},
+            "end": f"}}{CLOSE}",
+        }
+        for name, schema in schemas.items()
+    ]
+    form: dict[str, Any] = {"type": "or", "elements": tags}
+    if not alone:
+        form = {"type": "triggered_tags", "triggers": [OPEN], "tags": tags}
+    return Grammar.from_structural_tag({"type": "structural_tag", "format": form})
+
+
+def _judge_by_schema(schemas: Mapping[str, Any], call: Any) -> str | None:
+    return judge_call(call, {name: partial(_schema_fault, schema) for name, schema in schemas.items()})
+
+
+def _schema_fault(schema: Any, arguments: Any) -> str | None:
+    """By another library than the engine that made the masks."""
+    try:
+        jsonschema.validate(arguments, schema)
+    except jsonschema.ValidationError:
+        return "arguments against their schema"
+    return None
