@@ -16,6 +16,7 @@ from kernels_core.errors import TokenizerError  # noqa: E402
 from workbench.generation import LanguageModel, ModelError, generate  # noqa: E402
 from workbench.generation.engine import Engine, Row  # noqa: E402
 from workbench.generation.forced import forced_tokens  # noqa: E402
+from workbench.generation.lookup import Lookup  # noqa: E402
 from workbench.generation.sampling import Sampling  # noqa: E402
 from workbench.generation.slots import SlotRun  # noqa: E402
 
@@ -87,6 +88,85 @@ def test_each_text_is_what_it_is_alone(tiny: LanguageModel, sparse: bool, rows: 
         assert row.finish_reason == expected.finish_reason
     drawn = sum(row.drawn_from_list for row in admitted)
     assert (drawn > 0) is sparse
+
+
+REPEATING = [
+    'root ::= ("the quick brown fox " ){8}',
+    'root ::= ("{\\"name\\": " ("1" | "2.5") "}, ")+',
+    None,
+    'root ::= [a-z ]+ "." [a-z ]*',
+]
+
+
+@pytest.mark.parametrize("options", [{}, {"sparse": False}, {"device_masks": True}, {"jump": True}], ids=str)
+@pytest.mark.parametrize("rows", [1, 4])
+def test_drafts_change_the_steps_and_not_the_text(tiny: LanguageModel, rows: int, options: dict[str, Any]) -> None:
+    """Texts that repeat themselves, beside some that do not; limits, stop strings and ends fall among drafts."""
+    asked = requests(tiny, 8)
+    for number, request in enumerate(asked):
+        request |= {"grammar": REPEATING[number % 4], "max_tokens": 20 + 7 * number}
+        request["sampling"] = Sampling(0) if number % 3 == 0 else Sampling(0.7)
+    written: dict[int, list[Any]] = {}
+    steps = {}
+    for drafts in (0, 1, 5):
+        engine = Engine.of(tiny, rows=rows, max_length=100, drafts=drafts, **options)
+        admitted = [admit(engine, tiny, request, stop="fox the quick brown fox the") for request in asked]
+        chunks = [chunk for step in engine for chunk in step]
+        written[drafts] = [(row.tokens, bytes(row.text), row.finish_reason) for row in admitted]
+        for row in admitted:
+            assert sum((chunk.tokens for chunk in chunks if chunk.row is row), ()) == tuple(row.tokens)
+            assert b"".join(chunk.text for chunk in chunks if chunk.row is row) == bytes(row.text)
+            assert row.accepted <= row.drafted
+            assert row.drawn_from_list <= len(row.tokens)
+        accepted = sum(row.accepted for row in admitted)
+        if "jump" not in options:  # what repeats under these grammars is forced: no model is asked, and no guess needed
+            assert (accepted > 0) is (drafts > 0)
+        steps[drafts] = sum(len(row.tokens) - row.accepted - row.forced for row in admitted)
+    assert written[1] == written[0] == written[5]
+    assert steps[5] < steps[0] or "jump" in options
+    assert {reason for _, _, reason in written[0]} >= {"length"}
+
+
+def test_a_failed_step_with_drafts_changes_nothing(tiny: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    grammar = tiny.compiler.compile_grammar(REPEATING[0])
+    texts = []
+    for fails in (False, True):
+        engine = Engine.of(tiny, rows=2, max_length=120, drafts=4)
+        row = engine.admit(tiny.encode_prompt("a"), GrammarMatcher(grammar), seed=5, max_tokens=60)
+        while not row.drafted:
+            engine.step()
+        if fails:
+            with monkeypatch.context() as patched:
+                patched.setattr(engine_module, "draw_rows", _interrupt)
+                with pytest.raises(KeyboardInterrupt):
+                    engine.step()
+            with monkeypatch.context() as patched:
+                patched.setattr(tiny.model.model, "forward", _interrupt)
+                with pytest.raises(KeyboardInterrupt):
+                    engine.step()
+        for _ in engine:
+            pass
+        texts.append((row.tokens, row.drafted, row.accepted))
+    assert texts[0] == texts[1]
+    assert texts[0][2] > 0
+
+
+def _interrupt(*args: Any, **kwargs: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+def test_what_stood_behind_the_last_two_tokens() -> None:
+    text = [1, 2, 3, 1, 2]
+    lookup = Lookup(text)
+    assert lookup.draft(4) == [3, 1, 2]
+    assert lookup.draft(1) == [3]
+    assert lookup.draft(0) == []
+    lookup.add(4)
+    assert lookup.draft(3) == []  # 2 4 stood nowhere before
+    for token in (9, 1, 2):
+        lookup.add(token)
+    assert lookup.draft(2) == [4, 9]  # the last time counts
+    assert Lookup([1]).draft(3) == []
 
 
 def test_masks_stay_on_the_device(tiny: LanguageModel) -> None:
@@ -240,6 +320,8 @@ def test_limits(tiny: LanguageModel) -> None:
         engine.admit([1], GrammarMatcher(other))
     with pytest.raises(TokenizerError, match="scores"):
         Engine(tiny.model, other.tokenizer_info)
+    with pytest.raises(ValueError, match="drafts must not be negative"):
+        Engine(tiny.model, tiny.tokenizer.info, drafts=-1)
     with pytest.raises(ValueError, match="encode"):
         Engine(tiny.model, tiny.tokenizer.info, jump=True)
     assert engine.step() == []
@@ -293,6 +375,23 @@ def test_models_of_many_kinds(kind: str, sizes: dict[str, Any], splits: bool, at
             expected = model(input_ids=torch.tensor([text])).logits[0, -1].float()
         assert torch.allclose(found[row], expected, atol=1e-3 * float(expected.abs().max()))
         assert torch.allclose(few[row], expected[ids[row]], atol=1e-3 * float(expected.abs().max()))
+    # Several tokens behind each, of which one text keeps two and the other one.
+    run.lengths[:2] = [len(text) - 40 for text in texts]
+    texts = [text[:-40] for text in texts]
+    ahead = [[4, 9, 250], [17, 3, 3]]
+    logits = run.logits(run.verify(torch.tensor(ahead)).flatten(0, 1)).clone()
+    for row, text in enumerate(texts):
+        with torch.no_grad():
+            expected = model(input_ids=torch.tensor([text + ahead[row]])).logits[0, -3:].float()
+        assert torch.allclose(logits[3 * row : 3 * row + 3], expected, atol=1e-3 * float(expected.abs().max()))
+    for row, kept in enumerate((2, 1)):
+        run.lengths[row] += kept
+        texts[row] += [*ahead[row][:kept], 8]
+    found = run.logits(run.decode(torch.tensor([8, 8])))
+    for row, text in enumerate(texts):
+        with torch.no_grad():
+            expected = model(input_ids=torch.tensor([text])).logits[0, -1].float()
+        assert torch.allclose(found[row], expected, atol=1e-3 * float(expected.abs().max()))
 
 
 def test_models_that_cannot_are_named() -> None:

@@ -9,7 +9,8 @@ Names are loaded on first use, because torch and transformers are heavy.
 Code map, in reading order: `trace` (the records), `sampling` (the draw), `model` (weights and cache), `loop` (one token
 after another), `branch` (going on from any step; side by side), `refusals` (why favourites were refused),
 `logits_processor` (the same constraint inside `transformers`); for many texts at once and without records, `engine`,
-over `slots` (the model's cache), `device_masks` (masks where a GPU's logits are) and `forced` (text without a choice).
+over `slots` (the model's cache), `device_masks` (masks where a GPU's logits are), `forced` (text without a
+choice) and `lookup` (drafts).
 """
 
 from __future__ import annotations

@@ -12,8 +12,11 @@ none, settings, seeds, limits and stop strings; an error of one row ends that ro
 A mask is interned, so it says how many ids it allows (`kernels_core.mask_rows`).  Where they are few, the model's head
 is asked for their logits alone and one of them is drawn (`sparse`): such a token costs less than one without a grammar.
 On a GPU all logits are computed and masks are kept beside them: a step sends a number a row (`device_masks.py`).
+With `drafts` a step may write several tokens of a row: what followed its last two before is read along with them, and
+each position draws by the number that it would have drawn by alone, so the text is the same as without.
 Nothing is recorded for people here: `loop.py` does that, for one text.
-Read on: `slots.py` (the model and its cache), `sampling.py` (the draw), `forced.py` (text without a choice).
+Read on: `slots.py` (the model and its cache), `sampling.py` (the draw), `forced.py` (text without a choice),
+`lookup.py` (drafts).
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ from kernels_core.errors import DeadEndError, TokenizerError
 from kernels_core.mask_rows import MaskRows
 from workbench.generation.device_masks import DEFAULT_BYTES, DeviceMasks
 from workbench.generation.forced import Encode, forced_tokens
+from workbench.generation.lookup import Lookup
 from workbench.generation.model import ModelError
 from workbench.generation.sampling import NOT_A_NUMBER, Sampling, draw_rows
 from workbench.generation.slots import SlotRun
@@ -57,7 +61,7 @@ class Row:
     tokens: ids so far, a stop token included.  text: bytes so far, up to a stop string if one ended it.
     finish_reason: None while it goes on; "error" with `error`, otherwise as `Generation.finish_reason`.
     forced: how many tokens were written without asking the model.  drawn_from_list: how many were drawn from a list of
-    few ids.
+    few ids.  drafted: how many tokens were guessed ahead; accepted: how many of those were drawn.
     """
 
     number: int
@@ -73,13 +77,22 @@ class Row:
     error: Exception | None = None
     forced: int = 0
     drawn_from_list: int = 0
+    drafted: int = 0
+    accepted: int = 0
     _unread: list[int] = field(default_factory=list, repr=False)
     _random: Random = field(default_factory=Random, repr=False)
-    _luck: float | None = field(default=None, repr=False)  # of the next draw
+    _lucks: list[float] = field(default_factory=list, repr=False)  # of the next draws
+    _lookup: Lookup | None = field(default=None, repr=False)
     _shown: int = field(default=0, repr=False)  # bytes that chunks have held
     _told: int = field(default=0, repr=False)  # tokens that chunks have held
     _cancelled: bool = field(default=False, repr=False)
     _closed: bool = field(default=False, repr=False)  # its last chunk was given
+
+    def _luck(self, ahead: int) -> float:
+        """The number of the draw after `ahead` others."""
+        while len(self._lucks) <= ahead:
+            self._lucks.append(self._random.random())
+        return self._lucks[ahead]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +126,8 @@ class Engine:
         the CPU.  `Engine.device_masks` says what is kept and sent.
     jump
         True: text that a grammar forces is written without asking the model; needs `encode`.
+    drafts
+        At most so many tokens of a row are guessed ahead at a step, from its own text; the text stays the same.
     threads
         How many masks may be computed at once.
 
@@ -133,10 +148,13 @@ class Engine:
         device_masks: bool | None = None,
         jump: bool = False,
         encode: Encode | None = None,
+        drafts: int = 0,
         threads: int | Literal["auto"] = "auto",
     ) -> None:
         if jump and encode is None:
             raise ValueError("to write forced text the engine has to cut it into tokens: pass `encode`")
+        if drafts < 0:
+            raise ValueError(f"drafts must not be negative, not {drafts}")
         width = int(model.get_output_embeddings().weight.shape[0])
         if info.vocab_size != width:
             raise TokenizerError(f"the model scores {width:,} tokens, the vocabulary has {info.vocab_size:,}")
@@ -145,13 +163,14 @@ class Engine:
         self.rows = rows
         self.info = info
         self.sparse = sparse
+        self._drafts = drafts
         self._encode = encode if jump else None
         self._batch = BatchGrammarMatcher(threads)
         self._run = SlotRun(model, rows, self.max_length)
         self._device = self._run.device
         kept = self._device.type != "cpu" if device_masks is None else device_masks
-        # A step needs at most one mask a row, so the default budget is only too small for thousands of rows.
-        room = max(DEFAULT_BYTES, 2 * rows * 4 * ((info.vocab_size + 31) // 32))
+        # A step needs at most one mask a position, so the default budget is only too small for thousands of them.
+        room = max(DEFAULT_BYTES, 2 * rows * (1 + drafts) * 4 * ((info.vocab_size + 31) // 32))
         self.device_masks = DeviceMasks(info.vocab_size, self._device, max_bytes=room) if kept else None
         self._stops = frozenset(info.stop_token_ids)
         self._special = frozenset(info.special_token_ids)
@@ -203,6 +222,7 @@ class Engine:
         seed = secrets.randbelow(2**32) if seed is None else seed
         row = Row(self._count, ids, matcher, sampling or Sampling(), seed, max_tokens, stops)
         row._unread, row._random = list(ids), Random(seed)
+        row._lookup = Lookup(ids) if self._drafts else None
         self._count += 1
         self._waiting.append(row)
         return row
@@ -212,7 +232,7 @@ class Engine:
         row._cancelled = True
 
     def step(self) -> list[Chunk]:
-        """One token, and forced text behind it, for every row; [] when there is nothing to do.
+        """One token, forced text behind it and drafts that hold, for every row; [] when there is nothing to do.
 
         An error of the model (no memory, an interruption) leaves all rows as they were before the step.
         """
@@ -220,18 +240,20 @@ class Engine:
         rows = list(self._active)
         if not rows:
             return ended
+        if self._drafts and any(drafts := self._guess(rows)):
+            self._step_with_drafts(rows, drafts)
+            return ended + [chunk for row in rows if (chunk := self._chunk(row)) is not None]
         pending = self._batch.start_masks([row.matcher for row in rows])
         try:
-            for slot, row in enumerate(rows):
-                if len(row._unread) > 1:
-                    self._run.read(slot, row._unread[:-1])
-                    del row._unread[:-1]
+            self._read_all_but_last(rows)
             last = self._send(np.array([row._unread[0] for row in rows], dtype=np.int64))
             states = self._run.decode(last)
         finally:
             masks = pending.result()
         try:
-            self._end_without_a_draw(rows, masks)
+            populations = masks.populations()
+            for number, row in enumerate(rows):
+                self._end_without_a_draw(row, number, masks, populations)
             tokens = self.choose(rows, states, masks)
         except BaseException:
             for slot in range(len(rows)):  # the tokens that the pass read are read again
@@ -288,36 +310,117 @@ class Engine:
             self._active.append(self._waiting.popleft())
         return ended
 
-    def _end_without_a_draw(self, rows: list[Row], masks: MaskRows) -> None:
-        """Rows in trouble, and texts that are complete: the model could only be asked for a stop token."""
-        populations = masks.populations()
-        for number, row in enumerate(rows):
-            if row.matcher is None:
-                continue
-            completed = row.matcher.is_completed()
-            error = masks.errors.get(number)
-            if row.matcher.is_terminated() or (completed and isinstance(error, DeadEndError)):
+    def _read_all_but_last(self, rows: list[Row]) -> None:
+        """What a row has not read but for its last token, which joins the pass over all rows."""
+        for slot, row in enumerate(rows):
+            if len(row._unread) > 1:
+                self._run.read(slot, row._unread[:-1])
+                del row._unread[:-1]
+
+    def _end_without_a_draw(self, row: Row, number: int, masks: MaskRows, populations: npt.NDArray[np.int32]) -> None:
+        """End a row in trouble (its mask is the one at `number`), and a text that is complete: the model could only be
+        asked for a stop token."""
+        if row.matcher is None:
+            return
+        completed = row.matcher.is_completed()
+        error = masks.errors.get(number)
+        if row.matcher.is_terminated() or (completed and isinstance(error, DeadEndError)):
+            row.finish_reason = "grammar_complete"
+        elif error is not None:
+            row.finish_reason, row.error = "error", error
+        elif completed and populations[number] <= len(row.matcher.stop_token_ids):
+            allowed = masks.listed(np.array([number]), int(populations[number]))[0].tolist()
+            if set(allowed) <= set(row.matcher.stop_token_ids):
                 row.finish_reason = "grammar_complete"
-            elif error is not None:
-                row.finish_reason, row.error = "error", error
-            elif completed and populations[number] <= len(row.matcher.stop_token_ids):
-                allowed = masks.listed(np.array([number]), int(populations[number]))[0].tolist()
-                if set(allowed) <= set(row.matcher.stop_token_ids):
-                    row.finish_reason = "grammar_complete"
+
+    # -- drafts -----------------------------------------------------------------------------------------------------
+
+    def _guess(self, rows: list[Row]) -> list[list[int]]:
+        """A draft for each row; all rows of a pass are as wide, so the longest text limits them."""
+        room = self.max_length - max(len(row.prompt) + len(row.tokens) for row in rows)
+        return [self._draft(row, room) for row in rows]
+
+    def _draft(self, row: Row, room: int) -> list[int]:
+        """At most `room` tokens to be read along with the last of `row`: such as its grammar takes."""
+        assert row._lookup is not None
+        found = row._lookup.draft(min(self._drafts, room, row.max_tokens - len(row.tokens) - 1))
+        if row.matcher is None:
+            return found
+        taken = 0
+        while taken < len(found) and not row.matcher.is_terminated() and row.matcher.accept_token(found[taken]):
+            taken += 1
+        row.matcher.rollback(taken)
+        return found[:taken]
+
+    def _step_with_drafts(self, rows: list[Row], drafts: list[list[int]]) -> None:
+        """One pass over the last token of every row and its draft; each position draws, and what was guessed rightly
+        stays.  The same draws as one by one, so the same text."""
+        firsts, matchers, places = list[int](), list[GrammarMatcher | None](), list[int]()
+        width = 1 + max(len(draft) for draft in drafts)
+        for number, (row, draft) in enumerate(zip(rows, drafts, strict=True)):
+            firsts.append(len(matchers))
+            matchers.append(row.matcher)
+            for token in draft:
+                ahead = None if matchers[-1] is None else matchers[-1].fork()
+                if ahead is not None:
+                    ahead.accept_token(token)
+                matchers.append(ahead)
+            places += range(number * width, number * width + 1 + len(draft))
+        pending = self._batch.start_masks(matchers)
+        try:
+            self._read_all_but_last(rows)
+            tokens = np.array(
+                [(row._unread + draft + width * [0])[:width] for row, draft in zip(rows, drafts, strict=True)]
+            )
+            states = self._run.verify(self._send(tokens)).flatten(0, 1)
+        finally:
+            masks = pending.result()
+        populations = masks.populations()
+        drawing: list[Row] = []
+        lucks: list[float] = []
+        for row, draft, first in zip(rows, drafts, firsts, strict=True):
+            self._end_without_a_draw(row, first, masks, populations)
+            drawing += [row] * (1 + len(draft))
+            lucks += [row._luck(ahead) for ahead in range(1 + len(draft))]
+        here = states[self._send(np.array(places))]
+        drawn, listed = self._draw(drawing, lucks, here, masks)
+        for slot, (row, draft, first) in enumerate(zip(rows, drafts, firsts, strict=True)):
+            row.drafted += len(draft)
+            self._run.lengths[slot] += 1
+            for ahead in range(1 + len(draft)):
+                if ahead and row.finish_reason is None:
+                    self._end_without_a_draw(row, first + ahead, masks, populations)
+                if row.finish_reason is not None:
+                    break
+                token, forced = drawn[first + ahead], row.forced
+                row.drawn_from_list += listed[first + ahead]
+                self._take(row, token)
+                if ahead == len(draft) or token != draft[ahead] or row.forced != forced:
+                    break
+                self._run.lengths[slot] += 1  # the pass has read it
+                row.accepted += 1
 
     # -- drawing ----------------------------------------------------------------------------------------------------
 
-    @torch.inference_mode()
     def choose(self, rows: list[Row], states: torch.Tensor, masks: MaskRows) -> list[int]:
         """A token for each row that has not ended; one wait for the device."""
+        tokens, listed = self._draw(rows, [row._luck(0) for row in rows], states, masks)
+        for row, from_list in zip(rows, listed, strict=True):
+            row.drawn_from_list += from_list
+        return tokens
+
+    @torch.inference_mode()
+    def _draw(
+        self, rows: list[Row], lucks: list[float], states: torch.Tensor, masks: MaskRows
+    ) -> tuple[list[int], list[bool]]:
+        """A token for each of `rows` that has not ended, and whether it was drawn from a list; one wait for the
+        device."""
         populations = masks.populations()
         going = np.array([row.finish_reason is None for row in rows])
+        listed = [False] * len(rows)
         if not going.any():
-            return [0] * len(rows)
-        for row in rows:
-            if row._luck is None:
-                row._luck = row._random.random()
-        uniforms = self._send(np.array([row._luck for row in rows], dtype=np.float64))
+            return [0] * len(rows), listed
+        uniforms = self._send(np.array(lucks, dtype=np.float64))
         tokens = torch.zeros(len(rows), dtype=torch.int64, device=self._device)
         for members, few in self._groups(going, populations):
             which = None if len(members) == len(rows) else self._send(members)
@@ -328,13 +431,13 @@ class Engine:
             if ids is not None:
                 drawn = torch.where(drawn < 0, drawn, ids.gather(-1, drawn.clamp(min=0).unsqueeze(-1)).squeeze(-1))
                 for member in members:
-                    rows[member].drawn_from_list += 1
+                    listed[member] = True
             if which is None:
                 tokens.copy_(drawn)
             else:
                 tokens[which] = drawn
         found: list[int] = tokens.tolist()
-        return found
+        return found, listed
 
     def _groups(
         self, going: npt.NDArray[np.bool_], populations: npt.NDArray[np.int32]
@@ -412,7 +515,8 @@ class Engine:
             row.finish_reason = "error"
             row.error = RuntimeError(f"the matcher refused token {token}, which its own mask allows")
             return
-        row._unread, row._luck = [], None
+        row._unread = []
+        del row._lucks[:1]
         self._append(row, token)
         if self._encode is None or row.matcher is None or row.finish_reason is not None:
             return
@@ -428,6 +532,8 @@ class Engine:
         start = len(row.text)
         row.tokens.append(token)
         row._unread.append(token)
+        if row._lookup is not None:
+            row._lookup.add(token)
         if token not in self._special:
             row.text += self._vocabulary[token]
         stops = self._stops if row.matcher is None else row.matcher.stop_token_ids

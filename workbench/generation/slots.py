@@ -1,6 +1,7 @@
 """A model that reads many texts side by side: a static key-value cache with a slot for each, all of different lengths.
 
-`SlotRun.read` reads several tokens into one slot, `decode` one more token in each of the first `n` slots, in one pass.
+`SlotRun.read` reads several tokens into one slot, `decode` one more token in each of the first `n` slots, in one pass,
+and `verify` several in each, of which the caller keeps as many as turn out to be the text's.
 What differs from `transformers`' own static cache is that every slot has its own length: a pass writes each slot at its
 own place and says with a mask of attention how far each may look.  What lies beyond a slot's length is never looked at,
 so a slot is shortened, or handed to another text, by forgetting its length.
@@ -30,7 +31,7 @@ PROBE: Final = (1, 0, 2, 1, 0)  # ids that every vocabulary has
 
 
 class _Place:
-    """Where the present pass writes: slots [first, past), from `position` on, or each at its own of `positions`."""
+    """Where the present pass writes: slots [first, past), from `position` on, or each at its own row of `positions`."""
 
     first = past = position = length = 0
     positions: torch.Tensor | None = None
@@ -88,19 +89,27 @@ class SlotRun:
         Returns what `logits` and `logits_of` take: hidden states (n, hidden), or, of a model that does not split,
         logits (n, vocab).  On a GPU the call returns before they are there.
         """
-        count = len(tokens)
+        found = self.verify(tokens.unsqueeze(-1))[:, 0]
+        for slot in range(len(tokens)):
+            self.lengths[slot] += 1
+        return found
+
+    @torch.inference_mode()
+    def verify(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Read `tokens` behind each of the first `n` slots: int64 (n, q) on the model's device.
+
+        Slots stay as long as they were: the caller adds to `lengths` how many of the q tokens are its text's.
+        Returns what `decode` returns, for each token: (n, q, hidden), or (n, q, vocab).
+        """
+        count, width = tokens.shape
         lengths = self.lengths[:count]
-        longest = max(lengths) + 1
+        longest = max(lengths) + width
         self._reserve(longest)
         place = self._place
         place.first, place.past, place.length = 0, count, min(-(-longest // VIEW) * VIEW, self._room())
-        positions = torch.tensor(lengths, device=self.device)
-        place.positions = positions
-        seen = self._numbers[: place.length] <= positions.unsqueeze(-1)
-        found = self._pass(tokens.unsqueeze(-1), positions.unsqueeze(-1), seen[:, None, None], logits=True)
-        for slot in range(count):
-            self.lengths[slot] += 1
-        return found
+        place.positions = torch.tensor(lengths, device=self.device).unsqueeze(-1) + self._numbers[:width]
+        seen = self._numbers[: place.length] <= place.positions.unsqueeze(-1)
+        return self._pass(tokens, place.positions, seen[:, None], logits=True)
 
     @torch.inference_mode()
     def logits(self, states: torch.Tensor) -> torch.Tensor:
@@ -173,9 +182,9 @@ class SlotRun:
         }
         if self.splits or not logits:
             states: torch.Tensor = (self._decoder or self.model)(**inputs)[0]
-            return states[:, -1]
+            return states
         found: torch.Tensor = self.model(**inputs).logits
-        return found[:, -1]
+        return found
 
     def _check_kind(self) -> None:
         config, name = self._config, type(self.model).__name__
@@ -260,9 +269,9 @@ def _cache(place: _Place, layers: int, slots: int, max_length: int) -> Any:
                 keys[:, :, place.position : past] = key_states
                 values[:, :, place.position : past] = value_states
             else:
-                rows = torch.arange(len(keys), device=keys.device)
-                keys[rows, :, place.positions] = key_states[:, :, 0]
-                values[rows, :, place.positions] = value_states[:, :, 0]
+                rows = torch.arange(len(keys), device=keys.device).unsqueeze(-1)
+                keys[rows, :, place.positions] = key_states.transpose(1, 2)
+                values[rows, :, place.positions] = value_states.transpose(1, 2)
             return keys[:, :, : place.length], values[:, :, : place.length]
 
         def reserve(self, length: int) -> None:
