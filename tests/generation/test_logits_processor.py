@@ -213,3 +213,25 @@ def test_a_refused_token_of_one_row_moves_no_other(tiny: LanguageModel) -> None:
     with pytest.raises(ValueError, match="forbids"):
         scored(processor, [[3, start[0][0]], [3, wrong]], tiny.vocab_size)
     assert scored(processor, [[3], [3]], tiny.vocab_size) == start
+
+
+def test_scores_that_are_not_plain_cpu_memory(tiny: LanguageModel) -> None:
+    """The path of a GPU, which scores with a gradient take too: the same masks, kept between steps; wider scores."""
+    compiled = [tiny.compiler.compile_grammar(text) for text in (DIGITS, WORDS)]
+    plain, kept = GrammarLogitsProcessor(compiled), GrammarLogitsProcessor(compiled)
+    prompt = torch.ones(2, 4, dtype=torch.int64)
+    tokens: list[list[int]] = [[], []]
+    width = tiny.tokenizer.info.vocab_size + 40
+    generator = torch.Generator().manual_seed(3)
+    for _ in range(12):
+        seen = torch.cat([prompt, torch.tensor(tokens, dtype=torch.int64)], dim=1)
+        scores = torch.randn(2, width, generator=generator)
+        expected = plain(seen, scores)
+        found = kept(seen, scores.clone().requires_grad_())
+        assert torch.equal(found.detach(), expected)
+        for row, token in zip(tokens, expected.argmax(dim=1).tolist(), strict=True):
+            row.append(token)
+    assert kept._kept is not None
+    stats = kept._kept.stats()
+    assert stats.steps == 12
+    assert 0 < stats.fills < 24

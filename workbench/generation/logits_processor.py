@@ -22,13 +22,14 @@ from kernels_core import (
     CompiledGrammar,
     GrammarMatcher,
     apply_masks_inplace,
-    apply_token_bitmask_inplace,
 )
 from kernels_core.errors import DeadEndError, TokenizerError
 from kernels_core.mask_rows import MaskRows
+from workbench.generation.device_masks import DeviceMasks
 
 __all__ = ["GrammarLogitsProcessor"]
 
+KEPT: Final = 512  # masks on a device: 8 MiB over 131,072 ids
 WINDOW: Final = 64
 """Tokens at the end of a row, and of a prompt, that are compared with the last call's; no loop takes more back."""
 _RESET = "make a new GrammarLogitsProcessor for each generate(), or call reset() in between"
@@ -77,6 +78,7 @@ class GrammarLogitsProcessor:
         self._stop_ids = list(infos[0].stop_token_ids)
         self._in_place = in_place
         self._batch = BatchGrammarMatcher()
+        self._kept: DeviceMasks | None = None
         self.reset()
 
     def reset(self) -> None:
@@ -114,15 +116,18 @@ class GrammarLogitsProcessor:
             for row in ended:
                 self._end(masked[row])
             return masked
-        bits = torch.full((rows, (width + 31) // 32), -1, dtype=torch.int32, pin_memory=scores.device.type == "cuda")
-        going = np.setdiff1d(np.arange(rows), ended)
-        written = np.empty((len(going), bits.shape[1]), dtype=np.int32)
-        masks.write(written, going)
-        bits[torch.from_numpy(going)] = torch.from_numpy(written)
-        apply_token_bitmask_inplace(masked, bits.to(scores.device, non_blocking=True))
+        kept = self._kept_on(scores.device, rows)
+        kept.apply(masked, kept.slots(masks))
         for row in ended:
             self._end(masked[row])
         return masked
+
+    def _kept_on(self, device: torch.device, rows: int) -> DeviceMasks:
+        """Masks in the memory of `device`: a step sends a number a row once they are there."""
+        room = max(KEPT, 2 * rows)
+        if self._kept is None or self._kept.device != device or self._kept.capacity < rows:
+            self._kept = DeviceMasks(self._vocab_size, device, max_bytes=room * 4 * ((self._vocab_size + 31) // 32))
+        return self._kept
 
     def _end(self, scores: torch.Tensor) -> None:
         """Whatever is drawn for a row that has ended is thrown away; the stop tokens keep it a distribution."""
