@@ -159,18 +159,23 @@ def apply_masks_inplace(
     most so many (None: one a core).  `ValueError` for what does not fit.
     """
     layout = logits_layout(logits)
-    chosen = np.arange(len(masks)) if rows is None else np.asarray(rows, dtype=np.int64)
-    if len(chosen) != (layout.rows if indices is None else len(indices)):
-        raise ValueError(f"{len(chosen)} masks for {layout.rows if indices is None else len(indices)} rows")
-    onto = np.arange(len(chosen)) if indices is None else np.asarray(indices, dtype=np.int64)
-    if len(chosen) and not (onto.min() >= 0 and onto.max() < layout.rows):
-        raise ValueError(f"indices must be within 0..{layout.rows - 1}, got {onto.tolist()}")
-    if len(chosen) and not (chosen.min() >= 0 and chosen.max() < len(masks)):
-        raise ValueError(f"rows must be within 0..{len(masks) - 1}, got {chosen.tolist()}")
-    there = masks.populations()[chosen] >= 0
-    sources, targets = chosen[there], onto[there]
+    count = len(masks) if rows is None else len(rows)
+    if count != (layout.rows if indices is None else len(indices)):
+        raise ValueError(f"{count} masks for {layout.rows if indices is None else len(indices)} rows")
+    sources = targets = np.flatnonzero(masks.populations() >= 0)
+    if rows is not None or indices is not None:
+        chosen = np.arange(count) if rows is None else np.asarray(rows, dtype=np.int64)
+        onto = np.arange(count) if indices is None else np.asarray(indices, dtype=np.int64)
+        if count and not (onto.min() >= 0 and onto.max() < layout.rows):
+            raise ValueError(f"indices must be within 0..{layout.rows - 1}, got {onto.tolist()}")
+        if count and not (chosen.min() >= 0 and chosen.max() < len(masks)):
+            raise ValueError(f"rows must be within 0..{len(masks) - 1}, got {chosen.tolist()}")
+        there = masks.populations()[chosen] >= 0
+        sources, targets = chosen[there], onto[there]
     place = (layout.address, layout.row_step, layout.item_step, layout.item_bytes, layout.pattern, layout.width)
-    threads = min(os.cpu_count() or 1 if max_threads is None else max_threads, -(-len(sources) // ROWS_A_THREAD))
+    threads = -(-len(sources) // ROWS_A_THREAD)
+    if threads > 1:  # to ask for the number of cores takes as long as a row
+        threads = min(os.cpu_count() or 1 if max_threads is None else max_threads, threads)
     if threads < 2:
         masks.apply(*place, sources, targets)
         return

@@ -247,8 +247,9 @@ def _shared(old: torch.Tensor, new: torch.Tensor, *, alone: bool) -> list[int]:
 def _equal(old: torch.Tensor, new: torch.Tensor) -> list[int]:
     """In how many tokens each row begins alike; one transfer."""
     length = old.shape[1]
-    same = old == new.to(old.device)
-    if bool(same.all()):
+    new = new.to(old.device)
+    if torch.equal(old, new):
         return [length] * len(new)
+    same = old == new
     lengths: list[int] = torch.where(same.all(dim=1), length, (~same).int().argmax(dim=1)).tolist()
     return lengths
