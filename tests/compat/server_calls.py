@@ -222,7 +222,7 @@ class PeerServer:
         else:
             compile_text = self.compiler.compile_grammar if "::=" in text else self.compiler.compile_lark
             compiled = compile_text(text)
-        return PeerGrammar(self.xgr.GrammarMatcher(compiled, max_rollback_tokens=200))
+        return PeerGrammar(self.xgr.GrammarMatcher(compiled))
 
     def forced(self, grammar: PeerGrammar) -> str:
         return str(grammar.matcher.find_jump_forward_string())
