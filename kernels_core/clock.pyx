@@ -9,8 +9,14 @@ has passed, `OperationCancelledError` when its `CancelToken` was used.  Limits n
 Time is processor time of the thread: what a request costs, whatever else the machine does and whoever holds a lock.
 A thread spends no more of it than passes, so a steady clock, which is cheaper to read, says when it has to be read.
 
+Whoever breathes for long in the main thread also asks for Ctrl-C, with or without the GIL: `KeyboardInterrupt` is raised
+where a time limit would be, and everything is as it was.  Other handlers of signals run when the call has returned.
+
 Decision: ../docs/decisions/0035-one-clock.md.  Read on: `options.py` (`max_compile_ms`, `max_fill_ms`).
 """
+
+import signal
+import threading
 
 cimport cython
 
@@ -31,9 +37,13 @@ cdef extern from *:
     static thread_local void* mc_innermost = NULL;
     static thread_local int mc_left = 0;
     static thread_local long long mc_yielded = 0;
+    static thread_local long long mc_heard = 0;      // when Ctrl-C was asked for
+    static thread_local int mc_thread = 0;           // 1: the main thread, 2: another one, 0: not asked yet
     static inline void** mc_clock() { return &mc_innermost; }
     static inline int* mc_work() { return &mc_left; }
     static inline long long* mc_last() { return &mc_yielded; }
+    static inline long long* mc_listened() { return &mc_heard; }
+    static inline int* mc_kind() { return &mc_thread; }
     static inline long long mc_read(clockid_t of) {
         struct timespec now;
         clock_gettime(of, &now);
@@ -45,11 +55,17 @@ cdef extern from *:
     void** mc_clock() noexcept nogil
     int* mc_work() noexcept nogil
     long long* mc_last() noexcept nogil
+    long long* mc_listened() noexcept nogil
+    int* mc_kind() noexcept nogil
     long long mc_steady() noexcept nogil
     long long mc_spent() noexcept nogil
 
+cdef extern from "Python.h":
+    int PyOS_InterruptOccurred()
+
 cdef int32_t BREATH = 512               # units of work (some 50 ns each) between two looks at the clocks
 cdef int64_t TURN = 20_000_000          # nanoseconds that others wait for the GIL at most, and signals
+cdef int64_t PATIENCE = 100_000_000     # nanoseconds that Ctrl-C waits at most
 
 
 cdef class CancelToken:
@@ -114,8 +130,11 @@ cdef int rest(int32_t work) except -1:
 
 
 cdef int _look(Clock* clock) except -1 nogil:
-    """Raise for the first of `clock` and those around it that has run out."""
-    cdef int64_t now, spent
+    """Raise for the first of `clock` and those around it that has run out, and for Ctrl-C."""
+    cdef int64_t now = mc_steady(), spent
+    if now - mc_listened()[0] > PATIENCE and mc_kind()[0] != 2:
+        mc_listened()[0] = now
+        _listen()
     while clock != NULL:
         if clock.cancelled != NULL and clock.cancelled[0]:
             return _call_off(clock)
@@ -125,7 +144,6 @@ cdef int _look(Clock* clock) except -1 nogil:
                 return _run_out(clock)
             clock.looks -= 1
         if clock.limit_ms:
-            now = mc_steady()
             if now >= clock.due:
                 spent = mc_spent()
                 if clock.began < 0:
@@ -135,6 +153,16 @@ cdef int _look(Clock* clock) except -1 nogil:
                     return _run_out(clock)
                 clock.due = now + 1_000_000 * clock.limit_ms - spent
         clock = clock.outer
+    return 0
+
+
+cdef int _listen() except -1 with gil:
+    """Raise for Ctrl-C, where that is what it does.  Only the main thread is ever interrupted."""
+    if mc_kind()[0] == 0:
+        mc_kind()[0] = 1 if threading.current_thread() is threading.main_thread() else 2
+    if mc_kind()[0] == 1 and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        if PyOS_InterruptOccurred():
+            raise KeyboardInterrupt
     return 0
 
 

@@ -5,7 +5,6 @@ Compiling lowers the grammar to automata and no more: parser states and masks ar
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -32,6 +31,7 @@ from kernels_core.grammar.ir import GrammarIR
 from kernels_core.inspect.layout import StateTable
 from kernels_core.inspect.look import cache_stats
 from kernels_core.inspect.snapshots import Automaton, CacheStats, CostTable, StateCost
+from kernels_core.locks import new_lock
 from kernels_core.masks.baselines import FsmMasks, NaiveMasks
 from kernels_core.masks.cache import MaskCache
 from kernels_core.masks.lookahead import Lookahead
@@ -49,8 +49,8 @@ __all__ = ["CompiledGrammar", "GrammarCompiler"]
 
 _TRIES: WeakValueDictionary[str, TokenTrie] = WeakValueDictionary()
 _POOLS_APART: WeakValueDictionary[str, _PoolApart] = WeakValueDictionary()
-_TRIES_LOCK = threading.Lock()
-_WARM_LOCK = threading.Lock()
+_TRIES_LOCK = new_lock()
+_WARM_LOCK = new_lock()
 _UNLIMITED = Options(max_compile_ms=0, max_fill_ms=0)  # for what is done once for a vocabulary
 CACHE_BYTES = 1 << 30  # of compiled grammars that one compiler remembers, unless it is told otherwise
 _RESERVE = 1 << 22  # bytes for parser states and masks that are ready before the first grammar
@@ -110,7 +110,7 @@ class CompiledGrammar:
         self.tokenizer_info = tokenizer_info
         self.options = options
         self._pool = pool
-        self._renewing = threading.Lock()
+        self._renewing = new_lock()
         self.renewals = 0
         where = f"grammar {grammar.lazy_ir.root!r}"
         with TimeLimit(options.max_compile_ms, where=where):

@@ -36,6 +36,7 @@ from kernels_core import (
 )
 from kernels_core.errors import MaskscopeError
 from kernels_core.inspect.fills import CacheLog
+from kernels_core.locks import new_reentrant_lock
 from workbench.edits import Editing, Edits
 from workbench.history import Place, Step, Tape, Unit
 from workbench.knowing import Knowing
@@ -98,7 +99,7 @@ class Session(Knowing, Editing, Shareable):
         options: Options | None = None,
         **reading: Any,
     ) -> None:
-        self._lock = threading.RLock()
+        self._lock = new_reentrant_lock()
         self._observers: list[Callable[[Change], None]] = []
         self._options = options or Options()
         self._tokenizer = load_tokenizer(tokenizer)

@@ -9,10 +9,10 @@ Read on: `kernels_core/grammar/ebnf.py` (text to IR), `kernels_core/automata/low
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..locks import new_reentrant_lock
 from .rules import DeferredRule, Rule, body_of
 from .tree import (
     ByteSet,
@@ -33,6 +33,8 @@ from .tree import (
 )
 
 if TYPE_CHECKING:
+    import threading
+
     from .shorthand import Shorthand
 
 __all__ = [
@@ -57,7 +59,6 @@ __all__ = [
 ]
 
 MAX_CODE_POINT = 0x10FFFF
-_LOCK = type(threading.RLock())  # the class, without the function around it
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class GrammarIR:
     rules: dict[str, Rule]
     root: str
     source: str = ""
-    lock: threading.RLock = field(default_factory=_LOCK, compare=False, repr=False)
+    lock: threading.RLock = field(default_factory=new_reentrant_lock, compare=False, repr=False)
     made: dict[str, DeferredRule] = field(default_factory=dict, compare=False, repr=False)  # what was deferred at first
 
     def was_deferred(self, name: str) -> bool:

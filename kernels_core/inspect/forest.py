@@ -14,7 +14,6 @@ Read on: `classic.py` (the chart), `derivation.py` (stacks, trees and chains), `
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
@@ -28,6 +27,7 @@ from kernels_core.grammar.grammar import Grammar
 from kernels_core.grammar.ir import GrammarIR
 from kernels_core.inspect.classic import Chart, ChartItem, Step
 from kernels_core.inspect.layout import StateTable
+from kernels_core.locks import new_lock, new_reentrant_lock
 from kernels_core.options import Options
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Forest:
     def __init__(self, table: StateTable, ir: GrammarIR, *, max_items: int = MAX_ITEMS) -> None:
         self.table = table
         self.ir = ir
-        self.lock = threading.RLock()
+        self.lock = new_reentrant_lock()
         self._max_items = max_items
         self.chart = Chart(table, max_items=max_items)
         self.steps: list[Step] = []
@@ -342,7 +342,7 @@ class Forest:
 
 _WRITTEN: WeakKeyDictionary[CompiledGrammar, Forest] = WeakKeyDictionary()
 _ENGINE: WeakKeyDictionary[CompiledGrammar, Forest] = WeakKeyDictionary()
-_LOCK = threading.Lock()
+_LOCK = new_lock()
 # Not lazy: then laps are counted rather than copied, which a person would not want to read.
 _AS_WRITTEN: Final = Options(inline_limit=0, lazy_lowering=False, max_states=20_000)
 

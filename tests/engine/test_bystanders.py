@@ -214,9 +214,71 @@ print("done" if interrupted > 100 else interrupted)
 """
 )
 
+# Another thread is inside everything that a lock guards when this one forks.
+LOCKED = (
+    PRELUDE
+    + """
+compiler = GrammarCompiler(info)
+grammar = Grammar.from_json_schema({"properties": {"a": {"type": "array", "items": {"enum": ["x", "y"]}}}})
+held, over = threading.Event(), threading.Event()
+
+
+def hold():
+    with grammar.lazy_ir.lock:
+        held.set()
+        over.wait()
+
+
+thread = threading.Thread(target=hold)
+thread.start()
+held.wait()
+child = os.fork()
+if child == 0:
+    str(grammar)
+    matcher = GrammarMatcher(compiler.compile_grammar(grammar))
+    os._exit(0 if matcher.accept_string('{"a":["x"') else 3)
+over.set()
+thread.join()
+print("done" if os.waitpid(child, 0)[1] == 0 else "the child failed")
+"""
+)
+
+# Ctrl-C while a mask is made without the GIL and without any limit: it comes, and harms nothing.
+CONTROL_C = (
+    PRELUDE
+    + """
+letters = random.Random(1)
+words = [bytes(letters.choices(b"ab", k=26)) for _ in range(60_000)]
+info = TokenizerInfo([b"a", b"b", b"c", *words, b"<stop>"], stop_token_ids=[len(words) + 3])
+options = Options(max_fill_ms=0, max_states=1 << 28, max_bytes=1 << 32, direct_limit=0)
+large = 'root ::= "c" | "a" [ab]* "a" ' + "[ab] " * 22 + '"c"'
+grammar = GrammarCompiler(info, options=options).compile_grammar(large)
+matcher, other = GrammarMatcher(grammar), GrammarMatcher(grammar)
+row = allocate_token_bitmask(1, info.vocab_size)
+assert matcher.accept_string("a")
+timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+timer.start()
+began = time.monotonic()
+try:
+    matcher.fill_next_token_bitmask(row)
+    print("too fast to be interrupted:", time.monotonic() - began)
+except KeyboardInterrupt:
+    late = time.monotonic() - began
+    assert matcher.text == b"a" and other.accept_string("c") and other.is_completed()
+    print("done" if late < 10 else f"after {late} s")
+"""
+)
+
 
 @pytest.mark.parametrize(
-    "script", [FORK, INTERRUPT], ids=["forks while others fill", "interrupts anywhere in compiles"]
+    "script",
+    [FORK, INTERRUPT, LOCKED, CONTROL_C],
+    ids=[
+        "forks while others fill",
+        "interrupts anywhere in compiles",
+        "forks while locks are held",
+        "Ctrl-C in a fill",
+    ],
 )
 def test_nobody_waits_for_what_nobody_does(script: str) -> None:
     assert run(script, 120) == "done"

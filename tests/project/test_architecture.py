@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from tests.project.tree import PACKAGES, ROOT, imports, module_name, package_files, project_files, shown
 
 SOURCES = (".py", ".pyx", ".pxd")
-# A room may look at the rooms named here and at itself; `clock`, `errors`, `options` and `laboratory` are open to all.
+# A room may look at the rooms named here and at itself; modules in `OPEN` are open to all.
 ROOMS = {
     "grammar": set(),
     "tokens": set(),
@@ -22,7 +22,7 @@ ROOMS = {
     "earley": {"grammar", "automata"},
     "masks": {"grammar", "automata", "earley", "tokens"},
 }
-OPEN = {"clock", "errors", "options", "laboratory", "_freshness", "_cyshared"}
+OPEN = {"clock", "errors", "locks", "options", "laboratory", "_freshness", "_cyshared"}
 CYTHON_MODULES = {"cython", "libc", "libcpp", "cpython"}
 # Used when they happen to be there: the meta-schemas that a JSON schema may refer to.
 OPTIONAL = {"jsonschema-specifications"}

@@ -11,7 +11,6 @@ Read on: `kernels_core/inspect/forest.py` (the chart), `workbench/next/why.py` (
 from __future__ import annotations
 
 import heapq
-import threading
 import time
 from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Final
@@ -21,6 +20,7 @@ from kernels_core import GrammarMatcher
 from kernels_core.errors import BudgetExceededError
 from kernels_core.inspect.forest import Forest, written
 from kernels_core.inspect.stacks import reading
+from kernels_core.locks import new_lock
 from workbench.next.places import live_bytes, state_key
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ class _Ending:
 
 
 _LENGTHS: WeakKeyDictionary[Forest, Lengths] = WeakKeyDictionary()
-_LOCK = threading.Lock()
+_LOCK = new_lock()
 
 
 def _lengths(forest: Forest) -> Lengths:

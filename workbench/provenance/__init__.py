@@ -14,11 +14,11 @@ the open ones), `reasons` (why not).
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from kernels_core.locks import new_lock
 from workbench.provenance.members import Member, Members, OpenObject, open_objects
 from workbench.provenance.places import Place, Role
 from workbench.provenance.reader import Reader, read_text
@@ -50,7 +50,7 @@ __all__ = [
 _FORCED = 64  # bytes that must follow, of which blanks matter
 
 _READERS: weakref.WeakKeyDictionary[Session, Reader] = weakref.WeakKeyDictionary()
-_LOCK = threading.Lock()
+_LOCK = new_lock()
 
 
 def reader_of(session: Session) -> Reader:

@@ -8,12 +8,12 @@ Read on: `workbench/provenance/schema.py` (branches that are alive), `workbench/
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
 from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
 from kernels_core.errors import BudgetExceededError, MaskscopeError
+from kernels_core.locks import new_lock
 
 __all__ = ["Oracle", "Oracles"]
 
@@ -59,7 +59,7 @@ class Oracles:
         info = TokenizerInfo([*vocabulary, b""], stop_token_ids=[256])
         self._compiler = GrammarCompiler(info, options=Options())
         self._kept: OrderedDict[Hashable, Oracle] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def get(self, key: Hashable, make: Callable[[], Grammar]) -> Oracle:
         """The oracle of `key`; `make` makes its grammar, or raises where there is none."""

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 from kernels_core import CompiledGrammar, GrammarMatcher, Options
 from kernels_core.inspect.classic import Chart, ChartItem, Step
 from kernels_core.inspect.layout import StateTable
+from kernels_core.locks import new_lock
 
 __all__ = ["NotedText", "Notes"]
 
@@ -24,7 +25,7 @@ class Notes:
     """The notes of one compiled grammar: `captures` names spans by rule, `temperatures` are by rule."""
 
     _known: ClassVar[WeakKeyDictionary[CompiledGrammar, Notes]] = WeakKeyDictionary()
-    _lock: ClassVar[threading.Lock] = threading.Lock()
+    _lock: ClassVar[threading.Lock] = new_lock()
 
     def __init__(self, compiled: CompiledGrammar) -> None:
         self._grammar = compiled.grammar
