@@ -12,8 +12,9 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,6 +33,8 @@ FORMAT: Final = "maskscope-session"
 VERSION: Final = 1
 MAX_BYTES: Final = 64 * 2**20
 MAX_STEPS: Final = 1_000_000
+LIMITS: Final = ("max_compile_ms", "max_fill_ms", "max_states", "max_bytes", "max_stacks", "pool_bytes")
+"""Options that a file may lower and not raise: of the first two, 0 is without limit."""
 
 
 class KeptError(MaskscopeError):
@@ -73,13 +76,16 @@ def _kept(step: Step) -> dict[str, Any]:
     return kept if step.token_id is None else {**kept, "token": step.token_id}
 
 
-def read_session(source: str | Path | Mapping[str, Any], tokenizer: Any = None) -> Session:
+def read_session(
+    source: str | Path | Mapping[str, Any], tokenizer: Any = None, options: Options | None = None
+) -> Session:
     """The session of a file, or of what `as_json` returned; `tokenizer` where it is not to be found by its name.
 
+    options: in place of the file's own, whose limits are held to the defaults, with a warning where it asks for more.
     Raises `KeptError` for what is no such file, and whatever a bad grammar or vocabulary raises.
     """
     if isinstance(source, Mapping):
-        return restored(source, tokenizer)
+        return restored(source, tokenizer, options)
     path = Path(source)
     if path.stat().st_size > MAX_BYTES:
         raise KeptError(f"{path} has {path.stat().st_size:,} bytes: a session has at most {MAX_BYTES:,}")
@@ -87,10 +93,10 @@ def read_session(source: str | Path | Mapping[str, Any], tokenizer: Any = None) 
         data = json.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise KeptError(f"{path} is not JSON: {error}") from None
-    return restored(data, tokenizer)
+    return restored(data, tokenizer, options)
 
 
-def restored(data: Any, tokenizer: Any = None) -> Session:
+def restored(data: Any, tokenizer: Any = None, options: Options | None = None) -> Session:
     """The session that `as_json` described."""
     from workbench.session import Session
 
@@ -99,7 +105,8 @@ def restored(data: Any, tokenizer: Any = None) -> Session:
     if data.get("version") != VERSION:
         raise KeptError(f"this session has version {data.get('version')!r}: known here is {VERSION}")
     document = _source(_part(data, "grammar", Mapping))
-    session = Session(document, _tokenizer(_part(data, "tokenizer", Mapping), tokenizer), options=_options(data))
+    chosen = _options(data) if options is None else options
+    session = Session(document, _tokenizer(_part(data, "tokenizer", Mapping), tokenizer), options=chosen)
     steps = _part(data, "steps", list)
     if len(steps) > MAX_STEPS:
         raise KeptError(f"this session has {len(steps):,} steps: at most {MAX_STEPS:,} are opened")
@@ -157,9 +164,26 @@ def _options(data: Mapping[str, Any]) -> Options:
     if unknown:
         raise KeptError(f"this session was kept with an option {unknown[0]!r} that is not known here")
     try:
-        return Options(**kept)
+        return _held_to_defaults(Options(**kept))
     except (TypeError, ValueError) as error:
         raise KeptError(f"the options of this session: {error}") from None
+
+
+def _held_to_defaults(asked: Options) -> Options:
+    """What a file asks for, but with limits that are at most the defaults."""
+    usual = Options()
+    beyond = [
+        name
+        for name in LIMITS
+        if getattr(asked, name) > getattr(usual, name) or (name.endswith("_ms") and getattr(asked, name) == 0)
+    ]
+    if beyond:
+        warnings.warn(
+            f"this session was kept with larger limits ({', '.join(beyond)}), which are held to the defaults; pass "
+            "options= to allow more",
+            stacklevel=5,
+        )
+    return replace(asked, **{name: getattr(usual, name) for name in beyond})
 
 
 def _part(data: Mapping[str, Any], name: str, kind: type) -> Any:

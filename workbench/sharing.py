@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    from kernels_core import Options
     from workbench.explorer import Explorer
     from workbench.session import Session
 
@@ -55,12 +56,15 @@ class Shareable:
         raise ValueError(f"cannot save a session as {path.suffix or 'a file without suffix'!r}: use .json or .html")
 
     @classmethod
-    def load(cls, source: str | Path | Mapping[str, Any], tokenizer: Any = None) -> Session:
+    def load(
+        cls, source: str | Path | Mapping[str, Any], tokenizer: Any = None, *, options: Options | None = None
+    ) -> Session:
         """The session of a file that `save` wrote (or of what `to_json` returned), at the place where it stood.
 
-        `tokenizer` is needed where the session's own had no name or path to find it by.  `KeptError` says what is wrong
-        with a file.
+        `tokenizer` is needed where the session's own had no name or path to find it by.  `options` are taken in place
+        of the file's own, whose limits of time and memory are held to the defaults, with a warning where it asks for
+        more.  `KeptError` says what is wrong with a file.
         """
         from workbench.keeping import read_session
 
-        return read_session(source, tokenizer)
+        return read_session(source, tokenizer, options)

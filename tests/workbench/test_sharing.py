@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
+from kernels_core import Options
 from tests.visualizers.test_live import packed
 from tests.workbench.vocabulary import GRAMMAR
 from workbench.explorer import explore
@@ -40,6 +41,20 @@ def test_a_stop_token_and_a_draft_are_kept_too(session: Session, tokenizer: Toke
     assert again.source == GRAMMAR
     assert again.draft is not None
     assert again.draft.source.text == 'root ::= "a'
+
+
+def test_limits_of_a_file_are_held_to_the_defaults(session: Session, tokenizer: Tokenizer) -> None:
+    data = session.to_json()
+    data["options"] = {**data["options"], "max_fill_ms": 0, "max_states": 1 << 40, "max_compile_ms": 7}
+    with pytest.warns(UserWarning, match=r"larger limits \(max_fill_ms, max_states\)"):
+        again = Session.load(data, tokenizer)
+    kept = again.to_json()["options"]
+    assert (kept["max_fill_ms"], kept["max_states"], kept["max_compile_ms"]) == (1_000, 200_000, 7)
+    chosen = Session.load(data, tokenizer, options=Options(max_fill_ms=0))
+    assert chosen.to_json()["options"]["max_fill_ms"] == 0
+    data["options"] = {**data["options"], "max_fill_ms": "long"}
+    with pytest.raises(KeptError, match="options of this session"):
+        Session.load(data, tokenizer)
 
 
 def test_a_tokenizer_is_found_by_its_name() -> None:
