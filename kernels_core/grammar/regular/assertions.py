@@ -15,7 +15,9 @@ Read on: `tree.py`, `languages.py` (derivatives), `patterns.py` and `from_rules.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ...clock import look
@@ -29,6 +31,7 @@ from .languages import (
     NOTHING,
     Chars,
     Language,
+    TooLarge,
     TooManyStates,
     Unfolding,
     Words,
@@ -43,7 +46,7 @@ from .languages import (
 from .remembered import remembered
 from .tree import Alternatives, Behind, Call, Counted, InOrder, Look, Tree
 
-__all__ = ["START", "rest"]
+__all__ = ["START", "limited_ways", "rest"]
 
 # What `before` says at the start of the text; elsewhere it is one code point that stands for its class.
 START = -1
@@ -52,6 +55,27 @@ _MAX_WAYS = 1_000
 _MAX_WAITING = 200
 
 _SOMETHING = loop(ANY_CHARACTER, 1, None)
+
+
+class _Left(threading.local):
+    """Ways that may still be taken in this thread; None: any number."""
+
+    ways: int | None = None
+
+
+_LEFT = _Left()
+
+
+@contextmanager
+def limited_ways(most: int) -> Iterator[None]:
+    """Derivatives made inside take `most` ways through repetitions with assertions in all, each of which is hashed with
+    whatever it waits for: a second is some 20,000 of them.  Raises `TooLarge` beyond that."""
+    before = _LEFT.ways
+    _LEFT.ways = most if before is None else min(most, before)
+    try:
+        yield
+    finally:
+        _LEFT.ways = before
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +195,10 @@ class Rest(Unfolding):
             seen.add(way)
             if len(seen) > _MAX_WAYS:
                 raise TooManyStates(_MAX_WAYS)
+            if _LEFT.ways is not None:
+                _LEFT.ways -= 1
+                if _LEFT.ways < 0:
+                    raise TooLarge("too many ways through its repetitions")
             parts, demand = way
             if not parts:
                 yield way

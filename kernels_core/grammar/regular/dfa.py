@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from ...clock import look
 from ..charset import Ranges, canonical, normalise, union
+from .assertions import limited_ways
 from .dfa_tables import fans, smallest
 from .languages import (
     NOTHING,
@@ -62,6 +63,8 @@ _MOST_NODES = 1_000_000
 _HEAVY = 50_000
 # Parts of languages that the derivatives of one automaton may look at: some seconds.
 _MOST_WORK = 2_000_000
+# Ways through repetitions with assertions: about a second.
+_MOST_WAYS = 20_000
 _DEAD = -1
 # Code points without surrogates.
 _CHARACTERS = 0x110000 - 0x800
@@ -207,7 +210,7 @@ def _explore(item: Language, limit: int) -> Dfa:
         return Dfa(letters, *found)
     if found is not None:
         raise TooManyStates(limit)
-    with limited_work(_MOST_WORK):
+    with limited_work(_MOST_WORK), limited_ways(_MOST_WAYS):
         return _derive(item, letters, limit)
 
 
