@@ -1,9 +1,9 @@
 # distutils: language = c++
 """The cross-grammar cache as a file, so that a new process starts warm (`TokenSetPool.save` and `load`).
 
-    MAGIC, length of the header, header, body
+    MAGIC, length of the header, header, body, digest of all before
 
-The header is JSON: the layout, the vocabulary's fingerprint, the identity key, and size and digest of the body.  The body
+The header is JSON: the layout, the vocabulary's fingerprint, the identity key, and the size of the body.  The body
 is the token sets (bases before those that build on them), then the entries, least recently used first.  All numbers
 are little-endian, and lists are written as they lie in memory, so reading is one pass without searching.
 
@@ -47,7 +47,7 @@ from kernels_core.errors import PoolFileError
 __all__ = ["LAYOUT", "read_file", "write_file"]
 
 MAGIC = b"maskscope pool\n"
-LAYOUT = 3
+LAYOUT = 4
 MAX_HEADER = 4096      # bytes
 
 
@@ -62,14 +62,15 @@ def write_file(path, str fingerprint, bytes key, int entries, bytes body):
         "key": key.hex(),
         "entries": entries,
         "size": len(body),
-        "digest": _digest(body),
     }).encode()
+    header = MAGIC + len(header).to_bytes(4, "little") + header
     _check_byte_order()
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)      # mode 0600
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(MAGIC + len(header).to_bytes(4, "little") + header)
+            file.write(header)
             file.write(body)
+            file.write(_digest(header, body))
             file.flush()
             os.fsync(file.fileno())
         os.replace(name, path)
@@ -91,7 +92,7 @@ def read_file(path, str fingerprint):
             raise ValueError
         header = json.loads(data[start:start + length])
         layout, size, key = int(header["layout"]), int(header["size"]), bytes.fromhex(header["key"])
-        written_for, expected = str(header["fingerprint"]), header["digest"]
+        written_for = str(header["fingerprint"])
         if len(key) != 16:
             raise ValueError
     except (ValueError, KeyError, TypeError):
@@ -100,14 +101,17 @@ def read_file(path, str fingerprint):
         raise PoolFileError(path, f"was written by another version (layout {layout}, this one reads {LAYOUT})")
     if written_for != fingerprint:
         raise PoolFileError(path, f"is for another vocabulary ({written_for[:12]}..., this one is {fingerprint[:12]}...)")
-    body = data[start + length:]
-    if len(body) != size or _digest(body) != expected:
-        raise PoolFileError(path, f"is damaged: {len(body):,} bytes of token sets, {size:,} were written")
+    start += length
+    body, digest_read = data[start:start + max(0, size)], data[start + max(0, size):]
+    if len(body) != size or digest_read != _digest(data[:start], body):
+        raise PoolFileError(path, f"is damaged: {len(data) - start:,} bytes behind the header, {size + 16:,} were written")
     return key, body
 
 
-def _digest(bytes body):
-    return hashlib.blake2b(body, digest_size=16).hexdigest()
+def _digest(bytes header, bytes body):
+    found = hashlib.blake2b(header, digest_size=16)
+    found.update(body)
+    return found.digest()
 
 
 def _check_byte_order():

@@ -24,7 +24,10 @@ _NEUTRAL_DECODERS: Final = frozenset({"Fuse", "Strip"})
 
 
 def analyse_tokenizers_json(document: Json) -> Vocabulary:
-    """Read a parsed `tokenizer.json`.  Raises `TokenizerError` naming the component that loses the bytes."""
+    """Read a parsed `tokenizer.json`.  Raises `TokenizerError` naming the component that loses the bytes, or what is no
+    `tokenizer.json`."""
+    if not isinstance(document, Mapping):
+        raise TokenizerError("not a tokenizer.json: it is no JSON object")
     model = document.get("model")
     if not isinstance(model, Mapping) or "vocab" not in model:
         raise TokenizerError("not a tokenizer.json: it has no model with a vocabulary")
@@ -33,10 +36,11 @@ def analyse_tokenizers_json(document: Json) -> Vocabulary:
 
     special: set[int] = set()
     literal: set[int] = set()
-    for token in document.get("added_tokens") or ():
-        token_id = token["id"]
+    for place, token in enumerate(_items(document, "added_tokens")):
+        token_id, content = _added(token, f"added_tokens[{place}]")
+        _refuse_wide(token_id, len(spellings))
         spellings += [""] * (token_id + 1 - len(spellings))
-        spellings[token_id] = token["content"]
+        spellings[token_id] = content
         (special if token.get("special") else literal).add(token_id)
 
     unknown = model.get("unk_token")
@@ -61,14 +65,16 @@ def analyse_tokenizers_json(document: Json) -> Vocabulary:
 
 def components(document: Json, part: str) -> Iterator[Json]:
     """The steps of a "normalizer", "pre_tokenizer" or "decoder", in order, sequences unfolded."""
-    waiting = [document.get(part)]
+    waiting: list[Any] = [document.get(part)]
     while waiting:
         step = waiting.pop()
         if step is None:
             continue
-        inner = step.get("normalizers") or step.get("pretokenizers") or step.get("decoders")
+        if not isinstance(step, Mapping) or not isinstance(step.get("type", ""), str):
+            raise TokenizerError(f"not a tokenizer.json: a step of its {part} is {_shown(step)}, no object with a type")
         if step.get("type") == "Sequence":
-            waiting.extend(reversed(inner or ()))
+            names = ("normalizers", "pretokenizers", "decoders")
+            waiting.extend(reversed([inner for name in names for inner in _items(step, name)]))
         else:
             yield step
 
@@ -167,12 +173,50 @@ def _adds_prefix_space(document: Json) -> bool:
 
 def _spellings(vocab: Any) -> list[str]:
     """A model's vocabulary by id: a mapping from text to id (BPE, WordLevel), or scored pieces in order (Unigram)."""
-    if not isinstance(vocab, Mapping):
+    if isinstance(vocab, list):
+        for place, piece in enumerate(vocab):
+            if not (isinstance(piece, list) and len(piece) == 2 and isinstance(piece[0], str)):
+                raise TokenizerError(f"the vocabulary's entry {place} is {_shown(piece)}, and no text with its score")
         return [piece for piece, _ in vocab]
+    if not isinstance(vocab, Mapping):
+        raise TokenizerError(f"the vocabulary is {_shown(vocab)}: neither an object nor a list")
+    for text, token_id in vocab.items():
+        _check_id(token_id, f"the token {_shown(text)} of the vocabulary")
     size = max(vocab.values(), default=-1) + 1
-    if size > 8 * len(vocab) + 65_536:
-        raise TokenizerError(f"the vocabulary names id {size - 1:,} but holds only {len(vocab):,} tokens")
+    _refuse_wide(size - 1, len(vocab))
     spellings = [""] * size
     for text, token_id in vocab.items():
         spellings[token_id] = text
     return spellings
+
+
+def _added(token: Any, where: str) -> tuple[int, str]:
+    """Id and text of an added token."""
+    if not isinstance(token, Mapping) or not isinstance(token.get("content"), str):
+        raise TokenizerError(f"{where} is {_shown(token)}, and no object with a content")
+    _check_id(token.get("id"), where)
+    return token["id"], token["content"]
+
+
+def _check_id(found: Any, where: str) -> None:
+    if not isinstance(found, int) or isinstance(found, bool) or found < 0:
+        raise TokenizerError(f"{where} has the id {_shown(found)}, which is no number from 0 on")
+
+
+def _refuse_wide(token_id: int, count: int) -> None:
+    """Ids far beyond the number of tokens would fill the memory with nothing."""
+    if token_id >= 8 * count + 65_536:
+        raise TokenizerError(f"the vocabulary names id {token_id:,} but holds only {count:,} tokens")
+
+
+def _shown(found: object) -> str:
+    text = repr(found)
+    return text if len(text) < 60 else f"{text[:57]}..."
+
+
+def _items(document: Json, name: str) -> list[Any]:
+    """A list of `document`; none where it is not there."""
+    found = document.get(name) or []
+    if not isinstance(found, list):
+        raise TokenizerError(f"{name} is {_shown(found)}, and no list")
+    return found

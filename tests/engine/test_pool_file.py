@@ -175,6 +175,11 @@ def test_files_that_are_not_taken(tmp_path: Path) -> None:
     refuse(good[:-1], "damaged")
     refuse(good + b"\0", "damaged")
     refuse(good[:-40] + bytes([good[-40] ^ 1]) + good[-39:], "damaged")
+    # The header is under the digest, too: with another key nothing would be found.
+    for name in (b'"entries": ', b'"key": "'):
+        at = good.index(name) + len(name)
+        refuse(good[:at] + (b"1" if good[at : at + 1] != b"1" else b"2") + good[at + 1 :], "damaged")
+    refuse(good.replace(b'"size": ', b'"size": -'), "damaged")
     refuse(good.replace(f'"layout": {LAYOUT}'.encode(), f'"layout": {LAYOUT + 1}'.encode()), "another version")
     refuse(good, "another vocabulary", compiler_of(Options(), WORDS[:-1]))
     with pytest.raises(FileNotFoundError):
@@ -194,16 +199,16 @@ def test_no_body_can_hurt(tmp_path: Path) -> None:
     data = file.read_bytes()
     start = len(MAGIC) + 4
     length = int.from_bytes(data[len(MAGIC) : start], "little")
-    header, body = json.loads(data[start : start + length]), data[start + length :]
+    header, body = json.loads(data[start : start + length]), data[start + length : -16]
     rng, refused = random.Random(0), 0
     for _ in range(400):
         changed = bytearray(body)
         for _ in range(rng.choice((1, 1, 4))):
             place = rng.randrange(len(changed))
             changed[place] = rng.choice((0, 1, 255, changed[place] ^ (1 << rng.randrange(8))))
-        header |= {"digest": _digest(bytes(changed)), "size": len(changed)}
         text = json.dumps(header).encode()
-        file.write_bytes(MAGIC + len(text).to_bytes(4, "little") + text + changed)
+        front = MAGIC + len(text).to_bytes(4, "little") + text
+        file.write_bytes(front + changed + _digest(front, bytes(changed)))
         compiler = compiler_of(OPTIONS["states by rule"])
         try:
             compiler.load_pool(file)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kernels_core import Grammar, GrammarCompiler, GrammarMatcher
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, UnsupportedSchemaError
 from kernels_core.automata.brief import spell_shorthand
 from kernels_core.automata.fsm import determinise
 from kernels_core.automata.lower import Lowering
@@ -251,3 +251,10 @@ def test_names_matter_where_something_refers_to_them(member: dict[str, Any], pla
     document = {"type": "object", "properties": {"m": inside, "n": {"type": "boolean"}}}
     assert takes(document, '{"m": {"x": {"y": null}}, "n": true}')
     assert not takes(document, '{"m": {"x": {"y": true}}}')  # "#" is the schema that has a name
+
+
+def test_constants_beside_no_type_at_all_are_a_problem_when_the_schema_is_compiled() -> None:
+    """Such a member never occurs, and was put off until somebody asked for its rule."""
+    for member in ({"enum": ["a"], "type": []}, {"const": 1, "type": []}):
+        with pytest.raises(UnsupportedSchemaError, match="#/properties/x, type: type must name at least one type"):
+            Grammar.from_json_schema({"type": "object", "properties": {"x": member}, "additionalProperties": False})

@@ -185,3 +185,28 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
     broken.write_text('{"model": {"vocab": {"a": 0}}}')
     with pytest.raises(TokenizerError, match=r"not a tokenizer\.json"):
         load_tokenizer(broken)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ([], "no JSON object"),
+        ({"model": {"vocab": {"a": "0"}}}, "token 'a' of the vocabulary has the id '0'"),
+        ({"model": {"vocab": {"a": -1}}}, "has the id -1"),
+        ({"model": {"vocab": {"a": 10**9}}}, "names id 1,000,000,000"),
+        ({"model": {"vocab": 7}}, "neither an object nor a list"),
+        ({"model": {"vocab": ["a"]}}, "entry 0 is 'a'"),
+        ({"added_tokens": [{"id": 1}]}, r"added_tokens\[0\] is"),
+        ({"added_tokens": [{"content": "x"}]}, r"added_tokens\[0\] has the id None"),
+        ({"added_tokens": [{"id": 10**9, "content": "x"}]}, "names id 1,000,000,000"),
+        ({"added_tokens": {"a": 1}}, "added_tokens is"),
+        ({"decoder": "ByteLevel"}, "a step of its decoder is 'ByteLevel'"),
+        ({"decoder": {"type": "Sequence", "decoders": 3}}, "decoders is 3"),
+    ],
+)
+def test_what_is_no_tokenizer_json_is_said(change: Any, reason: str, tmp_path: Path) -> None:
+    document = {"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "added_tokens": [], "decoder": None}
+    broken = tmp_path / "tokenizer.json"
+    broken.write_text(json.dumps(change if isinstance(change, list) else {**document, **change}))
+    with pytest.raises(TokenizerError, match=reason):
+        load_tokenizer(broken)

@@ -240,6 +240,8 @@ cdef class Plain:
             elif self._is_name(<dict>schema, word, value):
                 return False
         types = rest.get("type")
+        if type(types) is list and not types:
+            return False        # no type is asked for, which is a problem, and not one of these
         for one in types if type(types) is list else (types,):
             if type(one) is not str or one not in TYPES:
                 return False
