@@ -93,7 +93,9 @@ _HEADS: Final[tuple[tuple[str, str], ...]] = (
         "what the engine itself counts: held, and allowed",
     ),
     ("ours, all logits|xgrammar|llguidance|ours, .*", "added to a free token, microseconds"),
-    ("tokens a second", "all rows of a batch together"),
+    ("tokens a second|requests a second", "all rows of a batch, or all threads, together"),
+    ("seconds|threads|matchers|requests", "how long, and how many"),
+    ("must never be", "errors that are not documented, and tokens of a mask that were refused; 0 is right"),
     ("of unconstrained, %", "tokens a second, as a share of those without a grammar"),
     # on a device
     ("device", "where the model and its logits are"),

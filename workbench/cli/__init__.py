@@ -4,7 +4,7 @@ doctor`.
 Each command is a thin shell around what can be called from Python.  Read on: `common` (what they share), `looking`
 (check, mask, explain), `comparing`, `making` (generate, serve-notebook), `compatibility` (compat), `doctor` (what this
 machine lacks).
-`experiment` and `bench` are of the package `experiments`, which stands on this one and is found by its name.
+`experiment`, `bench` and `soak` are of the package `experiments`, which stands on this one and is found by its name.
 """
 
 from __future__ import annotations

@@ -1,0 +1,196 @@
+"""Strangers' schemas, valid, broken and hostile, at many matchers in many threads, for as long as one likes.
+
+Source: none.
+Claim: no request brings about an error that is not documented, or a mask with a token that is then refused; no mask
+    takes longer than its limit; memory does not grow once caches are full.
+Refuted by: one such error; a mask beyond `Options.max_fill_ms`; memory that keeps growing in the second half.
+
+`python -m workbench soak --minutes 60` runs it with a length of its own.  A window of some seconds is what intervals
+rest on.  Read on: `soaking.py` (what is done), `strangers.py` (the requests).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from experiments import datasets
+from experiments.claims import Claim, Effect, worst
+from experiments.soaking import NEVER, Load, Window, soak
+from experiments.trial import Params
+
+__all__ = ["CLAIMS", "TELL", "grid", "grid_of", "plot", "tables", "trial"]
+
+GIVEN: Final = 500  # schemas of the data folder
+# By preset: seconds, matchers, threads, seconds of a window.
+EXTENT: Final = {"smoke": (2.0, 8, 2, 0.5), "quick": (60.0, 64, 8, 5.0), "full": (3600.0, 64, 8, 30.0)}
+TELL: list[Callable[[Window], None]] = []
+"""Who is told of each window while a trial of this process goes on."""
+
+
+def grid(preset: str) -> list[Params]:
+    """One soak: two seconds, a minute, an hour."""
+    seconds, matchers, threads, window_s = EXTENT[preset]
+    vocabulary = datasets.defaults(preset)[1]
+    return grid_of(seconds, matchers=matchers, threads=threads, window_s=window_s, vocabulary=vocabulary)
+
+
+def grid_of(
+    seconds: float,
+    *,
+    matchers: int,
+    threads: int,
+    window_s: float | None = None,
+    vocabulary: str | None = None,
+    seed: int = 0,
+) -> list[Params]:
+    """One soak of `seconds`; its windows are a twentieth of it unless `window_s` says otherwise."""
+    return [
+        {
+            "length_s": seconds,
+            "matchers": matchers,
+            "threads": threads,
+            "window_s": window_s or max(0.2, seconds / 20),
+            "vocabulary": vocabulary or datasets.default_vocabulary(),
+            "seed": seed,
+        }
+    ]
+
+
+def trial(params: Params) -> dict[str, Any]:
+    """What `soaking.soak` gives, and how many `schemas` of the data folder were among the requests."""
+    names = [name for name in datasets.default_schemas() if not name.startswith("synthetic")]
+    cases = datasets.find_cases(names, GIVEN) if names and params["vocabulary"] != datasets.DEMO else []
+    given = [datasets.load_case(case).schema for case in cases]
+    load = Load(
+        params["length_s"],
+        params["matchers"],
+        params["threads"],
+        params["seed"],
+        window_s=params["window_s"],
+        given=given,
+    )
+
+    def tell(window: Window) -> None:
+        for listener in TELL:
+            listener(window)
+
+    info = datasets.open_tokenizer(params["vocabulary"]).info
+    return {**soak(info, load, tell), "schemas": len(given)}
+
+
+def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Throughput and memory, times, and what became of requests."""
+    rows, times, errors = [], [], []
+    for _, row in frame[frame["status"] == "ok"].iterrows():
+        windows = row["windows"]
+        seconds = sum(window["seconds"] for window in windows)
+        rows.append(
+            {
+                "seconds": round(seconds, 1),
+                "matchers": row["matchers"],
+                "threads": row["threads"],
+                "tokens": row["tokens"],
+                "tokens a second": round(row["tokens"] / seconds),
+                "requests a second": round(sum(row["requests"].values()) / seconds, 1),
+                "resident at the end, MB": round(windows[-1]["resident"] / 1e6),
+                "resident grew in the second half, MB a minute": round(_growth(windows), 2),
+                "must never be": sum(window["never"] for window in windows),
+            }
+        )
+        for what, found in row["times"].items():
+            times.append({"metric": what, **{name: found[name] for name in ("n", "p50", "p99", "p99.9", "max")}})
+        errors += [{"kind": "asked", "part": kind, "reason": "", "n": n} for kind, n in sorted(row["requests"].items())]
+        errors += [
+            {
+                "kind": kind,
+                "part": where,
+                "reason": f"{what}: {' '.join(sample.split())[:80]}" if kind in NEVER else what,
+                "n": n,
+            }
+            for kind, where, what, n, sample in row["errors"]
+        ]
+    return {
+        "The soak": pd.DataFrame(rows),
+        "Times in it, us": pd.DataFrame(times, columns=["metric", "n", "p50", "p99", "p99.9", "max"]),
+        "What became of requests": pd.DataFrame(errors, columns=["kind", "part", "reason", "n"]),
+    }
+
+
+def plot(frame: pd.DataFrame) -> go.Figure:
+    """Memory and throughput over time."""
+    figure = go.Figure()
+    for _, row in frame[frame["status"] == "ok"].iterrows():
+        windows = row["windows"]
+        ends = np.cumsum([window["seconds"] for window in windows]) / 60
+        figure.add_scatter(x=ends, y=[window["resident"] / 1e6 for window in windows], name="resident, MB")
+        rates = [window["tokens"] / window["seconds"] for window in windows]
+        figure.add_scatter(x=ends, y=rates, name="tokens a second", yaxis="y2")
+    figure.update_layout(
+        xaxis_title="minutes",
+        yaxis={"title": "MB", "rangemode": "tozero"},
+        yaxis2={"title": "tokens a second", "overlaying": "y", "side": "right", "rangemode": "tozero"},
+    )
+    return figure
+
+
+def _growth(windows: list[dict[str, Any]]) -> float:
+    """Megabytes a minute, a line through the second half."""
+    ends = np.cumsum([window["seconds"] for window in windows]) / 60
+    half = len(windows) // 2
+    if len(windows) - half < 2:
+        return float("nan")
+    return float(np.polyfit(ends[half:], [window["resident"] / 1e6 for window in windows[half:]], 1)[0])
+
+
+def _windows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    return [window for found in frame.loc[frame["status"] == "ok", "windows"] for window in found]
+
+
+def _never(frame: pd.DataFrame) -> Effect:
+    return worst([window["never"] for window in _windows(frame)], "windows")
+
+
+def _slowest(frame: pd.DataFrame) -> Effect:
+    found = [window["times"].get("mask, processor", {}).get("max", 0.0) / 1000 for window in _windows(frame)]
+    return worst(np.nan_to_num(found), "windows")
+
+
+def _grown(frame: pd.DataFrame) -> Effect:
+    windows = _windows(frame)
+    half = windows[len(windows) // 2 :]
+    ends = np.cumsum([window["seconds"] for window in half]) / 60
+    held = np.array([window["resident"] / 1e6 for window in half])
+
+    def slope(chosen: Any) -> float:
+        return float(np.polyfit(ends[chosen], held[chosen], 1)[0]) if np.ptp(ends[chosen]) > 0 else float("nan")
+
+    return Effect(len(half), "windows", slope)
+
+
+CLAIMS: Final = (
+    Claim(
+        text="No request brings about an error that is not documented, nor a mask that is too wide.",
+        what="such errors in a window",
+        effect=_never,
+        at_most=0,
+        always=True,
+    ),
+    Claim(
+        text="A mask takes no longer than its limit, and one look at the clock more.",
+        what="the slowest mask of a window, ms of processor time",
+        effect=_slowest,
+        at_most=1_100,
+        always=True,
+    ),
+    Claim(
+        text="Memory does not grow once caches are full.",
+        what="MB a minute, the second half",
+        effect=_grown,
+        at_most=5,
+    ),
+)

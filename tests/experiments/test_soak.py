@@ -1,0 +1,106 @@
+"""Requests of strangers, and the soak that sends them: seconds of it, and that it finds what must never be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from experiments import datasets, soak
+from experiments.claims import judge
+from experiments.ledger import Ledger
+from experiments.soaking import Load
+from experiments.soaking import soak as run_soak
+from experiments.strangers import HOSTILE, make_request
+from experiments.sweep import run_sweep
+from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo
+from workbench.cli import app
+
+
+@pytest.fixture
+def info() -> TokenizerInfo:
+    words = [bytes((value,)) for value in range(256)] + [b'{"', b'": ', b'", "', b"true", b"12"]
+    return TokenizerInfo([*words, b"</s>"], stop_token_ids=[len(words)])
+
+
+def test_requests_are_the_same_on_every_machine_and_of_three_kinds() -> None:
+    made = [make_request(3, index) for index in range(300)]
+    assert made == [make_request(3, index) for index in range(300)]
+    assert made != [make_request(4, index) for index in range(300)]
+    kinds = [request.kind for request in made]
+    assert {kind: kinds.count(kind) > 20 for kind in ("valid", "broken", "hostile")} == dict.fromkeys(
+        ("valid", "broken", "hostile"), True
+    )
+    for request in made:
+        if request.kind != "broken":
+            json.loads(request.text)
+    assert len({request.text for request in made}) > 290
+    assert len(HOSTILE) > 5
+
+
+def test_seconds_of_it(info: TokenizerInfo) -> None:
+    found = run_soak(info, Load(3.0, matchers=8, threads=4, window_s=0.5, given=['{"type": "integer"}']))
+    assert found["tokens"] > 100
+    assert found["requests"]["valid"] > 5
+    assert {kind for kind, *_ in found["errors"]} <= {"refused", "limit", "dead end"}
+    assert len(found["windows"]) >= 5
+    assert sum(window["tokens"] for window in found["windows"]) <= found["tokens"]
+    mask = found["times"]["mask, processor"]
+    assert 0 < mask["p50"] <= mask["p99"] <= mask["p99.9"] <= 1.04 * mask["max"]
+    assert sum(found["requests"].values()) == found["times"]["compile"]["n"]
+
+
+def test_what_must_never_be_is_counted(info: TokenizerInfo, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: GrammarCompiler, schema: str) -> Any:
+        raise KeyError("not an error on purpose")
+
+    monkeypatch.setattr(GrammarCompiler, "compile_json_schema", fail)
+    found = run_soak(info, Load(0.3, matchers=2, threads=2, window_s=0.1))
+    assert {kind for kind, *_ in found["errors"]} == {"not documented"}
+    assert sum(window["never"] for window in found["windows"]) > 0
+    assert all("not an error on purpose" in sample for *_, sample in found["errors"])
+
+
+def test_a_mask_that_is_too_wide_is_counted_and_ends_with_1(
+    info: TokenizerInfo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Refusing:
+        def __init__(self, compiled: Any) -> None:
+            self._inner = GrammarMatcher(compiled)
+            self.text = b""
+
+        def fill_next_token_bitmask(self, row: Any) -> bool:
+            return bool(self._inner.fill_next_token_bitmask(row))
+
+        def accept_token(self, token: int) -> bool:
+            return False
+
+    monkeypatch.setattr("experiments.soaking.GrammarMatcher", Refusing)
+    found = run_soak(info, Load(0.5, matchers=2, threads=1, window_s=0.1))
+    assert "mask too wide" in {kind for kind, *_ in found["errors"]}
+    short = ["soak", "--minutes", "0.015", "--matchers", "2", "--threads", "1", "--vocabulary", datasets.DEMO]
+    for more in (["--json"], ["--ledger", str(tmp_path / "ledger.sqlite")]):
+        assert CliRunner().invoke(app, [*short, *more]).exit_code == 1
+
+
+def test_the_experiment_and_its_claims(ledger: Ledger) -> None:
+    frame = run_sweep(soak.trial, soak.grid("smoke"), ledger=ledger, sweep="soak")
+    assert set(frame["status"]) == {"ok"}, frame["error"].dropna().tolist()
+    tables = soak.tables(frame)
+    assert tables["The soak"]["must never be"].tolist() == [0]
+    assert {"mask", "compile", "accept"} <= set(tables["Times in it, us"]["metric"])
+    assert (tables["What became of requests"]["kind"] == "asked").sum() >= 2
+    assert len(soak.plot(frame).data) == 2
+    assert next(str(verdict.word) for verdict in judge(soak.CLAIMS, frame)) in ("held", "undecided")
+
+
+def test_the_command() -> None:
+    words = ["soak", "--minutes", "0.02", "--matchers", "4", "--threads", "2", "--vocabulary", datasets.DEMO, "--json"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    counted = json.loads(done.stdout)
+    assert counted["tokens"] > 0
+    assert {"windows", "errors", "times", "requests"} <= set(counted)
