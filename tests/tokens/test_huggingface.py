@@ -196,6 +196,8 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
         ({"model": {"vocab": {"a": 10**9}}}, "names id 1,000,000,000"),
         ({"model": {"vocab": 7}}, "neither an object nor a list"),
         ({"model": {"vocab": ["a"]}}, "entry 0 is 'a'"),
+        # The library panics at a merge whose whole is no token, which is no Exception.
+        ({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": ["a b"]}}, "is not a tokenizer.json: "),
         ({"added_tokens": [{"id": 1}]}, r"added_tokens\[0\] is"),
         ({"added_tokens": [{"content": "x"}]}, r"added_tokens\[0\] has the id None"),
         ({"added_tokens": [{"id": 10**9, "content": "x"}]}, "names id 1,000,000,000"),

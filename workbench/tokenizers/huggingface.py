@@ -16,7 +16,7 @@ from kernels_core.tokens.reading import inner_tokenizer, read_tokenizer
 from kernels_core.tokens.spelling import Vocabulary
 from kernels_core.tokens.tokenizers_json import analyse_tokenizers_json, components, is_space_mark_rule
 
-from .libraries import require
+from .libraries import is_refusal, require
 from .sentencepiece import SentencePieceCodec
 from .tekken import wrap_mistral
 from .tiktoken_ranks import TiktokenCodec
@@ -134,7 +134,9 @@ def load_tokenizers_json(path: Path, document: dict[str, Any] | None = None) -> 
     library = require("tokenizers", f"reading {path.name}")
     try:
         tokenizer = library.Tokenizer.from_str(text)
-    except Exception as error:  # the library raises bare Exception
+    except BaseException as error:  # the library raises bare Exception, and panics
+        if not is_refusal(error):
+            raise
         raise TokenizerError(f"{path} is not a tokenizer.json: {error}") from None
     name = path.parent.name if path.name == "tokenizer.json" else path.stem
     return Source(name or path.stem, vocabulary, TokenizersCodec(tokenizer), tokenizer)

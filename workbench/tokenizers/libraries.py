@@ -7,7 +7,7 @@ from typing import Any
 
 from kernels_core.errors import TokenizerError
 
-__all__ = ["MissingLibraryError", "require"]
+__all__ = ["MissingLibraryError", "is_refusal", "require"]
 
 
 class MissingLibraryError(TokenizerError, ImportError):
@@ -24,3 +24,8 @@ def require(module: str, purpose: str, package: str | None = None) -> Any:
         raise MissingLibraryError(
             f"{purpose} needs the package {package}, which {missing}: pip install {package}"
         ) from None
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Is it a library's way to say that it cannot read something?  A panic of Rust code is, and is no `Exception`."""
+    return isinstance(error, Exception) or type(error).__module__ == "pyo3_runtime"

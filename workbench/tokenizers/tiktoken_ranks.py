@@ -18,7 +18,7 @@ from typing import Any, Final
 from kernels_core.errors import TokenizerError
 from kernels_core.tokens.reading import read_tiktoken
 
-from .libraries import require
+from .libraries import is_refusal, require
 from .tokenizer import Source
 
 __all__ = [
@@ -152,7 +152,9 @@ def load_rank_file(
     name = style or path.stem
     try:
         encoding = library.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens=specials)
-    except Exception as error:  # tiktoken reports a bad pattern or missing single bytes in several ways
+    except BaseException as error:  # tiktoken reports a bad pattern or missing single bytes in several ways
+        if not is_refusal(error):
+            raise
         raise TokenizerError(f"{path.name}: tiktoken refuses these ranks or this pattern: {error}") from None
     codec = TiktokenCodec(encoding, None if begin_of_text is None else specials[begin_of_text])
     return replace(wrap_tiktoken(encoding), codec=codec)
