@@ -1,0 +1,73 @@
+"""Each target for some seconds, in a process of its own: with little memory, and killed where it hangs.
+
+The inputs are the first of a seed, the same on every machine; `python -m tests.fuzz TARGET` hunts for longer.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.driver import TARGETS, make_input, run_seeded, try_input
+
+ROOT = Path(__file__).resolve().parents[2]
+INPUTS = {
+    "ebnf": 1000,
+    "regex": 400,
+    "lark": 1000,
+    "schema": 400,
+    "tag": 1000,
+    "tokenizer": 400,
+    "session": 1500,
+    "pool": 1000,
+    "calls": 1500,
+    "threads": 800,
+}
+SECONDS = 12
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_nothing_breaks_a_rule(target: str) -> None:
+    words = [target, "--guide", "none", "--seconds", str(SECONDS), "--inputs", str(INPUTS[target])]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.fuzz", *words], capture_output=True, text=True, timeout=600, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-6000:]}"
+
+
+def test_the_same_seed_gives_the_same_inputs() -> None:
+    for target in TARGETS:
+        made = [make_input(target, 3, number) for number in range(20)]
+        assert made == [make_input(target, 3, number) for number in range(20)]
+        assert len(set(made)) > 10
+
+
+def test_a_broken_rule_is_found_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def target(data: bytes) -> None:
+        if b"a" in data:
+            raise ValueError("what no target may raise")
+
+    monkeypatch.setitem(TARGETS, "regex", target)
+    found = try_input("regex", b"xa", tmp_path)
+    assert found is not None
+    assert found.read_bytes() == b"xa"
+    assert "what no target may raise" in capsys.readouterr().err
+    assert try_input("regex", b"x", tmp_path) is None
+    result = run_seeded("regex", 0, inputs=50, seconds=20, folder=tmp_path)
+    assert result.inputs == 50
+    assert result.findings
+
+
+def test_a_guided_hunt(tmp_path: Path) -> None:
+    pytest.importorskip("atheris", reason="pip install '.[fuzz]'")
+    words = ["regex", "--guide", "coverage", "--seconds", "3", "--corpus", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.fuzz", *words], capture_output=True, text=True, timeout=600, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-6000:]}"
+    assert len(list(tmp_path.iterdir())) > 50
