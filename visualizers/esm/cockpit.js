@@ -26,7 +26,7 @@ function render({ model, el }) {
   const strips = h("div", { class: "strips", "data-testid": "cockpit-strips" });
   const page = h("div", { class: "page", tabindex: "0", "data-testid": "cockpit-page" });
   const input = h("input", { type: "text", "data-testid": "branch-text", "aria-label": "text in place of this token",
-    placeholder: "nothing: draw again from here", onkeydown: (event) => { if (event.key === "Enter") send(); event.stopPropagation(); } });
+    placeholder: "a text, or nothing", title: "a text to write in its place; left empty, the model draws again", onkeydown: (event) => { if (event.key === "Enter") send(); event.stopPropagation(); } });
   const label = h("span", { class: "ms-muted", "data-testid": "branch-label" });
   const go_on = h("button", { type: "button", "data-testid": "branch", title: "keep the tokens before this one, write this text instead, and let the model go on", onclick: () => send() }, "branch");
   const beside = h("button", { type: "button", "data-testid": "beside", title: "the same prompt and seed without the grammar, under this strip", onclick: () => model.send({ kind: "beside" }) }, "without the grammar, too");
@@ -188,7 +188,8 @@ function render({ model, el }) {
     const about = model.get("about") || {}, run = first();
     drawStrips();
     const forced = run ? run.flags.filter((flags) => flags & FORCED).length : 0, wishes = run ? run.flags.filter((flags) => flags & WISH).length : 0;
-    summary.textContent = run ? `${many(run.from + run.text.length, "token")}` + (run.constrained ? ` · ${number(wishes)} with a refused favourite (•) · ${number(forced)} without a choice` : " · without a grammar") : "";
+    summary.textContent = run ? `${many(run.from + run.text.length, "token")}` + (run.constrained ? ` · ${number(wishes)} favourites refused • · ${number(forced)} forced` : " · without a grammar") : "";
+    summary.title = run && run.constrained ? `at ${number(wishes)} tokens the model's favourite was refused (•), at ${number(forced)} the grammar left no choice` : "";
     stop.hidden = !about.running;
     foot.hidden = !about.can_branch || model.get("offline");
     go_on.disabled = beside.disabled = Boolean(about.running);
