@@ -137,7 +137,7 @@ def test_tokens(tokenizer: Tokenizer) -> None:
     assert (inside.ok, inside.kind) == (True, "accepted")
     crossing = session.why(vocab.index(b'":'))
     assert (crossing.ok, crossing.kind) == (False, "uncertain")
-    assert "refuse its rest :" in crossing.message
+    assert "its caller value refuses its rest :" in crossing.message
     ends = session.why(tokenizer.info.stop_token_ids[0])
     assert not ends.ok
     with pytest.raises(StepError, match="outside the vocabulary"):
@@ -238,3 +238,38 @@ def test_what_next_says_the_shortest_end_and_types_it(tokenizer: Tokenizer) -> N
     assert session.text == b'{"name": "a","mode":"mode_0"}'
     assert panel._end({}) == {"end": "", "bytes": 0}
     desk.close()
+
+
+@pytest.mark.parametrize(
+    ("tried", "said", "suggested"),
+    [
+        ('"agee"', "age cannot come now: ", ()),  # and nothing that may come is offered in its place
+        ('"zzz"', "; none of its names is like it", ()),
+        ('"nmae"', "the schema has no member nmae", ('"name"',)),
+    ],
+)
+def test_a_name_that_cannot_come_is_no_suggestion_for_another(
+    tried: str, said: str, suggested: tuple[str, ...], tokenizer: Tokenizer
+) -> None:
+    found = why(Session(STRICT, tokenizer).seek("{"), tried)
+    assert said in found.message
+    assert found.suggestions == tuple(text.encode() for text in suggested)
+
+
+@pytest.mark.parametrize(
+    ("grammar", "text", "said"),
+    [
+        (
+            'root ::= "[" word "]"\nword ::= [a-z]+',
+            "[ab",
+            "over the end of root, which nothing called: the text is over",
+        ),
+        ('root ::= "<" e ">"\ne ::= "[" e? "]"', "<[[", "over the end of e: its callers e and root "),
+    ],
+)
+def test_who_decides_on_an_uncertain_token_is_named(grammar: str, text: str, said: str, tokenizer: Tokenizer) -> None:
+    session = Session(grammar, tokenizer).seek(text)
+    uncertain = [verdict for entry in session.token_sets().states for verdict in entry.uncertain]
+    assert uncertain
+    for verdict in uncertain:
+        assert said in why(session, verdict.token_id).message

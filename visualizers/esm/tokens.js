@@ -8,7 +8,7 @@ const ROW = 22, PAGE = 100, PATIENCE = 4000;
 const TABS = ["all", "allowed", "accepted", "uncertain", "rejected", "stop"];
 const MEANS = {
   all: "the whole vocabulary", allowed: "what the mask lets through, whatever the reason", accepted: "stays inside its rule, so it may come",
-  uncertain: "runs over the end of its rule: the callers decide about the rest", rejected: "dies inside its rule", stop: "ends the text, or is named by its id",
+  uncertain: "runs over the end of its rule: the callers decide about the rest", rejected: "dies inside its rule; control tokens write no text", stop: "ends the text, or is named by its id",
 };
 
 const rounded = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 3 }).format;
@@ -144,7 +144,10 @@ function render({ model, el }) {
       cell.title = `leaves rule ${row.rule} after ${row.escape} bytes; what is left for its callers: ${rest}`;
     } else if (row.kind === "accepted") cell.append("stays inside its rule");
     else if (row.kind === "stop") cell.append("the text may end here");
-    else cell.append("dies inside its rule");
+    else {
+      cell.append("cannot come here");
+      cell.title = "it dies inside the rule that is being read; a control token writes no text, and comes only where the grammar names it";
+    }
     return cell;
   }
 

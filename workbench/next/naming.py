@@ -145,7 +145,7 @@ def _judged(
     if member is not None and member.state == "next":
         about = ""
     elif member is None:
-        about = _unknown(found, name) + _not_now(found, name)
+        about = _unknown(found, name) + (_not_now(found, name) or ("" if near else "; none of its names is like it"))
     elif member.state == "done":
         about = f"{member.name} is there already, and a name comes once"
     else:

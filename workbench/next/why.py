@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from kernels_core import GrammarMatcher
+from kernels_core.errors import BudgetExceededError
 from visualizers.glyphs import clip, glyph, split_rules, written_name
 from visualizers.tokens import token_index
 from visualizers.why import why_html
@@ -34,6 +36,7 @@ ALIKE: Final = 0.5
 VERY_ALIKE: Final = 0.7
 """So much alike must a suggestion be for a text that can come: `"mdoe"` where any key may."""
 SUGGESTED: Final = 4
+CALLERS: Final = 4
 NOT_NAMES: Final = ("space", "end", "escape", "sign", "separator")
 SECONDS: Final = 0.05
 FORCED: Final = 400
@@ -150,9 +153,10 @@ def why(session: Session, what: str | bytes | int, *, reasons: bool = True) -> W
         reading = session.explain(what)
         twin = session.twin()
         named = None if reading.ok else naming(session, reading.text, reading.read)
-        near = suggestions(twin, session.text, reading.text, reading.read, ALIKE if not reading.ok else VERY_ALIKE)
-        if named is not None:
-            near = tuple(dict.fromkeys((*named.suggestions, *near)))[:SUGGESTED]
+        if named is not None:  # the names of the object's members are known, also of those that cannot come now
+            near = named.suggestions[:SUGGESTED]
+        else:
+            near = suggestions(twin, session.text, reading.text, reading.read, VERY_ALIKE if reading.ok else ALIKE)
         after = twin.fork()
         spelt = after.accept_string(reading.text[: reading.read]) if reading.read else True
         going = spelt and not after.is_terminated()
@@ -185,14 +189,36 @@ def _fate(session: Session, token: int) -> tuple[str, str]:
     row = token_index(session.token_sets()).row(token)
     if row["kind"] == "uncertain":
         rest, rule = row["suffix"], row["rule"]
-        verb = "take" if row["allowed"] else "refuse"
-        after = f"the callers {verb} its rest {rest}" if rest else f"the callers {verb} that"
+        callers = _callers(session, rule)
+        if callers == []:
+            return (
+                "uncertain",
+                f"it runs over the end of {written_name(rule)}, which nothing called: the text is over there",
+            )
+        verb = ("takes", "refuses") if callers is not None and len(callers) == 1 else ("take", "refuse")
+        named = f"its caller{'s' * (len(callers) > 1)} {' and '.join(callers)}" if callers else "its callers"
+        after = f"{named} {verb[not row['allowed']]} {f'its rest {rest}' if rest else 'that'}"
         return "uncertain", f"it runs over the end of {written_name(rule)}: {after}"
     if row["kind"] == "accepted":
         return "accepted", "allowed: it stays inside its rule"
     if row["kind"] == "stop":
         return "stop", "allowed: the text may end here, or the grammar names this token"
     return "rejected", ""
+
+
+def _callers(session: Session, rule: str) -> list[str] | None:
+    """The rules that called `rule` where it is being read; None where that cannot be told."""
+    try:
+        found = session.call_stack()
+    except BudgetExceededError:
+        return None
+    if len(found.stacks) < found.total or not found.exact:
+        return None
+    levels = [[found.levels[number] for number in stack] for stack in found.stacks]
+    called = [above for stack in levels for above, level in pairwise(stack) if level.rule in (rule, written_name(rule))]
+    names = list(dict.fromkeys(written_name(above.rule) for above in reversed(called)))
+    root = any(stack[0].rule in (rule, written_name(rule)) for stack in levels)
+    return names[:CALLERS] if names or root else None
 
 
 def suggestions(
