@@ -21,7 +21,7 @@ import sysconfig
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-EXTRAS = ("workbench", "generate", "distributed", "test", "dev", "docs")
+EXTRAS = ("workbench", "generate", "serve", "distributed", "test", "dev", "docs")
 OLDEST = (3, 11)
 
 

@@ -1,10 +1,16 @@
-"""The command line: `python -m workbench check | mask | explain | compare | hunt | generate | serve-notebook | compat |
-doctor`.
+"""The command line: `python -m workbench check | mask | explain | compare | hunt | generate | serve | serve-notebook |
+compat | doctor`.
 
 Each command is a thin shell around what can be called from Python.  Read on: `common` (what they share), `looking`
+<<<<<<< HEAD
 (check, mask, explain), `comparing`, `making` (generate, serve-notebook), `compatibility` (compat), `doctor` (what this
 machine lacks).
 `experiment`, `bench` and `soak` are of the package `experiments`, which stands on this one and is found by its name.
+=======
+(check, mask, explain), `comparing`, `making` (generate, serve-notebook), `serving` (serve), `compatibility` (compat),
+`doctor` (what this machine lacks).
+`experiment` and `bench` are of the package `experiments`, which stands on this one and is found by its name.
+>>>>>>> 21368d8 (workbench serve: a server for OpenAI's clients, with limits for every request and a page that looks on)
 """
 
 from __future__ import annotations
@@ -15,7 +21,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli import comparing, compatibility, looking, making
+from workbench.cli import comparing, compatibility, looking, making, serving
 from workbench.cli.doctor import examine, print_report
 
 __all__ = ["app"]
@@ -29,6 +35,7 @@ app = typer.Typer(
 looking.add_commands(app)
 comparing.add_commands(app)
 making.add_commands(app)
+serving.add_commands(app)
 compatibility.add_commands(app)
 if find_spec("experiments") is not None:
     for name, commands in import_module("experiments.cli").COMMANDS.items():

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from kernels_core.errors import MaskscopeError
 
-__all__ = ["ModelError"]
+__all__ = ["ModelError", "PromptTooLongError"]
 
 
 class ModelError(MaskscopeError, RuntimeError):
     """A model cannot be loaded, or cannot do what was asked of it; the message says why and what to do."""
+
+
+class PromptTooLongError(ModelError):
+    """A prompt leaves the model no room for an answer."""

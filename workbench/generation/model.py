@@ -24,15 +24,15 @@ from jinja2 import TemplateError
 
 from kernels_core import GrammarCompiler
 from workbench.generation import random_weights
-from workbench.generation.errors import ModelError
+from workbench.generation.errors import ModelError, PromptTooLongError
 from workbench.tokenizers import load_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-__all__ = ["LanguageModel", "ModelError", "ModelRun", "Prompt", "load_model"]
+__all__ = ["LanguageModel", "ModelError", "ModelRun", "Prompt", "fit_threads", "load_model"]
 
-Prompt: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, str]]
+Prompt: TypeAlias = str | Sequence[int] | Sequence[Mapping[str, Any]]
 
 DEMO = "demo"
 
@@ -94,12 +94,15 @@ class LanguageModel:
         """Compiles grammars for this model's vocabulary, and remembers them."""
         return GrammarCompiler(self.tokenizer.info)
 
-    def encode_prompt(self, prompt: Prompt, *, chat: bool | None = None) -> list[int]:
+    def encode_prompt(
+        self, prompt: Prompt, *, chat: bool | None = None, tools: Sequence[Any] | None = None
+    ) -> list[int]:
         """Token ids of a prompt.
 
         `prompt` is a text, a list of chat messages (`{"role": ..., "content": ...}`), or token ids, which are taken
-        as they are.  A text becomes the user's turn of a chat when `chat` is true, or is None and the model has a chat
-        template.  Raises ModelError for an empty prompt, an id outside the vocabulary, or a chat without a template.
+        as they are.  A text becomes the user's turn of a chat when `chat` is true, or is None and the model has a
+        chat template.  `tools` are for chat templates that tell the model of them.  Raises ModelError for an empty
+        prompt, an id outside the vocabulary, or a chat without a template.
         """
         if isinstance(prompt, str):
             if chat is None:
@@ -112,7 +115,9 @@ class LanguageModel:
             if not self.hf_tokenizer.chat_template:
                 raise ModelError(f"{self.name} has no chat template: pass the prompt as plain text")
             try:
-                text = self.hf_tokenizer.apply_chat_template(items, add_generation_prompt=True, tokenize=False)
+                text = self.hf_tokenizer.apply_chat_template(
+                    items, tools=list(tools) if tools else None, add_generation_prompt=True, tokenize=False
+                )
             except TemplateError as error:
                 raise ModelError(f"the chat template of {self.name} refuses these messages: {error}") from error
             # The template has written the control tokens already.
@@ -130,7 +135,7 @@ class LanguageModel:
             if not 0 <= token < self.vocab_size:
                 raise ModelError(f"{token} is not a token id of {self.name} (0 to {self.vocab_size - 1:,})")
         if self.context is not None and len(ids) >= self.context:
-            raise ModelError(
+            raise PromptTooLongError(
                 f"the prompt has {len(ids):,} tokens, but {self.name} holds {self.context:,} with its answer"
             )
         return ids
@@ -156,7 +161,7 @@ class ModelRun:
         self._cache: Any = None
         self._cuda = model.device.type == "cuda"
         if model.device.type == "cpu":
-            _fit_threads(model)
+            fit_threads(model)
         self._began = 0
         self._ended = 0
         if self._cuda:
@@ -287,7 +292,7 @@ def _stop_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> 
     return sorted(found) or None
 
 
-def _fit_threads(model: LanguageModel) -> None:
+def fit_threads(model: LanguageModel) -> None:
     """One CPU thread for a small model, torch's own number again for the next large one.
 
     A small model's pass lasts about a millisecond; threads that wait for each other on busy cores make that a hundred.

@@ -1,0 +1,193 @@
+"""What is answered: under each response_format, with tools, in one piece and as a stream."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.serve.conftest import SCHEMA, TOOLS, Client
+from workbench.generation import generate
+
+GRAMMAR = 'root ::= "yes" | "no" digit\ndigit ::= [0-9]\n'
+KINDS: tuple[dict[str, Any], ...] = (
+    {"type": "integer", "minimum": 0, "maximum": 9},
+    {"enum": ["a", "b"]},
+    {"type": "boolean"},
+)
+WIDE = {
+    "type": "object",
+    "properties": {f"f{number}": KINDS[number % 3] for number in range(40)},
+    "required": [f"f{number}" for number in range(40)],
+    "additionalProperties": False,
+}
+SCHEMA_FORMAT = {"type": "json_schema", "json_schema": {"name": "trip", "schema": SCHEMA, "strict": True}}
+
+
+def message(answer: Any) -> dict[str, Any]:
+    assert answer.status_code == 200, answer.text
+    told: dict[str, Any] = answer.json()["choices"][0]
+    return told
+
+
+def check_schema(text: str, schema: Any) -> None:
+    Draft202012Validator(schema).validate(json.loads(text))
+
+
+def test_a_free_answer_is_what_generate_writes(client: Client) -> None:
+    answer = client.chat(seed=7)
+    told = answer.json()
+    expected = generate(client.service.model, "weather in Lund", seed=7, max_tokens=200)
+    assert told["object"] == "chat.completion"
+    assert told["choices"][0]["message"]["content"] == expected.text
+    assert told["choices"][0]["finish_reason"] == "stop"
+    usage = told["usage"]
+    assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
+    assert usage["completion_tokens"] == len(expected)
+
+
+def test_forty_properties(client: Client) -> None:
+    form = {"type": "json_schema", "json_schema": {"name": "wide", "schema": WIDE}}
+    told = message(client.chat(response_format=form, max_tokens=1000, temperature=0.2, seed=1))
+    assert told["finish_reason"] == "stop"
+    check_schema(told["message"]["content"], WIDE)
+    assert list(json.loads(told["message"]["content"])) == list(WIDE["properties"])
+
+
+@pytest.mark.parametrize(
+    ("form", "pattern"),
+    [
+        ({"type": "regex", "pattern": "[a-c]{3}-[0-9]"}, "[a-c]{3}-[0-9]"),
+        ({"type": "grammar", "grammar": GRAMMAR}, "yes|no[0-9]"),
+        ({"type": "grammar", "grammar": GRAMMAR.replace("root", "top"), "root": "top"}, "yes|no[0-9]"),
+        ({"type": "grammar", "language": "lark", "grammar": 'start: "yes" | "no" /[0-9]/'}, "yes|no[0-9]"),
+        (
+            {
+                "type": "structural_tag",
+                "format": {
+                    "type": "tag",
+                    "begin": "<a>",
+                    "content": {"type": "regex", "pattern": "[xy]"},
+                    "end": "</a>",
+                },
+            },
+            "<a>[xy]</a>",
+        ),
+    ],
+    ids=["regex", "grammar", "root", "lark", "structural tag"],
+)
+def test_our_own_formats(client: Client, form: dict[str, Any], pattern: str) -> None:
+    for seed in range(3):
+        told = message(client.chat(response_format=form, seed=seed))
+        assert re.fullmatch(pattern, told["message"]["content"])
+        assert told["finish_reason"] == "stop"
+
+
+def test_any_object(client: Client) -> None:
+    told = message(client.chat(response_format={"type": "json_object"}, max_tokens=1000, temperature=0, seed=3))
+    if told["finish_reason"] == "stop":
+        assert isinstance(json.loads(told["message"]["content"]), dict)
+    else:
+        assert told["message"]["content"].lstrip().startswith("{")
+
+
+@pytest.mark.parametrize("choice", ["required", {"type": "function", "function": {"name": "set_timer"}}])
+def test_tools_are_called(client: Client, choice: Any) -> None:
+    schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in TOOLS}
+    for seed in range(4):
+        told = message(client.chat(tools=TOOLS, tool_choice=choice, seed=seed, max_tokens=600))
+        calls = told["message"]["tool_calls"]
+        assert told["finish_reason"] == "tool_calls"
+        assert len({call["id"] for call in calls}) == len(calls) > 0
+        for call in calls:
+            assert call["type"] == "function"
+            check_schema(call["function"]["arguments"], schemas[call["function"]["name"]])
+        if choice != "required":
+            assert [call["function"]["name"] for call in calls] == ["set_timer"]
+            assert told["message"]["content"] is None
+
+
+def test_tools_need_not_be_called(client: Client) -> None:
+    told = message(client.chat(tools=TOOLS, tool_choice="none", seed=1))
+    assert "tool_calls" not in told["message"]
+    assert told["finish_reason"] in ("stop", "length")
+    auto = message(client.chat("weather in Lund", tools=TOOLS, seed=2, max_tokens=600, parallel_tool_calls=False))
+    assert len(auto["message"].get("tool_calls", [])) <= 1
+
+
+def test_an_answer_is_a_call_or_keeps_its_schema(client: Client) -> None:
+    kinds = set()
+    for seed in range(8):
+        told = message(client.chat(tools=TOOLS, response_format=SCHEMA_FORMAT, seed=seed, max_tokens=600))
+        called = "tool_calls" in told["message"]
+        kinds.add(called)
+        if not called and told["finish_reason"] == "stop":
+            check_schema(told["message"]["content"], SCHEMA)
+    required = message(
+        client.chat(tools=TOOLS, tool_choice="required", response_format=SCHEMA_FORMAT, seed=1, max_tokens=600)
+    )
+    assert required["message"]["tool_calls"]
+    assert True in kinds
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{}, {"response_format": SCHEMA_FORMAT}, {"tools": TOOLS, "tool_choice": "required"}, {"stop": ["}", "]"]}],
+    ids=["text", "schema", "tools", "stop"],
+)
+def test_a_stream_adds_up_to_the_answer(client: Client, fields: dict[str, Any]) -> None:
+    whole = message(client.chat(seed=5, **fields))
+    events = client.events(seed=5, stream_options={"include_usage": True}, **fields)
+    assert len({event["id"] for event in events}) == 1
+    usage = events.pop()
+    assert usage["choices"] == []
+    assert usage["usage"]["completion_tokens"] > 0
+    choices = [event["choices"][0] for event in events]
+    assert choices[0]["delta"]["role"] == "assistant"
+    assert [choice["finish_reason"] for choice in choices if choice["finish_reason"]] == [whole["finish_reason"]]
+    text = "".join(choice["delta"].get("content") or "" for choice in choices)
+    assert text == (whole["message"]["content"] or "")
+    calls: list[dict[str, str]] = []
+    for choice in choices:
+        for part in choice["delta"].get("tool_calls", []):
+            if part["index"] == len(calls):
+                calls.append({"name": part["function"]["name"], "arguments": ""})
+            calls[part["index"]]["arguments"] += part["function"].get("arguments", "")
+    assert calls == [call["function"] for call in whole["message"].get("tool_calls", [])]
+    assert len(choices) > 3
+
+
+def test_stop_strings_and_limits(client: Client) -> None:
+    free = message(client.chat(seed=5))["message"]["content"]
+    stop = free[8:12]
+    cut = message(client.chat(seed=5, stop=stop))
+    assert cut["message"]["content"] == free[: free.index(stop)]
+    assert cut["finish_reason"] == "stop"
+    short = message(client.chat(seed=5, max_completion_tokens=3, max_tokens=None))
+    assert short["finish_reason"] == "length"
+    assert free.startswith(short["message"]["content"])
+
+
+def test_a_turn_may_hold_calls_and_parts(client: Client) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "set_timer", "arguments": '{"minutes": 3}'}}
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": "set a "}, {"type": "text", "text": "timer"}]},
+        {"role": "assistant", "content": None, "tool_calls": [call], "annotations": []},
+        {"role": "user", "content": "weather in Lund"},
+    ]
+    answer = client.post({"model": "demo", "messages": messages, "seed": 1, "user": "somebody", "n": 1})
+    assert answer.status_code == 200, answer.text
+
+
+def test_models_and_health(client: Client) -> None:
+    listed = client.request("GET", "/v1/models").json()
+    assert [model["id"] for model in listed["data"]] == ["demo"]
+    assert client.request("GET", "/v1/models/demo").json() == listed["data"][0]
+    assert listed["data"][0]["tool_format"] == "exaone"
+    health = client.request("GET", "/health")
+    assert health.status_code == 200
+    assert health.json()["status"] == "ok"
+    assert health.json()["running"] == 0

@@ -1,0 +1,205 @@
+"""Calls are read back as they were written: random texts of every format, cut in every way."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from kernels_core import GrammarCompiler, GrammarMatcher, TokenizerInfo
+from kernels_core.grammar.templates import model_templates
+from workbench.languages import Source
+from workbench.serving.arguments import read_arguments
+from workbench.serving.calls import NOT_READ, Arguments, Called, CallFormat, CallReader, Said
+from workbench.serving.constraint import check_tool_format, tool_format_of
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string", "maxLength": 20},
+        "days": {"type": "integer", "minimum": 0, "maximum": 99},
+        "unit": {"enum": ["c", "k"]},
+        "deep": {
+            "type": "object",
+            "properties": {"a": {"type": "array", "items": {"type": "boolean"}, "maxItems": 3}},
+            "additionalProperties": False,
+        },
+    },
+    "required": ["city", "days"],
+    "additionalProperties": False,
+}
+# One name is the beginning of the other.
+TOOLS = [{"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in ("weather", "weather_now")]
+STOP = 256
+INFO = TokenizerInfo([bytes([byte]) for byte in range(256)] + [b""], stop_token_ids=[STOP])
+COMPILER = GrammarCompiler(INFO)
+LIKELY = frozenset(b' <>{}"=/_:,[]|\n0123456789abcdefghij')
+FORMATS = [name for name in model_templates() if name not in NOT_READ]
+
+
+def form_of(name: str, choice: Any) -> tuple[CallFormat, dict[str, Any]]:
+    options = {"model": name, "tool_choice": choice}
+    tag = Source("tools", json.dumps(TOOLS), options).tool_tag
+    return CallFormat(tag, plain_integers=True), tag.tag
+
+
+def text_of(form: CallFormat, tag: dict[str, Any], random: Random) -> str | None:
+    """A random text of the tag; None where it grew too long.  Free text often goes on with a marker."""
+    ends = [end for some in (form.opened, *form.blocks.values(), *form.sections.values()) for end in some]
+    marks = [mark for mark in (*form.marks, *ends) if mark]
+    matcher = GrammarMatcher(COMPILER.compile_structural_tag(tag))
+    text = bytearray()
+    while len(text) < 4000:
+        allowed = list(matcher.allowed_token_ids())
+        if STOP in allowed and (len(allowed) == 1 or random.random() < 0.7):
+            return text.decode()
+        if len(allowed) > 100 and random.random() < 0.3:
+            mark = next((one for one in random.sample(marks, len(marks)) if matcher.accept_string(one)), "")
+            text += mark.encode()
+            continue
+        some = [one for one in allowed if one in LIKELY] or [one for one in allowed if one != STOP]
+        matcher.accept_token(chosen := random.choice(some))
+        text.append(chosen)
+    return None
+
+
+def read(form: CallFormat, text: str, size: int, *, first: bool = False) -> tuple[str, list[tuple[str, str]]]:
+    """What is said, and the calls, of a text that comes in pieces of `size`."""
+    reader = CallReader(form, first=first)
+    pieces = [piece for at in range(0, len(text), size) for piece in reader.feed(text[at : at + size])]
+    pieces += reader.feed("", last=True)
+    said = "".join(piece.text for piece in pieces if isinstance(piece, Said))
+    names = [piece.name for piece in pieces if isinstance(piece, Called)]
+    arguments = ["" for _ in names]
+    for piece in pieces:
+        if isinstance(piece, Arguments):
+            arguments[piece.index] += piece.text
+    return said, list(zip(names, arguments, strict=True))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_random_calls_of_every_format(name: str) -> None:
+    validator = Draft202012Validator(SCHEMA)
+    random = Random(name)
+    found = 0
+    for choice in ("required", {"type": "function", "function": {"name": "weather"}}):
+        form, tag = form_of(name, choice)
+        for _ in range(6):
+            text = text_of(form, tag, random)
+            if text is None:
+                continue
+            whole = read(form, text, len(text))
+            assert whole == read(form, text, 1) == read(form, text, 7), text
+            assert whole[1], text
+            for _, arguments in whole[1]:
+                validator.validate(json.loads(arguments))
+            if choice != "required":
+                assert [call for call, _ in whole[1]] == ["weather"]
+            found += len(whole[1])
+    assert found >= 6
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("exaone", 'Hi.<tool_call>{"name": "weather", "arguments": {"city": "}", "days": 2}}</tool_call>'),
+        ("llama", 'Hi.{"name": "weather", "parameters": {"city": "}", "days": 2}}'),
+        (
+            "glm_4_7",
+            "Hi.<tool_call>weather<arg_key>city</arg_key>\n<arg_value>}</arg_value><arg_key>days</arg_key><arg_value>2</arg_value></tool_call>",
+        ),
+        (
+            "qwen_3_5",
+            "Hi.<tool_call>\n<function=weather>\n<parameter=city>\n}\n</parameter>\n<parameter=days>\n2\n</parameter>\n</function>\n</tool_call>",
+        ),
+        (
+            "kimi_k2",
+            "Hi.<|tool_calls_section_begin|><|tool_call_begin|>functions.weather:0<|tool_call_argument_begin|>"
+            '{"city": "}", "days": 2}<|tool_call_end|><|tool_calls_section_end|>',
+        ),
+        (
+            "harmony",
+            "<|channel|>commentary<|message|>Hi.<|end|><|start|>assistant"
+            '<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{"city": "}", "days": 2}<|call|>',
+        ),
+        (
+            "deepseek_v3_2",
+            'Hi.\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name="weather">\n'
+            '<｜DSML｜parameter name="city" string="true">}</｜DSML｜parameter>\n'
+            '<｜DSML｜parameter name="days" string="false">2</｜DSML｜parameter>\n'
+            "</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+        ),
+    ],
+    ids=lambda value: value if "<" not in value and "{" not in value else "",
+)
+def test_what_is_said_and_what_is_called(name: str, text: str) -> None:
+    form, _ = form_of(name, "auto")
+    for size in (1, 5, len(text)):
+        said, calls = read(form, text, size)
+        assert said.strip() == "Hi."
+        assert [(call, json.loads(arguments)) for call, arguments in calls] == [("weather", {"city": "}", "days": 2})]
+
+
+def test_a_call_that_was_cut_off() -> None:
+    form, _ = form_of("exaone", "auto")
+    said, calls = read(form, 'So <tool_call>{"name": "weather", "arguments": {"city": "Os', 3)
+    assert (said, calls) == ("So ", [("weather", '{"city": "Os')])
+    assert read(form, "a <tool_c", 2) == ("a <tool_c", [])
+
+
+def test_a_text_that_is_no_call_may_hold_one() -> None:
+    """Beside a schema an answer is a call from its first character on, or it is none."""
+    form, _ = form_of("exaone", "required")
+    call = '<tool_call>{"name": "weather", "arguments": {"city": "a", "days": 1}}</tool_call>'
+    text = json.dumps([call])
+    for size in (1, 4, 1000):
+        assert read(form, text, size, first=True) == (text, [])
+        assert read(form, f" {call}", size, first=True)[1][0][0] == "weather"
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "value"),
+    [
+        ({"type": "string"}, "12", "12"),
+        ({"type": "integer"}, "12", 12),
+        ({}, "12", 12),
+        ({"type": ["string", "null"]}, "null", None),
+        ({"enum": ["1", "2"]}, "2", "2"),
+        ({"anyOf": [{"type": "boolean"}, {"const": "no"}]}, "no", "no"),
+        ({"anyOf": [{"type": "boolean"}, {"const": "no"}]}, "true", True),
+        ({"$ref": "#/$defs/word"}, "true", "true"),
+        ({"type": "string"}, '"quoted"', '"quoted"'),
+        ({"type": "array"}, "[1, 2]", [1, 2]),
+        ({"type": "string"}, "\ntwo\nlines\n", "two\nlines"),
+        ({"enum": ["\nx"]}, "\nx", "\nx"),
+    ],
+)
+def test_arguments_by_their_schema(schema: Any, text: str, value: Any) -> None:
+    whole = {"type": "object", "properties": {"a": schema}, "$defs": {"word": {"type": "string"}}}
+    written = f"<parameter=a>{text}</parameter>\n</function>"
+    found = read_arguments(written, "qwen_xml", whole, ("\n</function>",), False)
+    assert found is not None
+    assert json.loads(found[0]) == {"a": value}
+    assert written[found[1] :] == "</function>"
+    assert read_arguments(written[:-3], "qwen_xml", whole, ("\n</function>",), False) is None
+
+
+def test_numbers_stay_as_they_were_written() -> None:
+    written = "<parameter=a>1e999</parameter><parameter=b>0.10000000000000000001</parameter>E"
+    found = read_arguments(written, "qwen_xml", {"type": "object"}, ("E",), False)
+    assert found is not None
+    assert found[0] == '{"a": 1e999, "b": 0.10000000000000000001}'
+
+
+def test_formats_by_family() -> None:
+    assert tool_format_of("demo", "llama") == "exaone"
+    assert tool_format_of("random:llama-3.1-8b@tiny", "llama") == "exaone"
+    assert tool_format_of("somebody/qwen", "qwen3") == "qwen_3"
+    assert tool_format_of("somebody/new", "never_heard_of") is None
+    with pytest.raises(ValueError, match="not read back yet"):
+        check_tool_format("gemma")
+    with pytest.raises(ValueError, match="there are"):
+        check_tool_format("nobody")

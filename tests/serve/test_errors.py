@@ -1,0 +1,192 @@
+"""What is refused, how it is said, and where in the request it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.serve.conftest import TOOLS, Client
+
+USER = [{"role": "user", "content": "hi"}]
+
+
+def refused(answer: Any, status: int = 400) -> dict[str, Any]:
+    assert answer.status_code == status, answer.text
+    told: dict[str, Any] = answer.json()["error"]
+    assert {"message", "type", "param", "code"} <= set(told)
+    assert (
+        told["type"] == "rate_limit_error"
+        if status == 429
+        else "invalid_request_error"
+        if status < 500
+        else "server_error"
+    )
+    return told
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"n": 2}, "n"),
+        ({"logprobs": True}, "logprobs"),
+        ({"frequency_penalty": 0.5}, "frequency_penalty"),
+        ({"presence_penalty": False}, "presence_penalty"),
+        ({"logit_bias": {"5": 3}}, "logit_bias"),
+        ({"functions": [{}]}, "functions"),
+        ({"temperature": -1}, "temperature"),
+        ({"temperature": "1"}, "temperature"),
+        ({"top_p": 0}, "top_p"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"max_tokens": 100_000}, "max_tokens"),
+        ({"max_tokens": 5, "max_completion_tokens": 5}, "max_completion_tokens"),
+        ({"seed": "one"}, "seed"),
+        ({"stop": ["a", ""]}, "stop.1"),
+        ({"stop": ["a"] * 17}, "stop"),
+        ({"stream_options": {"include_usage": True}}, "stream_options"),
+        ({"teperature": 1}, "teperature"),
+        ({"messages": []}, "messages"),
+        ({"messages": [{"role": "user"}, {"role": "king", "content": "x"}]}, "messages.1.role"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages.0.content"),
+        ({"messages": [{"role": "system", "content": "be brief"}]}, "messages"),
+        ({"messages": [{"role": "user", "content": "word " * 2000}]}, "messages"),
+        ({"response_format": {"type": "jsn"}}, "response_format.type"),
+        ({"response_format": {"type": "json_schema"}}, "response_format"),
+        ({"response_format": {"type": "json_schema", "json_schema": {"name": "x"}}}, "response_format.json_schema"),
+        ({"response_format": {"type": "regex"}}, "response_format"),
+        ({"response_format": {"type": "grammar", "grammar": "x", "language": "peg"}}, "response_format.language"),
+        ({"response_format": {"type": "text", "schema": {}}}, "response_format.schema"),
+        ({"tool_choice": "required"}, "tool_choice"),
+        ({"tools": TOOLS, "tool_choice": "sometimes"}, "tool_choice"),
+        ({"tools": TOOLS, "tool_choice": {"type": "function", "function": {"name": "no"}}}, "tool_choice"),
+        ({"tools": "all"}, "tools"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_a_field_is_named(client: Client, fields: dict[str, Any], param: str) -> None:
+    told = refused(client.post({"model": "demo", "messages": USER} | fields))
+    assert (told["param"] or "").startswith(param)
+    place = told["places"][0]
+    assert place["pointer"].startswith("#")
+    assert place["line"] == 1
+
+
+def test_missing_fields(client: Client) -> None:
+    told = refused(client.post({"messages": USER}))
+    assert told["param"] == "model"
+    assert "missing" in told["message"]
+
+
+def test_a_schema_is_refused_with_its_places(client: Client) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "strin"}, "b": {"type": "string", "pattern": "a("}}}
+    body = {
+        "model": "demo",
+        "messages": USER,
+        "response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}},
+    }
+    text = json.dumps(body, indent=2)
+    told = refused(client.post(text.encode()))
+    assert told["param"] == "response_format.json_schema.schema"
+    assert told["code"] == "invalid_schema"
+    base = "#/response_format/json_schema/schema/properties"
+    assert [place["pointer"] for place in told["places"]] == [f"{base}/a/type", f"{base}/b/pattern"]
+    lines = text.splitlines()
+    assert '"type": "strin"' in lines[told["places"][0]["line"] - 1]
+    pattern = told["places"][1]
+    assert lines[pattern["line"] - 1][pattern["column"] - 1 :].startswith(("(", "a(", '"pattern"'))
+    assert "strin" in told["message"]
+    assert "lenient" not in json.dumps(told)
+    assert "and 1 more" in told["message"]
+
+
+@pytest.mark.parametrize(
+    ("form", "param", "line"),
+    [
+        ({"type": "grammar", "grammar": 'root ::= "a"\nrest ::= other'}, "response_format.grammar", 2),
+        ({"type": "grammar", "grammar": "start: x\n", "language": "lark"}, "response_format.grammar", 1),
+        ({"type": "regex", "pattern": "a(b"}, "response_format.pattern", 1),
+        ({"type": "structural_tag", "format": {"type": "tga"}}, "response_format", 1),
+    ],
+)
+def test_mistakes_of_other_languages(client: Client, form: dict[str, Any], param: str, line: int) -> None:
+    told = refused(client.chat(response_format=form))
+    assert told["param"] == param
+    assert told["places"][0]["line"] == line
+    assert told["places"][0]["message"]
+
+
+def test_a_tool_is_refused_with_its_place(client: Client) -> None:
+    tools = [*TOOLS, {"type": "function", "function": {"name": "bad", "parameters": {"type": "objec"}}}]
+    told = refused(client.chat(tools=tools))
+    assert told["param"] == "tools"
+    assert told["places"][0]["pointer"].startswith("#/tools/2/function/parameters")
+    nameless = refused(client.chat(tools=[{"type": "function", "function": {}}]))
+    assert nameless["places"][0]["pointer"].startswith("#/tools/0")
+
+
+def test_a_format_beside_tools_that_cannot_be(client: Client) -> None:
+    form = {"type": "grammar", "grammar": 'start: "x"', "language": "lark"}
+    assert refused(client.chat(tools=TOOLS, response_format=form))["param"] == "response_format"
+    assert client.chat(tools=TOOLS, tool_choice="none", response_format=form).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "nothing here"),
+        (b'{"model": "demo",}', "line 1"),
+        (b"[1]", "object"),
+        (b'{"model": "\xff"}', "UTF-8"),
+        (b"[" * 200_000, ""),
+    ],
+    ids=["empty", "comma", "array", "not UTF-8", "deep"],
+)
+def test_what_is_no_json(client: Client, data: bytes, said: str) -> None:
+    told = refused(client.post(data))
+    assert told["code"] == "invalid_json"
+    assert said in told["message"]
+
+
+def test_an_unknown_model(client: Client) -> None:
+    told = refused(client.post({"model": "gpt-9", "messages": USER}), 404)
+    assert told["code"] == "model_not_found"
+    assert "demo" in told["message"]
+    refused(client.request("GET", "/v1/models/gpt-9"), 404)
+
+
+def test_paths_and_methods(client: Client) -> None:
+    refused(client.request("GET", "/v1/completions"), 404)
+    refused(client.request("GET", "/v1/chat/completions"), 405)
+    refused(client.request("GET", "/assets/..%2f..%2fapp.js"), 404)
+
+
+def test_a_body_of_another_kind_or_size(client: Client, serving: Callable[..., Client]) -> None:
+    refused(client.post({"model": "demo", "messages": USER}, **{"content-type": "text/plain"}), 415)
+    small = serving(max_body_bytes=300)
+    told = refused(small.chat("x" * 400), 413)
+    assert told["code"] == "request_too_large"
+    assert small.chat("x").status_code == 200
+    assert small.service.health()["requests"] == 0
+
+
+def test_budgets_of_a_grammar(serving: Callable[..., Client]) -> None:
+    small = serving(max_states=60)
+    word = "abcdefghijklmnopqrstuvwxyz0123456789" * 3
+    answer = small.chat(response_format={"type": "regex", "pattern": word})
+    # What is compiled as it is met may be refused when it is met.
+    told = refused(answer, 400 if answer.status_code == 400 else 422)
+    assert told["code"] == "budget_exceeded"
+    assert "60 automaton states" in told["message"]
+    easy = {"type": "regex", "pattern": "[ab]"}
+    assert small.chat(response_format=easy).json()["choices"][0]["message"]["content"] in ("a", "b")
+
+
+def test_the_schema_is_read_as_it_was_sent(client: Client) -> None:
+    """Numbers are not rounded on their way, and names keep their order."""
+    schema = '{"const": 1.00000000000000000001}'
+    value = {"model": "demo", "messages": USER, "response_format": {"type": "json_schema", "json_schema": None}}
+    body = json.dumps(value).replace("null", f'{{"name": "x", "schema": {schema}}}')
+    answer = client.post(body.encode())
+    assert answer.json()["choices"][0]["message"]["content"].startswith("1.00000000000000000001")

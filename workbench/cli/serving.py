@@ -1,0 +1,106 @@
+"""`serve`: an OpenAI-compatible server on one model, to try constrained generation with, and a page that looks on.
+
+Read on: `workbench/serving/__init__.py`, `docs/concepts/serving.md`.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from workbench.cli.common import fail, reporting
+
+__all__ = ["add_commands"]
+
+SWITCH_SECONDS = 0.0005  # between threads: one that sends waits so long for the one that writes
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command("serve")(serve)
+
+
+def serve(
+    model: Annotated[str, typer.Option("--model", "-m", help="demo, a folder, a cached name, or random:...")] = "demo",
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda.")] = "auto",
+    host: Annotated[str, typer.Option(help="Where to listen; nobody is asked for a password.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
+    name: Annotated[
+        str | None, typer.Option(help="What requests call the model, instead of its name.", show_default=False)
+    ] = None,
+    tool_format: Annotated[
+        str | None,
+        typer.Option(help="How the model writes calls: qwen_3, llama, ...; guessed by its family.", show_default=False),
+    ] = None,
+    rows: Annotated[int, typer.Option(min=1, help="Texts written side by side.")] = 16,
+    max_waiting: Annotated[int, typer.Option(min=0, help="Requests that may wait; more are answered 429.")] = 64,
+    max_tokens: Annotated[int, typer.Option(min=1, help="Of one answer.")] = 1024,
+    max_length: Annotated[int, typer.Option(min=2, help="Tokens of one text, prompt included.")] = 4096,
+    max_body_bytes: Annotated[int, typer.Option(min=1, help="Of one request.")] = 1 << 20,
+    max_seconds: Annotated[float, typer.Option(min=0.1, help="From a request to the end of its answer.")] = 600.0,
+    max_compile_ms: Annotated[int, typer.Option(min=1, help="Processor time of compiling one grammar.")] = 2_000,
+    max_fill_ms: Annotated[int, typer.Option(min=1, help="Processor time of one mask.")] = 250,
+    max_states: Annotated[int, typer.Option(min=1, help="Automaton states of one grammar.")] = 100_000,
+    max_bytes: Annotated[int, typer.Option(min=1, help="Bytes of one grammar's parser states and masks.")] = 1 << 27,
+    max_blanks: Annotated[int, typer.Option(min=0, help="In a row, between two tokens of JSON.")] = 1,
+    cache_bytes: Annotated[int, typer.Option(min=0, help="Of compiled grammars kept for the next request.")] = 1 << 28,
+    grace: Annotated[float, typer.Option(min=0, help="Seconds that running requests get at the end.")] = 5.0,
+    pause: Annotated[float, typer.Option(min=0, help="Seconds between two tokens, for looking on.")] = 0.0,
+    page: Annotated[
+        bool | None,
+        typer.Option("--page/--no-page", help="The page that shows all requests; by default on this machine alone."),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A name by which clients may call the server; may be repeated.", show_default=False),
+    ] = None,
+) -> None:
+    """Serve a model to OpenAI's clients: response_format, tools and streams under grammars.
+
+    Example: serve --model demo, then open the address in a browser
+    """
+    try:
+        from workbench.generation import load_model
+        from workbench.serving import Limits, Service
+        from workbench.serving import serve as run
+    except ImportError as error:
+        fail(str(error))
+    with reporting():
+        try:
+            limits = Limits(
+                rows=rows,
+                max_waiting=max_waiting,
+                max_tokens=max_tokens,
+                max_length=max_length,
+                max_body_bytes=max_body_bytes,
+                max_seconds=max_seconds,
+                max_compile_ms=max_compile_ms,
+                max_fill_ms=max_fill_ms,
+                max_states=max_states,
+                max_bytes=max_bytes,
+                max_blanks=max_blanks,
+                cache_bytes=cache_bytes,
+                grace_seconds=grace,
+            )
+            loaded = load_model(model, device)
+            service = Service(loaded, limits, name=name, tool_format=tool_format, pause=pause)
+        except (ImportError, RuntimeError, ValueError) as error:
+            fail(str(error))
+        sys.setswitchinterval(SWITCH_SECONDS)
+        _serve(run, service, host=host, port=port, watch=page, hosts=allow_host or None)
+
+
+def _serve(run: Any, service: Any, **where: Any) -> None:
+    def ready(address: str) -> None:
+        print(f"{service.name} at {address}/v1", flush=True)
+        if where["watch"] is not False and (where["watch"] or "127.0.0.1" in address or "[::1]" in address):
+            print(f"what runs, for looking on: {address}/", flush=True)
+
+    try:
+        run(service, ready=ready, **where)
+    except KeyboardInterrupt:  # raised again by uvicorn when all is over: this is how a person ends it
+        return
+    except SystemExit as error:  # uvicorn's, which has said why
+        raise typer.Exit(int(error.code or 0)) from None

@@ -1,0 +1,291 @@
+"""The ASGI application: routes, streams, and what becomes of a request whose client goes away.
+
+A client that disconnects is noticed while its answer is written or waited for; its row is free at the next step.
+Errors are JSON in OpenAI's shape, also for paths that are not there.
+Read on: `service.py` (one request's way), `answers.py` (what is sent), `http.py` (sockets).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from workbench.serving import page
+from workbench.serving.answers import DONE, event
+from workbench.serving.errors import RequestError
+from workbench.serving.service import Running, Service
+from workbench.serving.watching import Watcher
+
+__all__ = ["make_app"]
+
+
+class _Json(Response):
+    """JSON; half surrogate pairs, which errors may quote, are written as escapes."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+
+
+class _Events(StreamingResponse):
+    """Server-sent events, which end when the client is gone, also while there is nothing to send."""
+
+    def __init__(self, events: AsyncIterator[bytes], end: Callable[[], None] = lambda: None) -> None:
+        self._end = end  # called whatever happens, also before the first event
+        headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+        super().__init__(events, media_type="text/event-stream", headers=headers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # Of a server that speaks 2.4 a client's end would be heard with the next event alone.
+        try:
+            await super().__call__({**scope, "asgi": {**scope.get("asgi", {}), "spec_version": "2.3"}}, receive, send)
+        finally:
+            self._end()
+
+    async def stream_response(self, send: Send) -> None:
+        async with aclosing(self.body_iterator):  # type: ignore[type-var]
+            await super().stream_response(send)
+
+
+def make_app(service: Service, *, hosts: Sequence[str] = ("*",), watch: bool = True) -> Starlette:
+    """The application of `service`, which it closes at its own end.
+
+    hosts: names by which it may be called (`Host`), so that no web page can reach it under a name of its own.
+    watch: whether `/` and what it shows are there: they show everybody's requests.
+    """
+    here = _App(service)
+    routes = [
+        Route("/v1/chat/completions", here.chat, methods=["POST"]),
+        Route("/v1/models", here.models),
+        Route("/v1/models/{name:path}", here.model),
+        Route("/health", here.health),
+    ]
+    if watch:
+        routes += [
+            Route("/", here.page),
+            Route("/assets/{name}", here.asset),
+            Route("/watch", here.watch),
+        ]
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        here.watcher.close()
+        await asyncio.to_thread(service.close)
+
+    return Starlette(
+        routes=routes,
+        lifespan=lifespan,
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)],
+        exception_handlers={
+            HTTPException: _http_trouble,
+            RequestError: _request_trouble,
+            Exception: _trouble,
+        },
+    )
+
+
+class _App:
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.watcher = Watcher(service)
+
+    # -- answers ----------------------------------------------------------------------------------------------------
+
+    async def chat(self, request: Request) -> Response:
+        one = self.service.arrive()
+        streams = False
+        try:
+            data = await self._body(request)
+            gone = asyncio.ensure_future(_gone(request))
+            try:
+                opening = asyncio.ensure_future(self.service.open(one, data))
+                await _first(opening, gone)
+                assert one.request is not None
+                if one.request.stream:
+                    streams = True
+                    return _Events(self._stream(one), end=lambda: self.service.leave(one))
+                writing = asyncio.ensure_future(self._whole(one))
+                return _Json(await _first(writing, gone))
+            finally:
+                gone.cancel()
+        except ClientDisconnect:
+            return Response(status_code=499)  # nobody reads it
+        except Exception as error:
+            self.service.leave(one, "error", str(error))
+            raise
+        finally:
+            if not streams:
+                self.service.leave(one)
+
+    async def _body(self, request: Request) -> bytes:
+        """The body, as far as it may be large and slow."""
+        limits = self.service.limits
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise RequestError(415, "send content-type: application/json", code="unsupported_media_type")
+        too_large = RequestError(
+            413, f"a request has at most {limits.max_body_bytes:,} bytes", code="request_too_large"
+        )
+        length = request.headers.get("content-length", "")
+        if length.isdecimal() and int(length) > limits.max_body_bytes:
+            raise too_large
+        pieces = bytearray()
+        try:
+            async with asyncio.timeout(limits.max_body_seconds):
+                async for piece in request.stream():
+                    pieces += piece
+                    if len(pieces) > limits.max_body_bytes:
+                        raise too_large
+        except TimeoutError:
+            message = f"the request did not arrive within {limits.max_body_seconds:g} seconds"
+            raise RequestError(408, message, code="request_timeout") from None
+        return bytes(pieces)
+
+    async def _whole(self, one: Running) -> dict[str, Any]:
+        """The answer in one piece."""
+        assert one.job is not None
+        assert one.writer is not None
+        try:
+            async for chunk in one.job:
+                one.writer.take(chunk)
+                if (error := self.service.failed(one, chunk)) is not None:
+                    raise error
+        except Exception as error:
+            raise self.service.trouble(one, error) from error
+        one.done(one.writer.finish_reason or "stop")
+        return one.writer.whole()
+
+    async def _stream(self, one: Running) -> AsyncIterator[bytes]:
+        """The answer as events."""
+        assert one.job is not None
+        assert one.writer is not None
+        assert one.request is not None
+        writer = one.writer
+        yield writer.delta({"role": "assistant", "content": ""})
+        try:
+            async for chunk in one.job:
+                for delta in writer.take(chunk):
+                    yield writer.delta(delta)
+                if (error := self.service.failed(one, chunk)) is not None:
+                    raise error
+            yield writer.delta({}, writer.finish_reason)
+            if one.request.wants_usage:
+                yield writer.usage_event()
+            one.done(writer.finish_reason or "stop")
+        except Exception as error:
+            told = self.service.trouble(one, error)
+            one.done("error", told.message)
+            yield event(told.body())
+        yield DONE
+
+    # -- about the service ------------------------------------------------------------------------------------------
+
+    async def models(self, request: Request) -> Response:
+        return _Json({"object": "list", "data": [self._model()]})
+
+    async def model(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name != self.service.name:
+            message = f"there is no model {name!r} here; there is {self.service.name!r}"
+            raise RequestError(404, message, param="model", code="model_not_found")
+        return _Json(self._model())
+
+    def _model(self) -> dict[str, Any]:
+        service = self.service
+        return {
+            "id": service.name,
+            "object": "model",
+            "created": service.created,
+            "owned_by": "maskscope",
+            "max_model_len": service.runner.engine.max_length,
+            "tool_format": service.tool_format,
+        }
+
+    async def health(self, request: Request) -> Response:
+        told = self.service.health()
+        return _Json(told, status_code=200 if told["status"] == "ok" else 503)
+
+    # -- the page ---------------------------------------------------------------------------------------------------
+
+    async def page(self, request: Request) -> Response:
+        headers = {
+            "content-security-policy": page.POLICY,
+            "x-content-type-options": "nosniff",
+            "cache-control": "no-cache",
+        }
+        return Response(page.document(self.service.name), media_type="text/html", headers=headers)
+
+    async def asset(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        headers = {"x-content-type-options": "nosniff", "cache-control": "no-cache"}
+        if name == "page.css":
+            return Response(page.style(), media_type="text/css", headers=headers)
+        if name.endswith(".js") and name[:-3] in page.SCRIPTS:
+            return Response(page.script(name[:-3]), media_type="text/javascript", headers=headers)
+        raise HTTPException(404)
+
+    async def watch(self, request: Request) -> Response:
+        asked = request.query_params.get("request", "")
+        number = int(asked) if asked.isdecimal() and len(asked) < 16 else None
+
+        async def events() -> AsyncIterator[bytes]:
+            async for view in self.watcher.views(number):
+                yield event(view)
+
+        return _Events(events())
+
+
+async def _gone(request: Request) -> None:
+    """Ends when the client has."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _first(work: asyncio.Future[Any], gone: asyncio.Future[None]) -> Any:
+    """What `work` gives; `ClientDisconnect` if the client is gone before."""
+    try:
+        await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            return work.result()
+        raise ClientDisconnect
+    finally:
+        if not work.done():
+            work.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await work
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------
+
+
+async def _request_trouble(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestError)
+    headers = {"retry-after": "1"} if error.status == 429 else {}
+    if error.status in (408, 413, 415):
+        headers["connection"] = "close"  # what is left of the body is not read
+    return _Json(error.body(), status_code=error.status, headers=headers)
+
+
+async def _http_trouble(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    told = {404: f"there is nothing at {request.url.path}", 405: f"{request.url.path} takes no {request.method}"}
+    message = told.get(error.status_code, str(error.detail))
+    return _Json(RequestError(error.status_code, message).body(), status_code=error.status_code)
+
+
+async def _trouble(request: Request, error: Exception) -> Response:
+    return _Json(RequestError(500, "the server failed", code="internal_error").body(), status_code=500)

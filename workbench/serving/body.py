@@ -1,0 +1,119 @@
+"""A request's body: its value, and where everything stands in it.
+
+Grammars and schemas are taken as the very text of the body, so numbers and the order of names are those that were sent,
+and every mistake has its place there.
+Read on: `fields.py` (what the value must be), `constraint.py` (what becomes of the grammar).
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import Any
+
+from kernels_core.errors import MaskscopeError
+from workbench.languages import Source
+from workbench.languages.mistakes import Mistake
+from workbench.languages.positions import JsonSyntaxError, JsonText, child, parts_of, read_json
+from workbench.serving.errors import Place, RequestError
+
+__all__ = ["Body", "dotted"]
+
+MAX_PLACES = 20
+
+
+class Body:
+    """The body of one request.  `RequestError` (400) where it is no JSON object."""
+
+    def __init__(self, data: bytes) -> None:
+        try:
+            self.text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            message = f"the body is not UTF-8 at byte {error.start}: {error.reason}"
+            raise RequestError(400, message, code="invalid_json") from None
+        try:
+            self.value: Any = json.loads(self.text)
+        except RecursionError:
+            raise RequestError(400, "the body is nested too deeply", code="invalid_json") from None
+        except ValueError as error:
+            raise self._no_json(error) from None
+        if not isinstance(self.value, dict):
+            message = f"the body is a JSON object with model and messages, not {_kind(self.value)}"
+            raise RequestError(400, message, code="invalid_json")
+
+    def _no_json(self, error: ValueError) -> RequestError:
+        try:
+            _ = self.json
+        except JsonSyntaxError as located:
+            place = Place("#", located.line or 1, located.column or 1, located.reason, located.cure)
+            return RequestError(400, f"the body is no JSON: {place}", code="invalid_json", places=(place,))
+        return RequestError(400, f"the body is no JSON: {error}", code="invalid_json")
+
+    @cached_property
+    def json(self) -> JsonText:
+        """Where everything stands."""
+        return read_json(self.text)
+
+    def part(self, pointer: str) -> str:
+        """The text of the value at `pointer`."""
+        entry = self.json.entries[pointer]
+        return self.text[entry.start : entry.end]
+
+    def place(self, pointer: str, message: str, cure: str = "") -> Place:
+        """The place of a value, or of what is around it where it is missing."""
+        pointer, entry = self.json.nearest(pointer)
+        line, column = self._at(entry.start if entry.key is None else entry.key[0])
+        return Place(pointer, line, column, message, cure)
+
+    def wrong(self, pointer: str, message: str, *, code: str = "invalid_value", status: int = 400) -> RequestError:
+        """An error about one field."""
+        return RequestError(
+            status,
+            f"{dotted(pointer)}: {message}",
+            param=dotted(pointer),
+            code=code,
+            places=(self.place(pointer, message),),
+        )
+
+    def mistaken(self, pointer: str, source: Source, error: MaskscopeError, code: str) -> RequestError:
+        """What is wrong with the grammar whose text stands at `pointer`, with all its places."""
+        found = [self._moved(pointer, source, mistake) for mistake in source.mistakes(error)[:MAX_PLACES]]
+        first = found[0]
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        message = f"{dotted(pointer)}: {source.title}: {first}{more}"
+        return RequestError(400, message, param=dotted(pointer), code=code, places=tuple(found))
+
+    def _moved(self, pointer: str, source: Source, mistake: Mistake) -> Place:
+        """A mistake in the text at `pointer` as a place of the body."""
+        if not source.is_json:
+            return Place(pointer, mistake.line, mistake.column, mistake.message, mistake.cure)
+        line, column = self._at(self.json.entries[pointer].start + mistake.start)
+        inner = (mistake.pointer or "#").removeprefix("#")
+        # What a lenient reading would do is no way out here.
+        cure = "" if mistake.cure.startswith("with lenient=True") else mistake.cure
+        return Place(pointer + inner, line, column, mistake.message, cure)
+
+    def _at(self, offset: int) -> tuple[int, int]:
+        before = self.text.rfind("\n", 0, offset) + 1
+        return self.text.count("\n", 0, offset) + 1, offset - before + 1
+
+
+def dotted(pointer: str) -> str:
+    """`#/messages/0/content` as OpenAI's `param` has it: `messages.0.content`."""
+    return ".".join(parts_of(pointer))
+
+
+def pointer_of(value: Any, keys: tuple[Any, ...]) -> str:
+    """The pointer of a path; steps that are no part of `value`, as validators add them, are left out."""
+    pointer = "#"
+    for key in keys:
+        inside = isinstance(value, dict) and isinstance(key, str) and key in value
+        inside = inside or (isinstance(value, list) and isinstance(key, int) and key < len(value))
+        if inside:
+            value = value[key]
+            pointer = child(pointer, key)
+    return pointer
+
+
+def _kind(value: Any) -> str:
+    return {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}.get(type(value), "a number")

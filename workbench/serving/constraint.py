@@ -1,0 +1,329 @@
+"""From `response_format` and `tools` to the grammar of the answer, and to the reader of the calls in it.
+
+Whatever is wrong with a schema, a grammar or a tool answers 400 with its places.  Tools become the structural tag of
+the model family's own call format (`kernels_core/grammar/templates`), from which calls are read back (`calls.py`).
+Read on: `body.py` (places), `service.py` (who asks, on a thread).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from kernels_core import CancelToken, CompiledGrammar, GrammarCompiler
+from kernels_core.errors import BudgetExceededError, MaskscopeError
+from kernels_core.grammar.templates import model_templates
+from workbench.languages import Source
+from workbench.languages.tools import ToolsError
+from workbench.serving.body import Body, dotted
+from workbench.serving.calls import NOT_READ, CallFormat
+from workbench.serving.errors import RequestError
+from workbench.serving.fields import ChatRequest
+
+if TYPE_CHECKING:
+    from kernels_core.grammar.json_schema import SchemaArguments
+
+__all__ = ["FORMATS", "Constraint", "check_tool_format", "constraint_of", "tool_format_of"]
+
+FORMATS: Final = ("text", "json_object", "json_schema", "grammar", "regex", "structural_tag")
+# Families by what a model's configuration calls its architecture.
+_FAMILIES: Final = {
+    "llama": "llama",
+    "qwen2": "hermes",
+    "qwen2_moe": "hermes",
+    "qwen3": "qwen_3",
+    "qwen3_moe": "qwen_3",
+    "qwen3_5": "qwen_3_5",
+    "qwen3_next": "qwen_3_5",
+    "mistral": "mistral",
+    "mistral3": "mistral",
+    "ministral": "mistral",
+    "exaone4": "exaone",
+    "glm4_moe": "glm_4_7",
+    "gpt_oss": "harmony",
+    "deepseek_v3": "deepseek_v3_1",
+    "deepseek_v32": "deepseek_v3_2",
+    "kimi_k2": "kimi_k2",
+    "minimax_m2": "minimax",
+    "cohere2": "command_a",
+}
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """What an answer must be.  `compiled` is None for free text, `calls` where no tool may be called; `kind` is for
+    displays.  `calls_first`: it is a call from its first character on, or not at all."""
+
+    compiled: CompiledGrammar | None
+    kind: str
+    calls: CallFormat | None = None
+    calls_first: bool = False
+
+
+def tool_format_of(name: str, model_type: str) -> str | None:
+    """The call format of a model: the demo model's own, else that of its family; None where nobody knows."""
+    # Random weights come with the demo model's tokenizer and chat.
+    if name == "demo" or name.startswith("random:"):
+        return "exaone"
+    return _FAMILIES.get(model_type)
+
+
+def check_tool_format(name: str) -> None:
+    """`ValueError` for a format that is not there, or whose calls cannot be read back."""
+    if name in NOT_READ:
+        raise ValueError(f"calls in the format {name} are written, but not read back yet: {NOT_READ[name]}")
+    if name not in model_templates():
+        known = ", ".join(one for one in model_templates() if one not in NOT_READ)
+        raise ValueError(f"there is no tool format {name!r}; there are {known}")
+
+
+def constraint_of(
+    request: ChatRequest,
+    body: Body,
+    compiler: GrammarCompiler,
+    tool_format: str | None,
+    max_blanks: int,
+    cancel: CancelToken,
+) -> Constraint:
+    """The grammar of the answer; `RequestError` with the places of what is wrong."""
+    maker = _Maker(request, body, compiler, tool_format, max_blanks, cancel)
+    tools = maker.tools()
+    kind = maker.kind()
+    if tools is None:
+        return Constraint(maker.format(kind), kind)
+    if kind == "text" or maker.must_call:
+        return Constraint(maker.tag({"type": "structural_tag", "format": tools.format}, "#/tools"), "tools", tools)
+    _ = maker.format(kind)  # by itself first, so that mistakes have their places
+    either = {"type": "or", "elements": [maker.tools_alone().format, maker.element(kind)]}
+    compiled = maker.tag({"type": "structural_tag", "format": either}, "#/response_format")
+    return Constraint(compiled, f"tools or {kind}", tools, calls_first=True)
+
+
+class _Maker:
+    def __init__(
+        self,
+        request: ChatRequest,
+        body: Body,
+        compiler: GrammarCompiler,
+        tool_format: str | None,
+        max_blanks: int,
+        cancel: CancelToken,
+    ) -> None:
+        self._request, self._body, self._compiler = request, body, compiler
+        self._tool_format, self._cancel = tool_format, cancel
+        # Small models love to write blanks and noughts behind a point; there is an instance without them.
+        self._layout: SchemaArguments = {"max_whitespace_cnt": max_blanks, "plain_integers": True}
+        choice = request.tool_choice
+        self.must_call = choice == "required" or (
+            isinstance(choice, dict) and (choice.get("type") == "function" or _mode(choice) == "required")
+        )
+
+    # -- tools ------------------------------------------------------------------------------------------------------
+
+    def tools(self) -> CallFormat | None:
+        """The format of the calls; None where none can come."""
+        request, body = self._request, self._body
+        if not request.tools:
+            if request.tool_choice not in (None, "auto", "none"):
+                raise body.wrong("#/tool_choice", "there are no tools to choose from")
+            if request.parallel_tool_calls is not None:
+                raise body.wrong("#/parallel_tool_calls", "only with tools")
+            return None
+        if self._tool_format is None:
+            raise body.wrong(
+                "#/tools",
+                "how this model writes calls is not known; the server has to be started with --tool-format",
+                code="unsupported_value",
+            )
+        if request.tool_choice == "none":
+            return None
+        return self._tools_with("auto" if request.tool_choice is None else request.tool_choice)
+
+    def tools_alone(self) -> CallFormat:
+        """The calls without the free text that may stand instead of them."""
+        return self._tools_with("required")
+
+    def _tools_with(self, choice: Any) -> CallFormat:
+        parallel = self._request.parallel_tool_calls
+        options = {
+            "model": self._tool_format,
+            "tool_choice": choice,
+            "parallel_tool_calls": True if parallel is None else parallel,
+            "max_whitespace_cnt": self._layout["max_whitespace_cnt"],
+        }
+        source = Source("tools", self._body.part("#/tools"), options)
+        try:
+            return CallFormat(source.tool_tag, plain_integers=True)
+        except ToolsError as error:
+            if error.path.startswith("#/tool_choice"):
+                raise self._body.wrong(error.path, error.reason) from None
+            raise self._body.mistaken("#/tools", source, error, "invalid_tools") from None
+        except MaskscopeError as error:
+            raise self._body.mistaken("#/tools", source, error, "invalid_tools") from None
+
+    # -- response_format --------------------------------------------------------------------------------------------
+
+    def kind(self) -> str:
+        """The type of `response_format`."""
+        given = self._request.response_format
+        if given is None:
+            return "text"
+        kind = given.get("type")
+        if kind not in FORMATS:
+            pointer = "#/response_format/type" if "type" in given else "#/response_format"
+            raise self._body.wrong(pointer, f"type is one of {', '.join(FORMATS)}")
+        return str(kind)
+
+    def format(self, kind: str) -> CompiledGrammar | None:
+        """The grammar of `response_format` alone."""
+        match kind:
+            case "text":
+                self._only("type")
+                return None
+            case "json_object":
+                self._only("type")
+                return self._compile_schema('{"type": "object"}')
+            case "json_schema":
+                pointer = self._schema_pointer()
+                text = self._body.part(pointer)
+                return self._compiled(
+                    pointer,
+                    Source("json_schema", text, dict(self._layout)),
+                    lambda: self._compile_schema(text),
+                    "invalid_schema",
+                )
+            case "grammar":
+                return self._grammar()
+            case "regex":
+                self._only("type", "pattern")
+                pattern = self._text("pattern")
+                return self._compiled(
+                    "#/response_format/pattern",
+                    Source("regex", pattern),
+                    lambda: self._compiler.compile_regex(pattern, cancel=self._cancel),
+                    "invalid_regex",
+                )
+        text = self._body.part("#/response_format")
+        return self._compiled(
+            "#/response_format",
+            Source("structural_tag", text),
+            lambda: self._compiler.compile_structural_tag(text, cancel=self._cancel),
+            "invalid_structural_tag",
+        )
+
+    def element(self, kind: str) -> dict[str, Any]:
+        """`response_format` as a format of a structural tag."""
+        given = self._given
+        match kind:
+            case "json_object":
+                schema: Any = {"type": "object"}
+                return {"type": "json_schema", "json_schema": schema, **self._layout}
+            case "json_schema":
+                schema = given["json_schema"]["schema"]
+                return {"type": "json_schema", "json_schema": schema, **self._layout}
+            case "regex":
+                return {"type": "regex", "pattern": given["pattern"]}
+            case "grammar" if given.get("language", "ebnf") == "ebnf" and given.get("root", "root") == "root":
+                return {"type": "grammar", "grammar": given["grammar"]}
+            case "structural_tag" if isinstance(given.get("format"), dict):
+                return dict(given["format"])
+        raise self._body.wrong(
+            "#/response_format",
+            f"this {kind} cannot stand beside tools; send tool_choice none or required",
+            code="unsupported_value",
+        )
+
+    def _grammar(self) -> CompiledGrammar:
+        self._only("type", "grammar", "language", "root")
+        text = self._text("grammar")
+        language = self._given.get("language", "ebnf")
+        if language not in ("ebnf", "gbnf", "lark"):
+            raise self._body.wrong("#/response_format/language", "language is ebnf, gbnf or lark")
+        root = self._text("root") if "root" in self._given else "start" if language == "lark" else "root"
+        if language == "lark":
+            source = Source("lark", text, {"start": root})
+            return self._compiled(
+                "#/response_format/grammar",
+                source,
+                lambda: self._compiler.compile_lark(text, start=root, cancel=self._cancel),
+                "invalid_grammar",
+            )
+        return self._compiled(
+            "#/response_format/grammar",
+            Source("ebnf", text, {"root_rule_name": root}),
+            lambda: self._compiler.compile_grammar(text, root_rule_name=root, cancel=self._cancel),
+            "invalid_grammar",
+        )
+
+    def _schema_pointer(self) -> str:
+        self._only("type", "json_schema")
+        named = self._given.get("json_schema")
+        if not isinstance(named, dict):
+            raise self._body.wrong("#/response_format/json_schema", "an object with name and schema is expected")
+        for key in named:
+            if key not in ("name", "description", "schema", "strict"):
+                raise self._body.wrong(f"#/response_format/json_schema/{key}", "there is no such field")
+        if "schema" not in named:
+            raise self._body.wrong("#/response_format/json_schema", "schema is missing")
+        return "#/response_format/json_schema/schema"
+
+    def _compile_schema(self, text: str) -> CompiledGrammar:
+        return self._compiler.compile_json_schema(text, **self._layout, cancel=self._cancel)
+
+    # -- compiling --------------------------------------------------------------------------------------------------
+
+    def tag(self, tag: dict[str, Any], pointer: str) -> CompiledGrammar:
+        """A structural tag that was made here, of what stands at `pointer`."""
+        if pointer == "#/tools":
+            choice = self._request.tool_choice
+            options = {"model": self._tool_format, "tool_choice": "auto" if choice is None else choice}
+            source = Source("tools", self._body.part("#/tools"), options)
+        else:
+            source = Source("structural_tag", json.dumps(tag))
+        try:
+            return self._compiler.compile_structural_tag(tag, cancel=self._cancel)
+        except BudgetExceededError as error:
+            raise self._too_much(pointer, error) from None
+        except MaskscopeError as error:
+            if pointer == "#/tools":
+                raise self._body.mistaken(pointer, source, error, "invalid_tools") from None
+            raise self._body.wrong(pointer, str(error), code="invalid_tools") from None
+
+    def _compiled(self, pointer: str, source: Source, compile_it: Any, code: str) -> CompiledGrammar:
+        try:
+            made: CompiledGrammar = compile_it()
+        except BudgetExceededError as error:
+            raise self._too_much(pointer, error) from None
+        except MaskscopeError as error:
+            raise self._body.mistaken(pointer, source, error, code) from None
+        return made
+
+    def _too_much(self, pointer: str, error: BudgetExceededError) -> RequestError:
+        message = f"{error.where}: this server takes no grammar of more than {error.limit:,} {error.what}"
+        place = self._body.place(pointer, message)
+        param = dotted(pointer)
+        return RequestError(400, f"{param}: {message}", param=param, code="budget_exceeded", places=(place,))
+
+    # -- fields -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        return self._request.response_format or {}
+
+    def _only(self, *names: str) -> None:
+        for key in self._given:
+            if key not in names:
+                raise self._body.wrong(f"#/response_format/{key}", "there is no such field in this format")
+
+    def _text(self, name: str) -> str:
+        value = self._given.get(name)
+        if not isinstance(value, str):
+            pointer = f"#/response_format/{name}"
+            raise self._body.wrong(pointer, "a text is expected" if name in self._given else f"{name} is missing")
+        return value
+
+
+def _mode(choice: dict[str, Any]) -> Any:
+    allowed = choice.get("allowed_tools")
+    return allowed.get("mode") if isinstance(allowed, dict) else None

@@ -1,0 +1,171 @@
+"""What a person sees of running requests: the list, and of one the text, the frontier and the last mask.
+
+Looking disturbs nothing: of a row that is watched the thread that steps notes how many tokens may come and how their
+mask was found; the frontier is that of a second engine which reads the same tokens on a thread of its own
+(`CompiledGrammar.apart`), under the same limits.
+Read on: `page.py` (the page), `visualizers/esm/service.js` (what it draws), `runner.py` (`Sight`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+from kernels_core import GrammarMatcher
+from kernels_core.errors import MaskscopeError
+from visualizers.live import FrontierView
+from workbench.serving.service import Running, Service
+
+__all__ = ["Watcher"]
+
+EVERY_SECONDS: Final = 0.15
+QUIET_SECONDS: Final = 10.0  # after which an unchanged view is sent again, so that a lost connection is noticed
+SHOWN_TEXT: Final = 20_000  # characters
+TITLE: Final = 120
+KEPT_TWINS: Final = 8
+
+
+class Watcher:
+    """What the page asks of a service."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="maskscope-watch")
+        self._view = FrontierView()
+        self._twins: OrderedDict[int, _Twin] = OrderedDict()
+        self._closed = threading.Event()
+
+    def close(self) -> None:
+        """End the thread, and streams at their next turn."""
+        self._closed.set()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def views(self, number: int | None) -> AsyncIterator[dict[str, Any]]:
+        """What is to be seen, as often as it changes: the list, and the request `number` if it is there."""
+        one = self._find(number)
+        if one is not None and one.job is not None:
+            one.job.watchers += 1
+        watched = one.job if one is not None else None
+        sent: tuple[Any, ...] | None = None
+        when = 0.0
+        try:
+            while not self._closed.is_set() and not self._service.draining:
+                if one is not None and watched is None and one.job is not None:
+                    watched = one.job
+                    watched.watchers += 1
+                view = {"service": self._service.health(), "requests": self.requests()}
+                shown = await self._shown(one) if one is not None else None
+                mark = (view["requests"], shown)
+                now = time.monotonic()
+                if mark != sent or now - when > QUIET_SECONDS:
+                    sent, when = mark, now
+                    yield {**view, "shown": shown}
+                await asyncio.sleep(EVERY_SECONDS)
+        finally:
+            if watched is not None:
+                watched.watchers -= 1
+
+    def requests(self) -> list[dict[str, Any]]:
+        """Running requests, the newest first, then those that have ended."""
+        running, ended = (
+            sorted(some, key=lambda one: -one.number) for some in (self._service.running.values(), self._service.ended)
+        )
+        return [self._line(one) for one in [*running, *ended]]
+
+    def _line(self, one: Running) -> dict[str, Any]:
+        row = one.job.row if one.job is not None else None
+        title = " ".join((one.prompt or one.trouble).split())
+        return {
+            "number": one.number,
+            "state": one.state,
+            "running": one.ended is None,
+            "title": title if len(title) <= TITLE else f"…{title[-TITLE:]}",
+            "kind": one.constraint.kind if one.constraint is not None else "",
+            "tokens": 0 if row is None else len(row.tokens),
+        }
+
+    def _find(self, number: int | None) -> Running | None:
+        if number is None:
+            return None
+        found = self._service.running.get(number)
+        return found or next((one for one in self._service.ended if one.number == number), None)
+
+    async def _shown(self, one: Running) -> dict[str, Any]:
+        """One request in full."""
+        job = one.job
+        row = job.row if job is not None else None
+        sight = job.sight if job is not None else None
+        shown = {
+            **self._line(one),
+            "prompt": one.prompt,
+            "text": "",
+            "sight": None,
+            "frontier": None,
+            "trouble": one.trouble,
+        }
+        if row is None or job is None:
+            return shown
+        shown["text"] = row.text.decode(errors="replace")[-SHOWN_TEXT:]
+        if sight is not None:
+            share = 1 if not self._service.model.vocab_size else sight.allowed / self._service.model.vocab_size
+            shown["sight"] = {
+                "tokens": sight.tokens,
+                "allowed": sight.allowed,
+                "share": share,
+                "strategy": sight.strategy,
+                "how": sight.how,
+                "microseconds": sight.nanoseconds / 1e3,
+            }
+        if job.compiled is None:
+            shown["trouble"] = one.trouble or "free text: there is no grammar, so every token may come"
+            return shown
+        # A row that has ended is shown where it ended.
+        tokens = row.tokens[: sight.tokens] if sight is not None and one.ended is None else list(row.tokens)
+        loop = asyncio.get_running_loop()
+        try:
+            shown["frontier"] = await loop.run_in_executor(self._thread, self._frontier, one, tokens)
+        except MaskscopeError as error:
+            shown["trouble"] = str(error)
+        except RuntimeError:  # the executor has ended
+            shown["trouble"] = "the server is ending"
+        return shown
+
+    def _frontier(self, one: Running, tokens: list[int]) -> dict[str, Any]:
+        """The traits of the frontier view behind `tokens`; in the watcher's thread."""
+        twin = self._twins.get(one.number)
+        if twin is None:
+            assert one.job is not None
+            twin = self._twins[one.number] = _Twin(GrammarMatcher(one.job.compiled.apart()))  # type: ignore[union-attr]
+            if len(self._twins) > KEPT_TWINS:
+                self._twins.popitem(last=False)
+        self._twins.move_to_end(one.number)
+        twin.follow(tokens)
+        traits = self._view.traits_of(twin.matcher.frontier())
+        return {"about": traits["about"], "items": traits["items"]}
+
+
+class _Twin:
+    """A matcher of a second engine, and the tokens that it has read."""
+
+    def __init__(self, matcher: GrammarMatcher) -> None:
+        self.matcher = matcher
+        self._read: list[int] = []
+
+    def follow(self, tokens: list[int]) -> None:
+        """Go to the place behind `tokens`."""
+        shared = 0
+        for one, other in zip(self._read, tokens, strict=False):
+            if one != other:
+                break
+            shared += 1
+        self.matcher.rollback(len(self._read) - shared)
+        del self._read[shared:]
+        for token in tokens[shared:]:
+            if not self.matcher.accept_token(token):
+                raise RuntimeError(f"the second engine refuses token {token}, which the first one took")
+            self._read.append(token)
