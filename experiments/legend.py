@@ -105,6 +105,19 @@ _HEADS: Final[tuple[tuple[str, str], ...]] = (
     ("as rows of bits", "bytes that a step would send if each row's mask were sent"),
     (rf"(?:auto|torch) .*, {_UNIT}", "one call of this kernel for all rows"),
     (rf"floor, {_UNIT}", "copying as many bytes as the kernel has to read and write, at this device's own speed"),
+    # the service
+    (
+        r"to the first token, p\d+, ms",
+        "from sending a request to the first of its answer, compiling and waiting included",
+    ),
+    (r"per token, p\d+, ms", "from the first token to the last of an answer, for each"),
+    ("not right", "requests without the answer that had to come"),
+    ("clients|requests", "how many"),
+    ("ended|finish|why", "what became of it: answered, refused, left by its client, an error, lost; its finish_reason"),
+    ("requests a second", "all clients together"),
+    ("memory at the end, MB|kB a request, second half", "memory of the server's process, and how it still grows"),
+    ("left over", "requests that the server counts when all clients are gone"),
+    ("tokens, average", "of an answer"),
     # ratios
     (r"times less", "the row before over this one; above 1 the step pays"),
     (r"times slower without, at most", "the greatest gain anywhere: without / with"),

@@ -59,6 +59,7 @@ CATALOGUE: Final[Mapping[str, str]] = {
     "pipeline": "experiments.pipeline",
     "reuse": "experiments.reuse",
     "scale": "experiments.scale",
+    "service": "experiments.service",
     "soak": "experiments.soak",
     "tools": "experiments.tools",
 }
