@@ -15,8 +15,8 @@ from tests.project.tree import ROOT
 CONDA_NAMES = {"dask-core": "dask", "pytorch-cpu": "torch", "python-graphviz": "graphviz"}
 # of the machine's side, or implied by another line
 CONDA_ONLY = {"cxx-compiler", "graphviz", "make", "pip", "python"}
-# engines to measure against are installed by hand, and so are Triton, which a CUDA build of PyTorch brings, and what has
-# no wheels for some machines
+# Installed by hand: engines to measure against, Triton, which a CUDA build of PyTorch brings, and what has no wheels
+# for some machines.
 LEFT_OUT = {"fuzz", "gpu", "peers"}
 
 
