@@ -19,7 +19,9 @@ __all__ = ["LANGUAGES"]
 
 @cache
 def _compiler() -> GrammarCompiler:
-    return GrammarCompiler(small_vocabulary(), options=LIMITS)
+    compiler = GrammarCompiler(small_vocabulary(), options=LIMITS)
+    compiler.compile_regex("\\w\\p{L}", flags="i")  # tables of characters that a process makes once
+    return compiler
 
 
 @cache

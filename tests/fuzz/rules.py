@@ -44,7 +44,7 @@ LIMITS: Final = Options(
     max_compile_ms=500, max_fill_ms=300, max_states=30_000, max_bytes=1 << 26, pool_bytes=1 << 24, warm_start=False
 )
 """What one input may cost: little, so that a loop outside every limit shows soon."""
-SLACK_MS: Final = 700
+SLACK_MS = 700
 """Processor time between two looks at the clock, and for what is done before and after a request."""
 MOST_MEMORY: Final = 512 << 20
 """Bytes that one input may add to the process."""
