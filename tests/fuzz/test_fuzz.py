@@ -5,12 +5,15 @@ The inputs are the first of a seed, the same on every machine; `python -m tests.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from experiments.strangers import HOSTILE
 from tests.fuzz.driver import TARGETS, make_input, run_seeded, try_input
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +39,12 @@ def test_nothing_breaks_a_rule(target: str) -> None:
         [sys.executable, "-m", "tests.fuzz", *words], capture_output=True, text=True, timeout=600, cwd=ROOT, check=False
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-6000:]}"
+
+
+def test_schemas_that_double_are_under_the_clock() -> None:
+    """Conditions on items that multiply with every level took four times as long as their limit."""
+    doubling = next(make for make in HOSTILE if make.__name__ == "_doubling")
+    TARGETS["schema"](json.dumps(doubling(Random("_doubling 20"))).encode())
 
 
 def test_the_same_seed_gives_the_same_inputs() -> None:

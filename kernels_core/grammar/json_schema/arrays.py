@@ -15,6 +15,7 @@ from hashlib import blake2b
 from itertools import product
 from typing import TYPE_CHECKING
 
+from ...clock import look
 from ..ir import Never, Node, RuleRef
 from ..nodes import choice, repeat, seq
 from .shapes import Count, Items, Shape
@@ -213,10 +214,12 @@ def _next_items(
         starts = list(values[min(position, len(values) - 1)])
     found: list[tuple[Term, tuple[int, ...], int | None]] = []
     for base, value in starts:
+        look(20 * len(counts))
         choices = [
             _counting(space, base, position, have, count) for have, count in zip(counts, items.counts, strict=True)
         ]
         for combination in product(*choices):
+            look(10 + 4 * len(combination))
             inside = space.all_of(base, *(narrowed for narrowed, _ in combination))
             if inside is FALSE or (inside is not base and space.is_void(inside)):
                 continue
