@@ -1,4 +1,4 @@
-"""Train the demo model: `python -m experiments.demo_model.train` (about twenty minutes on one core, no GPU, no network).
+"""Train the demo model: `python -m experiments.demo_model.train` (twenty minutes on one core, no GPU, no network).
 
 Writes a folder that `transformers` and `workbench.generation.load_model` read like any other model: `config.json`,
 `model.safetensors` (half precision), `tokenizer.json`, the chat template, and `recipe.json` with the fingerprint.
