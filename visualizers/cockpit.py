@@ -27,6 +27,7 @@ __all__ = [
     "CockpitView",
     "Option",
     "push_colour",
+    "removed_share",
     "static",
     "static_table",
 ]
@@ -114,6 +115,8 @@ class CockpitShot:
 
     `place` tokens have been taken: the token numbered `place` (from 0) is the one in detail, the last one at the end.
     `running`: tokens are still being added.  `can_branch`: whether one can go on from a step.
+    `apart`: the number of the first run's first token that is not in the present text, None where all are; the text
+    ends there (`cut`) or goes on otherwise.  `elsewhere`: one stands beyond it, where the run says nothing.
     """
 
     runs: Sequence[CockpitRun]
@@ -122,6 +125,9 @@ class CockpitShot:
     running: bool = False
     can_branch: bool = False
     message: str = ""
+    apart: int | None = None
+    elsewhere: bool = False
+    cut: bool = False
 
 
 class CockpitView(LiveView[CockpitShot]):
@@ -155,6 +161,9 @@ class CockpitView(LiveView[CockpitShot]):
                 "running": snapshot.running,
                 "can_branch": snapshot.can_branch,
                 "message": snapshot.message,
+                "apart": snapshot.apart,
+                "elsewhere": snapshot.elsewhere,
+                "cut": snapshot.cut,
                 "clocks": [[name, told] for name, told in CLOCKS.items()],
             },
             "runs": [_run(run, snapshot.runs[0]) for run in snapshot.runs],
@@ -240,6 +249,11 @@ def _detail(step: CockpitStep) -> Traits:
     }
 
 
+def removed_share(mass: float) -> str:
+    """What a mask that leaves the probability `mass` removed, in percent; never all of it where something is left."""
+    return ">99.9 %" if 0 < mass <= 0.0005 else f"{100 * (1 - mass):.1f} %"
+
+
 def push_colour(removed: float) -> str:
     """The colour (r,g,b) of a removed share: none green, up to 95 % amber, above red."""
     return "31,157,99" if removed < 0.1 else "214,148,20" if removed < 0.95 else "210,70,60"
@@ -263,7 +277,7 @@ def _static_strip(run: CockpitRun, first: CockpitRun) -> str:
         colour = "128,136,146" if step.forced or not run.constrained else push_colour(removed)
         colour = "210,70,60" if step.refused else colour
         text = "end of text" if step.stop else clip(glyph(step.token), MAX_TEXT)
-        told = f"p = {step.probability:.3g}, removed by the mask {100 * removed:.1f} %"
+        told = f"p = {step.probability:.3g}, removed by the mask {removed_share(step.mass)}"
         line = "text-decoration:line-through;" if step.refused else ""
         tint = f"{line}background-color:rgba({colour},0.15);border:1px solid rgba({colour},0.5)"
         chips.append(f'<span title="{html_escape(told)}" style="{CHIP}{tint}">{html_escape(text)}</span>')
@@ -288,7 +302,7 @@ def static_table(run: CockpitRun) -> str:
         model, mask = (step.microseconds[:2] + (0.0, 0.0))[:2]
         cells = (
             f'<td>{number}</td><td style="text-align:left"><code>{html_escape(text)}</code></td>'
-            f"<td>{100 * step.probability:.1f} %</td><td>{100 * (1 - step.mass):.1f} %</td>{bits}"
+            f"<td>{100 * step.probability:.1f} %</td><td>{removed_share(step.mass)}</td>{bits}"
             f'<td style="text-align:left" title="{html_escape(clip(why, 200))}">{html_escape(wanted)}</td>'
             f"<td>{mask:,.1f}</td><td>{model:,.0f}</td>"
         )

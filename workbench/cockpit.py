@@ -11,7 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from visualizers.caches import CacheView, said
-from visualizers.cockpit import CockpitRun, CockpitShot, CockpitStep, CockpitView, Option, static, static_table
+from visualizers.cockpit import (
+    CockpitRun,
+    CockpitShot,
+    CockpitStep,
+    CockpitView,
+    Option,
+    removed_share,
+    static,
+    static_table,
+)
 from visualizers.glyphs import clip, glyph
 
 if TYPE_CHECKING:
@@ -172,7 +181,7 @@ def trace_table(trace: Trace) -> str:
 
 def _label(step: Step) -> str:
     text = "end of text" if step.is_stop else glyph(step.token)
-    return f"after {text}   p = {step.probability:.3g}, removed by the mask {100 * (1 - step.feasible_mass):.1f} %"
+    return f"after {text}   p = {step.probability:.3g}, removed by the mask {removed_share(step.feasible_mass)}"
 
 
 def generation_text(generation: Generation) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,6 +90,79 @@ class TestBrowser:
         for tab, chart in (("run", "mass-chart"), ("time", "time-chart")):
             page.get_by_test_id(f"cockpit-tab-{tab}").click()
             assert page.get_by_test_id(chart).is_visible()
+
+    def test_tokens_are_numbered_as_the_steps_of_the_text(self, bridged: Callable[..., Bridge]) -> None:
+        view = CockpitView(SHOT)
+        bridge = bridged(view)
+        page = bridge.page
+        assert page.get_by_test_id("cockpit-step").inner_text() == 'next, step 2 "a'
+        assert page.locator(".strip button").first.get_attribute("title").startswith("step 1:")  # type: ignore[union-attr]
+        assert page.get_by_test_id("branch-label").inner_text() == "in place of step 2"
+        view.show(replace(SHOT, place=3))
+        bridge.push()
+        assert page.get_by_test_id("cockpit-step").inner_text() == "step 3 }"
+        page.get_by_test_id("cockpit-tab-run").click()
+        assert "step 1 to 3" in (page.get_by_test_id("mass-chart").text_content() or "")
+
+    def test_what_is_left_of_a_mask_is_never_nothing(self, bridged: Callable[..., Bridge]) -> None:
+        run = CockpitRun("under the grammar", [step(1, b"{", 1e-17, refused=EVIL, drawn=1e-18)])
+        page = bridged(CockpitView(CockpitShot((run,), vocab_size=100))).page
+        assert page.get_by_test_id("mass-removed").inner_text() == ">99.9 %"
+        assert "&gt;99.9 %" in page.get_by_test_id("cockpit-page").inner_html()
+        assert "&gt;99.9 %" in static(CockpitShot((run,))) or ">99.9 %" in static(CockpitShot((run,)))
+
+    def test_a_run_that_is_not_the_present_text_says_so(self, bridged: Callable[..., Bridge]) -> None:
+        view = CockpitView(SHOT)
+        bridge = bridged(view)
+        page = bridge.page
+        assert not page.get_by_test_id("cockpit-apart").is_visible()
+        view.show(replace(SHOT, apart=1, elsewhere=True))
+        bridge.push()
+        assert "differ from step 2 on" in page.get_by_test_id("cockpit-apart").inner_text()
+        chips = page.get_by_test_id("cockpit-strip").first.locator("button")
+        assert [chips.nth(k).is_disabled() for k in range(3)] == [False, False, True]
+        assert page.get_by_test_id("branch").is_disabled()
+        page.get_by_test_id("branch-text").press("Enter")
+        page.wait_for_timeout(60)
+        assert bridge.requests == []
+        view.show(replace(SHOT, apart=1, cut=True))
+        bridge.push()
+        assert "ends after step 1" in page.get_by_test_id("cockpit-apart").inner_text()
+        assert page.get_by_test_id("branch").is_enabled()
+
+    @pytest.mark.parametrize("width", [250, 400, 560])
+    def test_numbers_and_legends_are_whole_in_a_dock(self, bridged: Callable[..., Bridge], width: int) -> None:
+        tight = step(1, b"{", 1e-17, refused=b"x" * 40, drawn=9.9995e-18)
+        page = bridged(CockpitView(CockpitShot((CockpitRun("run", [tight]),)))).page
+        page.evaluate(f"document.getElementById('one').className = 'ms-dock'; one.style.cssText = 'width: {width}px'")
+        for cell in page.locator("td.value").all():
+            inner, outer = cell.locator(".share").bounding_box(), cell.bounding_box()
+            assert inner is not None
+            assert outer is not None
+            assert inner["x"] >= outer["x"]
+            assert inner["x"] + inner["width"] <= outer["x"] + outer["width"]
+            assert cell.evaluate("node => node.scrollWidth <= node.clientWidth")
+        page.get_by_test_id("cockpit-tab-time").click()
+        keys = page.locator(".facts.keys")
+        assert keys.evaluate("node => node.scrollWidth <= node.clientWidth")
+        assert "record 5.00 µs" in keys.inner_text()
+
+    def test_a_new_second_strip_shows_where_it_parts(self, bridged: Callable[..., Bridge]) -> None:
+        long = [step(k, b"word", 1.0) for k in range(60)]
+        view = CockpitView(CockpitShot((CockpitRun("first", long),), place=60, can_branch=True))
+        bridge = bridged(view)
+        page = bridge.page
+        page.evaluate("document.getElementById('one').className = 'ms-dock'; one.style.cssText = 'width: 500px'")
+        other = CockpitRun("second", [*long[:5], *(step(99, b"else", 1.0) for _ in range(3))], False)
+        view.show(CockpitShot((CockpitRun("first", long), other), place=60, can_branch=True))
+        strips = page.get_by_test_id("cockpit-strips")
+        strips.evaluate("node => { node.scrollLeft = node.scrollWidth; }")
+        bridge.push()
+        page.wait_for_timeout(100)
+        box, fork = strips.bounding_box(), page.get_by_test_id("fork").bounding_box()
+        assert box is not None
+        assert fork is not None
+        assert box["x"] < fork["x"] < box["x"] + box["width"] - fork["width"]
 
     def test_clicks_and_buttons_ask_python(self, bridged: Callable[..., Bridge]) -> None:
         bridge = bridged(CockpitView(SHOT))

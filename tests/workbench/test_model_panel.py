@@ -59,6 +59,23 @@ def test_it_shows_the_run_and_follows_the_place(desk: Desk, model: LanguageModel
     assert desk.troubles == {}
 
 
+def test_a_run_that_is_no_longer_the_text_is_followed_as_far_as_both_agree(desk: Desk, model: LanguageModel) -> None:
+    trace = desk.session.run(model, PROMPT, seed=2)
+    view = panel_of(desk).view
+    assert (view.about["apart"], view.about["elsewhere"]) == (None, False)
+    desk.do("goto", index=4)
+    assert view.about["apart"] is None, "what was undone is still the text"
+    token = trace.generation.tokens[4]
+    other = next(int(one) for one in desk.session.allowed_array() if one != token)
+    desk.do("token", id=other)
+    assert (view.place, view.about["apart"], view.about["elsewhere"], view.about["cut"]) == (4, 4, True, False)
+    desk.do("goto", index=2)
+    assert (view.place, view.about["apart"], view.about["elsewhere"]) == (2, 4, False)
+    desk.do("prefix", text="")
+    assert (view.place, view.about["apart"], view.about["elsewhere"], view.about["cut"]) == (0, 0, False, True)
+    assert desk.troubles == {}
+
+
 def test_it_is_live(desk: Desk, model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench.desk.REFRESH_SECONDS", 0)
     view = panel_of(desk).view

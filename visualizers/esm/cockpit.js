@@ -13,7 +13,9 @@ const svg = (tag, props = {}, ...children) => {
   node.append(...children);
   return node;
 };
-const percent = (share) => share == null ? "–" : share === 0 ? "0 %" : share < 0.001 ? "<0.1 %" : `${(100 * share).toFixed(1)} %`;
+const percent = (share) => share == null ? "–" : share === 0 ? "0 %" : share < 0.001 ? "<0.1 %" : share < 1 && share >= 0.9995 ? ">99.9 %" : `${(100 * share).toFixed(1)} %`;
+// What the mask removed; never all of it where something was left, however little (1 − 1e-17 is 1).
+const removed = (mass) => mass > 0 && mass <= 0.0005 ? ">99.9 %" : percent(1 - mass);
 const micros = (value) => value >= 1000 ? `${(value / 1000).toFixed(2)} ms` : `${value < 10 ? value.toFixed(2) : value.toFixed(1)} µs`;
 const bits = (value) => value == null ? "–" : `${value.toFixed(2)}`;
 
@@ -23,21 +25,27 @@ function render({ model, el }) {
   const tabs = h("span", { class: "ms-group", role: "tablist" }, ...TABS.map(([name, label]) =>
     h("button", { type: "button", role: "tab", "data-tab": name, "data-testid": `cockpit-tab-${name}`, onclick: () => view.commit("tab", name) }, label)));
   const stop = h("button", { type: "button", "data-testid": "cockpit-stop", title: "end the generation before the next token", onclick: () => model.send({ kind: "stop" }) }, "■ stop");
+  const apart = h("div", { class: "ms-note warn apart", role: "status", "data-testid": "cockpit-apart" });
   const strips = h("div", { class: "strips", "data-testid": "cockpit-strips" });
   const page = h("div", { class: "page", tabindex: "0", "data-testid": "cockpit-page" });
   const input = h("input", { type: "text", "data-testid": "branch-text", "aria-label": "text in place of this token",
     placeholder: "a text, or nothing", title: "a text to write in its place; left empty, the model draws again", onkeydown: (event) => { if (event.key === "Enter") send(); event.stopPropagation(); } });
   const label = h("span", { class: "ms-muted", "data-testid": "branch-label" });
-  const go_on = h("button", { type: "button", "data-testid": "branch", title: "keep the tokens before this one, write this text instead, and let the model go on", onclick: () => send() }, "branch");
+  const go_on = h("button", { type: "button", "data-testid": "branch", onclick: () => send() }, "branch");
   const beside = h("button", { type: "button", "data-testid": "beside", title: "the same prompt and seed without the grammar, under this strip", onclick: () => model.send({ kind: "beside" }) }, "without the grammar, too");
   const message = h("div", { class: "ms-note warn", role: "status", "data-testid": "cockpit-message" });
   const foot = h("div", { class: "branch" }, label, input, go_on, beside);
-  view.root.append(h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Model"), summary, h("span", { class: "ms-grow" }), stop, tabs), strips, page, foot, message);
+  view.root.append(h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Model"), summary, h("span", { class: "ms-grow" }), stop, tabs), apart, strips, page, foot, message);
 
+  // Tokens are numbered as the strip of the text numbers them: step k is the token that was taken as the k-th.  Inside
+  // (`place`, `data-step`, what is sent) a token's number is how many were taken before it.
   const first = () => (model.get("runs") || [])[0];
   const at = () => { const run = first(); return run ? Math.min(model.get("place"), run.from + run.text.length - 1) : 0; };
   const goto = (step) => model.get("offline") ? view.commit("index", step) : model.send({ kind: "goto", index: step });
-  const send = () => model.send({ kind: "branch", step: at(), text: input.value });
+  const send = () => { if (!go_on.disabled) model.send({ kind: "branch", step: at(), text: input.value }); };
+  // The first token of the run that is not in the present text, and what lies beyond it.
+  const parting = () => (model.get("about") || {}).apart ?? null;
+  const beyond = (step) => parting() !== null && step > parting();
   const tint = (run, k) => {
     if (run.flags[k] & REFUSED) return "--bad";
     if (!run.constrained || run.flags[k] & FORCED) return "--grey";
@@ -57,9 +65,10 @@ function render({ model, el }) {
         if (run.parts === step) line.append(h("span", { class: "fork", title: "from here on it differs from the first run", "data-testid": "fork" }, "≠"));
         const chip = h("button", { type: "button", role: "listitem", "data-step": step, tabindex: "-1",
           class: `${flags & GIVEN ? "given " : ""}${flags & REFUSED ? "refused " : ""}${flags & WISH ? "wish" : ""}`,
-          title: `token ${step}: p = ${percent(run.p[k])}` + (run.constrained ? `, the mask removed ${percent(1 - run.mass[k])}` : "")
+          disabled: r === 0 && beyond(step),
+          title: `step ${step + 1}: p = ${percent(run.p[k])}` + (run.constrained ? `, the mask removed ${removed(run.mass[k])}` : "")
             + (flags & FORCED ? "; the grammar left no choice" : "") + (flags & GIVEN ? "; written by hand" : "") + (flags & WISH ? "; the model's favourite was refused" : "")
-            + (flags & REFUSED ? "; the grammar refuses it" : ""),
+            + (flags & REFUSED ? "; the grammar refuses it" : "") + (r === 0 && beyond(step) ? "; not in the present text" : ""),
           onclick: () => goto(step) }, text);
         chip.style.setProperty("--tint", `var(${tint(run, k)})`);
         if (r === 0) chips.push(chip);
@@ -80,17 +89,18 @@ function render({ model, el }) {
     const vocab = (model.get("about") || {}).vocab;
     const fact = (name, value, title, testid) => h("span", { title }, `${name} `, h("b", testid ? { "data-testid": testid } : {}, value));
     const facts = h("div", { class: "facts" },
-      h("span", {}, `token ${number(k)} `, h("b", {}, run.text[i])),
-      fact("removed by the mask", percent(1 - run.mass[i]), "probability that the model gave to refused tokens (1 − feasible mass)", "mass-removed"),
+      h("span", { "data-testid": "cockpit-step" }, `${model.get("place") > k ? "" : "next, "}step ${number(k + 1)} `, h("b", {}, run.text[i])),
+      fact("removed by the mask", removed(run.mass[i]), "probability that the model gave to refused tokens (1 − feasible mass)", "mass-removed"),
       fact("entropy, bits", `${bits(run.entropy[i])} → ${bits(run.masked[i])}`, "of the model's distribution, and of what the mask leaves of it", "entropy"),
       fact("allowed", `${number(detail.allowed ?? 0)} of ${number(vocab)}`, "tokens that the mask allows", "allowed-count"),
       ...run.us[i].map((value, c) => { const [name, told] = model.get("about").clocks[c]; return fact(name, micros(value), told + (name === "mask" && detail.kind ? ` (${detail.kind})` : "")); }));
     const most = Math.max(0.0001, ...(detail.options || []).flatMap(([, , before, after]) => [before, after]));
-    const bar = (kind, share) => { const one = h("i", { class: `bar ${kind}` }); one.style.width = `${Math.max(0, (64 * share) / most)}px`; return one; };
+    const bar = (kind, share) => { const one = h("i", { class: `bar ${kind}` }); one.style.width = `${Math.max(0, (36 * share) / most)}px`; return one; };
+    const share = (kind, value) => [h("span", { class: "share" }, percent(value)), bar(kind, value)];
     const rows = (detail.options || []).map(([id, text, before, after, allowed, why]) =>
       h("tr", { class: `${allowed ? "" : "refused "}${id === detail.id ? "drawn" : ""}`, "data-testid": "option", "data-token": id, "data-allowed": String(allowed) },
         h("td", { class: "ms-mono", title: `token ${id}` }, text, id === detail.id ? " ◂" : ""),
-        h("td", { class: "value" }, bar("before", before), percent(before)), h("td", { class: "value" }, allowed ? bar("after", after) : "", allowed ? percent(after) : "–"),
+        h("td", { class: "value" }, ...share("before", before)), h("td", { class: "value" }, ...(allowed ? share("after", after) : [h("span", { class: "share" }, "–")])),
         h("td", { class: "why", title: why }, allowed ? (id === detail.id ? h("span", { class: "ms-badge active" }, run.flags[i] & GIVEN ? "written by hand" : "drawn") : "") : h("span", {}, h("span", { class: "ms-badge rejected" }, "refused"), " ", why))));
     return [facts, rows.length ? h("table", { class: "ms-table", "data-testid": "options" }, h("thead", {}, h("tr", {}, h("th", {}, "token (◂ taken)"),
       h("th", { title: "the model's own probability" }, "before the mask"), h("th", { title: "after it, rescaled to 1; before temperature, top-k and top-p" }, "after the mask"), h("th", {}, ""))), h("tbody", {}, ...rows))
@@ -110,19 +120,21 @@ function render({ model, el }) {
     const run = first(), count = run ? run.text.length : 0;
     if (!count) return [h("div", { class: "ms-empty" }, "No token was drawn yet.")];
     WIDTH = Math.max(280, (page.clientWidth || 740) - 20);
-    const height = dock ? Math.max(90, page.clientHeight - 34) : own;   // in a dock what is left
+    const keys = h("div", { class: "facts keys" }, ...legend);
+    page.replaceChildren(keys);
+    const height = dock ? Math.max(90, page.clientHeight - 10 - keys.offsetHeight) : own;   // in a dock what the legend leaves
     const gap = (WIDTH - LEFT) / count, x = (k) => LEFT + k * gap;
     const now = svg("rect", { class: "now", y: 0, height: height - 16, width: Math.max(3, gap) });
     const hit = svg("rect", { class: "hit", x: LEFT, y: 0, width: WIDTH - LEFT, height });
     const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "data-testid": testid, "aria-label": `${count} tokens` }, now, ...draw(run, gap, x, height),
-      svg("text", { x: WIDTH, y: height - 3, "text-anchor": "end" }, `token ${number(run.from)} to ${number(run.from + count - 1)} →`), hit);
+      svg("text", { x: WIDTH, y: height - 3, "text-anchor": "end" }, `step ${number(run.from + 1)} to ${number(run.from + count)} →`), hit);
     hit.addEventListener("click", (event) => {
       const box = picture.getBoundingClientRect();
       goto(run.from + Math.min(count - 1, Math.max(0, Math.floor(((event.clientX - box.left) * WIDTH / box.width - LEFT) / gap))));
     });
     move = () => now.setAttribute("x", x(at() - run.from));
     move();
-    return [h("div", { class: "facts keys" }, ...legend), picture];
+    return [keys, picture];
   }
   const key = (colour, text, title) => { const one = h("i", { class: "key" }); one.style.background = `var(${colour})`; return h("span", { title }, one, text); };
   const line = (values, x, gap, y, colour) => {
@@ -155,7 +167,7 @@ function render({ model, el }) {
       return [...grid(ticks, y, "time of each token (log)", 18), ...clocks.map((clock, c) => line(run.us.map((times) => times[c] > 0 ? times[c] : null), x, gap, y, CLOCK_TINTS[c]))];
     }, clocks.map(([name, told], c) => {
       const run = first(), total = run ? run.us.reduce((sum, times) => sum + times[c], 0) : 0;
-      return key(CLOCK_TINTS[c], `${name}: ${micros(total)} in all`, told);
+      return key(CLOCK_TINTS[c], `${name} ${micros(total)}`, `${told}: ${micros(total)} in all`);
     }), "time-chart");
   }
 
@@ -168,6 +180,13 @@ function render({ model, el }) {
     moved();
   }
 
+  let rows = 0;
+  const reveal = measured(() => {   // the place where the newest run parts from the first
+    const fork = [...strips.querySelectorAll(".fork")].pop();
+    if (!fork) return;
+    strips.scrollLeft = Math.max(0, fork.offsetLeft - strips.clientWidth / 2);
+    strips.scrollTop = Math.max(0, fork.offsetTop - strips.clientHeight / 2);
+  });
   let shownStep = -1, here = null;
   const follow = measured(() => {   // scrolls the strips alone, never the page around them
     const left = here.offsetLeft, top = here.offsetTop, bottom = top + here.offsetHeight;
@@ -180,7 +199,7 @@ function render({ model, el }) {
     here = run && chips[k - run.from];
     if (here && k !== shownStep) follow();
     shownStep = k;
-    label.textContent = run && run.text.length ? `in place of token ${number(k)}` : "";
+    label.textContent = run && run.text.length ? `in place of step ${number(k + 1)}` : "";
     move();
   }
 
@@ -192,10 +211,19 @@ function render({ model, el }) {
     summary.title = run && run.constrained ? `at ${number(wishes)} tokens the model's favourite was refused (•), at ${number(forced)} the grammar left no choice` : "";
     stop.hidden = !about.running;
     foot.hidden = !about.can_branch || model.get("offline");
-    go_on.disabled = beside.disabled = Boolean(about.running);
+    go_on.disabled = Boolean(about.running || about.elsewhere);
+    go_on.title = about.elsewhere ? `step back in the text to step ${number(parting())}, where this run still is the text, to branch from there`
+      : "keep the tokens before this one, write this text instead, and let the model go on";
+    beside.disabled = Boolean(about.running);
+    apart.hidden = parting() === null;
+    apart.textContent = apart.hidden ? "" : about.cut ? `The present text ends after step ${number(parting())} of this run.`
+      : `This run is not the present text: they differ from step ${number(parting() + 1)} on.`;
     message.textContent = about.message || "";
     message.hidden = !about.message;
     drawPage();
+    const count = (model.get("runs") || []).length;
+    if (count > Math.max(1, rows)) reveal();
+    rows = count;
   }
 
   let size = "";

@@ -51,6 +51,7 @@ class ModelPanel(Panel):
     def update(self, change: Change | None) -> None:
         session = self.session
         run, trace = session.current_run, session.trace
+        agree: int | None = None
         if run is not None:
             stream = run.stream
             self._convert(stream, stream.steps)
@@ -60,7 +61,8 @@ class ModelPanel(Panel):
             generation = trace.generation
             self._convert(generation, generation.steps)
             shown = cockpit_run(generation, name=self._named(generation.constrained), steps=self._steps)
-            place, refused_from = self._place(generation), trace.refused_from
+            agree = self._agreeing(generation)
+            place, refused_from = min(session.index, agree), trace.refused_from
         else:
             self.view.show(CockpitShot((), message=self._message))
             return
@@ -76,6 +78,9 @@ class ModelPanel(Panel):
                 running=running,
                 can_branch=trace is not None and trace.generation.source is not None,
                 message=self._message,
+                apart=agree if agree is not None and agree < len(shown.steps) else None,
+                elsewhere=agree is not None and agree < min(session.index, len(shown.steps)),
+                cut=agree == len(session.steps),
             )
         )
 
@@ -91,11 +96,11 @@ class ModelPanel(Panel):
     def _named(self, constrained: bool) -> str:
         return "under the grammar" if constrained else "without the grammar"
 
-    def _place(self, generation: Generation) -> int:
-        """Where the session stands among the generation's tokens; at the end if its text is another by now."""
-        index = self.session.index
-        taken = [step.token_id for step in self.session.steps[:index]]
-        return index if taken == list(generation.tokens[:index]) else len(generation)
+    def _agreeing(self, generation: Generation) -> int:
+        """How many tokens the generation and the session's text, with what was undone of it, begin with in common."""
+        pairs = enumerate(zip(self.session.steps, generation.tokens, strict=False))
+        apart = next((number for number, (step, token) in pairs if step.token_id != token), None)
+        return min(len(self.session.steps), len(generation)) if apart is None else apart
 
     def _explained(self, run: CockpitRun, place: int) -> CockpitRun:
         """`run` with the reasons for what was refused at `place`, if the session stands there."""
