@@ -85,14 +85,66 @@ def test_it_asks_and_shows_the_answer(page: Any) -> None:
     view.show(comparison())
     bridge.push()
     assert page.get_by_test_id("compare-ask").is_enabled()
-    assert "1 difference" in page.get_by_test_id("compare-counts").inner_text()
+    assert "1,234 tokens differ" in page.get_by_test_id("compare-counts").inner_text()
     assert "1,234" in page.get_by_test_id("compare-group").inner_text()
-    assert "because: `maxLength`: 5" in page.get_by_test_id("compare-group").inner_text()
+    assert "because: maxLength: 5" in page.get_by_test_id("compare-group").inner_text()
     assert HOSTILE in page.get_by_test_id("compare-sides").inner_text()
     assert page.locator("img[src=x]").count() == 0
     view.status = "stale"
     bridge.push()
     assert "earlier position" in page.get_by_test_id("compare-status").inner_text()
+
+
+def test_what_differs_is_counted_in_tokens(page: Any) -> None:
+    view = CompareView([])
+    bridge = Bridge(page, view)
+    counts = page.get_by_test_id("compare-counts")
+    groups: list[tuple[list[tuple[str, int]], str]] = [
+        ([("refused", 4), ("refused", 3)], "7 tokens differ, in 2 groups"),
+        ([("refused", 1), ("end", 0)], "1 token differs, and the end"),
+        ([("end", 0)], "the end differs"),
+    ]
+    for kinds, said in groups:
+        found = comparison()
+        one = found["pairs"][0]["differences"][0]
+        found["pairs"][0]["differences"] = [{**one, "kind": kind, "count": count} for kind, count in kinds]
+        view.show(found)
+        bridge.push()
+        assert counts.locator("b").inner_text() == said
+
+
+def test_an_engine_that_is_not_installed_is_named_and_cannot_be_chosen(page: Any) -> None:
+    missing = {"id": "peer", "label": "peer", "missing": "not installed: pip install peer"}
+    Bridge(page, CompareView([{"id": "ours", "label": "ours"}, missing]))
+    options = page.get_by_test_id("compare-engine").locator("option")
+    assert options.nth(1).text_content() == "peer (not installed: pip install peer)"
+    assert [options.nth(k).is_disabled() for k in range(2)] == [False, True]
+
+
+def test_the_present_grammar_is_fetched_to_be_changed_and_the_box_folds_when_the_answer_is_there(page: Any) -> None:
+    view = CompareView([{"id": "ours", "label": "ours"}])
+    bridge = Bridge(page, view)
+    box, grammar = page.get_by_test_id("compare-other"), page.get_by_test_id("compare-grammar")
+    box.locator("summary").click()
+    page.get_by_test_id("compare-present").click()
+    page.wait_for_timeout(60)
+    assert bridge.requests == [{"type": "present"}]
+    view.other_text = "root ::= [a-z]"
+    bridge.push()
+    assert grammar.input_value() == "root ::= [a-z]"
+    page.get_by_test_id("compare-ask").click()
+    view.status = "busy"
+    bridge.push()
+    assert grammar.is_visible()
+    view.show(comparison())
+    bridge.push()
+    assert not grammar.is_visible()
+    view.status = "stale"
+    bridge.push()
+    box.locator("summary").click()
+    view.status = "done"
+    bridge.push()
+    assert grammar.is_visible(), "only a new answer folds it"
 
 
 def test_a_click_on_a_token_chooses_it(page: Any) -> None:
@@ -115,7 +167,7 @@ def test_a_page_without_python_shows_the_last_one(page: Any, tmp_path: Any) -> N
     view = CompareView([{"id": "ours", "label": "ours"}])
     view.show(comparison())
     page.goto(view.save(tmp_path / "compare.html").as_uri())
-    assert "1 difference" in page.get_by_test_id("compare-counts").inner_text()
+    assert "1,234 tokens differ" in page.get_by_test_id("compare-counts").inner_text()
     assert page.get_by_test_id("compare-ask").is_disabled()
 
 

@@ -54,6 +54,38 @@ def test_another_engine_at_this_place(desk: Desk) -> None:
     assert desk.session.cache_stats() == before
 
 
+def test_engines_that_are_not_here_are_named(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.panels.compare.installed", lambda: ["ours", "llguidance"])
+    desk = Desk(wb.Session(WORDS, tokenizer), panels=[ComparePanel])
+    view = desk.panels["compare"].view
+    assert isinstance(view, CompareView)
+    assert [choice["missing"] for choice in view.choices if "missing" in choice] == [
+        "not installed: pip install xgrammar",
+        "not installed: pip install outlines-core",
+    ]
+    assert "llguidance" in [choice["id"] for choice in view.choices if "missing" not in choice]
+    desk.close()
+
+
+def test_the_present_grammar_can_be_fetched_into_the_box(desk: Desk) -> None:
+    view = desk.panels["compare"].view
+    assert isinstance(view, CompareView)
+    view._handle_custom_msg({"type": "present"}, [])
+    assert view.other_text == WORDS
+
+
+def test_options_and_bytes_are_said_in_words(tokenizer: Tokenizer) -> None:
+    desk = Desk(
+        wb.Session(WORDS, tokenizer, options=wb.Options(parser="naive", warm_start=False)), panels=[ComparePanel]
+    )
+    desk.do("prefix", text="call a")
+    view = asked(desk, "ours", MORE.replace("call ", "dial "))
+    assert view.result["sides"][0]["side"] == "here: ours, parser naive, no warm start"
+    assert view.result["sides"][1]["stage"] == "text"
+    assert "b'" not in view.result["sides"][1]["refusal"]
+    desk.close()
+
+
 def test_another_grammar_and_another_place(desk: Desk) -> None:
     desk.do("prefix", text="call a")
     view = asked(desk, "ours", MORE)

@@ -1,7 +1,7 @@
 // The mask here beside that of another engine, other options or another grammar: chosen and asked for by the person.
 // What comes back is in traits, so a page without Python shows the last comparison.
 // Read on: visualizers/compare.py (CompareView), workbench/panels/compare.py (who answers).
-import { h, many, mount, number } from "./common.js";
+import { code, h, many, mount, number } from "./common.js";
 
 const KINDS = { refused: "", "mask only": "its mask alone", "false hope": "false hope", end: "" };
 
@@ -12,7 +12,8 @@ function render({ model, el }) {
   const status = h("span", { class: "ms-muted", role: "status", "data-testid": "compare-status" });
   const other = h("textarea", { rows: 4, spellcheck: "false", placeholder: "another grammar, in any language (empty: the same one)",
     "aria-label": "another grammar", "data-testid": "compare-grammar" });
-  const more = h("details", { class: "other" }, h("summary", {}, "another grammar"), other);
+  const present = h("button", { type: "button", "data-testid": "compare-present", title: "put the present grammar into the box, to change it there" }, "put the present one here");
+  const more = h("details", { class: "other", "data-testid": "compare-other" }, h("summary", {}, "another grammar"), present, other);
   const body = h("div", { class: "ms-scroll body", tabindex: "0", "data-testid": "compare-result" });
   view.root.append(
     h("div", { class: "ms-bar" }, h("span", { class: "ms-title" }, "Compare"), h("label", { class: "ms-group" }, "with ", engine), ask, status),
@@ -27,6 +28,10 @@ function render({ model, el }) {
   }
 
   view.listen(ask, "click", request);
+  view.listen(present, "click", () => {
+    view.commit("other_text", other.value);   // what was written since, so that the answer is another text
+    model.send({ type: "present" });
+  });
   view.listen(other, "keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) request();
     event.stopPropagation();
@@ -40,7 +45,7 @@ function render({ model, el }) {
 
   function sides(result) {
     const rows = result.sides.map((side) => side.refusal
-      ? h("tr", {}, h("td", {}, side.side), h("td", { colspan: 5, class: "refusal" }, `refuses the ${side.stage}: ${side.refusal}`))
+      ? h("tr", {}, h("td", {}, side.side), h("td", { colspan: 5, class: "refusal" }, code(`refuses the ${side.stage}: ${side.refusal}`)))
       : h("tr", {}, h("td", { title: side.settings }, side.side), h("td", { class: "ms-num" }, number(side.allowed)), h("td", {}, side.may_end ? "yes" : "no"),
           h("td", { class: "ms-num" }, time(side.compile_ms, "ms")), h("td", { class: "ms-num" }, time(side.first_mask_us, "µs")),
           h("td", { class: "ms-num" }, time(side.mask_again_us, "µs"))));
@@ -58,14 +63,24 @@ function render({ model, el }) {
       h("td", {}, group.allowed_by, KINDS[group.kind] ? h("div", { class: "ms-muted" }, KINDS[group.kind]) : null),
       h("td", { class: "ms-mono" }, group.after ? `${group.parts_at} after ${group.after}` : group.parts_at),
       h("td", { class: "chips" }, ...group.examples.map(chip)),
-      h("td", {}, group.why, group.places.length ? h("div", { class: "ms-muted" }, `${group.ours ? "in" : "because:"} ${group.places.join("; ")}`) : null)));
+      h("td", {}, code(group.why), group.places.length ? h("div", { class: "ms-muted" }, code(`${group.ours ? "in" : "because:"} ${group.places.join("; ")}`)) : null)));
     return h("table", { class: "ms-table groups" }, head("#tokens", "allowed by", "part at", "for example", "why, by our engine"), h("tbody", {}, ...rows));
+  }
+
+  // How much differs: tokens, which one counts in the masks, and the groups of the table below.
+  function verdict(pair) {
+    if (pair.agree) return "they agree";
+    const groups = pair.differences.filter((group) => group.kind !== "end");
+    const count = groups.reduce((sum, group) => sum + group.count, 0);
+    const end = groups.length < pair.differences.length;
+    if (!count) return "the end differs";
+    return `${many(count, "token")} ${count === 1 ? "differs" : "differ"}${groups.length > 1 ? `, in ${groups.length} groups` : ""}${end ? ", and the end" : ""}`;
   }
 
   function counts(pair) {
     const entry = (name, text, count) => h("span", { class: `key ${name}` }, h("i"), `${text} ${number(count)}`);
     return h("div", { class: "counts", "data-testid": "compare-counts" },
-      h("b", { class: pair.agree ? "agree" : "differ" }, pair.agree ? "they agree" : many(pair.differences.length, "difference")),
+      h("b", { class: pair.agree ? "agree" : "differ" }, verdict(pair)),
       entry("both", "both", pair.both), entry("base", `${pair.base} alone`, pair.only_base),
       entry("other", `${pair.other} alone`, pair.only_other), entry("neither", "neither", pair.neither));
   }
@@ -73,7 +88,7 @@ function render({ model, el }) {
   function draw() {
     const result = model.get("result") || {}, note = model.get("note");
     const parts = [];
-    if (note) parts.push(h("div", { class: "ms-note warn", "data-testid": "compare-note" }, note));
+    if (note) parts.push(h("div", { class: "ms-note warn", "data-testid": "compare-note" }, code(note)));
     if (result.sides) {
       parts.push(sides(result), h("div", { class: "ms-muted" }, "Times were measured once, here and now: compare orders of magnitude."));
       for (const pair of result.pairs) {
@@ -82,30 +97,33 @@ function render({ model, el }) {
       }
       const picture = model.get("picture");
       if (picture) parts.push(h("details", { class: "picture" }, h("summary", {}, "both masks, one pixel a token by id"), h("img", { src: picture, alt: "both masks" })));
-      for (const line of result.notes) parts.push(h("div", { class: "ms-note" }, line));
+      for (const line of result.notes) parts.push(h("div", { class: "ms-note" }, code(line)));
     } else if (!note) parts.push(h("div", { class: "ms-empty" }, "Which tokens may come here for another engine, other options or another grammar? Choose, then compare."));
     body.replaceChildren(...parts);
   }
 
   view.watch(["choices", "chosen"], () => {
     const choices = model.get("choices") || [];
-    engine.replaceChildren(...choices.map((choice) => h("option", { value: choice.id }, choice.label)));
+    engine.replaceChildren(...choices.map((choice) => h("option", { value: choice.id, disabled: Boolean(choice.missing) }, choice.missing ? `${choice.label} (${choice.missing})` : choice.label)));
     if (model.get("chosen")) engine.value = model.get("chosen");
   });
 
+  let shown = "";
   view.watch(["status", "note", "offline"], () => {
     const state = model.get("status");
     const words = { idle: "computed when asked for", busy: "comparing ...", done: "", stale: "for an earlier position; compare again", error: "" };
     status.textContent = model.get("offline") ? "" : words[state] ?? "";
     ask.disabled = state === "busy" || model.get("offline");
-    engine.disabled = other.disabled = Boolean(model.get("offline"));
+    engine.disabled = other.disabled = present.disabled = Boolean(model.get("offline"));
+    if (state === "done" && shown !== "done" && shown !== "stale") { more.open = false; body.scrollTop = 0; }   // the answer, not the question, is looked at now
+    shown = state;
     body.classList.toggle("stale", state === "stale");
     draw();
   });
 
   view.watch(["other_text"], () => {
     if (other.value !== model.get("other_text")) other.value = model.get("other_text") || "";
-    if (other.value) more.open = true;
+    if (other.value && shown !== "done") more.open = true;
   });
 
   view.on("change:result", draw);

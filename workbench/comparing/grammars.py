@@ -40,7 +40,7 @@ def peer_note(source: Source) -> str:
     if source.language == "tools":
         return "Other engines get the structural tag that the tools become."
     if source.options:
-        said = ", ".join(f"{name}={value!r}" for name, value in source.options.items())
+        said = ", ".join(name if value is True else f"{name} {value}" for name, value in source.options.items())
         return f"Other engines are not told the options {said}."
     return ""
 

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from kernels_core import Options
 from kernels_core.errors import TokenizerError
+from visualizers.glyphs import glyph
 from workbench.comparing.grammars import compile_for
 from workbench.languages import Source
 from workbench.peers.base import Constraint, Engine, NotRunError, RefusedError
@@ -207,7 +208,7 @@ def ask(side: Side, common: Common) -> Answer:
         for token in side.engine.tokenizer.encode(side.text):
             if not guarded(constraint.accept, token):
                 piece = bytes(vocabulary[token])
-                reason = constraint.failure() or f"refuses token {token}, {piece!r}, after {read} bytes"
+                reason = constraint.failure() or f"refuses token {token}, {glyph(piece)}, after {read} bytes"
                 return Answer(side, refusal=reason, stage="text", read=read, compile_s=compile_s)
             read += len(vocabulary[token])
     except (TokenizerError, EngineFailure) as error:

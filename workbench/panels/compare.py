@@ -9,7 +9,7 @@ Read on: `visualizers/compare.py` (the view), `workbench/comparing/__init__.py` 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from kernels_core import Options
@@ -19,7 +19,7 @@ from workbench.comparing.comparison import Comparison
 from workbench.comparing.sides import Missing, Side, ask, common_ids, open_engines, parse_engine
 from workbench.languages import Source
 from workbench.panels.base import Desk, Panel
-from workbench.peers.catalogue import installed
+from workbench.peers.catalogue import ENGINES, installed, package_of
 from workbench.session import Change
 from workbench.tokenizers import Tokenizer
 
@@ -64,8 +64,10 @@ class ComparePanel(Panel):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         peers = [name for name in installed() if name != "ours"]
-        choices = [*OURS, *((name, name) for name in peers)]
-        self.view: CompareView = CompareView([{"id": name, "label": label} for name, label in choices])
+        choices = [{"id": name, "label": label} for name, label in [*OURS, *((name, name) for name in peers)]]
+        absent = [package_of(name) for name in ENGINES if name not in (*peers, "ours")]
+        choices += [{"id": name, "label": name, "missing": f"not installed: pip install {name}"} for name in absent]
+        self.view: CompareView = CompareView(choices)
         self.view.chosen = peers[0] if peers else OURS[1][0]
         self.thread: threading.Thread | None = None
         self._place: tuple[Any, ...] | None = None
@@ -79,6 +81,8 @@ class ComparePanel(Panel):
     def received(self, content: Any) -> None:
         if isinstance(content, dict) and content.get("type") == "compare":
             self.ask(str(content.get("engine") or "ours"), str(content.get("grammar") or ""))
+        elif isinstance(content, dict) and content.get("type") == "present":
+            self.view.other_text = self.session.document.text
 
     def ask(self, engine: str, grammar: str = "") -> None:
         """Compare with `engine` (see `parse_engine`) and `grammar` ("": the same one); one question at a time."""
@@ -121,6 +125,16 @@ class ComparePanel(Panel):
         self._closed = True
 
 
+def in_words(label: str, options: Options) -> str:
+    """Our label with the options that are not the defaults as a person says them."""
+    changed = []
+    for field in fields(options):
+        value, name = getattr(options, field.name), field.name.replace("_", " ")
+        if value != field.default:
+            changed.append(name if value is True else f"no {name}" if value is False else f"{name} {value}")
+    return f"ours, {', '.join(changed)}" if changed else label
+
+
 def compared(question: _Question) -> Comparison:
     """The session's grammar in our engine with the session's options, beside the other grammar in the other engine."""
     tokenizer, source, text = question.tokenizer, question.source, question.text
@@ -128,7 +142,7 @@ def compared(question: _Question) -> Comparison:
     label = dict(OURS).get(question.engine, label)
     ((here, ours),) = open_engines([question.options], tokenizer)
     second = Source.of(question.other) if question.other.strip() else source
-    sides = [] if isinstance(ours, Missing) else [Side(f"here: {here}", ours, source, text)]
+    sides = [] if isinstance(ours, Missing) else [Side(f"here: {in_words(here, question.options)}", ours, source, text)]
     if not isinstance(opened, Missing):
         named = label if second is source else f"{label}, the other grammar"
         sides.append(Side(named, opened, second, text))

@@ -11,7 +11,7 @@ from workbench.peers.base import Engine
 from workbench.peers.errors import NotRunError
 from workbench.tokenizers import Tokenizer
 
-__all__ = ["ENGINES", "installed", "make_engine"]
+__all__ = ["ENGINES", "installed", "make_engine", "package_of"]
 
 ENGINES: Final[Mapping[str, tuple[str, str, str]]] = {
     "ours": ("workbench.peers.ours", "Ours", "kernels_core"),
@@ -25,6 +25,11 @@ ENGINES: Final[Mapping[str, tuple[str, str, str]]] = {
 def installed() -> list[str]:
     """The names of the engines whose package is here, ours first.  None of them is imported."""
     return [name for name, (_, _, package) in ENGINES.items() if find_spec(package) is not None]
+
+
+def package_of(name: str) -> str:
+    """The name under which `pip` knows the engine's package."""
+    return ENGINES[name][2].replace("_", "-")
 
 
 def make_engine(name: str, tokenizer: Tokenizer) -> Engine:

@@ -57,12 +57,12 @@ _APPLICATORS: Final = frozenset(
 )
 _SHUT: Final = ("additionalProperties", "unevaluatedProperties")
 _OPTIONS: Final = (
-    ("any_order", True, "members come in the order of the schema; with any_order=True it could come"),
+    ("any_order", True, "members come in the order of the schema; with the option any_order it could come"),
     ("strict_mode", False, "strict_mode forbids what the schema does not mention"),
     ("plain_integers", False, "plain_integers writes integers as digits alone"),
     ("canonical_numbers", False, "canonical_numbers allows only the shortest spelling of a number"),
-    ("any_spelling", True, "this escape is needless; with any_spelling=True it could come"),
-    ("any_whitespace", True, "the layout is fixed; with any_whitespace=True it could come"),
+    ("any_spelling", True, "this escape is needless; with the option any_spelling it could come"),
+    ("any_whitespace", True, "the layout is fixed; with the option any_whitespace it could come"),
 )
 _MAX_SHOWN = 60
 
