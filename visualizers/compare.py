@@ -134,9 +134,9 @@ def _rgba(colour: tuple[int, int, int, int]) -> str:
 class CompareView(LiveView[Data]):
     """The mask here beside that of another engine, other options or another grammar, which the person chooses.
 
-    `choices` are the engines ({"id", "label"}; with what is `missing` where one cannot be asked); `chosen` is the id that
-    was asked last; `other_text` a second grammar's text ("" for the same grammar).  `result` is the comparison's data,
-    `status` says what happens:
+    `choices` are the engines ({"id", "label"}; with what is `missing` where one cannot be asked); `chosen` is the id
+    that was asked last; `other_text` a second grammar's text ("" for the same grammar).  `result` is the comparison's
+    data, `status` says what happens:
     "idle", "busy", "done", "stale" (the place has changed since) or "error", with its message in `note`.
     A click on a token sets `selection["token"]`.  The browser asks with `{type: "compare", engine, grammar}`,
     and with `{type: "present"}` for the present grammar in the box.
