@@ -166,6 +166,24 @@ class TestBrowser:
         outlook.page.get_by_test_id("next-source").click()
         assert outlook.soon("selection", {"pointer": "#/properties/mode"})
 
+    def test_rules_are_set_apart_and_no_word_is_broken(self, outlook: Bridge) -> None:
+        row = {**REFUSED["rows"][0], "fatal": "other characters", "expected": "additionalProperties"}
+        row["reasons"] = [{"label": '`expects e`: "+" e', "pointer": None, "rule": "e"}]
+        outlook.widget.refused = {**REFUSED, "rows": [row]}
+        outlook.widget.tab = "refused"
+        outlook.push()
+        assert 'expects e: "+" e in rule e' in outlook.page.get_by_test_id("next-refusal").inner_text()
+        outlook.page.evaluate("one.style.width = '380px'")
+        heights = """node => [...node.querySelectorAll('td.no, td.yes')].map((cell) => {
+          const range = document.createRange(), text = cell.firstChild;
+          return text.data.match(/\\S+/g).map((word) => {
+            range.setStart(text, text.data.indexOf(word));
+            range.setEnd(text, text.data.indexOf(word) + word.length);
+            return range.getClientRects().length;
+          });
+        }).flat()"""
+        assert set(outlook.page.get_by_test_id("next-refusal").evaluate(heights)) == {1}
+
     def test_the_object_is_told_member_by_member(self, outlook: Bridge) -> None:
         outlook.widget.members = MEMBERS
         outlook.push()

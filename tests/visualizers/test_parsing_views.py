@@ -163,6 +163,29 @@ class TestBrowser:
         expect(page.get_by_test_id("trigger-stack")).to_contain_text("<call=")
         expect(page.get_by_test_id("trie-lit")).to_have_count(0)
 
+    def test_in_a_dock_the_sentence_is_cut_and_the_progress_is_on_top(
+        self, page: Page, bridged: Callable[..., Bridge]
+    ) -> None:
+        view = TriggerView()
+        view.show(modes(at(TAGS, b"see <cal")))
+        bridge = bridged(view)
+        expect(page.get_by_test_id("trigger-progress")).to_have_text("4 of 6 read")
+        expect(page.get_by_test_id("trigger-position")).to_have_text("after 8 bytes")
+        page.evaluate("window.clean(); one.className = 'ms-dock'; one.style.width = '260px'")
+        page.evaluate("one.innerHTML = '<div class=ms-part id=inner></div>'; void window.bridge.show('inner')")
+        expect(page.get_by_test_id("trigger-position")).to_have_count(0)
+        badge = page.get_by_test_id("trigger-sentence")
+        view.about = {**view.about, "sentence": "a tag begins: " + "<call=get_the_weather> or " * 4}
+        bridge.push()
+        expect(badge).to_have_attribute("title", view.about["sentence"])
+        bar, box = page.locator(".ms-triggers .ms-bar").bounding_box(), badge.bounding_box()
+        assert bar is not None
+        assert box is not None
+        assert box["x"] + box["width"] <= bar["x"] + bar["width"]
+        view.show(modes(at(TAGS, b"see ")))
+        bridge.push()
+        expect(page.get_by_test_id("trigger-progress")).to_have_count(0)
+
     def test_an_exclude_that_is_nearly_complete(self, page: Page, bridged: Callable[..., Bridge]) -> None:
         view = TriggerView()
         view.show(modes(at(TAGS, b"<bad")))

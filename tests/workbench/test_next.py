@@ -14,6 +14,7 @@ from workbench.next import Lexicon, callers, deaths, explore
 from workbench.next.lexicon import merged
 from workbench.next.outlook import content
 from workbench.next.places import open_end, waiting_rules
+from workbench.next.refusals import with_reasons
 from workbench.session import Session
 from workbench.tokenizers import Tokenizer
 
@@ -276,6 +277,11 @@ class TestMeaning:
         grammar = Grammar.from_structural_tag(TAGS)
         assert sorted(labels(session_of(grammar, tokenizer, "Hello"))["tags"]) == ["<tool=add>", "<tool=get_weather>"]
         assert sorted(labels(session_of(grammar, tokenizer, "Hello <to"))["tags"]) == ["ol=add>", "ol=get_weather>"]
+        for text in ("Hello", "Hello <", "Hello <t", "Hello <too", "Hello <tool"):
+            found = labels(session_of(grammar, tokenizer, text))
+            assert not {"words", "signs"} & set(found), text
+            assert found["tags"], text
+            assert found["text"] == ["any other character" if text == "Hello <tool" else "any character"], text
         ended = labels(session_of(grammar, tokenizer, "<tool=add>{}"))
         assert ended["tags"] == ["</tool>"]
 
@@ -317,6 +323,20 @@ class TestMeaning:
         refused = session.refusals()
         assert refused.to_frame()["count"].sum() == refused.total
         assert "after reading" in str(refused)
+
+    def test_what_cannot_come_claims_no_more_than_the_tokens_bytes(self, tokenizer: Tokenizer) -> None:
+        session = session_of(Grammar.from_json_schema(SCHEMA), tokenizer, '{"city"')
+        rows = session.refusals().rows()
+        largest = rows[0]
+        assert largest["expected"] == "white space or :"
+        assert largest["fatal"] == "other characters"
+        assert not any(row["fatal"].startswith("any ") for row in rows)
+
+    def test_equal_reasons_are_told_once(self, tokenizer: Tokenizer) -> None:
+        session = session_of(AMBIGUOUS, tokenizer, "if if a+b")
+        for row in with_reasons(session, session.refusals()).state()["rows"]:
+            told = [tuple(one.values()) for one in row["reasons"]]
+            assert len(told) == len(set(told))
 
 
 def test_uncertain_tokens_by_what_they_leave(tokenizer: Tokenizer) -> None:

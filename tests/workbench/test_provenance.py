@@ -202,7 +202,7 @@ def test_keywords_of_all_kinds_are_walked(schema: dict[str, Any], text: str, poi
     ("text", "first", "also"),
     [
         ("hello", ("free text", "#/format"), None),
-        ("hello <", ("free text, 1 byte of a trigger read", "#/format"), "#/format/triggers/0"),
+        ("hello <", ("a tag begins, 1 byte of it read", "#/format"), "#/format/triggers/0"),
         ("<f=", None, "#/format/tags/1/begin"),
         ("<f=a", ("the beginning of tag '<f=a>', 1 of 2 bytes read", "#/format/tags/0/begin"), "#/format/tags/0"),
         ('<f=a>{"city": "L', ("in tag '<f=a>'", "#/format/tags/0/content"), None),

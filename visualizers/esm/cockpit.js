@@ -229,7 +229,7 @@ function render({ model, el }) {
   let size = "";
   const resized = new ResizeObserver(() => {
     const now = `${page.clientWidth} ${dock ? page.clientHeight : 0}`;
-    if (now !== size) { size = now; if (model.get("tab") !== "step") drawPage(); }
+    if (now !== size) { size = now; if (here) follow(); if (model.get("tab") !== "step") drawPage(); }
   });
   resized.observe(page);
   view.defer(() => resized.disconnect());

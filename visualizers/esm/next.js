@@ -145,7 +145,9 @@ function render({ model, el }) {
   const link = (text, part) => h("button", { type: "button", class: "link ms-mono", "data-testid": "next-source", title: "show it in the source", onclick: (event) => {
     event.stopPropagation();
     choose(part);
-  } }, text);
+  } }, ...breakable(text));
+  // A long path may be broken behind its signs.
+  const breakable = (text) => String(text).split(/(?<=[/.,:;_-])/).flatMap((part) => [part, h("wbr")]).slice(0, -1);
 
   // The objects that are being written, the innermost first: a line on each, and its members by what has become of them.
   const closes = (one) => h("span", { class: `ms-badge ${one.closes ? "accepted" : "uncertain"}`, "data-testid": "next-closes" },
@@ -214,7 +216,8 @@ function render({ model, el }) {
 
   function reason(row) {
     const cell = h("td", { class: "by" });
-    for (const one of row.reasons || []) cell.append(h("div", {}, code(one.label), " ", one.pointer ? link(one.pointer, { pointer: one.pointer }) : one.rule ? link(one.rule, { rule: one.rule }) : ""));
+    const where = (one) => one.pointer ? [" ", link(one.pointer, { pointer: one.pointer })] : one.rule ? [h("span", { class: "ms-muted" }, " in rule "), link(one.rule, { rule: one.rule })] : [];
+    for (const one of row.reasons || []) cell.append(h("div", {}, code(one.label), ...where(one)));
     if (!(row.reasons || []).length) for (const rule of row.rules || []) cell.append(link(rule, { rule }), " ");
     return cell;
   }

@@ -17,6 +17,7 @@ function render({ model, el }) {
   const head = h("div", { class: "ms-bar" });
   const body = h("div", { class: "ms-scroll", tabindex: "0", "data-testid": "trigger-body" });
   view.root.append(head, body);
+  const dock = el.closest(".ms-dock");   // there the text's own bar says how far it is read
   let links = false;
 
   const choose = (rule) => {
@@ -28,8 +29,8 @@ function render({ model, el }) {
     const about = model.get("about") || {};
     const stack = model.get("stack") || [];
     head.replaceChildren(h("span", { class: "ms-title" }, "Free text and tags"),
-      h("span", { class: `ms-badge big ${hued()}`, "data-testid": "trigger-sentence" }, about.sentence || "nothing read"),
-      h("span", { class: "ms-grow" }), h("span", { class: "ms-mono" }, `after ${many(about.position ?? 0, "byte")}`));
+      h("span", { class: `ms-badge big ${hued()}`, "data-testid": "trigger-sentence", title: about.sentence }, about.sentence || "nothing read"),
+      ...(dock ? [] : [h("span", { class: "ms-grow" }), h("span", { class: "ms-mono", "data-testid": "trigger-position" }, `after ${many(about.position ?? 0, "byte")}`)]));
     if (!about.has_dispatch) {
       body.replaceChildren(h("div", { class: "ms-empty" }, "This grammar has no free text in which tags could begin."));
       return;
@@ -83,11 +84,13 @@ function render({ model, el }) {
     const trie = model.get("trie") || [], patterns = model.get("patterns") || [];
     if (!trie.length) return h("div", { class: "ms-empty" }, "Outside free text nothing is watched for.");
     const state = about.active ? (about.free ? null : "a pattern is complete: free text is over") : "not now: inside a tag";
+    const begun = patterns.filter((pattern) => about.active && pattern.read && !pattern.fired);
+    const progress = begun.length === 1 ? h("span", { class: "ms-badge uncertain", "data-testid": "trigger-progress", title: begun[0].text }, `${begun[0].read} of ${begun[0].size} read`) : null;
     const toggle = h("button", { type: "button", "aria-pressed": String(links), "data-testid": "trigger-links",
       title: "where the automaton goes on when the next byte does not fit: the longest suffix that begins a pattern", onclick: () => { links = !links; draw(); } }, "failure links");
     return h("div", { class: about.active ? "watched" : "watched idle" },
       h("div", { class: "caption" }, h("b", {}, "Watched for"), h("span", { class: "ms-muted" }, `${many(about.patterns, "pattern")} in rule ${about.rule}`),
-        state ? h("span", { class: "ms-badge" }, state) : null, h("span", { class: "ms-grow" }), toggle),
+        progress, state ? h("span", { class: "ms-badge" }, state) : null, h("span", { class: "ms-grow" }), toggle),
       picture(trie, patterns, about), table(patterns, about));
   }
 

@@ -208,7 +208,7 @@ def ask(side: Side, common: Common) -> Answer:
         for token in side.engine.tokenizer.encode(side.text):
             if not guarded(constraint.accept, token):
                 piece = bytes(vocabulary[token])
-                reason = constraint.failure() or f"refuses token {token}, {glyph(piece)}, after {read} bytes"
+                reason = constraint.failure() or f"token {token}, {glyph(piece)}, cannot come after {read} bytes"
                 return Answer(side, refusal=reason, stage="text", read=read, compile_s=compile_s)
             read += len(vocabulary[token])
     except (TokenizerError, EngineFailure) as error:

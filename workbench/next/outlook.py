@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kernels_core import GrammarMatcher
+from kernels_core.errors import BudgetExceededError
+from kernels_core.inspect.dispatch import may_switch, modes
 from kernels_core.inspect.snapshots import Table
 from visualizers.glyphs import byte_class, clip, glyph
 from visualizers.next import outlook_html
@@ -238,10 +240,12 @@ def outlook(session: Session, *, seconds: float = PATIENCE) -> Outlook:
         explored = _explored(matcher, session.text, seconds)
         words = lexicon(info)
         runs = words.runs(allowed)
+        found = _with_tags(explored.found, session)
+        tagged = bytes({one.unit[0] for one in found if one.kind == "tag" and one.unit})
         chips: dict[Kind, list[Chip]] = {}
-        blanks = any(continuation.kind == "space" for continuation in explored.found)
-        for continuation in explored.found:
-            chip = _chip(continuation, runs, blanks)
+        blanks = any(continuation.kind == "space" for continuation in found)
+        for continuation in found:
+            chip = _chip(continuation, runs, blanks, tagged)
             chips.setdefault(chip.kind, []).append(chip)
         silent = allowed.copy()
         silent[words.ids] = False
@@ -295,8 +299,27 @@ def _explored(matcher: GrammarMatcher, text: bytes, seconds: float) -> Explorati
     return found
 
 
-def _chip(continuation: Continuation, runs: Runs, blanks: bool) -> Chip:
-    """`blanks`: white space may come first, so tokens that begin with it write the continuation as well."""
+def _with_tags(found: list[Continuation], session: Session) -> list[Continuation]:
+    """The same; what goes on with a trigger that has begun is a tag, whatever it would be elsewhere."""
+    if not any(map(_goes_on, found)) or all(one.kind != "character" for one in found):
+        return found
+    if not may_switch(session.matcher):
+        return found
+    try:
+        inside = modes(session.matcher).mode == "trigger"
+    except BudgetExceededError:
+        return found
+    return [replace(one, kind="tag") if _goes_on(one) else one for one in found] if inside else found
+
+
+def _goes_on(one: Continuation) -> bool:
+    return bool(one.unit) and not one.members and one.kind in ("word", "sign", "close", "separator")
+
+
+def _chip(continuation: Continuation, runs: Runs, blanks: bool, tagged: bytes) -> Chip:
+    """`blanks`: white space may come first, so tokens that begin with it write the continuation as well.  `tagged`: the
+    bytes with which a tag begins or goes on.
+    """
     words = runs.lexicon
     if continuation.kind == "space":
         cuts = np.flatnonzero(np.diff(np.concatenate([[False], words.blank & runs.allowed, [False]]).astype(np.int8)))
@@ -314,10 +337,10 @@ def _chip(continuation: Continuation, runs: Runs, blanks: bool) -> Chip:
             begun = [rest[:length] for length in range(1, len(rest) + bool(heads))]
             found += words.indented(begun, heads or [rest])
     kept = tuple(run for run in found if run[0] < run[1])
-    return Chip(continuation, _label(continuation), runs.count(kept), kept)
+    return Chip(continuation, _label(continuation, tagged), runs.count(kept), kept)
 
 
-def _label(continuation: Continuation) -> str:
+def _label(continuation: Continuation, tagged: bytes) -> str:
     unit, members = glyph(continuation.unit), continuation.members
     if continuation.kind == "space":
         return "white space"
@@ -327,6 +350,9 @@ def _label(continuation: Continuation) -> str:
         return unit + ("…" if continuation.open else "")
     if continuation.kind in ("key", "string") and unit == '"':
         return 'any other key "…"' if continuation.kind == "key" else 'a string "…"'
+    missing = _PRINTABLE.translate(None, members)
+    if not unit and missing and not missing.translate(None, tagged):
+        return "any other character"  # what the class lacks may come all the same: it goes on with a tag
     return unit + content(members)
 
 

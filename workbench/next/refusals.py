@@ -67,7 +67,7 @@ class Refusals(Table):
             {
                 "count": group.count,
                 "read": glyph(group.read),
-                "fatal": content(group.fatal),
+                "fatal": _fatal(group.fatal),
                 "expected": content(group.possible) or "the end of the text",
                 "rules": _written(group.rules),
                 "keyword": reasons[0].keyword if reasons else "",
@@ -82,10 +82,9 @@ class Refusals(Table):
         rows = self.rows()[:SHOWN]
         for row, reasons in zip(rows, self.reasons, strict=False):
             row |= {name: clip(row[name], WIDTH) for name in ("read", "fatal", "expected")}
-            row["reasons"] = [
-                {"label": clip(place.label, 2 * WIDTH), "pointer": place.pointer, "rule": place.rule}
-                for place in reasons[:REASONS]
-            ]
+            told = dict.fromkeys((clip(place.label, 2 * WIDTH), place.pointer, place.rule) for place in reasons)
+            names = ("label", "pointer", "rule")
+            row["reasons"] = [dict(zip(names, one, strict=True)) for one in [*told][:REASONS]]
         hidden = sum(group.count for group in self.groups[SHOWN:])
         return {
             "rows": rows,
@@ -156,6 +155,13 @@ def with_reasons(session: Session, found: Refusals, *, groups: int = 12, seconds
             typical = next((value for value in _TYPICAL if value in group.fatal), group.fatal[0])
             reasons[number] = forbidding(session, group.read + bytes((typical,)), budget_ms=1000 * left)
     return replace(found, reasons=tuple(reasons), reasoned=True)
+
+
+def _fatal(members: bytes) -> str:
+    """The bytes at which tokens die, in words.  Only bytes of tokens are among them: of a class of nearly all, what is
+    not there may come, or no token has it, so that the class is not told by what it lacks."""
+    said = content(members)
+    return "other characters" if said.startswith("any ") else said
 
 
 def _written(rules: tuple[str, ...]) -> list[str]:

@@ -209,7 +209,7 @@ class Reader:
             case "free":
                 label = "free text" if not tag else f"free text in {inside}"
             case "trigger":
-                label = f"free text, {standing.done} byte{'s' * (standing.done != 1)} of a trigger read"
+                label = f"a tag begins, {standing.done} byte{'s' * (standing.done != 1)} of it read"
                 for index, trigger in enumerate(_at(self._tag, standing.pointer).get("triggers", ())):
                     if isinstance(trigger, str):
                         place = child(standing.pointer, "triggers", index)
