@@ -6,8 +6,9 @@ An input that an engine refused stays: its compile time is *censored*, at least 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from experiments.claims import Effect
 from experiments.measurement import FLOOR
 from experiments.tails import OURS
 
-__all__ = ["Together", "best_peer", "together"]
+__all__ = ["Pooled", "Together", "best_peer", "together"]
 
 Times = npt.NDArray[np.float64]
 
@@ -101,22 +102,58 @@ def _masks(rows: Sequence[Mapping[str, Any]], shared: Sequence[int]) -> Times:
     return found
 
 
-def best_peer(together: Together | None, statistic: Callable[[Times], float], what: str, unit: str) -> Effect | None:
-    """Ours over the best peer's; `statistic` of "compile" or "mask" times, for each peer by itself.
+class Pooled:
+    """The times of any choice of inputs as one sample, for intervals that ask for a thousand choices of millions.
 
-    None where ours or all peers are missing.
+    times: of each input.  A choice names inputs by their places, some of them several times.
+    """
+
+    def __init__(self, times: Sequence[Times]) -> None:
+        self._sizes = np.array([len(one) for one in times])
+        self._sums = np.array([one.sum() for one in times])
+        every = np.concatenate(times)
+        falling = np.argsort(-every, kind="stable")
+        self._values = every[falling]
+        self._inputs = np.repeat(np.arange(len(times)), self._sizes)[falling]
+
+    def mean(self, chosen: npt.NDArray[np.int64]) -> float:
+        often = np.bincount(chosen, minlength=len(self._sizes))
+        return float(often @ self._sums / (often @ self._sizes))
+
+    def quantile(self, share: float, chosen: npt.NDArray[np.int64]) -> float:
+        """The least value that `share` of the sample do not exceed; of two candidates the higher one."""
+        often = np.bincount(chosen, minlength=len(self._sizes))
+        total = int(often @ self._sizes)
+        above = total - 1 - ceil((total - 1) * share)  # how many of the sample come before it, the greatest first
+        look = 2 * above + 64
+        while True:
+            counted = often[self._inputs[:look]].cumsum()
+            if counted[-1] > above or look >= len(self._values):
+                return float(self._values[np.searchsorted(counted, above, side="right")])
+            look *= 2
+
+
+def best_peer(together: Together | None, share: float | None, what: str, unit: str) -> Effect | None:
+    """Ours over the best peer's: the quantile `share` of "compile" or "mask" times (None: their mean), of each peer by
+    itself.  None where ours or all peers are missing.
     """
     if together is None or OURS not in together.compile or len(together.compile) < 2:
         return None
     if what == "compile":
         keep = together.by_all
-        times: dict[str, Any] = {name: list(values[keep, None]) for name, values in together.compile.items()}
+        times = {name: list(values[keep, None]) for name, values in together.compile.items()}
     else:
         times = {name: together.masks(name) for name in together.mask}
-    ours = times.pop(OURS)
+    inputs = len(times[OURS])
+    if not inputs:
+        return Effect(0, unit, lambda chosen: float("nan"))
+    pooled = {name: Pooled(some) for name, some in times.items()}
 
     def of(chosen: npt.NDArray[np.int64]) -> float:
-        best = min(statistic(np.concatenate([peer[at] for at in chosen])) for peer in times.values())
-        return statistic(np.concatenate([ours[at] for at in chosen])) / best
+        found = {
+            name: one.mean(chosen) if share is None else one.quantile(share, chosen) for name, one in pooled.items()
+        }
+        ours = found.pop(OURS)
+        return ours / min(found.values())
 
-    return Effect(len(ours), unit, of)
+    return Effect(inputs, unit, of)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from experiments import ablation, memory, parsers, reuse
 from experiments.claims import FEWEST, Claim, Effect, judge, mean, ratio, share, worst
 from experiments.ledger import Ledger
-from experiments.pairs import best_peer, together
+from experiments.pairs import Pooled, best_peer, together
 from experiments.registry import CATALOGUE, find_experiment, repeated
 from experiments.report import as_markdown
 from experiments.running import run
@@ -93,7 +93,7 @@ def test_refused_inputs_stay_as_lower_bounds() -> None:
     assert both.by_all.tolist() == [True, False, False]
     assert both.by_any.tolist() == [True, True, False]
     assert [one.tolist() for one in both.masks("ours")] == [[0.01]]  # the masks that both made
-    effect = best_peer(both, np.mean, "compile", "cases")
+    effect = best_peer(both, None, "compile", "cases")
     assert effect is not None
     assert (effect.units, effect.size) == (1, 0.2)
     assert together(pd.DataFrame(rows), ("case",), ["ours", "absent"]) is None
@@ -189,3 +189,16 @@ def test_claims_stand_in_tables_and_in_markdown(ledger: Ledger, monkeypatch: pyt
     text = as_markdown(result.tables(), result.verdicts())
     assert text.startswith("- ⚪ **undecided: n = 1**")
     assert "**Claims**" not in text
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_pooled_sample_is_what_throwing_times_together_gives(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    times = [random.integers(0, 50, size=random.integers(1, 30)).astype(float) for _ in range(random.integers(1, 40))]
+    pooled = Pooled(times)
+    for _ in range(20):
+        chosen = random.integers(0, len(times), size=len(times))
+        together = np.concatenate([times[at] for at in chosen])
+        assert pooled.mean(chosen) == pytest.approx(together.mean())
+        for part in (0.0, 0.5, 0.9, 0.99, 1.0):
+            assert pooled.quantile(part, chosen) == np.quantile(together, part, method="higher")
