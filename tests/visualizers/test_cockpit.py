@@ -118,6 +118,7 @@ class TestBrowser:
         assert not page.get_by_test_id("cockpit-apart").is_visible()
         view.show(replace(SHOT, apart=1, elsewhere=True))
         bridge.push()
+        assert page.get_by_test_id("cockpit-step").inner_text() == 'step 2 "a'
         assert "differ from step 2 on" in page.get_by_test_id("cockpit-apart").inner_text()
         chips = page.get_by_test_id("cockpit-strip").first.locator("button")
         assert [chips.nth(k).is_disabled() for k in range(3)] == [False, False, True]

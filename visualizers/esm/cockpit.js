@@ -89,7 +89,7 @@ function render({ model, el }) {
     const vocab = (model.get("about") || {}).vocab;
     const fact = (name, value, title, testid) => h("span", { title }, `${name} `, h("b", testid ? { "data-testid": testid } : {}, value));
     const facts = h("div", { class: "facts" },
-      h("span", { "data-testid": "cockpit-step" }, `${model.get("place") > k ? "" : "next, "}step ${number(k + 1)} `, h("b", {}, run.text[i])),
+      h("span", { "data-testid": "cockpit-step" }, `${model.get("place") > k || (model.get("about") || {}).elsewhere ? "" : "next, "}step ${number(k + 1)} `, h("b", {}, run.text[i])),
       fact("removed by the mask", removed(run.mass[i]), "probability that the model gave to refused tokens (1 − feasible mass)", "mass-removed"),
       fact("entropy, bits", `${bits(run.entropy[i])} → ${bits(run.masked[i])}`, "of the model's distribution, and of what the mask leaves of it", "entropy"),
       fact("allowed", `${number(detail.allowed ?? 0)} of ${number(vocab)}`, "tokens that the mask allows", "allowed-count"),
@@ -190,7 +190,8 @@ function render({ model, el }) {
   let shownStep = -1, here = null;
   const follow = measured(() => {   // scrolls the strips alone, never the page around them
     const left = here.offsetLeft, top = here.offsetTop, bottom = top + here.offsetHeight;
-    if (left < strips.scrollLeft || left + here.offsetWidth > strips.scrollLeft + strips.clientWidth) strips.scrollLeft = Math.max(0, left - strips.clientWidth / 2);
+    const name = dock ? here.parentElement.firstChild.offsetWidth : 0;   // in a dock it stays in sight, over what is scrolled
+    if (left < strips.scrollLeft + name || left + here.offsetWidth > strips.scrollLeft + strips.clientWidth) strips.scrollLeft = Math.max(0, left - strips.clientWidth / 2);
     if (top < strips.scrollTop || bottom > strips.scrollTop + strips.clientHeight) strips.scrollTop = Math.max(0, top - strips.clientHeight / 2);
   });
   function moved() {
