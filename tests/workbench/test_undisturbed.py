@@ -17,6 +17,8 @@ from tests.engine.test_against_reference import CHECKS
 from tests.reference import Recogniser
 from tests.strategies import World, texts, worlds
 from tests.workbench.vocabulary import EOS, GRAMMAR
+from workbench.desk import Desk
+from workbench.panels.next import NextPanel
 from workbench.session import Session
 from workbench.tokenizers import Tokenizer
 
@@ -166,6 +168,18 @@ def test_the_twin_may_be_played_with(tokenizer: Tokenizer) -> None:
     assert twin.is_completed()
     assert before == (session.cache_stats(), session.text, session.frontier())
     assert session.twin().text == session.text
+
+
+def test_the_shortest_end_is_looked_for_beside_the_engine(tokenizer: Tokenizer) -> None:
+    session = Session(SCHEMA, tokenizer)
+    session.set_prefix('{"ci')
+    desk = Desk(session, [NextPanel])
+    panel = desk.panels["next"]
+    assert isinstance(panel, NextPanel)
+    before = session.cache_stats(), session.automaton(), session.frontier()
+    assert panel._end({}) == {"end": 'ty":""}', "bytes": 7}
+    assert before == (session.cache_stats(), session.automaton(), session.frontier())
+    desk.close()
 
 
 def test_each_place_has_its_mask_once(tokenizer: Tokenizer) -> None:

@@ -86,7 +86,8 @@ class NextPanel(Panel):
         return {}
 
     def _shortest(self) -> bytes | None:
-        return shortest_end(self.session.matcher, compiled=self.session.compiled)
+        # The end is read before it is told, which makes states: so it is read by the twin.
+        return shortest_end(self.session.twin(), compiled=self.session.compiled)
 
     def _end(self, _content: Traits) -> Traits:
         """The shortest end of the text from here; `end` is None where none was found."""
