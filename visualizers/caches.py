@@ -68,7 +68,7 @@ COUNTERS: Final = (
         "masks",
         "walks",
         "with a walk",
-        "of these: the timeline's “a walk”, and token sets with a walk beside them",
+        "first visits that walked the trie: the timeline's “a walk” alone, or with token sets beside",
         "count",
     ),
     ("token sets", "token_set_hits", "known", "found in this grammar, while masks were put together or made", "count"),

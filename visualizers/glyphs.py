@@ -33,6 +33,8 @@ CLOSE: Final = "⟩"
 DOT: Final = "•"
 _RESERVED: Final = frozenset((SPACE, OPEN, CLOSE))
 _ESCAPE: Final = re.compile("⟨(?:0x([0-9A-F]{2})|U\\+([0-9A-F]{4,6}))⟩")
+# Where UTF-8 takes a byte more: ends of classes that nobody wrote, and rare signs that hardly a font has.
+_LENGTH_ENDS: Final = frozenset((0x7FF, 0x800, 0x10000))
 _SHORT: Final = {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}
 _LAPS: Final = re.compile(r"\{\d*,\d*\}'*$")
 _NEXT_RULE: Final = re.compile(r"(?:\s*\n|\s{2,})(?=[A-Za-z_][^\s\"']* ::= )")
@@ -194,7 +196,7 @@ def _in_class(code: int) -> str:
         return f"\\{character}"
     if character == " ":
         return SPACE
-    if character.isprintable() and character not in _RESERVED:
+    if character.isprintable() and character not in _RESERVED and code not in _LENGTH_ENDS:
         return character
     return f"\\x{code:02X}" if code < 0x100 else f"\\u{{{code:X}}}"
 

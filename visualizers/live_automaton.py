@@ -268,7 +268,7 @@ class AutomatonView(LiveView[Frontier]):
                 "svg": render(drawn),
                 "engine": drawn.engine,
                 "note": drawn.note,
-                "whole": chosen.whole,
+                "all": _shows_all(chosen),
                 "shown": sum(name.startswith("s") for panel in chosen.panels for name in panel.graph.nodes),
             }
             while len(self._rendered) > PICTURES:
@@ -284,7 +284,18 @@ class AutomatonView(LiveView[Frontier]):
 
     def _marks(self, chosen: Scene, active: Collection[int], way: Travelled) -> Traits:
         lit: Marks = marks(self._folds, chosen, active, way, self._fresh)
-        return lit.plain()
+        return {**lit.plain(), "edges": self._edges(active)}
+
+    def _edges(self, active: Collection[int]) -> dict[str, str]:
+        """By active state without a circle of its own: the ends of the edges that it lies within."""
+        found: dict[str, str] = {}
+        for state in active:
+            if (number := self._folds.owner.get(state)) is not None:
+                folded = self._folds.rule(number)
+                ends = [folded.edges[place.edge] for place in folded.places.get(state, ())]
+                if ends:
+                    found[str(state)] = ", ".join(dict.fromkeys(f"{edge.source} → {edge.target}" for edge in ends[:4]))
+        return found
 
     def _tell(self) -> None:
         rules = self._automaton.rules
@@ -452,6 +463,12 @@ def _has_grown(old: Automaton, new: Automaton) -> bool:
 
 def _ends(rule: RuleAutomaton) -> Iterable[tuple[int, int, str]]:
     return ((edge.source, edge.target, edge.label) for edge in rule.edges)
+
+
+def _shows_all(chosen: Scene) -> bool:
+    """Whether every state of every rule has its place in the picture, as a circle or within an edge."""
+    states = ((panel, state.id) for panel in chosen.panels for state in panel.folded.states)
+    return chosen.whole and all(f"s{state}" in panel.graph.nodes for panel, state in states)
 
 
 def _key(chosen: Scene, mode: Mode) -> str:

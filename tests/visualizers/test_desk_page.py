@@ -332,6 +332,16 @@ class TestHelp:
         for part in ("Anywhere", "Panels", "Clicks", "Colours"):
             expect(keys).to_contain_text(part)
         assert not keys.evaluate("node => node.scrollWidth > node.clientWidth")
+        # Clicks are told in lines, not in one word a line, and the last colour is reached by scrolling.
+        assert keys.locator(".ms-clicks dt").evaluate_all("all => all.every((one) => one.offsetHeight < 40)")
+        keys.locator("dd").last.scroll_into_view_if_needed()
+        low, list_ = keys.locator("dd").last.bounding_box(), keys.bounding_box()
+        assert low
+        assert list_
+        assert low["y"] + low["height"] <= list_["y"] + list_["height"] <= opened.page.viewport_size["height"]
+        dashed = "node => getComputedStyle(node).borderStyle"
+        assert keys.locator(".ms-dot.unmade").evaluate(dashed) == "dashed"
+        assert keys.locator(".ms-dot.fresh").evaluate(dashed) == "solid"
         for sample in ("accepted", "ms-lit-here", "mx-refused", "ms-dot.active"):
             style = "node => getComputedStyle(node).backgroundColor + getComputedStyle(node).borderColor"
             assert keys.locator(f".{sample}").first.evaluate(style) != keys.locator("dd").first.evaluate(style)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from visualizers.glyphs import (
     byte_class,
+    character_class,
     clip,
     columns,
     dot_quote,
@@ -176,6 +177,13 @@ def test_split_rules_keeps_spaces_in_literals() -> None:
     assert split_rules('a ::= • "x"   b ::= "   " • c') == ['a ::= • "x"', 'b ::= "   " • c']
     assert split_rules("a ::= •\nb ::= •") == ["a ::= •", "b ::= •"]
     assert split_rules("just text") == ["just text"]
+
+
+def test_classes_name_the_ends_that_nobody_wrote() -> None:
+    assert character_class([(0x20, 0x21), (0x23, 0x5B), (0x5D, 0x7FF)]) == "[␣!#-[\\]-\\u{7FF}]"
+    assert character_class([(0x800, 0xFFFF)]) == "[\\u{800}-\\u{FFFF}]"
+    assert character_class([(0x10000, 0x10FFFF)]) == "[^\\x00-\\u{FFFF}]"
+    assert character_class([(0x430, 0x44F), (0x451, 0x451)]) == "[а-яё]"
 
 
 def test_clip_and_columns() -> None:

@@ -195,6 +195,22 @@ class TestAutomaton:
         view.settle()
         assert "unmade" not in view.svg
 
+    def test_an_active_state_within_an_edge_is_told_with_its_edge(self) -> None:
+        view = AutomatonView(fixtures.automaton(), engine="built-in").settle()
+        view.show(at(14))
+        assert 'id="s14"' not in view.svg
+        source, target = view.marks["edges"]["14"].split(" → ")
+        assert f'data-from="s{source}" data-to="s{target}"' in view.svg
+        view.show(at(13))
+        assert view.marks["edges"] == {}
+
+    def test_a_picture_says_whether_every_state_is_in_it(self) -> None:
+        view = AutomatonView(fixtures.automaton(), engine="built-in").settle()
+        assert view.picture["all"]
+        large = AutomatonView(fixtures.chain(1, 190), engine="built-in").settle()
+        assert 'class="stub"' in large.svg
+        assert not large.picture["all"]
+
     def test_bytes_on_demand(self) -> None:
         view = AutomatonView(fixtures.automaton(), engine="built-in").settle()
         assert 'id="s14"' not in view.svg

@@ -122,7 +122,7 @@ function render({ model, el }) {
 
   function foot(picture) {
     const about = model.get("about") || {};
-    const part = picture.whole ? "drawn: all states" : picture.shown ? `drawn: ${many(picture.shown, "state")}` : "";
+    const part = picture.all ? "drawn: all states" : picture.shown ? `drawn: ${many(picture.shown, "state")}` : "";
     const made = `the engine has made ${many(about.states || 0, "state")} of ${many(about.rules || 0, "rule")}${about.waiting ? `; ${many(about.waiting, "rule")} had no turn yet` : ""}`;
     note.textContent = [part, made,
       picture.engine && picture.engine !== "dot" ? `layout: ${picture.engine}` : "", picture.note].filter(Boolean).join(" · ");
@@ -207,8 +207,10 @@ function render({ model, el }) {
   // How many states are active, and how many of them one does not see.
   function say() {
     const active = model.get("active") || [], hidden = live().map(box).filter((one) => one && !seen(one)).length;
-    put(status, active.length ? `${active.length} active: ${active.slice(0, 6).join(", ")}${active.length > 6 ? ", …" : ""}` : "no active state");
-    status.title = active.length ? `${status.textContent}: the states at the ends of the frontier's items` : "";
+    put(status, active.length ? `${active.length} active: ${active.slice(0, 4).join(", ")}${active.length > 4 ? ", …" : ""}` : "no active state");
+    const edges = (model.get("marks") || {}).edges || {};
+    status.title = active.length ? [`${active.length} active: ${active.join(", ")}: the states at the ends of the frontier's items`,
+      ...active.filter((id) => edges[id]).map((id) => `${id}: on the edge ${edges[id]}`)].join("\n") : "";
     put(away, hidden ? `${hidden} out of sight` : "");
   }
 

@@ -3,7 +3,7 @@
 import { h, many, mount, number, soon } from "./common.js";
 
 const TABS = [["timeline", "Timeline"], ["last", "Last masks"], ["states", "Parser states"], ["memory", "Memory"], ["sharing", "Sharing"], ["counters", "Counters"]];
-const LEFT = 52, LAST = 10, PLACE = 30; // masks in the table of the last ones, characters of their places
+const LEFT = 76, LAST = 10, PLACE = 30; // masks in the table of the last ones, characters of their places
 const RELATIONS = {
   made: "computed for this place", perfect: "found in the pool and used as it is",
   partial: "found in the pool, then filtered for what can follow",
@@ -161,12 +161,12 @@ function render({ model, el }) {
     move = () => { const k = (v.step || []).lastIndexOf(model.get("step")); now.setAttribute("visibility", k < 0 ? "hidden" : "visible"); if (k >= 0) now.setAttribute("x", x(k) - 2); };
     move();
     return [
-      h("div", { class: "legend" }, ...parts.map(([name, label, colour]) => key(colour, `${label}: ${bytes(held[name][last])}`, name === "token_set_bytes" ? "what other grammars hold as well counts in equal shares" : "")),
+      h("div", { class: "legend" }, ...parts.map(([name, label, colour]) => key(colour, `${label}: ${bytes(held[name][last])}`, name === "token_set_bytes" ? "what other grammars hold as well counts in equal shares here; Sharing lists it in full" : "")),
         h("span", { title: "what all grammars of this compiler share; most of it is made with the first compiler of a vocabulary" }, `pool of all grammars: ${bytes(pool[last])}`,
           pool[last] - pool[0] ? ` (+${bytes(pool[last] - pool[0])})` : "")),
       svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "data-testid": "memory", "aria-label": "bytes and numbers over the masks" }, now, ...areas,
-        ...axis(18, tall, [[0, "0"], [high / 2, bytes(high / 2)], [high, bytes(high)]], y, "bytes held by this grammar's caches"),
-        ...axis(low, small, [[0, "0"], [most, number(most)]], z, things.map(([name, label]) => `${label}: ${number(held[name][last])}`).join(" · ") + " (number)"), ...lines,
+        ...axis(18, tall, [[0, "0"], [high / 2, bytes(high / 2)], [high, bytes(high)]], y, "bytes held by this grammar's caches, at the last mask"),
+        ...axis(low, small, [[0, "0"], [most, number(most)]], z, things.map(([name, label]) => `${label}: ${number(held[name][last])}`).join(" · ") + " (number, at the last mask; Counters has them now)"), ...lines,
         svg("text", { x: WIDTH, y: HEIGHT - 4, "text-anchor": "end" }, "masks in the order asked for →")),
     ];
   }
