@@ -5,6 +5,7 @@ Read on: `kernels_core/inspect/derivation.py` (`derivation`), `visualizers/esm/t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -81,6 +82,19 @@ def said_readings(count: int | None) -> str:
     return f"{count:,}{more} complete readings" if count > 1 else ""
 
 
+_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\[(?:[^\]\\]|\\.)*\]')
+
+
+def _balanced(after: str) -> str:
+    """What stands behind a dot, with a beginning for each group that the dot is in: `(… [0-9])+`."""
+    bare = _QUOTED.sub("", after)
+    depth = least = 0
+    for sign in bare:
+        depth += (sign == "(") - (sign == ")")
+        least = min(least, depth)
+    return "(" * -least + "… " * (least < 0) + after
+
+
 def _node(node: TreeNode, text: bytes) -> dict[str, Any]:
     """What differs from the usual only: a tree has hundreds of nodes."""
     found: dict[str, Any] = {
@@ -94,7 +108,7 @@ def _node(node: TreeNode, text: bytes) -> dict[str, Any]:
         "key": node.key,
     }
     if node.open:
-        found["open"] = dots(node.dot, 1)
+        found["open"] = [[*sides[:1], *map(_balanced, sides[1:])] for sides in dots(node.dot, 1)]
     if node.readings > 1:
         found |= {"readings": node.readings, "reading": node.reading}
     if node.levels > 1:

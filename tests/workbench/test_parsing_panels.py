@@ -144,3 +144,26 @@ def test_a_counted_rule_is_chosen_by_the_name_it_was_written_with(people: Explor
     assert automaton.rule == counted
     state = next(item.state for item in people.session.frontier().items if item.rule == "root")
     assert automaton.describe(state)["flags"][0] == "reads #"
+
+
+def test_another_text_begins_with_its_first_tree(sums: Explorer) -> None:
+    sums.bring("tree")
+    panel, session = sums.panels["tree"], sums.session
+    session.set_prefix("1+2+3")
+    sums.desk.update_all()
+    panel.view.wish = {"tree": 1}
+    assert panel.view.about["tree"] == 1
+    session.set_prefix("1+2+34")  # it goes on: the wish stays
+    sums.desk.update_all()
+    assert panel.view.wish == {"tree": 1}
+    session.set_prefix("7+8")
+    sums.desk.update_all()
+    assert (panel.view.wish, panel.view.about["tree"]) == ({}, 0)
+
+
+def test_a_group_with_the_dot_in_it_is_printed_whole(tokenizer: Tokenizer) -> None:
+    with explore(Session('root ::= "(" ([0-9] ")")+', tokenizer).seek("(1")) as opened:
+        opened.bring("tree")
+        opened.desk.update_all()
+        shown = [after for node in opened.panels["tree"].view.nodes for _, after in node.get("open", ())]
+    assert shown == ['(… ")")+']

@@ -49,8 +49,8 @@ function render({ model, el }) {
       h("span", { class: "ms-mono", "data-testid": "tree-position" }, `after ${many(about.position ?? 0, "byte")}`),
       h("span", { class: `ms-badge ${state === "complete" ? "accepted" : "active"}`, "data-testid": "tree-state",
         title: state === "complete" ? "a derivation of the whole text" : "a derivation in which rules have begun and not ended: they are open" }, state),
-      about.readings ? h("span", { class: "ms-badge uncertain", title: "derivations of the whole text", "data-testid": "tree-readings" }, about.readings) : null,
-      about.ambiguous ? h("span", { class: "ms-badge uncertain", "data-testid": "tree-ambiguous" }, many(about.ambiguous, "ambiguous node")) : null,
+      about.readings ? h("span", { class: "ms-badge uncertain", title: "derivations of the whole text: every choice of readings at its ambiguous nodes", "data-testid": "tree-readings" }, about.readings) : null,
+      about.ambiguous ? h("span", { class: "ms-badge uncertain", title: "in the tree that is shown; another reading of a node may have others below it", "data-testid": "tree-ambiguous" }, many(about.ambiguous, "ambiguous node")) : null,
       h("span", { class: "ms-grow" }),
       first && open ? h("button", { type: "button", disabled: offline, "data-testid": "tree-switch",
         title: "between the derivations of the whole text and those in which rules are still open, if the text goes on", onclick: () => wish({ tree: state === "complete" ? 1 : 0 }) },
@@ -72,7 +72,11 @@ function render({ model, el }) {
     if (about.position !== shown) follow();
     shown = about.position;
   }
-  const follow = measured(() => { scroll.scrollTop = scroll.scrollHeight; });
+  // The newest part comes into sight; of a whole text with several readings its top, where the first choice is.
+  const follow = measured(() => {
+    const about = model.get("about") || {};
+    scroll.scrollTop = about.complete && about.tree === 0 && about.ambiguous ? 0 : scroll.scrollHeight;
+  });
 
   function row(node, place, hasBelow, is, offline) {
     const more = node.folded || node.kind === "fold";
@@ -92,7 +96,7 @@ function render({ model, el }) {
       node.levels ? h("span", { class: "ms-badge", title: "a recursive list: its elements are drawn side by side" }, `${number(node.levels)} levels drawn flat`) : null,
       node.readings ? h("span", { class: "ambiguous" },
         h("button", { type: "button", disabled: offline, title: "another reading", "data-testid": "tree-flip", onclick: () => flip(node, -1) }, "◂"),
-        h("span", { class: "ms-badge uncertain" }, `ambiguous: reading ${number(node.reading + 1)} of ${number(node.readings)}`),
+        h("span", { class: "ms-badge uncertain", title: "ways to derive this node, each counted once whatever its parts do" }, `ambiguous: reading ${number(node.reading + 1)} of ${number(node.readings)}`),
         h("button", { type: "button", disabled: offline, title: "another reading", "data-testid": "tree-flip-on", onclick: () => flip(node, 1) }, "▸")) : null,
       node.open && after !== undefined ? h("span", { class: "dotted" }, h("span", { class: "dot" }, "•"), after) : null);
   }

@@ -28,8 +28,13 @@ class TreePanel(Panel):
         super().__init__(desk)
         self.view: TreeView = TreeView()
         self.view.observe(self._wished, names="wish")
+        self._wished_for = b""  # the text that the wish was made for
 
     def update(self, change: Change | None) -> None:
+        text, other = self.session.text, self._wished_for
+        if self.view.wish and not (text.startswith(other) or other.startswith(text)):
+            self.view.wish = {}  # of another text, and not of another place in this one: `_wished` shows the tree
+            return
         wish = self.view.wish
         readings = wish.get("readings")
         chosen: dict[str, Any] = {
@@ -46,4 +51,5 @@ class TreePanel(Panel):
 
     def _wished(self, _change: object) -> None:
         with self.session.held():
+            self._wished_for = self.session.text
             self.update(None)
