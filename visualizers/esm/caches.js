@@ -166,7 +166,7 @@ function render({ model, el }) {
           pool[last] - pool[0] ? ` (+${bytes(pool[last] - pool[0])})` : "")),
       svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "data-testid": "memory", "aria-label": "bytes and numbers over the masks" }, now, ...areas,
         ...axis(18, tall, [[0, "0"], [high / 2, bytes(high / 2)], [high, bytes(high)]], y, "bytes held by this grammar's caches, at the last mask"),
-        ...axis(low, small, [[0, "0"], [most, number(most)]], z, things.map(([name, label]) => `${label}: ${number(held[name][last])}`).join(" · ") + " (number, at the last mask; Counters has them now)"), ...lines,
+        ...axis(low, small, [[0, "0"], [most, number(most)]], z, things.map(([name, label]) => `${label}: ${number(held[name][last])}`).join(" · ") + " (at the last mask)"), ...lines,
         svg("text", { x: WIDTH, y: HEIGHT - 4, "text-anchor": "end" }, "masks in the order asked for →")),
     ];
   }

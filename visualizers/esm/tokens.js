@@ -206,7 +206,7 @@ function render({ model, el }) {
     states.value = model.get("state") ?? "";
     states.hidden = offline() || list.length < 2;
     const names = model.get("groups") || [];
-    offer(groups, [["", "meaning"], ...names.map((name) => [name, name])]);
+    offer(groups, [["", "group"], ...names.map((name) => [name, name])]);
     groups.value = model.get("group") || "";
     groups.hidden = offline() || !names.length;
     if (document.activeElement !== search) search.value = model.get("query") || "";
