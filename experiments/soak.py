@@ -157,7 +157,7 @@ def _never(frame: pd.DataFrame) -> Effect:
 
 def _slowest(frame: pd.DataFrame) -> Effect:
     found = [window["times"].get("mask, processor", {}).get("max", 0.0) / 1000 for window in _windows(frame)]
-    return worst(np.nan_to_num(found), "windows")
+    return worst(found, "windows")
 
 
 def _grown(frame: pd.DataFrame) -> Effect:

@@ -84,7 +84,7 @@ class _Counts:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Some seconds of it.  times: by what was timed {n, p50, p99, p99.9, max}, in microseconds."""
+    """Some seconds of it.  times: by what was timed in it {n, p50, p99, p99.9, max}, in microseconds."""
 
     seconds: float
     tokens: int
@@ -236,19 +236,20 @@ def _sum(counts: Sequence[_Counts]) -> _Counts:
 def _window(before: _Counts, after: _Counts, seconds: float) -> Window:
     never = sum(count for (kind, _, _), count in (after.errors - before.errors).items() if kind in NEVER)
     zero = np.zeros(_BUCKETS, np.int64)
-    times = {what: _described(found - before.times.get(what, zero)) for what, found in after.times.items()}
+    fresh = {what: found - before.times.get(what, zero) for what, found in after.times.items()}
+    times = {what: _described(found) for what, found in fresh.items() if found.any()}
     requests = sum(after.requests.values()) - sum(before.requests.values())
     return Window(seconds, after.tokens - before.tokens, requests, never, resident_bytes(), times)
 
 
 def _described(buckets: npt.NDArray[np.int64], most: int | None = None) -> dict[str, float]:
-    """Quantiles in microseconds, from above by at most the width of a bucket (3.5 %)."""
+    """Quantiles in microseconds, from above by at most the width of a bucket (3.5 %); something was timed."""
     count = int(buckets.sum())
     past = np.cumsum(buckets)
     ends = 2 ** ((np.arange(_BUCKETS) + 1) / _STEP) / 1000
     found = {"n": float(count)}
     for name, share in (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)):
-        found[name] = float(ends[np.searchsorted(past, share * count)]) if count else float("nan")
+        found[name] = float(ends[np.searchsorted(past, share * count)])
     if most is not None:
         found["max"] = most / 1000
     return found

@@ -256,7 +256,7 @@ grammar = GrammarCompiler(info, options=options).compile_grammar(large)
 matcher, other = GrammarMatcher(grammar), GrammarMatcher(grammar)
 row = allocate_token_bitmask(1, info.vocab_size)
 assert matcher.accept_string("a")
-timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
 timer.start()
 began = time.monotonic()
 try:

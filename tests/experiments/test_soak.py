@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from experiments import datasets, soak
+from experiments import datasets, soak, soaking
 from experiments.claims import judge
 from experiments.ledger import Ledger
 from experiments.soaking import Load
@@ -104,3 +104,14 @@ def test_the_command() -> None:
     counted = json.loads(done.stdout)
     assert counted["tokens"] > 0
     assert {"windows", "errors", "times", "requests"} <= set(counted)
+
+
+def test_a_window_tells_only_what_was_timed_in_it() -> None:
+    before = soaking._Counts()
+    before.note("mask", 2_000)
+    after = soaking._sum([before])
+    after.note("accept", 3_000)
+    window = soaking._window(before, after, 1.0)
+    assert set(window.times) == {"accept"}
+    assert window.times["accept"]["n"] == 1
+    assert 3 <= window.times["accept"]["max"] < 3.2
