@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from itertools import cycle, islice
 from random import Random
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
@@ -36,7 +36,10 @@ from experiments.tools import draw_tools
 from experiments.trial import NotRunError, Params
 from workbench.peers.base import RefusedError
 
-__all__ = ["CLAIMS", "grid", "lay_out", "plot", "replay_cases", "tables", "trial"]
+if TYPE_CHECKING:
+    from kernels_core.mask_rows import MaskRows
+
+__all__ = ["CLAIMS", "grid", "lay_out", "masks_of", "plot", "replay_cases", "tables", "trial"]
 
 ROWS: Final = (1, 16, 64)
 SOURCES: Final = ("schemas", "tools")
@@ -279,11 +282,9 @@ def _processors(params: Params) -> dict[str, Any]:
 # -- kernels, and the length of texts --------------------------------------------------------------------------------
 
 
-def _kernels(params: Params) -> dict[str, Any]:
-    import torch
-
-    from experiments.replay import peer_kernel
-    from kernels_core import BatchGrammarMatcher, GrammarMatcher, apply_masks_inplace, apply_token_bitmask_inplace
+def masks_of(params: Params) -> tuple[MaskRows, int]:
+    """The masks of all rows, each some way into its text, and the size of the vocabulary."""
+    from kernels_core import BatchGrammarMatcher, GrammarMatcher
 
     cases = replay_cases(params, ["ours"])
     chosen, texts = lay_out(params, cases)
@@ -294,8 +295,18 @@ def _kernels(params: Params) -> dict[str, Any]:
         for token in text.tokens[: text.before + number % params["steps"]]:
             matcher.accept_token(token)
     masks = BatchGrammarMatcher().read_masks(matchers)
-    bits = torch.zeros(len(chosen), (engine.vocab_size + 31) // 32, dtype=torch.int32)
-    masks.write(bits.numpy(), np.arange(len(chosen)))
+    return masks, engine.vocab_size
+
+
+def _kernels(params: Params) -> dict[str, Any]:
+    import torch
+
+    from experiments.replay import peer_kernel
+    from kernels_core import apply_masks_inplace, apply_token_bitmask_inplace
+
+    masks, width = masks_of(params)
+    bits = torch.zeros(len(masks), (width + 31) // 32, dtype=torch.int32)
+    masks.write(bits.numpy(), np.arange(len(masks)))
     kernels: dict[str, Callable[[Any], object]] = {
         "ours": lambda logits: apply_masks_inplace(logits, masks),
         "ours, bitmask": lambda logits: apply_token_bitmask_inplace(logits, bits),
@@ -304,7 +315,7 @@ def _kernels(params: Params) -> dict[str, Any]:
     for name in peers:
         kernel = peer_kernel(name)
         kernels[name] = partial(_masked_with, kernel, bits)
-    logits = torch.randn(len(chosen), engine.vocab_size)
+    logits = torch.randn(len(masks), width)
     working, expected = logits.clone(), None
     spent: dict[str, list[int]] = {name: [] for name in kernels}
     for repeat in range(REPEATS + 2):

@@ -27,7 +27,7 @@ import plotly.graph_objects as go
 
 from experiments import datasets
 from experiments.claims import Claim, Effect
-from experiments.e2e import lay_out, replay_cases
+from experiments.e2e import lay_out, masks_of, replay_cases
 from experiments.engines import open_engine
 from experiments.measurement import rotate
 from experiments.trial import NotRunError, Params
@@ -165,21 +165,12 @@ def _timed(loops: Mapping[str, Any], steps: int) -> tuple[dict[str, list[int]], 
 def _kernel(params: Params) -> dict[str, Any]:
     import torch
 
-    from kernels_core import BatchGrammarMatcher, GrammarMatcher
     from workbench.generation.device_masks import DeviceMasks
 
-    cases = replay_cases(params, ["ours"])
-    chosen, texts = lay_out(params, cases)
-    engine = open_engine("ours", params["vocabulary"])
-    made = [compile_one(engine).compiled for compile_one, _ in cases]
-    matchers = [GrammarMatcher(made[number % len(cases)]) for number in range(len(chosen))]
-    for number, (matcher, text) in enumerate(zip(matchers, texts, strict=True)):
-        for token in text.tokens[: text.before + number % params["steps"]]:
-            matcher.accept_token(token)
-    masks = BatchGrammarMatcher().read_masks(matchers)
-    device, width = params["device"], engine.vocab_size
+    masks, width = masks_of(params)
+    device = params["device"]
     there = {name: DeviceMasks(width, device, kernel=name) for name in ("auto", "torch")}
-    logits = torch.randn(len(chosen), width, device=device).to(getattr(torch, params["dtype"]))
+    logits = torch.randn(len(masks), width, device=device).to(getattr(torch, params["dtype"]))
     refused = int((width - masks.populations().astype(np.int64)).sum())
     least = refused * logits.element_size() + 4 * there["auto"].words * len(np.unique(masks.keys()))
     spent: dict[str, list[int]] = {}
