@@ -56,14 +56,31 @@ def test_changelog_has_a_place_for_what_comes_next() -> None:
     assert re.search(r"^### (Added|Changed|Deprecated|Removed|Fixed|Security)$", text, re.MULTILINE)
 
 
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+
+
 def test_decisions_are_numbered_and_complete() -> None:
-    pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
-    assert [int(page.name[:4]) for page in pages] == list(range(len(pages)))
-    for page in pages:
+    assert [int(page.name[:4]) for page in DECISIONS] == list(range(len(DECISIONS)))
+    for page in DECISIONS:
         text = page.read_text()
         assert text.startswith(f"# {page.name[:4]}: ")
+        assert re.search(r"^\*\*Code:\*\* `", text, re.MULTILINE), f"{shown(page)} does not say where its code is"
         headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
-        assert headings == ["Context", "Decision", "Alternatives", "Consequences"], shown(page)
+        assert headings == ["Context", "Decision", "Invariant", "Cost", "Worth", "Dropped"], shown(page)
+
+
+def test_every_decision_is_in_the_index() -> None:
+    listed = re.findall(r"\]\((\d+-[\w-]+\.md)\)", (ROOT / "docs" / "decisions" / "README.md").read_text())
+    assert sorted(set(listed)) == [page.name for page in DECISIONS]
+
+
+def test_superseded_steps_name_the_page_of_today() -> None:
+    """Old numbers stand in commit messages and in the changelog, so each has to lead to a page."""
+    table = (ROOT / "docs" / "decisions" / "history.md").read_text().partition("## Old numbers")[2]
+    known = set()
+    for first, last in re.findall(r"(\d{4})(?: to (\d{4}))?(?=[^\]\)]*\|)", table):
+        known |= set(range(int(first), int(last or first) + 1))
+    assert known >= set(range(1, 39))
 
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
