@@ -188,7 +188,7 @@ class CockpitView(LiveView[CockpitShot]):
 
 
 def _run(run: CockpitRun, first: CockpitRun) -> Traits:
-    """A run in columns; `parts` is the number of the first token that differs from the first run's."""
+    """A run in columns; `parts` is the index of the first token that differs from the first run's."""
     shown = run.steps[-MAX_STRIP:]
     flags = [step.forced | step.given << 1 | step.stop << 2 | step.refused << 3 | _wish(step) << 4 for step in shown]
     return {
@@ -284,7 +284,7 @@ def _static_strip(run: CockpitRun, first: CockpitRun) -> str:
     more = len(run.steps) - MAX_STATIC
     chips += [f"and {more:,} more"] if more > 0 else []
     facts = f"{len(run.steps):,} token{'' if len(run.steps) == 1 else 's'} · {run.verdict}"
-    where = "" if parts is None else f" · parts at token {parts}"
+    where = "" if parts is None else f" · parts at step {parts + 1}"
     head = f'<b>{html_escape(run.name)}</b><span style="opacity:0.7"> · {html_escape(facts)}{where}</span>'
     return f'<div style="padding:2px 0 4px">{head}</div><div style="line-height:23px">{" ".join(chips)}</div>'
 
@@ -292,7 +292,7 @@ def _static_strip(run: CockpitRun, first: CockpitRun) -> str:
 def static_table(run: CockpitRun) -> str:
     """One line for each token, to be opened: probabilities, entropies, refused favourites, times."""
     rows = []
-    for number, step in enumerate(run.steps[:MAX_STATIC]):
+    for number, step in enumerate(run.steps[:MAX_STATIC], 1):
         refused = [option for option in step.options if not option.allowed and option.before >= LIKELY][:2]
         wanted = ", ".join(f"{glyph(option.token)} {100 * option.before:.1f} %" for option in refused)
         why = next((option.why for option in refused if option.why), "")

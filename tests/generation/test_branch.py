@@ -55,7 +55,7 @@ class TestBranch:
         assert run.branch(0, run.steps[0].token).text_bytes.startswith(run.steps[0].token)
 
     def test_what_the_grammar_refuses_is_an_error(self, run: wb.Generation) -> None:
-        with pytest.raises(BeginningError, match=r"refuses the given token .* at token 1"):
+        with pytest.raises(BeginningError, match=r"refuses the given token .* at step 2"):
             run.branch(1, "]")
         with pytest.raises(BeginningError, match="not a token id"):
             run.branch(1, 10**6)

@@ -71,7 +71,7 @@ def test_tables_are_escaped_and_say_where_runs_part() -> None:
     html = static(SHOT)
     assert "<img" not in html
     assert "&lt;img" in html
-    assert "parts at token 1" in html
+    assert "parts at step 2" in html
     assert "80.0 %" in html
 
 

@@ -506,7 +506,7 @@ class Engine:
         if token < 0:
             row.finish_reason = "error"
             row.error = (
-                ModelError(f"the model returned logits that are not numbers at token {len(row.tokens)}")
+                ModelError(f"the model returned logits that are not numbers at step {len(row.tokens) + 1}")
                 if token == NOT_A_NUMBER
                 else DeadEndError("the model gives probability 0 to every token that the grammar allows")
             )

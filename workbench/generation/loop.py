@@ -222,7 +222,7 @@ class TokenStream:
         began = time.perf_counter_ns()
         total, feasible = torch.stack([logits.double().logsumexp(0), masked.double().logsumexp(0)]).tolist()
         if not np.isfinite(total):
-            raise ModelError(f"{self._model.name} returned logits that are not numbers at token {self._run.length}")
+            raise ModelError(f"{self._model.name} returned logits that are not numbers at step {len(self._steps) + 1}")
         if feasible == -np.inf and given is None:
             raise DeadEndError(self._where("the model gives probability 0 to every token that the grammar allows"))
         uniform = self._random.random()
@@ -341,7 +341,7 @@ class TokenStream:
     def _where(self, reason: str) -> str:
         """`reason` with the place and the end of the text."""
         tail = bytes(self._text[-40:]).decode("utf-8", errors="replace")
-        return f"{reason}, at token {len(self._steps)}, byte {len(self._text)}, after {tail!r}"
+        return f"{reason}, at step {len(self._steps) + 1}, byte {len(self._text)}, after {tail!r}"
 
 
 class _MaskBuffer:
