@@ -13,8 +13,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, Final
 
-from kernels_core.grammar.json_schema.dialect import ANNOTATIONS
-from workbench.languages.keywords import KEYWORDS
+from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES, schemas_in
 from workbench.languages.mistakes import MAX_MISTAKES, Mistake, mistake_at
 from workbench.languages.positions import JsonSyntaxError, child
 from workbench.languages.source import Source
@@ -24,28 +23,8 @@ __all__ = ["misspelt"]
 MAX_SCHEMAS: Final = 20_000
 CLOSE: Final = 0.8
 SHORT: Final = 5
-_CORE: Final = ("$schema", "$id", "$anchor", "$comment", "$vocabulary", "$dynamicAnchor", "$recursiveAnchor", "id")
-_KNOWN: Final = tuple(dict.fromkeys((*KEYWORDS, *_CORE)))
-_TOLD: Final = tuple(name for name in KEYWORDS if name not in ANNOTATIONS)
-_ONE: Final = frozenset(
-    [
-        "not",
-        "if",
-        "then",
-        "else",
-        "additionalProperties",
-        "unevaluatedProperties",
-        "propertyNames",
-        "items",
-        "additionalItems",
-        "unevaluatedItems",
-        "contains",
-    ]
-)
-_SEVERAL: Final = frozenset(("allOf", "anyOf", "oneOf", "prefixItems", "items"))
-_NAMED: Final = frozenset(
-    ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies")
-)
+_KNOWN: Final = tuple(KEYWORDS)
+_TOLD: Final = tuple(name for name in KEYWORDS if name not in NOTES)
 _HOLDS_SCHEMA: Final = frozenset(("json_schema", "schema", "parameters", "input_schema"))
 
 
@@ -102,12 +81,9 @@ def _unknown(roots: list[tuple[str, Any]]) -> Iterator[tuple[str, str, str]]:
             meant = _meant(name)
             if meant:
                 yield pointer, name, meant
-            if name in _ONE and isinstance(value, Mapping):
-                waiting.append((child(pointer, name), value))
-            elif name in _SEVERAL and isinstance(value, list):
-                waiting += [(child(pointer, name, index), inner) for index, inner in enumerate(value)]
-            elif name in _NAMED and isinstance(value, Mapping):
-                waiting += [(child(pointer, name, key), inner) for key, inner in value.items()]
+            entry = KEYWORDS.get(name)
+            if entry is not None:
+                waiting += [(child(pointer, name, *keys), inner) for keys, inner in schemas_in(entry, value)]
 
 
 @lru_cache(maxsize=4096)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .keywords import KEYWORDS
 from .members import value_of
 from .problems import Problems
 from .space import Circular, TooLarge
@@ -89,10 +90,15 @@ def _keyword(reader: Reader, place: Place) -> tuple[str, str, str]:
 
 
 def _is_void(reader: Reader, place: Place, keys: list[str]) -> bool:
-    helpers = ("then", "else", "additionalItems", "minContains", "maxContains")
-    part = {key: value for key, value in place.schema.items() if key in keys or key in helpers}
+    part = {key: value for key, value in place.schema.items() if key in keys or _is_helper(key)}
     try:
         shape = reader.space.shape(Place(part, place.context, place.pointer, place.name))
     except (TooLarge, Circular):
         return False
     return reader.space.is_void_shape(shape)
+
+
+def _is_helper(key: str) -> bool:
+    """Whether a keyword says nothing without another one."""
+    entry = KEYWORDS.get(key)
+    return entry is not None and bool(entry.beside)

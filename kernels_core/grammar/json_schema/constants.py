@@ -6,10 +6,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ..regular.languages import Words, complement
-from .dialect import to_fraction
 from .numbers import points
 from .shapes import VOID, Items, Members, Shape, replace
 from .terms import FALSE
+from .values import to_fraction
 
 if TYPE_CHECKING:
     from .space import Space

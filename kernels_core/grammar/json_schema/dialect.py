@@ -1,139 +1,50 @@
-"""Drafts of JSON Schema: which keywords each one knows, and how numbers in schemas are read.
+"""Drafts of JSON Schema: which keywords each one knows, and what one reads in another way than the others.
 
 A schema without `$schema` is read as draft 2020-12 that also understands what older drafts spelt differently
 (`dependencies`, `items` as a list, `additionalItems` beside it, Boolean `exclusiveMinimum`).  With `$schema`, keywords
 that the named draft does not know are annotations, as the specification has it.
 
-Read on: `resolve.py` (references), `reading.py` (what keywords mean).
+Read on: `keywords/` (the table: in which drafts a keyword is), `resolve.py` (references), `reading.py`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from decimal import Decimal
-from fractions import Fraction
 from functools import lru_cache
 
-__all__ = ["ANNOTATIONS", "DEFAULT", "IDLE", "Dialect", "dialect_of", "to_fraction"]
+from .keywords import IN_PLACE, TABLE, InPlace, Keyword
+from .keywords.entry import DRAFT_4, DRAFT_6, DRAFT_7, DRAFT_2019, DRAFT_2020, UNDECLARED
 
-# Digits of the largest and the smallest number a schema may hold.
-_MAX_DIGITS = 2_000
-
-_CORE = frozenset(
-    [
-        "type",
-        "enum",
-        "multipleOf",
-        "maximum",
-        "minimum",
-        "exclusiveMaximum",
-        "exclusiveMinimum",
-        "maxLength",
-        "minLength",
-        "pattern",
-        "items",
-        "maxItems",
-        "minItems",
-        "uniqueItems",
-        "maxProperties",
-        "minProperties",
-        "required",
-        "properties",
-        "patternProperties",
-        "additionalProperties",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "not",
-        "format",
-        "$ref",
-    ]
-)
-_SINCE = {
-    6: frozenset(("const", "contains", "propertyNames")),
-    7: frozenset(("if", "then", "else")),
-    2019: frozenset(
-        [
-            "dependentRequired",
-            "dependentSchemas",
-            "unevaluatedProperties",
-            "unevaluatedItems",
-            "minContains",
-            "maxContains",
-        ]
-    ),
-    2020: frozenset(("prefixItems", "$dynamicRef")),
-}
-_UNTIL = {2019: frozenset(("additionalItems",)), 7: frozenset(("dependencies",))}
-_VALIDATION = frozenset(
-    [
-        "type",
-        "enum",
-        "const",
-        "multipleOf",
-        "maximum",
-        "minimum",
-        "exclusiveMaximum",
-        "exclusiveMinimum",
-        "maxLength",
-        "minLength",
-        "pattern",
-        "maxItems",
-        "minItems",
-        "uniqueItems",
-        "maxContains",
-        "minContains",
-        "maxProperties",
-        "minProperties",
-        "required",
-        "dependentRequired",
-    ]
-)
-
-# Words of the specification that never constrain anything (identifiers, definitions, notes).
-ANNOTATIONS = frozenset(
-    [
-        "$schema",
-        "$id",
-        "id",
-        "$anchor",
-        "$dynamicAnchor",
-        "$recursiveAnchor",
-        "$vocabulary",
-        "$comment",
-        "$defs",
-        "definitions",
-        "title",
-        "description",
-        "default",
-        "examples",
-        "deprecated",
-        "readOnly",
-        "writeOnly",
-        "contentEncoding",
-        "contentMediaType",
-        "contentSchema",
-    ]
-)
-
-# Keywords that say nothing by themselves.
-IDLE = frozenset(("then", "else", "additionalItems", "minContains", "maxContains"))
+__all__ = ["DEFAULT", "Dialect", "dialect_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One draft.  `uri` is its meta-schema; `draft` is 4, 6, 7, 2019 or 2020; a schema that has none of the keywords in
-    `telling` is `true`."""
+    """One draft.  `uri` is its meta-schema; `draft` is 4, 6, 7, 2019 or 2020; `bit` is that of the keyword table.
+
+    A schema that has none of the keywords in `telling` is `true`.  `evaluating`, `branching`: the entries that evaluate
+    members and items, by themselves and by the schemas in them.
+    """
 
     uri: str
     draft: int
+    bit: int
     keywords: frozenset[str]
-    # No `$schema` was given: spellings of older drafts count as well.
-    relaxed: bool = False
     telling: frozenset[str] = field(init=False, compare=False, repr=False)
+    evaluating: tuple[Keyword, ...] = field(init=False, compare=False, repr=False)
+    branching: tuple[InPlace, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "telling", self.keywords - IDLE)
+        known = [entry for entry in TABLE if entry.name in self.keywords]
+        object.__setattr__(self, "telling", frozenset(entry.name for entry in known if not entry.beside))
+        object.__setattr__(self, "evaluating", tuple(entry for entry in known if entry.evaluates is not None))
+        branching = (entry for entry in IN_PLACE.values() if entry.name in self.keywords)
+        object.__setattr__(self, "branching", tuple(entry for entry in branching if entry.branches is not None))
+
+    @property
+    def name(self) -> str:
+        """What stands for the dialect in keys: its draft, and what a meta-schema leaves out."""
+        return f"{self.uri} {self.bit} {len(self.keywords)}"
 
     @property
     def ref_alone(self) -> bool:
@@ -145,31 +56,37 @@ class Dialect:
         """The keyword that names a schema."""
         return "id" if self.draft == 4 else "$id"
 
+    @property
+    def boolean_bounds(self) -> bool:
+        """`exclusiveMinimum` and `exclusiveMaximum` may say whether the bound beside them is out."""
+        return self.draft == 4 or self.bit == UNDECLARED
+
+    @property
+    def lists_of_items(self) -> bool:
+        """`items` may be a list of schemas, one for each position."""
+        return self.draft < 2020 or self.bit == UNDECLARED
+
     def without_validation(self) -> Dialect:
         """The same draft for a meta-schema that leaves out the validation vocabulary."""
-        return Dialect(self.uri, self.draft, self.keywords - _VALIDATION, self.relaxed)
+        validation = {entry.name for entry in TABLE if entry.validates}
+        return Dialect(self.uri, self.draft, self.bit, self.keywords - validation)
 
 
-def _keywords(draft: int) -> frozenset[str]:
-    found = _CORE
-    for since, names in _SINCE.items():
-        if draft >= since:
-            found |= names
-    for until, names in _UNTIL.items():
-        if draft <= until:
-            found |= names
-    return found | {"$recursiveRef"} if draft == 2019 else found
+def _dialect(uri: str, draft: int, bit: int) -> Dialect:
+    return Dialect(uri, draft, bit, frozenset(entry.name for entry in TABLE if entry.drafts & bit))
 
 
-_URIS = {
-    "http://json-schema.org/draft-04/schema": 4,
-    "http://json-schema.org/draft-06/schema": 6,
-    "http://json-schema.org/draft-07/schema": 7,
-    "https://json-schema.org/draft/2019-09/schema": 2019,
-    "https://json-schema.org/draft/2020-12/schema": 2020,
+_DRAFTS = {
+    uri: _dialect(uri, draft, bit)
+    for uri, draft, bit in (
+        ("http://json-schema.org/draft-04/schema", 4, DRAFT_4),
+        ("http://json-schema.org/draft-06/schema", 6, DRAFT_6),
+        ("http://json-schema.org/draft-07/schema", 7, DRAFT_7),
+        ("https://json-schema.org/draft/2019-09/schema", 2019, DRAFT_2019),
+        ("https://json-schema.org/draft/2020-12/schema", 2020, DRAFT_2020),
+    )
 }
-_DRAFTS = {draft: Dialect(uri, draft, _keywords(draft)) for uri, draft in _URIS.items()}
-DEFAULT = Dialect(_DRAFTS[2020].uri, 2020, _DRAFTS[2020].keywords | {"additionalItems", "dependencies"}, relaxed=True)
+DEFAULT = _dialect("https://json-schema.org/draft/2020-12/schema", 2020, UNDECLARED)
 
 
 @lru_cache(maxsize=64)
@@ -177,32 +94,9 @@ def dialect_of(uri: str) -> Dialect | None:
     """The draft whose meta-schema is at `uri` (with or without `#`, http or https); None if it is none of ours."""
     bare = uri.split("#", 1)[0].rstrip("/")
     scheme, _, rest = bare.partition("://")
-    for known, draft in _URIS.items():
+    for known, dialect in _DRAFTS.items():
         if rest == known.partition("://")[2] and scheme in ("http", "https"):
-            return _DRAFTS[draft]
+            return dialect
     if rest == "json-schema.org/schema":
         return DEFAULT
-    return None
-
-
-def to_fraction(value: object) -> Fraction | None:
-    """A JSON number as an exact value; None if it is no number.
-
-    A float stands for its shortest decimal spelling: 0.1 is one tenth.  `ValueError` for NaN, infinities, and numbers
-    of more than 2,000 digits.
-    """
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        if value.bit_length() > 4 * _MAX_DIGITS:
-            raise ValueError(f"a number has more than {_MAX_DIGITS:,} digits")
-        return Fraction(value)
-    if isinstance(value, float):
-        value = Decimal(repr(value))
-    if isinstance(value, Decimal):
-        if not value.is_finite():
-            raise ValueError(f"{value} is no JSON number")
-        if len(value.as_tuple().digits) > _MAX_DIGITS or abs(value.adjusted()) > _MAX_DIGITS:
-            raise ValueError(f"a number has more than {_MAX_DIGITS:,} digits")
-        return Fraction(value)
     return None

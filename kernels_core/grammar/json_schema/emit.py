@@ -24,6 +24,8 @@ from ..rulebook import RuleBook
 from ..shorthand import Shorthand
 from .arrays import ArrayText, NotFinite
 from .certain import Certain
+from .keywords import blamed
+from .keywords.entry import ARRAY, NUMBER, OBJECT, STRING
 from .kinds import Kinds, kinds_of
 from .layout import Layout
 from .numbers import NO_NUMBERS, Numbers
@@ -341,7 +343,7 @@ class Emitter:
         try:
             return self.numerals.node(numbers)
         except TooManyStates as error:
-            self.report(place, ("multipleOf",), f"its remainders take {error}", "the keyword is ignored")
+            self.report(place, _NUMBER_WORDS, f"its remainders take {error}", "the keyword is ignored")
             wider = tuple(
                 dataclasses.replace(
                     piece, step=Fraction(int(piece.step != 0 and piece.step.denominator == 1)), gaps=frozenset()
@@ -360,8 +362,9 @@ class Emitter:
         self.problems.add(pointer, keyword, reason, lenient, once=once)
 
 
-_LOGIC = ("oneOf", "anyOf", "allOf", "not", "if", "$ref")
-_MEMBER_WORDS = ("minProperties", "maxProperties", "oneOf", "not", "if", "anyOf", "patternProperties", "properties")
+_LOGIC = blamed(0)
+_MEMBER_WORDS = blamed(OBJECT)
 _ORDER_WORDS = ("properties", "required")
-_ITEM_WORDS = ("uniqueItems", "contains", "not", "oneOf", "if", "prefixItems", "items")
-STRING_WORDS = ("pattern", "maxLength", "minLength", "format", "not")
+_ITEM_WORDS = blamed(ARRAY)
+_NUMBER_WORDS = blamed(NUMBER)
+STRING_WORDS = blamed(STRING)

@@ -5,7 +5,9 @@ into branches: each is a condition (a term) under which a fixed set of keys, and
 `anyOf` of two schemas these are "both", "only the first", "only the second".  Within a branch `unevaluatedProperties`
 is one more for-all rule, on the keys that are left.
 
-Read on: `conditions.py`, `shapes.pyx`.
+Which keywords evaluate what is in their entries (`keywords/`: `evaluates`, `branches`).
+
+Read on: `keywords/in_place.py`, `shapes.pyx`.
 """
 
 from __future__ import annotations
@@ -14,24 +16,22 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..regular.languages import ALL, NOTHING, Language, Words, complement, union
-from ..regular.patterns import search
-from .problems import child
-from .shapes import ANYTHING, VOID, Items, Members, Shape, replace
+from ..regular.languages import NOTHING, Language, complement, union
+from .shapes import ANYTHING, Items, Members, Shape, replace
 from .space import Circular, TooLarge
 from .terms import FALSE, TRUE, Place, Term
+from .values import some_schemas
 
 if TYPE_CHECKING:
-    from .conditions import Conditions
     from .reading import Reader
 
-__all__ = ["Evaluation"]
+__all__ = ["Branch", "Evaluation", "says_nothing"]
 
 MAX_BRANCHES = 256
 
 
 @dataclass(frozen=True, slots=True)
-class _Branch:
+class Branch:
     """Where `condition` holds, `keys` are evaluated, and the first `prefix` items (None: all), and items that lie in
     `contained`."""
 
@@ -42,16 +42,15 @@ class _Branch:
 
 
 class Evaluation:
-    """Works out branches; the two keywords are methods in the style of `Conditions`."""
+    """Works out branches; `properties` and `items` are what the two keywords mean."""
 
-    def __init__(self, reader: Reader, conditions: Conditions) -> None:
-        self._reader = reader
-        self._conditions = conditions
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
         self._open: set[Term] = set()
 
     def properties(self, place: Place, shape: Shape) -> tuple[Shape, bool]:
         """`unevaluatedProperties`."""
-        term = self._term(place, "unevaluatedProperties")
+        term = self.reader.term_at(place, "unevaluatedProperties", f"{place.name}_value")
         if term is TRUE:
             return shape, True
         return self._split(
@@ -63,28 +62,23 @@ class Evaluation:
 
     def items(self, place: Place, shape: Shape) -> tuple[Shape, bool]:
         """`unevaluatedItems`."""
-        term = self._term(place, "unevaluatedItems")
+        term = self.reader.term_at(place, "unevaluatedItems", f"{place.name}_value")
         if term is TRUE:
             return shape, True
 
-        def rule(branch: _Branch) -> Shape:
+        def rule(branch: Branch) -> Shape:
             if branch.prefix is None:
                 return ANYTHING
-            rest = self._reader.space.any_of(branch.contained, term)
+            rest = self.reader.space.any_of(branch.contained, term)
             return replace(ANYTHING, arrays=(Items((TRUE,) * branch.prefix, rest),))
 
         return self._split(place, shape, "unevaluatedItems", rule)
 
-    def _term(self, place: Place, keyword: str) -> Term:
-        return self._reader.term(
-            place.schema[keyword], place.context, child(place.pointer, keyword), f"{place.name}_value"
-        )
-
     def _split(self, place: Place, shape: Shape, keyword: str, rule: Any) -> tuple[Shape, bool]:
-        space = self._reader.space
+        space = self.reader.space
         exact = True
         met: list[Shape] = []
-        for branch in self._branches(place, without=keyword):
+        for branch in self.branches(place, without=keyword):
             exact = exact and space.is_exact(branch.condition)
             both = space.meet(shape, space.shape(branch.condition))
             met.append(space.meet(both, rule(branch)))
@@ -92,10 +86,10 @@ class Evaluation:
 
     # -- branches -------------------------------------------------------------------------------------------------
 
-    def _branches(self, term: Term, without: str | None = None) -> list[_Branch]:
-        """The branches of a schema that holds: conditions cover every value of it."""
+    def branches(self, term: Term, without: str | None = None) -> list[Branch]:
+        """The branches of a schema that holds: conditions cover every value of it.  `without`: a keyword left out."""
         if not isinstance(term, Place):
-            return [_Branch()]
+            return [Branch()]
         if term in self._open:
             raise Circular
         self._open.add(term)
@@ -104,112 +98,60 @@ class Evaluation:
         finally:
             self._open.discard(term)
 
-    def _of_schema(self, place: Place, without: str | None) -> list[_Branch]:
-        schema, keywords = place.schema, place.context.dialect.keywords
-        space = self._reader.space
-        words = ("$ref", "$dynamicRef", "$recursiveRef")
-        references: list[str] = [word for word in words if word in schema and word in keywords]
-        if references and place.context.dialect.ref_alone:
-            return self._branches(self._conditions.target(place, "$ref"))
+    def parts(self, place: Place, keyword: str) -> list[Term]:
+        """The terms of a keyword that takes a list of schemas."""
+        return self.reader.terms(place, keyword, some_schemas(place.schema[keyword], keyword))
+
+    def _of_schema(self, place: Place, without: str | None) -> list[Branch]:
+        dialect = place.context.dialect
+        if dialect.ref_alone and "$ref" in place.schema:
+            return self.branches(self.reader.target(place, "$ref"))
         branches = [self._own(place, without)]
-        for word in references:
-            branches = self._product(branches, self._branches(self._conditions.target(place, word)))
-        if "allOf" in schema:
-            for part in self._reader.terms(place, "allOf"):
-                branches = self._product(branches, self._branches(part))
-        for key in ("anyOf", "oneOf"):
-            if key not in schema:
-                continue
-            parts = self._reader.terms(place, key)
-            options: list[_Branch] = []
-            if key == "oneOf":
-                for i, part in enumerate(parts):
-                    others = [space.negate(other) for j, other in enumerate(parts) if j != i]
-                    options += self._under(space.all_of(part, *others), self._branches(part))
-                if all(_says_nothing(option) for option in options):
-                    continue
-            else:
-                options = [_Branch()]
-                for part in parts:
-                    options = self._perhaps(options, part)
-            branches = self._product(branches, options)
-        if "if" in schema and "if" in keywords:
-            condition, then, otherwise = self._conditions.branches(place)
-            held = self._product(self._branches(condition), self._branches(then))
-            options = self._under(condition, held) + self._under(space.negate(condition), self._branches(otherwise))
-            if not all(_says_nothing(option) for option in options):
-                branches = self._product(branches, options)
-        for key in ("dependentSchemas", "dependencies"):
-            if key not in schema or key not in keywords:
-                continue
-            for name, value in self._conditions.dependencies(place, key):
-                if isinstance(value, list | str):
-                    continue
-                part = self._reader.term(value, place.context, child(place.pointer, key, name), place.name)
-                found = self._branches(part)
-                if all(_says_nothing(option) for option in found):
-                    continue
-                present = space.fixed(replace(VOID, objects=(Members(required=(name,)),)))
-                options = self._under(space.all_of(present, part), found)
-                branches = self._product(branches, [*options, _Branch(space.negate(present))])
+        for entry in dialect.branching:
+            if entry.name in place.schema and entry.branches is not None:
+                branches = entry.branches(self, place, branches)
         return branches
 
-    def _own(self, place: Place, without: str | None) -> _Branch:
+    def _own(self, place: Place, without: str | None) -> Branch:
         """What the keywords beside each other evaluate."""
-        schema, keywords = place.schema, place.context.dialect.keywords
-        keys: list[Language] = []
-        if isinstance(schema.get("properties"), dict):
-            keys.append(Words(frozenset(schema["properties"])))
-        if isinstance(schema.get("patternProperties"), dict):
-            keys += [search(pattern) for pattern in schema["patternProperties"]]
-        if "additionalProperties" in schema or (
-            "unevaluatedProperties" in schema and without != "unevaluatedProperties"
-        ):
-            keys = [ALL]
-        prefix: int | None = 0
-        items = schema.get("items")
-        if isinstance(schema.get("prefixItems"), list) and "prefixItems" in keywords:
-            prefix = len(schema["prefixItems"])
-        if isinstance(items, list):
-            prefix = None if "additionalItems" in schema else max(prefix or 0, len(items))
-        elif "items" in schema:
-            prefix = None
-        if "unevaluatedItems" in schema and "unevaluatedItems" in keywords and without != "unevaluatedItems":
-            prefix = None
-        contained: Term = FALSE
-        if "contains" in schema and place.context.dialect.draft >= 2020:
-            contained = self._reader.term(
-                schema["contains"], place.context, child(place.pointer, "contains"), f"{place.name}_item"
-            )
-        return _Branch(TRUE, union(*keys), prefix, contained)
+        found = Branch()
+        for entry in place.context.dialect.evaluating:
+            if entry.name in place.schema and entry.name != without and entry.evaluates is not None:
+                found = self._both(found, entry.evaluates(self.reader, place, place.schema[entry.name]), TRUE)
+        return found
 
-    def _perhaps(self, branches: list[_Branch], part: Term) -> list[_Branch]:
+    def perhaps(self, branches: list[Branch], part: Term) -> list[Branch]:
         """`part` may hold or not; where it evaluates nothing, that makes no difference."""
-        space = self._reader.space
-        found = self._branches(part)
-        if all(_says_nothing(option) for option in found):
+        found = self.branches(part)
+        if all(map(says_nothing, found)):
             return branches
-        return self._product(branches, [*self._under(part, found), _Branch(space.negate(part))])
+        return self.product(branches, [*self.under(part, found), Branch(self.reader.space.negate(part))])
 
-    def _under(self, condition: Term, branches: list[_Branch]) -> list[_Branch]:
-        space = self._reader.space
+    def under(self, condition: Term, branches: list[Branch]) -> list[Branch]:
+        """The same where `condition` holds as well."""
+        space = self.reader.space
         return [dataclasses.replace(branch, condition=space.all_of(condition, branch.condition)) for branch in branches]
 
-    def _product(self, left: list[_Branch], right: list[_Branch]) -> list[_Branch]:
+    def _both(self, a: Branch, b: Branch, condition: Term) -> Branch:
+        """What either evaluates is evaluated."""
+        prefix = None if a.prefix is None or b.prefix is None else max(a.prefix, b.prefix)
+        return Branch(condition, union(a.keys, b.keys), prefix, self.reader.space.any_of(a.contained, b.contained))
+
+    def product(self, left: list[Branch], right: list[Branch]) -> list[Branch]:
         """Both hold: what either evaluates is evaluated."""
-        space = self._reader.space
-        made: list[_Branch] = []
+        space = self.reader.space
+        made: list[Branch] = []
         for a in left:
             for b in right:
                 condition = space.all_of(a.condition, b.condition)
                 if condition is FALSE or (condition not in (a.condition, b.condition) and space.is_void(condition)):
                     continue
-                prefix = None if a.prefix is None or b.prefix is None else max(a.prefix, b.prefix)
-                made.append(_Branch(condition, union(a.keys, b.keys), prefix, space.any_of(a.contained, b.contained)))
+                made.append(self._both(a, b, condition))
         if len(made) > MAX_BRANCHES:
             raise TooLarge(f"what is evaluated depends on more than {MAX_BRANCHES} combinations of schemas")
         return made
 
 
-def _says_nothing(branch: _Branch) -> bool:
+def says_nothing(branch: Branch) -> bool:
+    """Whether nothing is evaluated in a branch."""
     return branch.keys == NOTHING and branch.prefix == 0 and branch.contained is FALSE

@@ -7,36 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 from ...errors import UnsupportedSchemaError
 from .compile import SchemaArguments, SchemaOptions, compile_schema, load_schema, schema_text
-from .formats import APPROXIMATED, format_language
+from .keywords import KEYWORDS, schemas_in
+from .keywords.entry import Status
 from .problems import child
 from .resolve import Context, Documents, Unresolved
 
 __all__ = ["Row", "explain_schema"]
-
-Status = Literal["exact", "approximated", "refused", "annotation"]
-
-_ONE = frozenset(
-    [
-        "items",
-        "additionalItems",
-        "contains",
-        "additionalProperties",
-        "propertyNames",
-        "not",
-        "if",
-        "then",
-        "else",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-    ]
-)
-_MANY = frozenset(("allOf", "anyOf", "oneOf", "prefixItems", "items"))
-_NAMED = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
-_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +96,15 @@ class _Walk:
             return Row(pointer, keyword, "annotation")
         if keyword != "$ref" and context.dialect.ref_alone and "$ref" in schema:
             return Row(pointer, keyword, "annotation", "beside $ref it is ignored in this draft")
-        if keyword == "format" and isinstance(value, str):
-            if not self._options.formats or format_language(value) is None:
-                return Row(pointer, keyword, "annotation", f"{value!r} is not enforced")
-            if value in APPROXIMATED:
-                return Row(pointer, keyword, "approximated", APPROXIMATED[value])
+        explain = KEYWORDS[keyword].explain
+        said = explain(value, self._options.formats) if explain is not None else None
+        if said is not None:
+            return Row(pointer, keyword, *said)
         return Row(pointer, keyword, "exact")
 
     def _below(self, keyword: str, value: Any, context: Context, pointer: str) -> list[tuple[Any, Context, str, bool]]:
-        if keyword in _REFERENCES and isinstance(value, str):
+        entry = KEYWORDS[keyword]
+        if entry.refers and isinstance(value, str):
             resolve = {
                 "$ref": self._documents.resolve,
                 "$dynamicRef": self._documents.resolve_dynamic,
@@ -135,10 +115,4 @@ class _Walk:
             except Unresolved:
                 return []  # a problem that is listed
             return [(target.schema, target.context, target.pointer, target.entered)]
-        if keyword in _NAMED and isinstance(value, dict):
-            return [(one, context, child(pointer, keyword, name), False) for name, one in value.items()]
-        if keyword in _MANY and isinstance(value, list):
-            return [(one, context, child(pointer, keyword, i), False) for i, one in enumerate(value)]
-        if keyword in _ONE and isinstance(value, dict):
-            return [(value, context, child(pointer, keyword), False)]
-        return []
+        return [(one, context, child(pointer, keyword, *keys), False) for keys, one in schemas_in(entry, value)]

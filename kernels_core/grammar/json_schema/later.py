@@ -24,9 +24,10 @@ from .plain import Plain
 from .plain_reader import PlainReader
 from .plain_writer import PlainWriter
 from .problems import Problems
-from .reading import Malformed, Reader, Settings
+from .reading import Reader, Settings
 from .resolve import REFERENCES, Documents
 from .terms import FALSE, TRUE, Place, Term
+from .values import Malformed
 
 __all__ = ["Later", "root_term"]
 
@@ -65,7 +66,7 @@ class Later:
                 identifier=dialect.identifier,
                 named=self._refers,
                 ref_alone=dialect.ref_alone,
-                tuples=dialect.draft < 2020 or dialect.relaxed,
+                tuples=dialect.lists_of_items,
             ),
             writer,
             self,
@@ -170,7 +171,7 @@ class Later:
     @cached_property
     def setting(self) -> str:
         """All that rules depend on besides the schemas."""
-        return repr((self._options, self._dialect.uri, self._dialect.relaxed))
+        return repr((self._options, self._dialect.name))
 
     @cached_property
     def digest(self) -> str:

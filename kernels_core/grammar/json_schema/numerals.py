@@ -10,9 +10,9 @@ from functools import lru_cache
 
 from ..ir import Node, RuleRef
 from ..rulebook import RuleBook
-from .dialect import to_fraction
 from .number_text import integer_text, number_text
 from .numbers import ALL_NUMBERS, Numbers, Piece, interval, points
+from .values import to_fraction
 
 __all__ = ["INTEGERS", "INTEGERS_BEFORE_6", "Numerals"]
 

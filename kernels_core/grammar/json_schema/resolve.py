@@ -20,11 +20,12 @@ from typing import Any
 from urllib.parse import urldefrag, urljoin
 
 from .dialect import DEFAULT, Dialect, dialect_of
+from .keywords import TABLE
 
 __all__ = ["REFERENCES", "Context", "Documents", "Target", "Unresolved"]
 
 # What the text of a schema holds if what it says depends on where it stands.
-REFERENCES = ('"$ref"', '"$dynamicRef"', '"$recursiveRef"')
+REFERENCES = tuple(f'"{entry.name}"' for entry in TABLE if entry.refers)
 # Keywords that make a base URI (a fragment alone makes none); and what makes a reference depend on the way to it.
 _NAMES = {"id": re.compile(r'"id"\s*:\s*"(?!#)'), "$id": re.compile(r'"\$id"\s*:\s*"(?!#)')}
 _SCOPED = re.compile(r'"\$(?:dynamic|recursive)(?:Ref|Anchor)"|"\$ref"\s*:\s*"https?://json-schema\.org/draft/20')

@@ -1,0 +1,84 @@
+"""Keywords that say something of numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from ..numbers import ALL_NUMBERS, Numbers, interval, multiples
+from ..terms import Place
+from ..values import a_number, positive
+from .entry import NumberKeyword
+from .quick import Quick
+
+if TYPE_CHECKING:
+    from ..reading import Reader
+
+__all__ = ["ENTRIES"]
+
+
+def _exclusive_bound(value: Any, keyword: str) -> Fraction | bool:
+    """A number; in draft 4 whether the bound beside it is out, which schemas that declare no draft may say, too."""
+    return value if isinstance(value, bool) else a_number(value, keyword)
+
+
+def _exclusive(reader: Reader, place: Place, bound: Fraction | bool, *, upper: bool) -> Numbers:
+    if isinstance(bound, bool):
+        if place.context.dialect.boolean_bounds:
+            return ALL_NUMBERS  # read with the bound it belongs to
+        a_number(bound, "exclusiveMaximum" if upper else "exclusiveMinimum")
+    if upper:
+        return interval(None, Fraction(bound), low_open=False, high_open=True)
+    return interval(Fraction(bound), None, low_open=True, high_open=False)
+
+
+def _exclusive_maximum(reader: Reader, place: Place, bound: Fraction | bool) -> Numbers:
+    return _exclusive(reader, place, bound, upper=True)
+
+
+def _exclusive_minimum(reader: Reader, place: Place, bound: Fraction | bool) -> Numbers:
+    return _exclusive(reader, place, bound, upper=False)
+
+
+def _is_out(place: Place, keyword: str) -> bool:
+    return place.schema.get(keyword) is True and place.context.dialect.boolean_bounds
+
+
+def _maximum(reader: Reader, place: Place, bound: Fraction) -> Numbers:
+    return interval(None, bound, low_open=False, high_open=_is_out(place, "exclusiveMaximum"))
+
+
+def _minimum(reader: Reader, place: Place, bound: Fraction) -> Numbers:
+    return interval(bound, None, low_open=_is_out(place, "exclusiveMinimum"), high_open=False)
+
+
+def _multiple_of(reader: Reader, place: Place, step: Fraction) -> Numbers:
+    return multiples(step)
+
+
+ENTRIES: tuple[NumberKeyword, ...] = (
+    NumberKeyword(
+        name="exclusiveMaximum",
+        meaning="below this",
+        check=_exclusive_bound,
+        quick=Quick.BOUND,
+        read=_exclusive_maximum,
+    ),
+    NumberKeyword(
+        name="exclusiveMinimum",
+        meaning="above this",
+        check=_exclusive_bound,
+        quick=Quick.BOUND,
+        read=_exclusive_minimum,
+    ),
+    NumberKeyword(name="maximum", meaning="not above this", check=a_number, quick=Quick.BOUND, read=_maximum),
+    NumberKeyword(name="minimum", meaning="not below this", check=a_number, quick=Quick.BOUND, read=_minimum),
+    NumberKeyword(
+        name="multipleOf",
+        meaning="a whole multiple of this",
+        check=positive,
+        why="whether its remainders take few states depends on the other conditions on numbers",
+        blame=0,
+        read=_multiple_of,
+    ),
+)

@@ -1,0 +1,82 @@
+"""Keywords that say something of strings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...regular.languages import ALL, ANY_CHARACTER, Language, loop
+from ...regular.patterns import search
+from ..formats import APPROXIMATED, format_language
+from ..terms import Place
+from ..values import a_size, a_string
+from .entry import Status, StringKeyword
+from .quick import Quick
+
+if TYPE_CHECKING:
+    from ..reading import Reader
+
+__all__ = ["ENTRIES"]
+
+
+def _format(reader: Reader, place: Place, name: str) -> Language:
+    return (format_language(name) if reader.settings.formats else None) or ALL
+
+
+def _explain_format(name: Any, enforced: bool) -> tuple[Status, str] | None:
+    if not isinstance(name, str):
+        return None
+    if not enforced or format_language(name) is None:
+        return "annotation", f"{name!r} is not enforced"
+    return ("approximated", APPROXIMATED[name]) if name in APPROXIMATED else None
+
+
+def _max_length(reader: Reader, place: Place, size: int) -> Language:
+    return loop(ANY_CHARACTER, 0, size)
+
+
+def _min_length(reader: Reader, place: Place, size: int) -> Language:
+    return loop(ANY_CHARACTER, size, None)
+
+
+def _pattern(reader: Reader, place: Place, pattern: str) -> Language:
+    return search(pattern)
+
+
+ENTRIES: tuple[StringKeyword, ...] = (
+    StringKeyword(
+        name="format",
+        meaning="the string is of this form, where the form is known",
+        check=a_string,
+        quick=Quick.FORMAT,
+        explain=_explain_format,
+        blame=3,
+        read=_format,
+    ),
+    StringKeyword(
+        name="maxLength",
+        meaning="at most so many characters",
+        check=a_size,
+        validates=True,
+        quick=Quick.LENGTH,
+        blame=1,
+        read=_max_length,
+    ),
+    StringKeyword(
+        name="minLength",
+        meaning="at least so many characters",
+        check=a_size,
+        validates=True,
+        quick=Quick.LENGTH,
+        blame=2,
+        read=_min_length,
+    ),
+    StringKeyword(
+        name="pattern",
+        meaning="this regular expression matches somewhere in the string",
+        check=a_string,
+        validates=True,
+        quick=Quick.PATTERN,
+        blame=0,
+        read=_pattern,
+    ),
+)

@@ -1,0 +1,81 @@
+"""Keywords that say which values there are: `type`, `enum`, `const`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...regular.languages import ALL
+from ..constants import constant, constants
+from ..numbers import ALL_NUMBERS
+from ..numerals import INTEGERS, INTEGERS_BEFORE_6
+from ..shapes import ANYTHING, VOID, Shape
+from ..terms import Place
+from ..values import Malformed, a_list
+from .entry import SINCE_6, ValueKeyword
+from .quick import Quick
+
+if TYPE_CHECKING:
+    from ..reading import Reader
+
+__all__ = ["ENTRIES"]
+
+_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+
+
+def _type_names(value: Any, keyword: str) -> list[str]:
+    names = value if isinstance(value, list) else [value]
+    if not names:
+        raise Malformed(f"{keyword} must name at least one type")
+    for name in names:
+        if name not in _TYPES:
+            raise Malformed(f"{name!r} is no type; the types are {', '.join(_TYPES)}")
+    return names
+
+
+def _type(reader: Reader, place: Place, names: list[str]) -> Shape:
+    numbers = VOID.numbers
+    if "number" in names:
+        numbers = ALL_NUMBERS
+    elif "integer" in names:
+        numbers = INTEGERS_BEFORE_6 if place.context.dialect.draft == 4 else INTEGERS
+    return Shape(
+        "null" in names,
+        ANYTHING.booleans if "boolean" in names else VOID.booleans,
+        numbers,
+        ALL if "string" in names else VOID.strings,
+        ANYTHING.arrays if "array" in names else (),
+        ANYTHING.objects if "object" in names else (),
+    )
+
+
+def _enum(reader: Reader, place: Place, values: list[Any]) -> Shape:
+    return constants(reader.space, values)
+
+
+def _const(reader: Reader, place: Place, value: Any) -> Shape:
+    return constant(reader.space, value)
+
+
+ENTRIES: tuple[ValueKeyword, ...] = (
+    ValueKeyword(
+        name="type",
+        meaning="the JSON types that are allowed",
+        check=_type_names,
+        quick=Quick.TYPE,
+        read=_type,
+    ),
+    ValueKeyword(
+        name="enum",
+        meaning="the value is one of these",
+        check=a_list,
+        quick=Quick.CONSTANTS,
+        read=_enum,
+    ),
+    ValueKeyword(
+        name="const",
+        meaning="the value is exactly this",
+        drafts=SINCE_6,
+        quick=Quick.ONE_CONSTANT,
+        read=_const,
+    ),
+)
