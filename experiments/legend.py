@@ -132,6 +132,7 @@ _HEADS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (r"refused, .*", "inputs that this one refused; they count as at least as slow as their refusal"),
     ("tokens compared", "a token at a state, each"),
+    ("uncertain after lookahead, .*, %", "share that is left when those are dropped whose rest no caller can take"),
     ("(?:accepted|uncertain|rejected)(?:, .*)?, %", "share of the tokens at a state (table 6)"),
     (
         "in another set|uncertain, judged otherwise|masks that differ|texts that differ",

@@ -9,6 +9,9 @@ three rules until nothing new follows:
 - complete: a rule that ends lets every item go on that called it where it began.  A counted rule counts a lap first,
   and begins again as long as its bounds allow.
 
+The paper's grammars have no production that derives nothing.  Where a rule bounds the characters of its texts, a state
+after so many of them is a production of its own, so those from which no text can be finished are left out.
+
 Read on: `formal.py`, which compares these with what the engine has.
 """
 
@@ -18,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from kernels_core.inspect.snapshots import Automaton, AutomatonEdge
+from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, RuleAutomaton
 
 __all__ = ["Definitions", "Item", "Kind"]
 
@@ -26,7 +29,10 @@ Kind = Literal["accepted", "uncertain", "rejected"]
 
 
 class Item(NamedTuple):
-    """[origin, here, rule with the dot at `state`]; `lap`: whole laps of a counted rule so far."""
+    """[origin, here, rule with the dot at `state`].
+
+    lap: whole laps of a counted rule so far; of a rule with a bounded length the characters, and one once it began.
+    """
 
     rule: str
     state: int
@@ -48,6 +54,9 @@ class Definitions:
     def __init__(self, automaton: Automaton) -> None:
         self.start = {rule.rule: rule.start for rule in automaton.rules}
         self.repeat = {rule.rule: rule.repeat for rule in automaton.rules}
+        self.lengths = {rule.rule: rule.lengths for rule in automaton.rules if rule.lengths is not None}
+        self.counted = {state.id for rule in automaton.rules for state in rule.states if state.ends_character}
+        self.finishable: dict[tuple[str, int], frozenset[int]] = {}
         self.root = automaton.root
         self.accepting = {state.id for rule in automaton.rules for state in rule.states if state.accepting}
         self.edges: dict[int, list[AutomatonEdge]] = {}
@@ -56,6 +65,8 @@ class Definitions:
                 if edge.kind == "token":
                     raise ValueError("an edge takes whole tokens: nothing here reads those")
                 self.edges.setdefault(edge.source, []).append(edge)
+            if rule.lengths is not None:
+                self._find_finishable(rule, rule.lengths)
 
     def chart(self, text: bytes) -> list[Closed]:
         """The sets before and after each byte of `text`, from the start symbol; empty ones where it does not fit."""
@@ -68,14 +79,16 @@ class Definitions:
         """What each token is at a scannable state, whoever has called its rule.
 
         Accepted: some item is derived from the state alone by the whole token.  Uncertain: not accepted, and the
-        state's own rule ends within the token.  Rejected: all others.
+        state's own rule ends within the token.  Rejected: all others.  Nobody who called the rule is known, the state
+        itself among them: it may call its own rule, but this time it was not called from there.
         """
         alone = Item(item.rule, item.state, 0, item.lap)
         first = Closed(frozenset((alone,)), frozenset())
+        unknown = [Closed(frozenset(), frozenset())]
         reached: dict[bytes, list[Closed]] = {b"": [first]}
         found: list[Kind] = []
         for token in tokens:
-            sets = self._read(reached, token, [])
+            sets = self._read(reached, token, unknown)
             inside = any(end.rule == item.rule and end.origin == 0 for one in sets[1:] for end in one.ended)
             found.append("accepted" if sets[-1].items else "uncertain" if inside else "rejected")
         return found
@@ -93,18 +106,49 @@ class Definitions:
         known = max((token[:end] for end in range(len(token), -1, -1) if token[:end] in reached), key=len)
         sets = reached[known]
         for end in range(len(known), len(token)):
-            history = [*(before or sets[:1]), *sets[1:]]
+            history = [*before, *sets[1:]]
             sets = [*sets, self._close(self._scan(sets[-1].items, token[end]), history)]
             reached[token[: end + 1]] = sets
         return sets
 
     def _scan(self, items: frozenset[Item], byte: int) -> set[Item]:
         return {
-            item._replace(state=edge.target)
+            after
             for item in items
             for edge in self.edges.get(item.state, ())
             if edge.kind == "bytes" and any(low <= byte <= high for low, high in edge.ranges)
+            if (after := self._moved(item, edge.target)) is not None
         }
+
+    def _moved(self, item: Item, state: int) -> Item | None:
+        """The item after a byte that leads to `state`; None where no text of a bounded length can be finished then."""
+        if item.rule not in self.lengths:
+            return item._replace(state=state)
+        lap = item.lap + (state in self.counted)
+        finishable = state in self.finishable.get((item.rule, lap), ())
+        return item._replace(state=state, lap=lap) if finishable else None
+
+    def _find_finishable(self, rule: RuleAutomaton, lengths: tuple[int, int]) -> None:
+        """From which states of a rule with a bounded length a text can be finished, by what was counted."""
+        least, most = lengths
+        known: dict[tuple[bool, frozenset[int]], frozenset[int]] = {}
+        after = frozenset[int]()
+        for lap in range(most + 1, -1, -1):
+            key = (least < lap, after)  # most counts are like the one above
+            if key not in known:
+                known[key] = self._finishable(rule, *key)
+            after = self.finishable[rule.rule, lap] = known[key]
+
+    def _finishable(self, rule: RuleAutomaton, enough: bool, after: frozenset[int]) -> frozenset[int]:
+        """Of the states at one count; enough: whether a text may end there; after: those of one character more."""
+        found = {state.id for state in rule.states if enough and state.accepting}
+        while True:
+            more = {
+                edge.source for edge in rule.edges if edge.target in (after if edge.target in self.counted else found)
+            }
+            if more <= found:
+                return frozenset(found)
+            found |= more
 
     def _close(self, kernel: set[Item], before: Sequence[Closed]) -> Closed:
         """`kernel` with all that predict and complete derive from it; `before` are the sets of earlier positions."""
@@ -132,6 +176,9 @@ class Definitions:
 
     def _laps(self, item: Item) -> tuple[bool, set[Item]]:
         """Whether a rule at an accepting state may end, and where a counted one goes on."""
+        if item.rule in self.lengths:
+            least, most = self.lengths[item.rule]
+            return least <= item.lap - 1 <= most, set()
         repeat = self.repeat[item.rule]
         if repeat is None:
             return True, set()

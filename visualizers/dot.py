@@ -18,7 +18,7 @@ from typing import Any, Final
 import graphviz
 from graphviz.backend import dot_command
 
-from kernels_core.inspect.snapshots import Automaton
+from kernels_core.inspect.snapshots import Automaton, RuleAutomaton
 from visualizers.fold import fold_rule
 from visualizers.geometry import ENTRY, Curve, Drawing, Point, Sketch, framed, loop_curve, trimmed
 from visualizers.glyphs import clip
@@ -162,7 +162,7 @@ def digraph(automaton: Automaton) -> graphviz.Digraph:
     for number, rule in enumerate(automaton.rules):
         folded = fold_rule(rule)
         with graph.subgraph(name=f"cluster_{number}") as box:
-            title = _escaped(" ".join(rule_title(rule.rule, rule.repeat)).rstrip())
+            title = _escaped(" ".join(rule_title(rule)).rstrip())
             box.attr(id=f"rule{number}", label=title, labeljust="l", style="rounded", color="#9aa0a6")
             start = f"{ENTRY}{number}"
             box.node(start, shape="point", width="0.05", label="", **{"class": "start"})
@@ -196,7 +196,15 @@ def repeat_label(repeat: tuple[int, int | None] | None) -> str:
     return f"{{{low},{'' if high is None else high}}}"
 
 
-def rule_title(name: str, repeat: tuple[int, int | None] | None) -> tuple[str, str]:
-    """A rule's name and its laps; a name that ends in the laps already (`digit{2,5}`) says them once."""
-    laps = repeat_label(repeat)
-    return (name.removesuffix(laps) or name), laps
+def lengths_label(lengths: tuple[int, int] | None) -> str:
+    """How many characters a text of a rule has, where they are counted beside its automaton; "" otherwise."""
+    if lengths is None:
+        return ""
+    least, most = lengths
+    return f"{most:,} characters" if least == most else f"{least:,} to {most:,} characters"
+
+
+def rule_title(rule: RuleAutomaton) -> tuple[str, str]:
+    """A rule's name, and its laps or lengths; a name that ends in the laps already (`digit{2,5}`) says them once."""
+    laps = repeat_label(rule.repeat)
+    return (rule.rule.removesuffix(laps) or rule.rule), laps or lengths_label(rule.lengths)

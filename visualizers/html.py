@@ -16,7 +16,7 @@ from typing import Final, Protocol
 from kernels_core.inspect.snapshots import Automaton, CacheStats, Frontier, TokenSets
 from kernels_core.inspect.trace import Events, FillEvent, Operations
 from visualizers.caches import NAMES, said
-from visualizers.dot import repeat_label
+from visualizers.dot import lengths_label, repeat_label
 from visualizers.folds import Folds
 from visualizers.glyphs import clip, glyph, html_escape, split_dot, split_rules
 from visualizers.layout import plan
@@ -98,9 +98,10 @@ def frontier(snapshot: Frontier, *, limit: int = MAX_ITEMS) -> str:
     for item in snapshot.items[:limit]:
         dotted = "<br>".join(map(_dotted, split_rules(item.dot)[:MAX_DOTS]))
         flags = _badge("scans", "active") * item.scannable + _badge("completes", "accepted") * item.accepting
-        lap = f"{item.counter:,}" if item.counter else ""
-        rows.append([dotted, f"{item.origin:,}", lap, str(item.state), flags])
-    table = _table(["dotted rule", "origin", "lap", "state", ""], rows, align="lrrrl", mono=(0, 1, 2, 3))
+        counted = item.counter if item.characters is None else item.characters
+        count = f"{counted:,}" if counted else ""
+        rows.append([dotted, f"{item.origin:,}", count, str(item.state), flags])
+    table = _table(["dotted rule", "origin", "count", "state", ""], rows, align="lrrrl", mono=(0, 1, 2, 3))
     return _card("Frontier", facts, table + _more(len(snapshot.items) - limit, "items"), end)
 
 
@@ -256,7 +257,7 @@ def automaton(
     rows = [
         [
             html_escape(clip(rule.rule, 60)),
-            repeat_label(rule.repeat),
+            repeat_label(rule.repeat) or lengths_label(rule.lengths),
             f"{len(rule.states):,}",
             f"{len(rule.edges):,}",
             f"{sum(state.accepting for state in rule.states):,}",
@@ -265,7 +266,7 @@ def automaton(
         for rule in snapshot.rules[:MAX_RULES]
     ]
     table = _table(
-        ["rule", "laps", "states", "edges", "accepting", "calls"], rows, align="llrrrl", mono=(0, 1, 2, 3, 4, 5)
+        ["rule", "bounds", "states", "edges", "accepting", "calls"], rows, align="llrrrl", mono=(0, 1, 2, 3, 4, 5)
     )
     table += _more(len(snapshot.rules) - MAX_RULES, "rules")
     facts = [f"{len(snapshot.rules):,} rules", f"{snapshot.state_count():,} states", f"laid out by {drawn.engine}"]

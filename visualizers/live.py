@@ -99,7 +99,7 @@ def _item(item: EarleyItem) -> Traits:
         "dots": [[clip(side, DOT_WIDTH) for side in sides] for sides in dots],
         "more": max(0, len(rules) - MAX_DOTS),
         "origin": item.origin,
-        "counter": item.counter,
+        "counter": item.counter if item.characters is None else item.characters,
         "state": item.state,
         "scannable": item.scannable,
         "accepting": item.accepting,

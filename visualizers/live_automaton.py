@@ -375,7 +375,7 @@ class AutomatonView(LiveView[Frontier]):
         out = [(full_text(edge), edge.target) for edge in folded.edges if edge.source == state]
         into = [(full_text(edge), edge.source) for edge in folded.edges if edge.target == state]
         inside = [folded.edges[place.edge] for place in folded.places.get(state, ())]
-        name, laps = rule_title(rule.rule, rule.repeat)
+        name, laps = rule_title(rule)
         return {
             "id": state,
             "rule": rule.rule,

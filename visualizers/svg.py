@@ -297,7 +297,7 @@ def _row(row: Sequence[Cell], dots: Sequence[int]) -> Iterable[str]:
 def _title(placed: Placed) -> str:
     panel = placed.panel
     rule = panel.folded.rule
-    name, laps = rule_title(rule.rule, rule.repeat)
+    name, laps = rule_title(rule)
     repeat = f' <tspan class="repeat">{laps}</tspan>' if laps else ""
     drawn = sum(f"s{state.id}" in panel.graph.nodes for state in panel.folded.states)
     part = ""

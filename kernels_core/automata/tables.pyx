@@ -202,6 +202,20 @@ cdef class Tables:
                 self.lock.unlock()
         return count if fits else None
 
+    def lengths(self, int state):
+        """Of a state whose rule bounds the characters of its texts (`lengths.pxd`): the least, the most, and whether to
+        come to `state` is to have read one of them.  None of any other."""
+        cdef Room room
+        cdef int32_t count = 0
+        cdef bint found = False
+        if self.bounded:
+            with nogil:
+                self.lock.lock()
+                found = self.room(state, 0, &room)
+                self.count(state, &count)
+                self.lock.unlock()
+        return (room.missing - 1, room.left - 1, count > 0) if found else None
+
     def positions(self, int state):
         """The dotted positions (`lower.Position`) that a state stands for."""
         raise NotImplementedError

@@ -274,4 +274,5 @@ class Chart:
             accepting=table.accepting[item.state],
             span=table.span(table.rule_of[item.state]),
             source_rules=table.source_rules(item.state),
+            characters=None if table.lengths(item.state) is None else max(0, item.counter - 1),
         )

@@ -163,6 +163,12 @@ class StateTable:
         found: int | None = self._tables.counted(target, counter)
         return found
 
+    def lengths(self, state: int) -> tuple[int, int, bool] | None:
+        """Where the rule of `state` bounds the characters of its texts: the least, the most, and whether to come to
+        `state` is to have read one.  An item there counts characters, and one for the place before the first."""
+        found: tuple[int, int, bool] | None = self._tables.lengths(state)
+        return found
+
     def rule_name(self, state: int) -> str:
         return self.rule(self.row(state).rule).name
 
@@ -259,13 +265,19 @@ class StateTable:
         known = self._drawn.get(number)
         if known is not None and known[0] == size:
             return known[1]
-        states = tuple(
-            AutomatonState(s, rule.name, self.accepting[s], self.scannable(s), self.dots(s), self.made(s)) for s in ids
-        )
+        states = tuple(self._draw_state(s, rule.name) for s in ids)
         edges = tuple(edge for s in ids for edge in self._edges(s))
-        found = RuleAutomaton(rule.name, self._start(number), states, edges, rule.repeat, self.span(number))
+        counted = self.lengths(self._start(number))
+        lengths = None if counted is None else counted[:2]
+        found = RuleAutomaton(rule.name, self._start(number), states, edges, rule.repeat, self.span(number), lengths)
         self._drawn[number] = size, found
         return found
+
+    def _draw_state(self, state: int, rule: str) -> AutomatonState:
+        row, counted = self.row(state), self.lengths(state)
+        reads = row.reads_bytes or row.reads_tokens
+        ends_character = counted is not None and counted[2]
+        return AutomatonState(state, rule, row.accepting, reads, self.dots(state), row.made, ends_character)
 
     def _edges(self, state: int) -> list[AutomatonEdge]:
         by_target: dict[int, list[tuple[int, int]]] = {}

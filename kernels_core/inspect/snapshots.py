@@ -45,6 +45,8 @@ class AutomatonState:
     `id` is unique in the whole compiled grammar; `dots` are the dotted rules this state stands for
     (`value ::= "[" • elements "]"`), more than one where determinising or minimising merged positions.
     `made`: its edges are known; otherwise the engine has heard of the state and has not gone on from it yet.
+    `ends_character`: to come here is to have read a character that the rule's `lengths` count; in a text of characters
+    the place before the first of them counts, too.
     """
 
     id: int
@@ -53,6 +55,7 @@ class AutomatonState:
     scannable: bool
     dots: tuple[str, ...]
     made: bool = True
+    ends_character: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,7 @@ class RuleAutomaton:
 
     A counted rule's automaton is that of one repetition; reaching an accepting state counts one lap.
     `span` is the half-open character range of the rule in the grammar's source, None for a rule made by lowering.
+    `lengths`: how many characters a text of the rule has, (least, most), where that is counted beside the automaton.
     """
 
     rule: str
@@ -85,6 +89,7 @@ class RuleAutomaton:
     edges: tuple[AutomatonEdge, ...]
     repeat: tuple[int, int | None] | None
     span: tuple[int, int] | None
+    lengths: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,13 +123,15 @@ class SourceRule:
 
 @dataclass(frozen=True, slots=True)
 class EarleyItem:
-    """One hypothesis of the parser: a dotted rule, where it began, and its lap counter.
+    """One hypothesis of the parser: a dotted rule, where it began, and its counter.
 
     `rule` is the rule whose automaton has the `state`, and `span` its character range in the source.  `source_rules`
     are the rules that the dots stand in as they were written: `rule`, or small rules that are spelt out in it.
-    `origin` is the byte position at which `rule` was predicted (the paper's first index); `counter` is 0 outside
-    counted rules.  `state` is the automaton state's id in the engine that runs; -1 if the engine has not made it (an
-    item of a text that was only asked about).  `dot`: its dotted rules, three blanks apart.
+    `origin` is the byte position at which `rule` was predicted (the paper's first index); `counter` is the lap of a
+    counted rule; where a rule bounds the characters of its texts, those that were read, and one since the text began;
+    0 elsewhere.  `characters`: those that were read, None where they are not counted.  `state` is the automaton state's
+    id in the engine that runs; -1 if the engine has not made it (an item of a text that was only asked about).  `dot`:
+    its dotted rules, three blanks apart.
     """
 
     rule: str
@@ -136,9 +143,12 @@ class EarleyItem:
     accepting: bool
     span: tuple[int, int] | None
     source_rules: tuple[SourceRule, ...] = ()
+    characters: int | None = None
 
     def __str__(self) -> str:
         counter = f", lap {self.counter}" if self.counter else ""
+        if self.characters is not None:
+            counter = f", {self.characters} character{'' if self.characters == 1 else 's'}"
         return f"[{self.origin}, {self.dot}{counter}]"
 
 
@@ -283,7 +293,7 @@ class StateTokens:
     `accepted` are token ids (an int32 array, ascending; any sequence of ids will do when one is made by hand),
     `uncertain` the `UncertainTokens`; the rest of the vocabulary is rejected.  `storage` names how the engine keeps
     the state's token set ("list", "complement", "bitset", "difference" or "laps"; "" where no mask has needed one yet)
-    and `nbytes` its size.  `counter` is the lap of a counted rule.  `source_rules` as in `EarleyItem`.
+    and `nbytes` its size.  `counter` and `source_rules` as in `EarleyItem`.
     """
 
     state: int

@@ -170,6 +170,15 @@ def test_what_is_shown_counts_as_the_parser_does() -> None:
     assert matcher.accept_string('{"b": "bb')
     shown = {item.state for item in matcher.frontier().items if item.scannable}
     assert shown >= {state for state, _, _ in grammar.machine.set_items(matcher.set_number)}
+    (rule,) = (one for one in grammar.automaton().rules if one.lengths)
+    assert rule.lengths == (2, 3)
+    read = [item for item in matcher.frontier().items if item.rule == rule.rule and item.scannable]
+    assert {item.characters for item in read} == {2}
+    assert all(str(item).endswith(", 2 characters]") for item in read)
+    assert {item.characters for item in matcher.frontier().items if item.rule != rule.rule} <= {None}
+    here = {state.id: state for state in rule.states}
+    assert all(here[item.state].ends_character for item in read)
+    assert not here[rule.start].ends_character
     sets = matcher.token_sets()
     ids = set(sets.allowed)
     assert ids == mask(matcher)

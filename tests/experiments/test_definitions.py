@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -45,6 +46,70 @@ def test_left_recursion_empty_rules_and_laps_without_end() -> None:
         assert bool(last.items) == (ends is not None)
 
 
+def test_a_state_that_calls_its_own_rule_was_not_called_from_there() -> None:
+    """After "(" a list may end, or hold another one; a ")" ends the list itself, whose callers nobody knows."""
+    made = compiled('root ::= list\nlist ::= "(" (list | "!")* ")"\n', inline_limit=0)
+    definitions = Definitions(made.automaton())
+    matcher = GrammarMatcher(made)
+    assert matcher.accept_string("((")
+    (item,) = (one for one in matcher.frontier().items if one.scannable and one.origin == 1)
+    tokens = [b")", b"!)", b"))", b")!", b"()", b"())", b"()!"]
+    found = definitions.kinds(Item(item.rule, item.state, item.origin), tokens)
+    assert found == ["accepted", "accepted", "uncertain", "uncertain", "rejected", "rejected", "rejected"]
+    chart = definitions.chart(b"((")
+    assert definitions.allowed(Item(item.rule, item.state, item.origin), chart, tokens[:4]) == [True] * 4
+
+
+QUOTED = [
+    b'"',
+    b"a",
+    b"b",
+    b"c",
+    b"ab",
+    b"aa",
+    b"ba",
+    b'a"',
+    b'ab"',
+    b'""',
+    b'",',
+    b'a"]',
+    b'"]',
+    b"]",
+    b"[",
+    b'["',
+    b",",
+    b"\\",
+]
+QUOTED += [b"\xc3\xa4", b"\xc3", b"\xa4", b'a","a', b"\\u0061", b"u006"]
+
+
+@pytest.mark.parametrize("pattern", ["b", "^(a|bb)+c?$", "a.*b$", "(ä|b)c"])
+@pytest.mark.parametrize("options", [{}, {"inline_limit": 0, "direct_limit": 0}])
+def test_texts_of_bounded_length(pattern: str, options: dict[str, Any]) -> None:
+    """Characters are counted beside the automaton; brute force counts them along the picture of it."""
+    info = TokenizerInfo([*QUOTED, b"</s>"], stop_token_ids=[len(QUOTED)])
+    random = Random(f"lengths {pattern}")
+    places = bounded = 0
+    for least, most in ((0, 3), (2, 5), (4, 4), (3, 40)):
+        schema = {
+            "type": "array",
+            "items": {"type": "string", "pattern": pattern, "minLength": least, "maxLength": most},
+        }
+        made = GrammarCompiler(info, options=Options(**options)).compile_json_schema(schema)
+        made.complete()
+        bounded += any(rule.lengths == (least, most) for rule in made.automaton().rules)
+        definitions, matcher, text = Definitions(made.automaton()), GrammarMatcher(made), b""
+        while len(text) < 20 and not matcher.is_terminated():
+            found = formal._compared(definitions, matcher, text, list(range(len(QUOTED))))
+            assert found["misplaced"] == found["misjudged"] == found["masks_differ"] == 0, (pattern, least, most, text)
+            places += 1
+            token = random.choice([one for one in matcher.allowed_token_ids() if one < len(QUOTED)] or [len(QUOTED)])
+            matcher.accept_token(token)
+            text += b"" if token == len(QUOTED) else QUOTED[token]
+    assert bounded == 4
+    assert places > 20
+
+
 def test_another_grammar_is_found_to_differ() -> None:
     """The comparison can fail: brute force over one grammar, the engine with another."""
     one, other = (compiled(f'root ::= word "!"\nword ::= {word}\n', inline_limit=0) for word in ("[ab]+", "[abx?]+"))
@@ -63,6 +128,8 @@ def test_formal_experiment(ledger: Ledger) -> None:
     assert frame[["accepted", "uncertain", "rejected"]].sum().sum() == frame["decisions"].sum()
     (table,) = formal.tables(frame).values()
     assert table["in another set"].tolist() == [0, 0]
+    large = table["uncertain, large vocabulary, %"], table["uncertain after lookahead, large vocabulary, %"]
+    assert (large[1] < large[0]).all()
     assert len(formal.plot(frame).data) == 3
 
 

@@ -6,6 +6,7 @@ import math
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -233,5 +234,10 @@ class TestDot:
     def test_repeat_labels(self) -> None:
         assert [repeat_label(repeat) for repeat in (None, (0, 8), (2, None))] == ["", "{0,8}", "{2,}"]
         rule = fixtures.automaton().rules[4]
-        assert rule_title(rule.rule, rule.repeat) == ("char", "{0,8}")
-        assert rule_title("char{0,8}", rule.repeat) == ("char", "{0,8}")
+        assert rule_title(rule) == ("char", "{0,8}")
+        assert rule_title(replace(rule, rule="char{0,8}")) == ("char", "{0,8}")
+
+    def test_lengths_stand_beside_the_name(self) -> None:
+        rule = replace(fixtures.automaton().rules[0], rule="code", repeat=None)
+        titles = [rule_title(replace(rule, lengths=lengths)) for lengths in (None, (0, 1_000), (4, 4))]
+        assert titles == [("code", ""), ("code", "0 to 1,000 characters"), ("code", "4 characters")]

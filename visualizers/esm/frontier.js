@@ -9,7 +9,7 @@ function render({ model, el }) {
   const table = h("table", { class: "ms-table", role: "grid", "aria-label": "Earley items" },
     h("thead", {}, h("tr", {},
       h("th", {}, "dotted rule"), h("th", { class: "ms-num", title: "bytes read when the rule was predicted" }, "origin"),
-      h("th", { class: "ms-num lap", title: "laps done of a counted rule" }, "lap"),
+      h("th", { class: "ms-num lap", title: "laps done of a counted rule; characters read, where a rule bounds those of its texts" }, "count"),
       h("th", { class: "ms-num" }, "state"))),
     body);
   const note = h("div", { class: "ms-note" });
