@@ -30,6 +30,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from experiments.claims import Claim, Effect, mean, worst
+from experiments.datasets import has_tools
 from experiments.demo_model.tools import OPEN
 from experiments.trial import NotRunError, Params
 
@@ -60,9 +61,7 @@ PAPER: Final = (
 
 def grid(preset: str) -> list[Params]:
     """Four ways; 4, 30 or 300 prompts, and with BFCL in the data folder 6 (quick) or 60 (full) of its calls."""
-    from experiments.calling import has_bfcl
-
-    counts = {"demo": PROMPTS[preset], "bfcl": BFCL_PROMPTS[preset] if has_bfcl() else 0}
+    counts = {"demo": PROMPTS[preset], "bfcl": BFCL_PROMPTS[preset] if has_tools() else 0}
     shared = {"model": os.environ.get(MODEL) or DEMO, "seed": 0}
     return [
         {"way": way, "source": source, "prompts": count, **shared}

@@ -34,10 +34,9 @@ from experiments.demo_model.tools import (
 )
 from experiments.trial import NotRunError
 from kernels_core import Grammar
-from workbench.cli.doctor import data_folder
 from workbench.peers.toolsets import Tool
 
-__all__ = ["SOURCES", "Request", "bfcl_requests", "demo_requests", "has_bfcl", "requests"]
+__all__ = ["SOURCES", "Request", "bfcl_requests", "demo_requests", "requests"]
 
 SOURCES: Final = ("demo", "bfcl")
 WORDS: Final = 0.4  # of the demo model's requests: those that ask for words as well
@@ -121,15 +120,9 @@ def _described() -> str:
 # -- those of the data folder -----------------------------------------------------------------------------------------
 
 
-def has_bfcl() -> bool:
-    """Whether the data folder has calls of the leaderboard."""
-    folder = data_folder()
-    return folder is not None and all((folder / name).is_file() for name in (datasets.TOOLS_FILE, datasets.CALLS_FILE))
-
-
 def bfcl_requests(count: int, *, seed: int) -> list[Request]:
     """Requests for calls of the data folder, drawn at random; `NotRunError` without them."""
-    if not has_bfcl():
+    if not datasets.has_tools():
         raise NotRunError("no calls of BFCL in the data folder (MASKSCOPE_DATA)")
     tools = {tool.name: tool for tool in datasets.load_tools()}
     random = Random(f"calls of BFCL {seed}")

@@ -22,6 +22,7 @@ import plotly.graph_objects as go
 from experiments import datasets, reuse
 from experiments.claims import Claim, Effect, ratio
 from experiments.engines import open_engine
+from experiments.figures import ENGINES as ENGINE_COLOURS
 from experiments.measurement import rotate
 from experiments.tails import OURS
 from experiments.trial import Params
@@ -91,7 +92,7 @@ def plot(frame: pd.DataFrame) -> go.Figure:
             y=group["later ones, average, ms"],
             name=f"{engine}, {setting}",
             mode="lines+markers",
-            line={"dash": "dash" if setting == "static" else "solid"},
+            line={"color": ENGINE_COLOURS[str(engine)], "dash": "dash" if setting == "static" else "solid"},
         )
     figure.update_xaxes(title="tools in a request")
     figure.update_yaxes(title="compiling, ms", type="log")

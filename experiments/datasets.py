@@ -36,6 +36,7 @@ __all__ = [
     "default_vocabulary",
     "defaults",
     "find_cases",
+    "has_tools",
     "load_calls",
     "load_case",
     "load_tools",
@@ -201,26 +202,33 @@ def _seed(name: str) -> int:
 # -- tools ------------------------------------------------------------------------------------------------------------
 
 
+def has_tools() -> bool:
+    """Whether the data folder has tools and calls of the Berkeley Function-Calling Leaderboard."""
+    folder = data_folder()
+    return folder is not None and all((folder / name).is_file() for name in (TOOLS_FILE, CALLS_FILE))
+
+
 @cache
-def load_tools(seed: int = 0) -> tuple[Tool, ...]:
-    """The tools of the data folder, else synthetic ones; no name twice."""
+def load_tools(seed: int = 0, *, made: bool = False) -> tuple[Tool, ...]:
+    """The tools of the data folder, else (or where `made`) synthetic ones; no name twice."""
     found: dict[str, Tool] = {}
-    for record in _tool_records(TOOLS_FILE, seed):
+    for record in _tool_records(TOOLS_FILE, seed, made):
         found.setdefault(record["name"], Tool(record["name"], _json(record["parameters"])))
     return tuple(found.values())
 
 
 @cache
-def load_calls(seed: int = 0) -> tuple[Call, ...]:
+def load_calls(seed: int = 0, *, made: bool = False) -> tuple[Call, ...]:
     """Calls of those tools, in the order of the file."""
     return tuple(
-        Call(record["name"], record["arguments"], record.get("question")) for record in _tool_records(CALLS_FILE, seed)
+        Call(record["name"], record["arguments"], record.get("question"))
+        for record in _tool_records(CALLS_FILE, seed, made)
     )
 
 
-def _tool_records(file: Path, seed: int) -> Iterator[dict[str, Any]]:
+def _tool_records(file: Path, seed: int, made: bool) -> Iterator[dict[str, Any]]:
     folder = data_folder()
-    if folder is None or not (folder / file).is_file():
+    if made or folder is None or not has_tools():
         for index in range(synthetic_schemas.TOOLS):
             tool = synthetic_schemas.make_tool(seed, index)
             yield {"name": tool.name, "parameters": tool.parameters, "arguments": tool.arguments}

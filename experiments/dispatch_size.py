@@ -57,7 +57,7 @@ PANELS: Final[Sequence[tuple[str, int, Sequence[tuple[str, str]]]]] = (
     ("states", 1, (("AC states", "#2f6db5"),)),
     ("edges", 2, (("AC edges", "#2f8f5b"),)),
     (
-        "symbols, or nodes",
+        "symbols of the grammar",
         3,
         (
             ("EBNF, symbols", "#b5402f"),

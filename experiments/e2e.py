@@ -31,6 +31,7 @@ import plotly.graph_objects as go
 from experiments import datasets
 from experiments.claims import Claim, Effect
 from experiments.engines import open_engine
+from experiments.figures import ENGINES as ENGINE_COLOURS
 from experiments.measurement import rotate
 from experiments.tools import draw_tools
 from experiments.trial import NotRunError, Params
@@ -452,11 +453,11 @@ def plot(frame: pd.DataFrame) -> go.Figure:
     figure = go.Figure()
     done = [row for row in frame.to_dict("records") if row["status"] == "ok" and row["part"] == "steps"]
     told = [_overheads(row, "warm", row["warm"]) for row in done]
-    names = [f"{row['source']}, {row['rows']} rows" for row in told]
+    names = [f"{row['source']}, {row['rows']} row{'s' if row['rows'] > 1 else ''}" for row in told]
     for engine in ("ours", "ours, all logits", *PEERS):
         if not any(engine in row for row in told):
             continue
-        figure.add_bar(x=names, y=[row.get(engine) for row in told], name=engine)
+        figure.add_bar(x=names, y=[row.get(engine) for row in told], name=engine, marker_color=ENGINE_COLOURS[engine])
     figure.update_layout(barmode="group")
     figure.update_xaxes(title="what is written, and texts at a time")
     figure.update_yaxes(title="added to a free token, us")

@@ -25,6 +25,7 @@ from experiments import datasets
 from experiments.claims import Claim, Effect, share
 from experiments.datasets import CaseName, find_cases, load_case
 from experiments.engines import open_engine
+from experiments.figures import ENGINES as ENGINE_COLOURS
 from experiments.measurement import FLOOR, measure, measure_floor, mistakes, rotate, samples, verdicts
 from experiments.pairs import best_peer, together
 from experiments.tails import OURS, compare
@@ -38,6 +39,7 @@ QUICK_TOKENS: Final = 200
 EXTENT: Final = {"smoke": (1, 20), "quick": (QUICK_CASES, QUICK_TOKENS), "full": (None, None)}
 CASE: Final = ("file", "index")
 TIMES_SHOWN: Final = ("mask", "mask, seen before", "compile")
+DASHES: Final = {"mask": "solid", "mask, seen before": "dot", "compile": "dash"}
 
 
 def grid(preset: str, limit: int | None = None) -> list[Params]:
@@ -118,10 +120,11 @@ def plot(frame: pd.DataFrame) -> go.Figure:
                 y=np.quantile(values, shown, method="higher") / 1000,
                 name=f"{engine}: {metric} (n = {len(values):,})",
                 mode="lines",
+                line={"color": ENGINE_COLOURS.get(engine), "dash": DASHES[metric]},
                 visible=True if metric == TIMES_SHOWN[0] else "legendonly",
             )
     figure.update_xaxes(type="log", autorange="reversed", title="slowest share of calls, %")
-    figure.update_yaxes(type="log", title="at least this many microseconds")
+    figure.update_yaxes(type="log", title="each takes at least, us")
     return figure
 
 

@@ -183,13 +183,16 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def plot(frame: pd.DataFrame) -> go.Figure:
-    """A request's time by stage: compiling, masks and the model's calls, side by side on a logarithmic axis."""
+    """A request's time by stage: compiling, masks, the model's calls, and all together; a logarithmic axis."""
     rows = tables(frame)["The staircase, means of a request"]
     figure = go.Figure()
     columns = (("compile, ms", "#b5402f"), ("masks of a text, ms", "#c79a00"), (rows.columns[4], "#2f6db5"))
     for column, colour in columns:
         figure.add_bar(x=rows["step"], y=rows[column], name=column.removesuffix(", ms"), marker_color=colour)
+    stairs = {"mode": "lines+markers", "line": {"color": "#7d8794", "shape": "hvh"}}
+    figure.add_scatter(x=rows["step"], y=rows["a request, ms"], name="together", **stairs)
     figure.update_layout(barmode="group")
+    figure.update_xaxes(title="what a request's steps have")
     figure.update_yaxes(title="a request, ms", type="log")
     return figure
 

@@ -16,6 +16,7 @@ import pandas as pd
 from rich.console import Console
 
 from experiments.claims import Verdict, judge, verdict_table
+from experiments.figures import label_decades
 from experiments.ledger import Ledger
 from experiments.registry import PRESETS, Experiment, find_experiment
 from experiments.report import CLAIMS_CAPTION, provenance, reasons
@@ -61,12 +62,22 @@ class Result:
     def plot(self) -> go.Figure:
         """The experiment's figure; over it its name, the number of trials, and seed, machine and versions."""
         figure = self.experiment.module.plot(self.frame)
-        done = int((self.frame["status"] == "ok").sum())
+        label_decades(figure)
         below = {"text": self._in_short(), "font": {"size": 10}}
-        named = "<br>".join(wrap(f"{self.experiment.title} (n = {done} trials)", TITLE_WIDTH))
+        # Blanks that do not break keep the number of trials together.
+        counted = f"({self._counted()})".replace(" ", "\xa0")
+        named = "<br>".join(wrap(f"{self.experiment.title} {counted}", TITLE_WIDTH))
         title = {"text": named, "font": {"size": 14}, "subtitle": below}
         figure.update_layout(title=title, margin={"t": figure.layout.margin.t or 100}, template="plotly_white")
         return figure
+
+    def caption(self) -> str:
+        """What stands over and under the figure but its name: the number of trials, seed, machine, day, versions."""
+        return "; ".join(part for part in (self._counted(), self._in_short()) if part)
+
+    def _counted(self) -> str:
+        done = int((self.frame["status"] == "ok").sum())
+        return f"n = {done:,} trial{'' if done == 1 else 's'}"
 
     def _in_short(self) -> str:
         """Seed, machine, versions and day, as `origin` has them, in one line."""

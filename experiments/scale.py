@@ -23,6 +23,7 @@ import plotly.graph_objects as go
 from experiments import datasets
 from experiments.claims import Claim, Effect, mean, ratio, slope
 from experiments.engines import open_engine
+from experiments.figures import ENGINES as ENGINE_COLOURS
 from experiments.measurement import measure, rotate
 from experiments.memory import resident_bytes
 from experiments.pairs import together
@@ -125,8 +126,9 @@ def plot(frame: pd.DataFrame) -> go.Figure:
     rows = tables(frame)["Tools in one grammar, medians over the sets"]
     figure = go.Figure()
     for engine, group in rows.groupby("engine", sort=False):
-        figure.add_scatter(x=group["tools"], y=group["compile, ms"], name=str(engine), mode="lines+markers")
-    figure.update_xaxes(type="log", title="tools")
+        style = {"mode": "lines+markers", "line": {"color": ENGINE_COLOURS[str(engine)]}}
+        figure.add_scatter(x=group["tools"], y=group["compile, ms"], name=str(engine), **style)
+    figure.update_xaxes(type="log", title="tools", tickvals=list(SIZES))
     figure.update_yaxes(type="log", title="compiling, ms")
     return figure
 

@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from experiments import datasets
 from experiments.claims import Claim, Effect, worst
@@ -123,18 +124,18 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 def plot(frame: pd.DataFrame) -> go.Figure:
     """Memory and throughput over time."""
-    figure = go.Figure()
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
     for _, row in frame[frame["status"] == "ok"].iterrows():
         windows = row["windows"]
         ends = np.cumsum([window["seconds"] for window in windows]) / 60
-        figure.add_scatter(x=ends, y=[window["resident"] / 1e6 for window in windows], name="resident, MB")
         rates = [window["tokens"] / window["seconds"] for window in windows]
-        figure.add_scatter(x=ends, y=rates, name="tokens a second", yaxis="y2")
-    figure.update_layout(
-        xaxis_title="minutes",
-        yaxis={"title": "MB", "rangemode": "tozero"},
-        yaxis2={"title": "tokens a second", "overlaying": "y", "side": "right", "rangemode": "tozero"},
-    )
+        resident = [window["resident"] / 1e6 for window in windows]
+        for at, values in enumerate((resident, rates), start=1):
+            figure.add_scatter(x=ends, y=values, row=at, col=1, mode="lines", line={"color": "#2f6db5"})
+    figure.update_xaxes(title="minutes", row=2, col=1)
+    figure.update_yaxes(title="resident, MB", rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(title="tokens a second", rangemode="tozero", row=2, col=1)
+    figure.update_layout(showlegend=False)
     return figure
 
 

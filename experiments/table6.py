@@ -177,8 +177,8 @@ class Definitions:
     def _laps(self, item: Item) -> tuple[bool, set[Item]]:
         """Whether a rule at an accepting state may end, and where a counted one goes on."""
         if item.rule in self.lengths:
-            least, most = self.lengths[item.rule]
-            return least <= item.lap - 1 <= most, set()
+            fewest, longest = self.lengths[item.rule]
+            return fewest <= item.lap - 1 <= longest, set()
         repeat = self.repeat[item.rule]
         if repeat is None:
             return True, set()

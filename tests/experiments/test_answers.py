@@ -186,7 +186,7 @@ def test_pipeline_experiment(ledger: Ledger) -> None:
         assert row["calls"]["drafts"] <= row["calls"]["forced"]
     table = pipeline.tables(frame)["The staircase, means of a request"]
     assert list(table["step"]) == list(pipeline.STAGES)
-    assert len(pipeline.plot(frame).data) == 3
+    assert len(pipeline.plot(frame).data) == 4
 
 
 def test_a_draft_that_is_the_text_itself_spares_most_calls() -> None:

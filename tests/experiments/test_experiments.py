@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments import ablation, datasets, masks, memory, parsers, reuse, tools, variants
+from experiments.claims import judge
 from experiments.demo_model import WEIGHTS_FOLDER
 from experiments.engines import open_engine
 from experiments.ledger import Ledger, params_hash
@@ -134,9 +135,11 @@ def test_tools_experiment(ledger: Ledger) -> None:
     assert set(measured["form"]) == set(tools.FORMS)
     assert all(cold and all(one["accepted"] for one in cold) for cold in measured["cold"])
     tables = tools.tables(frame)
-    assert "3 tools: compile" in set(tables["Tools as one schema, us"]["metric"])
-    assert tables["Verdicts on calls, as one tag"]["wrong inputs"].tolist() == [0]
-    assert len(tools.plot(frame).data) == 3
+    assert "3 tools: compile" in set(tables["Tools as one schema, made tools, us"]["metric"])
+    assert tables["Verdicts on calls, as one tag, made tools"]["wrong inputs"].tolist() == [0]
+    assert len(tools.plot(frame).data) == 6
+    verdicts = judge(tools.CLAIMS, frame)  # without a peer there is nothing to compare with
+    assert {verdict.word for verdict in verdicts} == {"undecided"}
     first, second = (tools.draw_tools(3, which, 0) for which in range(2))
     assert first == tools.draw_tools(3, 0, 0)
     assert first != second
