@@ -2,7 +2,7 @@
 
 Metadata lives in pyproject.toml.  Switches, as environment variables: MASKSCOPE_DEBUG=1 (symbols, little optimisation),
 MASKSCOPE_SANITIZE=1 (the same, and the address and undefined-behaviour sanitizers: see tools/sanitize.sh),
-MASKSCOPE_TRACE=1 (line tracing for coverage).
+MASKSCOPE_TRACE=1 (line tracing for coverage), MASKSCOPE_JOBS=N (N modules are compiled at a time).
 
 Cython's own helpers (memoryviews, type conversions) are compiled once, into `kernels_core._cyshared`, and not into
 every module: a full build takes half the time and each module is a fifth of the size.
@@ -26,7 +26,7 @@ MACROS = [("CYTHON_TRACE", "1")] if TRACE else []
 if SANITIZE:
     COMPILE += SANITIZERS
     LINK += SANITIZERS
-JOBS = os.cpu_count() or 1
+JOBS = int(os.environ.get("MASKSCOPE_JOBS") or os.cpu_count() or 1)
 CACHE = Path("build/cython")
 SHARED = "kernels_core._cyshared"
 RECORD = CACHE / "settings"

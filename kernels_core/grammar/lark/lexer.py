@@ -84,11 +84,13 @@ class Tokens:
         while at < len(source) and source[at].isspace():
             at += 1
         if not source.startswith("{", at):
-            self.fail(f"a JSON object is expected behind {self.kinds[-1]}", at)
+            kind = self.kinds[-1]
+            what = "failed to compile inline JSON schema" if kind == "%json" else f"{kind} value must be an object"
+            self.fail(f"{what}: a JSON object is expected behind {kind}", at)
         try:
             value, end = json.JSONDecoder().raw_decode(source, at)
         except json.JSONDecodeError as error:
-            self.fail(f"this is not JSON: {error.msg}", error.pos)
+            self.fail(f"failed to parse JSON value after {self.kinds[-1]}: this is not JSON: {error.msg}", error.pos)
         except RecursionError:
             self.fail("this JSON is nested too deeply", at)
         self.values[len(self.kinds) - 1] = value
@@ -118,7 +120,7 @@ def text_value(tokens: Tokens, i: int) -> tuple[str, bool]:
 
     def replaced(match: re.Match[str]) -> str:
         if match.group(2) is not None:
-            tokens.fail(f"unknown escape \\{match.group(2)}", start + 1 + match.start())
+            tokens.fail(f"invalid string literal: unknown escape \\{match.group(2)}", start + 1 + match.start())
         return f"\\u00{match.group(1)}" if match.group(1) else match.group()
 
     value = json.loads(f'"{_ESCAPE.sub(replaced, inside)}"', strict=False)

@@ -82,10 +82,12 @@ class _Lowering:
         self.spans: dict[str, Span] = {}
         self.notes: dict[str, tuple[Note, ...]] = {}
 
-    def scope(self, scope: Scope, start: str, span: Span) -> str:
+    def scope(self, scope: Scope, start: str, span: Span, *, is_nested: bool = False) -> str:
         """Write the rules of `scope`; returns the name of the one that stands for `start`."""
         if start not in scope.definitions:
             reason = undefined(start, scope.definitions, role="start rule")
+            if is_nested:
+                reason = f"failed to compile nested Lark grammar: {reason}"
             raise GrammarError(reason, self.source, span.start, language=LANGUAGE)
         names = {name: self.book.reserve(name) for name in (*scope.definitions, *scope.imports)}
         terminals = Terminals(scope, names, self.book, self.source)
@@ -125,13 +127,13 @@ class _Lowering:
 
         if self.vocabulary is None:
             reason = (
-                f"the token {special.text} is given by its text: pass tokenizer_info, use compile_lark, or give its id"
+                f"named special token {special.text} requires tokenizer_info: pass it, use compile_lark, or give its id"
             )
             self.fail(reason, special.span)
         try:
             return tuple(tokens_spelt(special.text, "", self.vocabulary))
         except InvalidStructuralTagError as error:
-            self.fail(error.reason, special.span)
+            self.fail(f"unknown special token {special.text}: {error.reason}", special.span)
 
     def fail(self, reason: str, span: Span) -> NoReturn:
         """Raise an error of the grammar, at `span`."""
@@ -176,7 +178,7 @@ class _Rules:
                 return nodes.repeat(self.node(item), least, most, span)
             case Name(name):
                 if name not in self.terminals.names:
-                    reason = undefined(name, self.terminals.names)
+                    reason = f"unknown name {name!r}: {undefined(name, self.terminals.names)}"
                     raise GrammarError(reason, self.lowering.source, span.start, language=LANGUAGE)
                 return RuleRef(self.terminals.names[name], span=span)
             case TokenIds(ids, negated):
@@ -188,7 +190,7 @@ class _Rules:
             case External(name):
                 return self._terminal(self._external(name, span))
             case Nested(scope):
-                return self._terminal(RuleRef(self.lowering.scope(scope, "start", span), span=span))
+                return self._terminal(RuleRef(self.lowering.scope(scope, "start", span, is_nested=True), span=span))
             case _:
                 return self._terminal(self.terminals.node(expression))
 
@@ -233,7 +235,8 @@ class _Rules:
 
     def _external(self, name: str, span: Span) -> Node:
         if name not in self.lowering.grammars:
-            self.lowering.fail(undefined(name, self.lowering.grammars, role="grammar"), span)
+            reason = undefined(name, self.lowering.grammars, role="grammar")
+            self.lowering.fail(f"unknown named grammar '@{name}': {reason}", span)
         return embedded(self.lowering.grammars[name], self.lowering.book, name, span, notes=self.lowering.notes)
 
 

@@ -55,6 +55,14 @@ _REFUSED_STATEMENTS = {
     "%override": "write the definition in its place",
     "%extend": "write the definition in its place",
 }
+_UNCLOSED = {
+    '"': 'unterminated string literal: it is never closed, no " before the end of the line',
+    "/": "unterminated regular expression: it is never closed, no / before the end of the line",
+    "@": "empty grammar reference: unexpected character '@' without a name",
+}
+_ATOMS = "a name, a string, a regular expression or a group"
+_TOKENS_ARE_WRITTEN = "tokens are written <[12]>, <[1-5,9]>, <[^7]> or <[*]>"
+_SUBSTRINGS = '{"substring_words": "..."}, {"substring_chars": "..."}, {"substring_chunks": [...]}'
 
 
 def parse(source: str) -> Scope:
@@ -95,15 +103,23 @@ class _Parser:
     def _unexpected(self, reason: str) -> NoReturn:
         found = self.tokens.text(self.i)
         if self.kind == "bad":
-            if found == '"':
-                self.tokens.fail('the string is never closed: no " before the end of the line', self.start)
-            if found == "/":
-                self.tokens.fail("the regular expression is never closed: no / before the end of the line", self.start)
+            if found in _UNCLOSED:
+                self.tokens.fail(_UNCLOSED[found], self.start)
+            if found == "<":
+                self._bad_special()
             if found == "'":
                 self.tokens.fail('strings are written with "', self.start)
             self.tokens.fail(f"unexpected character {found!r}", self.start)
+        if self.kind == "%if":
+            self.tokens.refuse("parametric %if conditions are not supported: write two rules", self.start)
         seen = {"nl": "the end of the line", "end": "the end"}.get(self.kind, found)
         self.tokens.fail(f"{reason}; found {seen}", self.start)
+
+    def _bad_special(self) -> NoReturn:
+        line = self.tokens.source[self.start :].partition("\n")[0]
+        if ">" in line:
+            self.tokens.fail("invalid special token: neither blanks nor < stand between < and >", self.start)
+        self.tokens.fail("unterminated special token: no > before the end of the line", self.start)
 
     # -- statements -----------------------------------------------------------------------------------------------
 
@@ -123,7 +139,7 @@ class _Parser:
         start = self.start
         kind = self.kind
         if kind in _REFUSED_STATEMENTS:
-            self.tokens.refuse(f"{kind} is not supported: {_REFUSED_STATEMENTS[kind]}", start)
+            self.tokens.refuse(f"directive {kind} is not supported: {_REFUSED_STATEMENTS[kind]}", start)
         if kind == "%ignore":
             self.i += 1
             scope.ignored.append(self._alternatives(depth))
@@ -163,26 +179,26 @@ class _Parser:
             names.append((name, alias, span))
         for name, alias, span in names:
             if alias in scope.imports or alias in scope.definitions:
-                self.tokens.fail(f"{alias!r} is already defined", span.start)
+                self.tokens.fail(f"duplicate rule or terminal {alias!r}: it is already defined", span.start)
             scope.imports[alias] = (name, span)
 
     def _imported(self) -> tuple[str, str, Span]:
         start = self.start
         name = self._expect("name", "a name")
         if name not in COMMON:
-            self.tokens.fail(f"common has no {name!r}; it has {', '.join(COMMON)}", start)
+            self.tokens.fail(f"unknown common import {name!r}: common has {', '.join(COMMON)}", start)
         return name, name, self._span(start)
 
     def _options(self, scope: Scope) -> None:
         for name, value in self._object().items():
             if name not in ("allow_initial_skip", *_OFF_OPTIONS):
-                self.tokens.refuse(f"the option {name!r} is not supported; allow_initial_skip is", self.start)
+                self.tokens.refuse(f"unknown {self.kind} option {name!r}: only allow_initial_skip is known", self.start)
             if not isinstance(value, bool):
-                self.tokens.fail(f"{name!r} is true or false", self.start)
+                self.tokens.fail(f"{name} must be a boolean: true or false", self.start)
             if name == "allow_initial_skip":
                 scope.initial_skip = value
             elif value:
-                self.tokens.refuse(f"the option {name!r} is not supported, except as false", self.start)
+                self.tokens.refuse(f"{self.kind} option {name!r} is not supported, except as false", self.start)
         self.i += 1
 
     def _object(self) -> dict[str, Any]:
@@ -199,21 +215,21 @@ class _Parser:
         if self.kind == "." and self._next_kind() in ("number", "-"):
             self.tokens.refuse("priorities are not supported: every alternative counts", self.start)
         if self.kind == "::":
-            self.tokens.refuse("parametric rules are not supported", self.start)
+            self.tokens.refuse("parametric grammar is not supported: write a rule for each case", self.start)
         if self.kind == "{":
-            self.tokens.refuse("templates are not supported", self.start)
+            self.tokens.refuse("Lark templates are not supported: write a rule for each case", self.start)
         attributes = self._attributes(depth) if self.kind == "[" else {}
         for noted in NOTES if name.lstrip("_")[:1].isupper() else ():
             if noted in attributes:  # a terminal may be part of another, where nobody knows where it ended
                 reason = f"attributes are only supported on rules, whose names are in lower case: {noted}"
                 self.tokens.fail(reason, attributes[noted][1])
-        self._expect(":", f'":" after {name!r}')
+        self._expect(":", f"':' after rule name {name!r}")
         if name in scope.definitions:
             before = scope.definitions[name].span.start
             line = self.tokens.source.count("\n", 0, before) + 1
-            self.tokens.fail(f"{name!r} is already defined on line {line}", name_at)
+            self.tokens.fail(f"duplicate rule or terminal {name!r}: it is already defined on line {line}", name_at)
         if name in scope.imports:
-            self.tokens.fail(f"{name!r} is already imported", name_at)
+            self.tokens.fail(f"duplicate rule or terminal {name!r}: it is already imported", name_at)
         body = self._alternatives(depth)
         scope.definitions[name] = Definition(name, body, attributes, self._span(start))
 
@@ -226,7 +242,7 @@ class _Parser:
             if name in _REFUSED_ATTRIBUTES:
                 self.tokens.refuse(f"the attribute {name!r} is not supported", start)
             if name not in _ATTRIBUTES:
-                self.tokens.fail(f"there is no attribute {name!r}; there are {', '.join(_ATTRIBUTES)}", start)
+                self.tokens.fail(f"attribute {name!r} is not supported: there are {', '.join(_ATTRIBUTES)}", start)
             if name in found:
                 self.tokens.fail(f"{name} attribute is specified more than once: the attribute is given twice", start)
             value: float | Expression | None = None
@@ -241,7 +257,8 @@ class _Parser:
             self.i += 1
         self._expect("]", '"," or "]"')
         if "stop" in found and "suffix" in found:
-            self.tokens.fail("suffix cannot be combined with stop", max(found["stop"][1], found["suffix"][1]))
+            first, second = (name for name in found if name in ("stop", "suffix"))
+            self.tokens.fail(f"{second} cannot be combined with {first}", found[second][1])
         if "stop_capture" in found and not {"stop", "suffix"} & found.keys():
             self.tokens.fail("stop_capture requires stop or suffix", found["stop_capture"][1])
         if "stop" in found:  # the two differ in what a caller does with the text, and in nothing else
@@ -300,7 +317,7 @@ class _Parser:
             items.append(self._sequence(depth))
         if self.kind == "->":
             self.i += 1
-            self._expect("name", "an alias")
+            self._expect("name", "alias name after '->'")
         return items[0] if len(items) == 1 else Both(tuple(items), self._span(start))
 
     def _sequence(self, depth: int) -> Expression:
@@ -344,7 +361,8 @@ class _Parser:
             return None
         self.i += 1
         if self.kind not in ("number", ","):
-            self.tokens.refuse("templates are not supported; a count is written {n}, {n,}, {n,m} or {,m}", self.start)
+            what = "invalid repetition count" if self.kind == "-" else "Lark templates are not supported"
+            self.tokens.refuse(f"{what}: a count is written {{n}}, {{n,}}, {{n,m}} or {{,m}}", self.start)
         low = 0 if self.kind == "," else self._count()
         most: int | None = low
         if self.kind == ",":
@@ -355,14 +373,17 @@ class _Parser:
 
     def _ordered(self, low: int, high: int) -> tuple[int, int]:
         if high < low:
-            self.tokens.fail(f"the count runs backwards: {low} is more than {high}", self.tokens.starts[self.i - 1])
+            reason = (
+                f"repetition end must be greater than or equal to its start: the count {low} to {high} runs backwards"
+            )
+            self.tokens.fail(reason, self.tokens.starts[self.i - 1])
         return low, high
 
     def _count(self) -> int:
         start = self.start
         digits = self._expect("number", "a number").lstrip("0") or "0"
         if len(digits) > 10 or int(digits) > MAX_REPEAT:
-            self.tokens.fail(f"a count may be at most {MAX_REPEAT:,}", start)
+            self.tokens.fail(f"invalid repetition count: a count may be at most {MAX_REPEAT:,}", start)
         return int(digits)
 
     def _atom(self, depth: int) -> Expression:
@@ -379,7 +400,7 @@ class _Parser:
             case "name":
                 name = self._take()
                 if self.kind == "::":
-                    tokens.refuse("parametric rules are not supported", self.start)
+                    tokens.refuse("parametric grammar is not supported: write a rule for each case", self.start)
                 if self.kind == "." and self._next_kind() == "number":
                     tokens.refuse("priorities are not supported", self.start)
                 return Name(name, self._span(start))
@@ -392,7 +413,8 @@ class _Parser:
                 inside = self._alternatives(depth + 1)
                 closing = ")" if kind == "(" else "]"
                 if self.kind == "end":
-                    tokens.fail(f'"{kind}" is never closed', start)
+                    group = "group" if kind == "(" else "optional group"
+                    tokens.fail(f"expected '{closing}' after {group}: \"{kind}\" is never closed", start)
                 self._expect(closing, f'"{closing}"')
                 return inside if kind == "(" else Times(inside, 0, 1, self._span(start))
             case "%json":
@@ -411,7 +433,9 @@ class _Parser:
                 return Nested(scope, self._span(start))
         if kind in ("*", "+", "?"):
             tokens.fail("nothing to repeat here", start)
-        self._unexpected("expected a name, a string, a regular expression or a group")
+        if kind in ("!", "-"):
+            tokens.fail(f"unexpected {kind!r} character: {_ATOMS} is expected", start)
+        self._unexpected(f"expected {_ATOMS}")
 
     def _text(self) -> Text | Range:
         start = self.start
@@ -424,10 +448,12 @@ class _Parser:
             self._unexpected("expected the last character of the range, in quotes")
         last, last_case = text_value(self.tokens, self.i)
         self.i += 1
-        if len(value) != 1 or len(last) != 1 or ignore_case or last_case:
-            self.tokens.fail('a range is written "a".."z", with one character at each end', start)
+        if ignore_case or last_case:
+            self.tokens.fail('flags are not allowed on character ranges; a range is written "a".."z"', start)
+        if len(value) != 1 or len(last) != 1:
+            self.tokens.fail('range endpoints must be one character each, as in "a".."z"', start)
         if last < value:
-            self.tokens.fail(f"the range {value}..{last} runs backwards", start)
+            self.tokens.fail(f"range start must not exceed end: {value}..{last} runs backwards", start)
         return Range(ord(value), ord(last), self._span(start))
 
     def _special(self) -> Expression:
@@ -441,11 +467,21 @@ class _Parser:
         negated = inside.startswith("^")
         ids: set[int] = set()
         for part in inside.removeprefix("^").split(","):
+            if "*" in part:
+                what = (
+                    "negated wildcard special token is not supported" if inside == "^*" else "wildcard cannot be mixed"
+                )
+                self.tokens.fail(f"{what}: {_TOKENS_ARE_WRITTEN}", start)
             match = re.fullmatch(r"([0-9]{1,10})(?:-([0-9]{1,10}))?", part)
             low = int(match.group(1)) if match else 0
             high = int(match.group(2) or low) if match else 0
-            if match is None or not low <= high <= _MAX_TOKEN or high - low >= _MAX_LISTED:
-                self.tokens.fail("tokens are written <[12]>, <[1-5,9]>, <[^7]> or <[*]>", start)
+            if not part.strip():
+                self.tokens.fail(f"empty numeric special-token range: {_TOKENS_ARE_WRITTEN}", start)
+            if match is None or not low <= high <= _MAX_TOKEN:
+                self.tokens.fail(f"invalid numeric special-token range: {_TOKENS_ARE_WRITTEN}", start)
+            if high - low >= _MAX_LISTED:
+                reason = f"special-token range is too large: more than {_MAX_LISTED:,} ids; {_TOKENS_ARE_WRITTEN}"
+                self.tokens.fail(reason, start)
             ids.update(range(low, high + 1))
         return TokenIds(tuple(sorted(ids)), negated, span)
 
@@ -459,7 +495,17 @@ class _Parser:
             if name in ("substring_chars", "substring_words") and isinstance(given, str):
                 chunks = list(given) if name == "substring_chars" else _CHUNKS.findall(given)
                 return Substring(tuple(chunks), self._span(start))
-        self.tokens.fail(
-            '%regex takes one of {"substring_words": "..."}, {"substring_chars": "..."}, {"substring_chunks": [...]}',
-            start,
-        )
+        self.tokens.fail(f"{_not_a_substring(value)}: %regex takes one of {_SUBSTRINGS}", start)
+
+
+def _not_a_substring(value: dict[str, Any]) -> str:
+    """What is wrong with the object behind `%regex`."""
+    for name in value:
+        if name not in ("substring_words", "substring_chars", "substring_chunks"):
+            return f"unknown field {name!r} in %regex"
+    if not value:
+        return "no fields set on %regex"
+    if len(value) > 1:
+        return "only one field can be set on %regex"
+    (name,) = value
+    return f"{name} must be {'an array of strings' if name == 'substring_chunks' else 'a string'}"

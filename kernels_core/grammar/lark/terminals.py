@@ -126,7 +126,7 @@ class Terminals:
                 return self._node_of(self.language(expression), span, "text")
             case Substring(chunks):
                 return embedded(_substring_grammar(chunks), self.book, "substring", span)
-        self._not_in_terminals(span)
+        self._not_in_terminals(expression)
 
     def _pattern(self, pattern: str, flags: str, span: Span) -> Node:
         letters = self._flags(flags, span)
@@ -140,13 +140,14 @@ class Terminals:
         for i, flag in enumerate(flags):
             if flag not in _FLAGS:
                 offset = span.end - len(flags) + i
-                self._refuse(f"the flag {flag!r} is not supported; the flags are i, m and s", offset)
+                self._refuse(f"regular-expression flag {flag!r} is not supported: the flags are i, m and s", offset)
         return flags.replace("u", "")  # everything is Unicode
 
     def _moved(self, error: GrammarError, span: Span) -> GrammarError:
         """An error in a pattern, at its place in the whole."""
         offset = span.start + 1 + (error.offset or 0)
-        return type(error)(error.reason, self.source, offset, language=LANGUAGE)
+        reason = f"failed to compile regular expression: {error.reason}"
+        return type(error)(reason, self.source, offset, language=LANGUAGE)
 
     def _node_of(self, language: Language, span: Span, hint: str) -> Node:
         try:
@@ -192,7 +193,7 @@ class Terminals:
                 return complement(self.language(item))
             case Substring(chunks):
                 return grammar_language(_substring_grammar(chunks))
-        self._not_in_terminals(expression.span)
+        self._not_in_terminals(expression)
 
     def named_language(self, name: str) -> Language:
         """The texts of a terminal by its name."""
@@ -237,8 +238,18 @@ class Terminals:
         if name in self:
             return self.names[name]
         if name in self.scope.definitions:
-            self._fail(f"{name!r} is a rule; terminals are made of terminals, and so are & and ~", span.start)
-        raise GrammarError(undefined(name, self.names), self.source, span.start, language=LANGUAGE)
+            self._fail(f"{self._who(span)} cannot reference rule {name!r}: terminals are made of terminals", span.start)
+        reason = f"unknown name {name!r}: {undefined(name, self.names)}"
+        raise GrammarError(reason, self.source, span.start, language=LANGUAGE)
+
+    def _who(self, span: Span) -> str:
+        """The definition around `span`, as messages name it."""
+        for definition in self.defined.values():
+            if definition.span.start <= span.start < definition.span.end:
+                if definition.is_terminal:
+                    return f"terminal {definition.name!r}"
+                return f"{definition.name!r} has an attribute of terminals, and a terminal"
+        return "what & and ~ join"
 
     def _called_first(self) -> list[str]:
         """Terminals, each behind those it is made of.  An error where that leads in a circle."""
@@ -252,9 +263,7 @@ class Terminals:
                 name, calls = work[-1]
                 for call in calls:
                     if state.get(call.name) is False:
-                        self._fail(
-                            f"the terminal {call.name!r} calls itself; use a rule (in lower case)", call.span.start
-                        )
+                        self._circle(call)
                     if call.name not in state:
                         state[call.name] = False
                         work.append((call.name, iter(self._calls(call.name))))
@@ -264,6 +273,13 @@ class Terminals:
                     order.append(name)
                     work.pop()
         return order
+
+    def _circle(self, call: Name) -> NoReturn:
+        if self.defined[call.name].is_terminal:
+            what = f"circular reference in terminal {call.name!r}"
+        else:
+            what = f"{call.name!r} has an attribute of terminals, and a terminal cannot reference rules"
+        self._fail(f"{what}: it calls itself; use a rule (in lower case, without such attributes)", call.span.start)
 
     def _calls(self, name: str) -> list[Name]:
         definition = self.defined[name]
@@ -275,8 +291,17 @@ class Terminals:
 
     # -- errors ---------------------------------------------------------------------------------------------------
 
-    def _not_in_terminals(self, span: Span) -> NoReturn:
-        self._fail("tokens, schemas and grammars cannot stand in a terminal; use a rule (in lower case)", span.start)
+    def _not_in_terminals(self, expression: Expression) -> NoReturn:
+        match expression:
+            case Schema():
+                what = "%json"
+            case Nested():
+                what = "nested %lark"
+            case External():
+                what = "named grammars"
+            case _:
+                what = "special tokens"
+        self._fail(f"{what} cannot be used in terminals; use a rule (in lower case)", expression.span.start)
 
     def _fail(self, reason: str, offset: int) -> NoReturn:
         raise GrammarSyntaxError(reason, self.source, offset, language=LANGUAGE)
