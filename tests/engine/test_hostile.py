@@ -135,6 +135,17 @@ CASES = [
         "done",
     ),
     (
+        "one of two hundred names",
+        """follow(compiler.compile_json_schema({"oneOf": [{"required": [f"p{i}"]} for i in range(200)]}),
+            '{"p1": 1')""",
+        "done",
+    ),
+    (
+        "one of two hundred pairs of names",
+        """compiler.compile_json_schema({"oneOf": [{"required": [f"p{i}", f"q{i}"]} for i in range(200)]})""",
+        "BudgetExceededError|UnsupportedSchemaError .* #, oneOf: its normal form has more than 256 alternatives",
+    ),
+    (
         "a hundred thousand items by position",
         """compiler.compile_json_schema({"properties": {"a": {"prefixItems": [{"type": "integer"}] * 100_000}}})""",
         "UnsupportedSchemaError .* #/properties/a, prefixItems: its conditions on items take more than 6,000 states",

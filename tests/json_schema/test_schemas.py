@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
 from kernels_core import Grammar, GrammarCompiler
@@ -129,6 +131,34 @@ def test_one_of_means_exactly_one() -> None:
         assert schema.accepts(value) == valid, value
     numbers = judge({"oneOf": [{"multipleOf": 2}, {"multipleOf": 3}], "type": "integer", "minimum": 0, "maximum": 12})
     assert [n for n in range(13) if numbers.accepts(n)] == [2, 3, 4, 8, 9, 10]
+
+
+@pytest.mark.parametrize(
+    ("alternative", "count"),
+    [
+        (lambda name: {"required": [name]}, 3),
+        (lambda name: {"required": [name]}, 200),
+        (lambda name: {"required": [name], "properties": {name: {"type": "integer"}}}, 40),
+        (lambda name: {"required": [name], "maxProperties": 2}, 40),
+    ],
+)
+def test_one_of_many_names(alternative: Callable[[str], dict[str, Any]], count: int) -> None:
+    names = [f"p{number}" for number in range(count)]
+    schema = judge({"type": "object", "oneOf": [alternative(name) for name in names]})
+    validator = Draft202012Validator({"oneOf": [alternative(name) for name in names]})
+    first, second, last = names[0], names[1], names[-1]
+    for value in (
+        {},
+        {"other": 1},
+        {first: 1},
+        {first: 1, "other": 2},
+        {last: "text"},
+        {first: 1, second: 2},
+        {first: 1, last: "text"},
+        {first: 1, second: 2, last: 3},
+        {first: 1, "other": 2, "more": 3},
+    ):
+        assert schema.accepts(value) == validator.is_valid(value), value
 
 
 def test_negations_reach_inside() -> None:

@@ -8,7 +8,7 @@ Read on: `shapes.pyx` (what `Members` means), `space.py`, `objects.py` (its text
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ..regular.dfa import is_empty
@@ -26,13 +26,15 @@ __all__ = [
     "Values",
     "complement",
     "covers",
-    "meet",
+    "meet_all",
     "names_of",
     "normal",
+    "only_name",
     "split",
     "tags_differ",
     "tags_of",
     "value_of",
+    "without",
 ]
 
 # A need on so many names is looked at name by name.
@@ -103,19 +105,36 @@ def names_of(members: Members) -> list[str]:
     return list(names)
 
 
-def meet(space: Space, left: Members, right: Members) -> Members | None:
-    """Objects of both; None if there is certainly none."""
-    if left == right:
-        return left
-    most = left.most if right.most is None else right.most if left.most is None else min(left.most, right.most)
-    both = Members(
-        left.rules + right.rules,
-        tuple(dict.fromkeys(left.required + right.required)),
-        tuple(dict.fromkeys(left.needs + right.needs)),
-        max(left.least, right.least),
-        most,
+def meet_all(space: Space, parts: Sequence[Members]) -> tuple[Members, ...]:
+    """Objects of all `parts`, as alternatives: one mostly, none if there is certainly no such object."""
+    if len(set(parts)) == 1:
+        return tuple(split(space, parts[0]))
+    both = normal(
+        space,
+        Members(
+            tuple(rule for part in parts for rule in part.rules),
+            tuple(dict.fromkeys(name for part in parts for name in part.required)),
+            tuple(dict.fromkeys(need for part in parts for need in part.needs)),
+            max(part.least for part in parts),
+            min((part.most for part in parts if part.most is not None), default=None),
+        ),
     )
-    return normal(space, both)
+    return () if both is None else tuple(split(space, both))
+
+
+def only_name(members: Members) -> str | None:
+    """The name, if all that is asked is that there is one."""
+    if len(members.required) != 1 or members.needs or members.least or members.most is not None:
+        return None
+    return members.required[0] if all(term is TRUE for _, term in members.rules) else None
+
+
+def without(names: Iterable[str]) -> list[Members]:
+    """Objects that have none of these members: by name, or all names in one rule where they are many."""
+    one_by_one = [(Words(frozenset((name,))), FALSE) for name in names]
+    if len(one_by_one) > _FEW_NAMES:
+        one_by_one = [(Words(frozenset(names)), FALSE)]
+    return [Members(rules=tuple(one_by_one))] if one_by_one else []
 
 
 def tags_of(space: Space, members: Members) -> Tags:

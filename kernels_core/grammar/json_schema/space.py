@@ -31,6 +31,8 @@ __all__ = ["Circular", "Space", "Spent", "TooLarge"]
 # Alternatives of one shape, and intersections of two alternatives in one compile.
 MAX_ALTERNATIVES = 256
 MAX_WORK = 60_000
+# Rules of all alternatives that are intersected in one compile.
+MAX_RULES = 2_000_000
 # So few alternatives are compared each with each.
 _FEW = 6
 # Intersections of shapes in one compile; the largest schemas that were met take a tenth.
@@ -87,12 +89,13 @@ class Space:
         self._apart: dict[tuple[Term, Term], bool] = {}
         self._tags: dict[Members, member_shapes.Tags] = {}
         self._work = 0
+        self._rules = 0
         self._meets = 0
         self._enough = 0
 
     def renew(self) -> None:
         """Begin to count work anew, for a rule that is made later: what it takes was known to be little."""
-        self._work = self._meets = 0
+        self._work = self._rules = self._meets = 0
 
     # -- terms ----------------------------------------------------------------------------------------------------
 
@@ -358,9 +361,7 @@ class Space:
                 self._once_each(arrays, [s.arrays for s in shapes], self.meet_arrays, self._complement_arrays),
                 item_shapes.covers,
             ),
-            objects=self._united_objects(
-                self._once_each(objects, [s.objects for s in shapes], self.meet_objects, self.complement_objects)
-            ),
+            objects=self._united_objects(self._objects_once_each(objects, [s.objects for s in shapes])),
         )
         return (ANYTHING if found == ANYTHING else found), True
 
@@ -382,6 +383,38 @@ class Space:
                     for other in others:
                         if left and meet(left, (other,)):
                             left = meet(left, complement_of((other,)))
+                result.extend(left)
+        return tuple(result)
+
+    def _objects_once_each(
+        self, groups: list[tuple[Members, ...]], whole: list[tuple[Members, ...]]
+    ) -> tuple[Members, ...]:
+        """The same for objects.  What takes one condition is taken away together with all else that does: one by one,
+        each would go through all the conditions before it, which is the cube of the number of groups."""
+        result: list[Members] = []
+        named = [(j, member_shapes.only_name(other), other) for j, members in enumerate(whole) for other in members]
+        unnamed = [(j, other) for j, name, other in named if name is None]
+        for i, group in enumerate(groups):
+            absent = dict.fromkeys(name for j, name, _ in named if name is not None and j != i)
+            for alternative in group:
+                conditions = member_shapes.without(absent)
+                several: list[tuple[Members, tuple[Members, ...]]] = []
+                for other in (other for j, other in unnamed if j != i):
+                    if self.meet_objects((alternative,), (other,)):
+                        rest = self.complement_objects((other,))
+                        if len(rest) > 1:
+                            rest = self.meet_objects((alternative,), rest)
+                        if len(rest) == 1:
+                            conditions += rest
+                        else:
+                            several.append((other, rest))
+                left: tuple[Members, ...] = (alternative,)
+                if conditions:
+                    self._count_work(len(conditions) + len(alternative.rules))
+                    left = member_shapes.meet_all(self, (alternative, *conditions))
+                for other, rest in several:
+                    if left and self.meet_objects(left, (other,)):
+                        left = self.meet_objects(left, rest)
                 result.extend(left)
         return tuple(result)
 
@@ -422,9 +455,8 @@ class Space:
                 key = (self._level, a, b)
                 found = self._met.get(key)
                 if found is None:
-                    self._count_work()
-                    both = member_shapes.meet(self, a, b)
-                    found = self._met[key] = () if both is None else tuple(member_shapes.split(self, both))
+                    self._count_work(len(a.rules) + len(b.rules))
+                    found = self._met[key] = member_shapes.meet_all(self, (a, b))
                 met += found
         return self._united_objects(tuple(met))
 
@@ -450,10 +482,14 @@ class Space:
         if self._meets > MAX_MEETS:
             raise Spent(f"its normal form takes more than {MAX_MEETS:,} steps")
 
-    def _count_work(self) -> None:
+    def _count_work(self, rules: int = 0) -> None:
+        """An intersection; what it takes, and what is kept of it, grows with the number of rules."""
         self._work += 1
+        self._rules += rules
         if self._work > MAX_WORK:
             raise Spent(f"its normal form takes more than {MAX_WORK:,} intersections")
+        if self._rules > MAX_RULES:
+            raise Spent(f"its normal form takes intersections of more than {MAX_RULES:,} rules")
         if self._level and self._work > self._enough:
             raise _Enough
 
