@@ -65,7 +65,7 @@ STEPS: Final = (
     Step("+ inlining", {"inline_limit": 0}, {"inline_limit": Options().inline_limit}),
     Step("+ lap counters instead of compression", {"repetition": "compress"}, {"repetition": "counters"}),
     Step("+ warm start", {"warm_start": False}, {"warm_start": True}),
-    Step("+ lap profiles", {"lap_profiles": False}, {"lap_profiles": True}),
+    Step("+ lap profiles", {"iteration_profiles": False}, {"iteration_profiles": True}),
     Step("+ sweeps", {"sweeps": False}, {"sweeps": True}),
     Step("+ direct walks", {"direct_limit": 0}, {"direct_limit": Options().direct_limit}),
     Step("+ lookahead", {"lookahead": False}, {"lookahead": True}),

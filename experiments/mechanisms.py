@@ -80,57 +80,69 @@ def _code_lines(lines: list[str]) -> int:
 
 MECHANISMS: Final = (
     # Which items are walked, and how the trie is followed
-    Mechanism("direct walks", ("masks/direct",), {"direct_limit": 0}),
-    Mechanism("loops", ("masks/loops: find, _walk, may_loop, loop_of", "masks/direct: _take_loop, _take_stretch")),
-    Mechanism("text entries", ("masks/loops: entry_of, _enter_text, _enter_laps", "masks/direct: _take_entry")),
-    Mechanism("outline", ("masks/walks: _walk_outline, _add_outlined",)),
-    Mechanism("whole subtrees", ("masks/sweeps",)),
+    Mechanism("direct walks", ("masks/direct_walk",), {"direct_limit": 0}),
+    Mechanism(
+        "self-loops",
+        ("masks/self_loops: find, _walk, may_loop, loop_of", "masks/direct_walk: _take_loop, _take_loop_row"),
+    ),
+    Mechanism(
+        "text entries", ("masks/self_loops: entry_of, _enter_text, _enter_iterations", "masks/direct_walk: _take_entry")
+    ),
+    Mechanism("byte-class trie", ("masks/trie_walk: _walk_class_trie, _add_class_runs",)),
+    Mechanism("whole subtrees", ("masks/whole_subtrees",)),
     # Token sets that are put together from others
     Mechanism(
         "differential masks",
         (
-            "masks/bases",
-            "masks/token_sets: _find_kids, _walk_difference, store_difference",
+            "masks/reference_states",
+            "masks/token_sets: _find_children, _walk_difference, store_difference",
         ),
         {"differential_masks": False},
     ),
-    Mechanism("usual base", ("masks/bases: _find_usual_target",)),
-    Mechanism("excluded words", ("masks/besides",)),
-    Mechanism("FOLLOW bytes", ("masks/cache: _take_first_bytes",)),
-    Mechanism("string bodies", ("masks/interiors", "masks/views", "masks/graphs", "masks/searches")),
-    Mechanism("searches", ("masks/searches", "masks/interiors: _search_set, _try_tables")),
-    Mechanism("kept verdicts", ("masks/interiors: _agree",)),
-    Mechanism("iteration profiles", ("masks/laps", "masks/exits"), {"lap_profiles": False}),
-    Mechanism("row unions", ("masks/unions",)),
+    Mechanism("reference states", ("masks/reference_states: _find_common_target",)),
+    Mechanism("excluded words", ("masks/excluded_words",)),
+    Mechanism("FOLLOW bytes", ("masks/cache: _take_follow",)),
+    Mechanism(
+        "string bodies",
+        ("masks/string_bodies", "masks/body_token_sets", "masks/body_automata", "masks/unanchored_searches"),
+    ),
+    Mechanism(
+        "unanchored searches", ("masks/unanchored_searches", "masks/string_bodies: _search_token_set, _try_tables")
+    ),
+    Mechanism("kept token sets", ("masks/string_bodies: _agree",)),
+    Mechanism(
+        "iteration profiles", ("masks/iteration_profiles", "masks/repetition_ends"), {"iteration_profiles": False}
+    ),
+    Mechanism("row unions", ("masks/row_unions",)),
     # What is shared
     Mechanism("masks and steps remembered", (), {"memoize_sets": False}),
     Mechanism("cross-grammar cache", ("masks/pool",), {"cross_grammar_cache": False}),
     Mechanism("warm start", ("warm_start",), {"warm_start": False}),
     Mechanism("spare memory", ("earley/arena: reserve, spare_bytes",)),
     # Automata
-    Mechanism("lazy lowering", ("automata/growing", "automata/growing_identity"), {"lazy_lowering": False}),
-    Mechanism("inlining", ("automata/weighing: inline_cost, _weigh, cost_of",), {"inline_limit": 0}),
-    Mechanism("unrolling", ("automata/decisions: copies_of",), {"unroll_limit": 0}),
+    Mechanism("lazy lowering", ("automata/lazy_dfa", "automata/lazy_identity"), {"lazy_lowering": False}),
+    Mechanism("inlining", ("automata/size_estimate: inline_cost, _estimate, cost_of",), {"inline_limit": 0}),
+    Mechanism("unrolling", ("automata/inlining: copies_of",), {"unroll_limit": 0}),
     # Within the error on a hundred schemas; without it a folder's slowest masks and the cross-grammar cache grow.
-    Mechanism("text copies", ("automata/decisions: copies_in_text",)),
+    Mechanism("text copies", ("automata/inlining: copies_in_text",)),
     Mechanism("iteration counters", (), {"repetition": "expand"}),
-    Mechanism("compact bodies", ("automata/brief", "grammar/shorthand", "automata/word_tree")),
-    Mechanism("shared weights", ()),
+    Mechanism("compact bodies", ("automata/compact_bodies", "grammar/compact_body", "automata/word_trie")),
+    Mechanism("shared size estimates", ()),
     # Reading
-    Mechanism("put off", ("grammar/json_schema/later", "grammar/written")),
+    Mechanism("lazy documents", ("grammar/json_schema/lazy_document", "grammar/canonical_json")),
     Mechanism(
         "quick reader",
         (
-            "grammar/json_schema/plain",
-            "grammar/json_schema/plain_reader",
-            "grammar/json_schema/plain_writer",
-            "grammar/json_schema/usual",
+            "grammar/json_schema/deferrable_schemas",
+            "grammar/json_schema/quick_reader",
+            "grammar/json_schema/quick_writer",
+            "grammar/json_schema/common_schemas",
             "grammar/json_schema/simple_patterns",
         ),
     ),
-    Mechanism("plain calls", ("grammar/structural_tag/plain_calls", "grammar/json_schema/usual")),
-    Mechanism("deferred terms", ("grammar/json_schema/certain",)),
-    Mechanism("remembered languages", ("grammar/regular/remembered",)),
+    Mechanism("deferrable calls", ("grammar/structural_tag/deferrable_calls", "grammar/json_schema/common_schemas")),
+    Mechanism("deferrable terms", ("grammar/json_schema/deferrable_terms",)),
+    Mechanism("memoised languages", ("grammar/regular/memo",)),
 )
 """All mechanisms, near what they belong to."""
 

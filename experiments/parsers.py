@@ -44,7 +44,7 @@ BARE: Final[Mapping[str, Mapping[str, Any]]] = {
         "differential_masks": False,
         "cross_grammar_cache": False,
         "warm_start": False,
-        "lap_profiles": False,
+        "iteration_profiles": False,
         "sweeps": False,
         "direct_limit": 0,
     },

@@ -33,9 +33,9 @@ from experiments.claims import Claim, Effect, mean
 from experiments.trial import Params
 from experiments.walk import quiet, walk
 from kernels_core import Grammar, Options
-from kernels_core.automata.identity import WholeIdentities
+from kernels_core.automata.identity import EagerIdentities
 from kernels_core.automata.lower import Lowering
-from kernels_core.automata.tables import FIRST_STATE, WholeTables
+from kernels_core.automata.tables import FIRST_STATE, EagerTables
 from workbench.peers.ours import Ours, schema_grammar, tag_grammar
 from workbench.peers.toolsets import Tool, ToolSet
 
@@ -158,8 +158,8 @@ def requests_of(params: Params) -> Iterator[ToolSet]:
 
 def structures(grammar: Grammar, options: Options) -> tuple[list[bytes], list[bytes]]:
     """The identities of a grammar's rules (of their start states), and of all its scannable states."""
-    lowered = WholeTables(Lowering(grammar.ir, options))
-    identities = WholeIdentities(lowered, IDENTITY_KEY)
+    lowered = EagerTables(Lowering(grammar.ir, options))
+    identities = EagerIdentities(lowered, IDENTITY_KEY)
     rules, states = [], []
     for number, rule in enumerate(lowered.lowering.rules):
         # A counted rule's bounds are no part of its states' identities.

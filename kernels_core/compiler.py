@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 from weakref import WeakValueDictionary
 
-from kernels_core.automata.decisions import named_tokens
-from kernels_core.automata.growing import GrowingTables
+from kernels_core.automata.inlining import named_tokens
+from kernels_core.automata.lazy_dfa import LazyTables
 from kernels_core.automata.lower import Lowering
-from kernels_core.automata.tables import Tables, WholeTables
+from kernels_core.automata.tables import EagerTables, Tables
 from kernels_core.clock import CancelToken, TimeLimit
 from kernels_core.compile_cache import CompileCache
 from kernels_core.earley.arena import reserve
@@ -121,7 +121,7 @@ class CompiledGrammar:
         _check_tokens(ir, self.tokenizer_info)
         lazy = options.makes_states_when_met
         lowering = Lowering(ir if lazy else self.grammar.ir, options)
-        machine = self._parser(GrowingTables(lowering) if lazy else self._whole(lowering), where)
+        machine = self._parser(LazyTables(lowering) if lazy else self._whole(lowering), where)
         self.masks = self._masks(trie, machine)
         watch(self)
         if options.jit or options.parser in ("fsm", "pushdown"):
@@ -135,7 +135,7 @@ class CompiledGrammar:
             self.masks.warm(state)
 
     def _whole(self, lowering: Lowering) -> Tables:
-        return WholeTables(lowering, minimise=self.options.fsm_minimise or self.options.parser != "fsm")
+        return EagerTables(lowering, minimise=self.options.fsm_minimise or self.options.parser != "fsm")
 
     def _parser(self, tables: Tables, where: str) -> Machine:
         options = self.options
@@ -171,7 +171,7 @@ class CompiledGrammar:
             lookahead=Lookahead(machine) if options.lookahead else None,
             max_fill_ms=options.max_fill_ms,
             direct_limit=options.direct_limit,
-            lap_profiles=options.lap_profiles,
+            iteration_profiles=options.iteration_profiles,
             sweeps=options.sweeps,
         )
 

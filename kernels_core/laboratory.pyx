@@ -13,26 +13,26 @@ from contextlib import contextmanager
 __all__ = ["NAMES", "has_mechanism", "watch", "without"]
 
 NAMES = (
-    "loops",
+    "self-loops",
     "text entries",
     "row unions",
-    "outline",
+    "byte-class trie",
     "whole subtrees",
     "string bodies",
-    "searches",
-    "kept verdicts",
+    "unanchored searches",
+    "kept token sets",
     "excluded words",
     "FOLLOW bytes",
-    "usual base",
+    "reference states",
     "compact bodies",
     "text copies",
-    "shared weights",
+    "shared size estimates",
     "spare memory",
-    "put off",
+    "lazy documents",
     "quick reader",
-    "plain calls",
-    "deferred terms",
-    "remembered languages",
+    "deferrable calls",
+    "deferrable terms",
+    "memoised languages",
 )
 """The mechanisms that can be left out, in the order of `Mechanism`."""
 

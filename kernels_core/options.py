@@ -27,9 +27,9 @@ class Options:
     lookahead: drop uncertain tokens whose rest no caller of the rule can take.
     jit: how many states' token sets are computed at compile time, the costliest first; "all" is ahead of time.
     repetition: what becomes of a counted repetition `x{l,r}` too big for `unroll_limit`.
-        "counters": one automaton with a lap counter serves all counts.
+        "counters": one automaton with an iteration counter serves all counts.
         "compress": XGrammar-2's Algorithm 3: up to `repetition_threshold` t it is spelt out; above, `x{l-t,r-t}` is
-            counted and t copies follow it (the last laps, where masks differ, are plain states).
+            counted and t copies follow it (the last iterations, where masks differ, are plain states).
         "expand": copies, always, as far as `max_states` allows.
     fsm_minimise: whether "fsm" minimises its automaton; without it there are more states, hence more masks.
     max_stacks: stacks of "pushdown" at one place; an ambiguous grammar that needs more raises `BudgetExceededError`.
@@ -40,11 +40,13 @@ class Options:
         automaton edges (eight times as many if it ends in a wide loop) is spelt out where it is called, which leaves
         fewer uncertain tokens; 0 turns inlining off.
     unroll_limit: a counted repetition `x{l,r}` whose copies cost at most this many edges becomes plain states;
-        above it one automaton with a lap counter serves all counts.  In a quoted text 32 times as many are copied
-        if states are made as they are met, unless it is one class of characters whose place in the text is known.
+        above it one automaton with an iteration counter serves all counts.  In a quoted text 32 times as many are
+        copied if states are made as they are met, unless it is one class of characters whose place in the text is
+        known.
     direct_limit: parts of a parser state that a walk over at most this many trie nodes (estimated) settles get no token
         sets: the trie is followed from the parser state itself; 0 makes token sets for all.
-    lap_profiles: where a counted repetition allows it, find out once how many laps each token needs, for all counts and
+    iteration_profiles: where a counted repetition allows it, find out once how many iterations each token needs, for
+        all counts and
         bounds, instead of verdicts for each count near a bound.
     sweeps: accept whole subtrees of the vocabulary where every byte in them leads back to the same parser state,
         instead of walking them, and walk the others in outline, all bytes of one kind as one; keep what leads back
@@ -79,7 +81,7 @@ class Options:
     inline_limit: int = 128
     unroll_limit: int = 32
     direct_limit: int = 1024
-    lap_profiles: bool = True
+    iteration_profiles: bool = True
     sweeps: bool = True
     cross_grammar_cache: bool = True
     warm_start: bool = True

@@ -108,7 +108,7 @@ def grammars(
     """A grammar of one to `max_rules` rules; `large=False` leaves out classes of thousands of code points.
 
     With `dispatch` some have free text with tags, which EBNF has no spelling for.  `rare=False` leaves out bounds of
-    hundreds of laps, for tests that spell out laps or look at every derivation.
+    hundreds of iterations, for tests that spell out iterations or look at every derivation.
 
     Nothing forbids left recursion, cycles, ambiguity, unreachable or unproductive rules; most rules get an alternative
     without a call, so that most grammars have texts.  One grammar uses few different terminals and few different

@@ -205,6 +205,8 @@ def lengths_label(lengths: tuple[int, int] | None) -> str:
 
 
 def rule_title(rule: RuleAutomaton) -> tuple[str, str]:
-    """A rule's name, and its laps or lengths; a name that ends in the laps already (`digit{2,5}`) says them once."""
-    laps = repeat_label(rule.repeat)
-    return (rule.rule.removesuffix(laps) or rule.rule), laps or lengths_label(rule.lengths)
+    """A rule's name, and its iterations or lengths; a name that ends in the iterations already (`digit{2,5}`) says them
+    once.
+    """
+    iterations = repeat_label(rule.repeat)
+    return (rule.rule.removesuffix(iterations) or rule.rule), iterations or lengths_label(rule.lengths)

@@ -36,7 +36,7 @@ _ESCAPE: Final = re.compile("⟨(?:0x([0-9A-F]{2})|U\\+([0-9A-F]{4,6}))⟩")
 # Where UTF-8 takes a byte more: ends of classes that nobody wrote, and rare signs that hardly a font has.
 _LENGTH_ENDS: Final = frozenset((0x7FF, 0x800, 0x10000))
 _SHORT: Final = {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}
-_LAPS: Final = re.compile(r"\{\d*,\d*\}'*$")
+_BOUNDS: Final = re.compile(r"\{\d*,\d*\}'*$")
 _NEXT_RULE: Final = re.compile(r"(?:\s*\n|\s{2,})(?=[A-Za-z_][^\s\"']* ::= )")
 _NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
@@ -227,7 +227,7 @@ def dot_quote(text: str) -> str:
 
 def written_name(rule: str) -> str:
     """The name that a rule of the engine was written with; repetitions that it counts are called `ws{0,8}`."""
-    return _LAPS.sub("", rule)
+    return _BOUNDS.sub("", rule)
 
 
 def split_rules(dotted: str) -> list[str]:

@@ -36,7 +36,7 @@ OPERATION_KINDS: Final = {
     "predict": "rejected",
     "dispatch": "uncertain",
     "complete": "accepted",
-    "lap": "uncertain",
+    "iteration": "uncertain",
 }
 """The colour of each operation: what is read, what begins, what ends."""
 MAX_RULES: Final = 200

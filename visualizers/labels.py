@@ -53,7 +53,7 @@ class Label:
 
 
 def rule_label(name: str) -> str:
-    """A rule's name as it stands on an arrow: without the laps that lowering writes behind it (`ws{0,128}`)."""
+    """A rule's name as it stands on an arrow: without the iterations that lowering writes behind it (`ws{0,128}`)."""
     head, brace, _ = name.partition("{")
     return clip(head if brace and head else name, NAME)
 

@@ -375,11 +375,11 @@ class AutomatonView(LiveView[Frontier]):
         out = [(full_text(edge), edge.target) for edge in folded.edges if edge.source == state]
         into = [(full_text(edge), edge.source) for edge in folded.edges if edge.target == state]
         inside = [folded.edges[place.edge] for place in folded.places.get(state, ())]
-        name, laps = rule_title(rule)
+        name, iterations = rule_title(rule)
         return {
             "id": state,
             "rule": rule.rule,
-            "title": f"{name} {laps}".rstrip(),
+            "title": f"{name} {iterations}".rstrip(),
             "flags": [*([f"reads {self.places[rule.rule]}"] if rule.rule in self.places else []), *_flags(found, rule)],
             "dots": [split_dot(dot) or (dot,) for dot in (clip(one, DOT_WIDTH) for one in _some(found.dots))],
             "out": [[clip(text, 60), target] for text, target in out[:MAX_WAYS]],

@@ -297,8 +297,8 @@ def _row(row: Sequence[Cell], dots: Sequence[int]) -> Iterable[str]:
 def _title(placed: Placed) -> str:
     panel = placed.panel
     rule = panel.folded.rule
-    name, laps = rule_title(rule)
-    repeat = f' <tspan class="repeat">{laps}</tspan>' if laps else ""
+    name, iterations = rule_title(rule)
+    repeat = f' <tspan class="repeat">{iterations}</tspan>' if iterations else ""
     drawn = sum(f"s{state.id}" in panel.graph.nodes for state in panel.folded.states)
     part = ""
     if drawn < len(panel.folded.states):

@@ -19,7 +19,7 @@ from kernels_core.inspect.classic import Chart
 from kernels_core.inspect.look import token_sets
 from kernels_core.inspect.pairs import Pairs
 from kernels_core.inspect.snapshots import EarleyItem, Ids, StateTokens, TokenSets
-from kernels_core.masks.verdicts import kept
+from kernels_core.masks.token_verdicts import kept
 
 __all__ = ["Twin"]
 

@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
-from kernels_core.automata.tables cimport Tables, WholeTables
+from kernels_core.automata.tables cimport Tables, EagerTables
 
 
 cdef struct Identity:
@@ -20,7 +20,7 @@ cdef class Identities:
     cdef bint is_near(self, int32_t state) except -1 nogil
 
 
-cdef class WholeIdentities(Identities):
+cdef class EagerIdentities(Identities):
     cdef vector[Identity] of
     cdef vector[uint8_t] known
 

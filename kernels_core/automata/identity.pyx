@@ -7,19 +7,19 @@ any shape are handled: states of a strongly connected component are described by
 breadth-first order.  Rules are minimal automata, so equal descriptions and equal behaviour are the same thing within a
 component.
 
-A description holds: accepting or not, counted or not (and where the next lap starts), byte edges, token edges with their
-ids, calls with the callee's start and lap bounds.  A counted rule's own bounds are left out: whoever uses the identity adds the distance
-to the bounds.  Descriptions are hashed with SipHash-2-4-128 (Aumasson & Bernstein 2012) under a secret key, so that
-nobody can make two different grammars collide.
+A description holds: accepting or not, counted or not (and where the next iteration starts), byte edges, token edges
+with their ids, calls with the callee's start and iteration bounds.  A counted rule's own bounds are left out: whoever
+uses the identity adds the distance to the bounds.  Descriptions are hashed with SipHash-2-4-128 (Aumasson & Bernstein
+2012) under a secret key, so that nobody can make two different grammars collide.
 
-Read on: `growing_identity.pyx`, for tables of which only a part is there.
+Read on: `lazy_identity.pyx`, for tables of which only a part is there.
 """
 
 from libc.string cimport memcpy
 
 from kernels_core.automata.tables cimport ACCEPTING, COUNTED
 
-__all__ = ["Identities", "WholeIdentities"]
+__all__ = ["Identities", "EagerIdentities"]
 
 cdef int32_t FIRST = 2
 cdef size_t MAX_EXACT_COMPONENT = 256
@@ -115,10 +115,10 @@ cdef class Identities:
         return True
 
 
-cdef class WholeIdentities(Identities):
+cdef class EagerIdentities(Identities):
     """Identities in tables that are complete, made for all states at once."""
 
-    def __init__(self, WholeTables tables, bytes key):
+    def __init__(self, EagerTables tables, bytes key):
         super().__init__(tables, key)
         self.of.resize(tables.flags.size())
         self.known.assign(tables.flags.size(), 0)
@@ -150,7 +150,8 @@ cdef class WholeIdentities(Identities):
                     clock += 1
                     path.push_back(top)
                     on_path[top] = 1
-                # Successors in one row: byte edges, token edges, for each call callee's start and return, the next lap.
+                # Successors in one row: byte edges, token edges, for each call callee's start and return, the next
+                # iteration.
                 edges = self.tables.edge_past[top] - self.tables.edge_first[top]
                 tokens = self.tables.token_past[top] - self.tables.token_first[top]
                 calls = self.tables.call_past[top] - self.tables.call_first[top]
@@ -261,13 +262,13 @@ cdef class WholeIdentities(Identities):
             _put_int(out, self.tables.call_past[state] - self.tables.call_first[state])
             for k in range(self.tables.call_first[state], self.tables.call_past[state]):
                 rule = self.tables.calls[k].rule
-                _put_int(out, self.tables.lap_min[rule])
-                _put_int(out, self.tables.lap_max[rule])
+                _put_int(out, self.tables.min_iterations[rule])
+                _put_int(out, self.tables.max_iterations[rule])
                 _put_state(self, self.tables.start[rule], root, place, order, out)
                 _put_state(self, self.tables.calls[k].target, root, place, order, out)
 
 
-cdef void _put_state(WholeIdentities self, int32_t state, int32_t root, vector[int32_t]& place, vector[int32_t]& order,
+cdef void _put_state(EagerIdentities self, int32_t state, int32_t root, vector[int32_t]& place, vector[int32_t]& order,
                      vector[uint8_t]& out) noexcept nogil:
     if place.size() == 0:
         if state == root:

@@ -1,14 +1,14 @@
 """How long the texts of a rule are, for rules that bound it: a number beside the automaton, not in it.
 
-The parser's items hold the number of characters that were read, as they hold laps of counted rules, so the automaton
-does not grow with the bound.  Whether a text can still be finished in time is known for each state: the numbers of
-characters that may follow are all from `least_left` to `most_left`.
+The parser's items hold the number of characters that were read, as they hold iterations of counted rules, so the
+automaton does not grow with the bound.  Whether a text can still be finished in time is known for each state: the
+numbers of characters that may follow are all from `least_left` to `most_left`.
 
 The place before the first character counts as one, so a rule's bounds are one more than those of its texts.  Such a
-rule calls nothing, and counts no laps.  A negative number (`earley.machine.FREE`) stands for characters that are not
-counted.
+rule calls nothing, and counts no iterations.  A negative number (`earley.machine.FREE`) stands for characters that are
+not counted.
 
-Read on: `growing.pyx`, `../earley/machine.pyx`, `../masks/cache.pyx`.
+Read on: `lazy_dfa.pyx`, `../earley/machine.pyx`, `../masks/cache.pyx`.
 """
 
 from libc.stdint cimport int32_t, uint8_t

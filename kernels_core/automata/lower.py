@@ -1,32 +1,32 @@
 """From the grammar IR to automata, rule by rule.
 
 A `Lowering` hands out the NFA of each rule (`nfa.pyx`).  What is spelt out where and what is called is decided in
-`decisions.pyx`.  A counted repetition becomes plain copies when that is cheap (`Options.unroll_limit`), else a call of
-a *counted rule*: the automaton of one lap, and bounds on the number of laps that the parser keeps in its items
-(`Options.repetition` names the alternatives).
+`inlining.pyx`.  A counted repetition becomes plain copies when that is cheap (`Options.unroll_limit`), else a call of
+a *counted rule*: the automaton of one iteration, and bounds on the number of iterations that the parser keeps in its
+items (`Options.repetition` names the alternatives).
 
 For `parser="fsm"` everything is spelt out in the root, which recursion forbids.
 
-Nothing is lowered before it is asked for: `tables.pyx` asks for everything at once, `growing.pyx` for a rule when the
+Nothing is lowered before it is asked for: `tables.pyx` asks for everything at once, `lazy_dfa.pyx` for a rule when the
 parser first predicts it.
 
-Read on: `decisions.pyx`, `filling.pyx`, `nfa.pyx`, `tables.pyx`, `growing.pyx`, `../earley/machine.pyx` (runs it).
+Read on: `inlining.pyx`, `nfa_builder.pyx`, `nfa.pyx`, `tables.pyx`, `lazy_dfa.pyx`, `../earley/machine.pyx` (runs it).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernels_core.automata.decisions import Decisions, LoweredRule
-from kernels_core.automata.dispatch import spell_dispatch
-from kernels_core.automata.filling import nfa_of
+from kernels_core.automata.inlining import Inlining, LoweredRule
 from kernels_core.automata.nfa import AFTER, Nfa
+from kernels_core.automata.nfa_builder import nfa_of
+from kernels_core.automata.tag_dispatch import spell_dispatch
 from kernels_core.automata.utf8 import utf8_sequences
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 from kernels_core.grammar.analysis import components, nullable_rules, recursive_rules
+from kernels_core.grammar.compact_body import CompactBody
 from kernels_core.grammar.ir import CharSet, GrammarIR, Literal, Node, Repeat, Rule, RuleRef, TagDispatch
 from kernels_core.grammar.nodes import fold
-from kernels_core.grammar.shorthand import Shorthand
 from kernels_core.options import Options
 
 __all__ = ["AFTER", "LoweredRule", "Lowering", "Position"]
@@ -44,7 +44,7 @@ class Position:
     offset: int = 0
 
 
-class Lowering(Decisions):
+class Lowering(Inlining):
     """The rules of one grammar as NFAs, one by one.
 
     `rules` by id; `token_sets` (ids, negated) by the number that token edges carry; both grow as rules are lowered.
@@ -53,7 +53,7 @@ class Lowering(Decisions):
     """
 
     def __init__(self, ir: GrammarIR, options: Options) -> None:
-        self.spelt: dict[LoweredRule, Node | Shorthand] = {}
+        self.spelt: dict[LoweredRule, Node | CompactBody] = {}
         super().__init__(ir, options)
 
     def nfa(self, number: int) -> Nfa:
@@ -66,7 +66,7 @@ class Lowering(Decisions):
         found = [Position(rule, path, at) for place, at in places for rule, path in (nfa.position(place),)]
         return sorted(dict.fromkeys(found), key=lambda position: (position.rule, position.path, position.offset))
 
-    def settle(self, node: Node | None) -> bool:
+    def resolve_emptiness(self, node: Node | None) -> bool:
         """Look at all rules together that nothing is known of, and at `node`: whether that matches the empty string."""
         names, known = self.unsettled()
         new = {name: self.ir.rules[name] for name in names}
@@ -118,8 +118,8 @@ class Lowering(Decisions):
             return
         item, minimum, maximum = node.item, node.minimum, node.maximum
         if self.options.repetition == "compress":
-            # The last t laps are plain states, the rest is counted: `x{l-t,r-t} x{min(l,t),t}`, and any number of
-            # laps from l to r splits that way.
+            # The last t iterations are plain states, the rest is counted: `x{l-t,r-t} x{min(l,t),t}`, and any number of
+            # iterations from l to r splits that way.
             last = self.options.repetition_threshold
             joint = nfa.state()
             rest = Repeat(item, min(minimum, last), last)
@@ -136,7 +136,7 @@ class Lowering(Decisions):
     def _unrolls(self, node: Repeat, place: int) -> bool:
         """Whether a counted repetition is spelt out as copies; `BudgetExceededError` where it must be and cannot.
 
-        A counted rule is known by its place in a body, and what a shorthand holds has none.
+        A counted rule is known by its place in a body, and what a compact body holds has none.
         """
         copies = node.minimum + 1 if node.maximum is None else node.maximum
         options = self.options
@@ -152,15 +152,15 @@ class Lowering(Decisions):
         copies = node.minimum if node.maximum is None else node.maximum
         inner = nfa.place(place, 0)
         at = source
-        for lap in range(copies):
-            if lap >= node.minimum:
+        for iteration in range(copies):
+            if iteration >= node.minimum:
                 nfa.epsilon(at, target)
             after = nfa.state()
-            nfa.spell_later(node.item, at, after, inner)
+            nfa.spell_deferred(node.item, at, after, inner)
             at = after
         nfa.epsilon(at, target)
         if node.maximum is None:
-            nfa.spell_later(Repeat(node.item, 0, None), at, target, place)
+            nfa.spell_deferred(Repeat(node.item, 0, None), at, target, place)
 
     def dispatch(self, nfa: Nfa, node: TagDispatch, source: int, target: int, place: int) -> None:
         """Spell free text with tags out between two states."""
@@ -170,7 +170,7 @@ class Lowering(Decisions):
         after = first if node.loop else target
         for state, tag in fired:
             if tag < len(node.tags):
-                nfa.spell_later(node.contents[tag], state, after, nfa.place(place, tag))
+                nfa.spell_deferred(node.contents[tag], state, after, nfa.place(place, tag))
             else:
                 nfa.epsilon(state, target)
 

@@ -5,11 +5,11 @@ from libc.stdint cimport int32_t, uint8_t
 from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
-from kernels_core.automata.decisions cimport Decisions
+from kernels_core.automata.inlining cimport Inlining
 from kernels_core.automata.edges cimport Epsilon, First, RangeEdge, SymbolEdge
 from kernels_core.automata.lengths cimport Lengths
-from kernels_core.automata.weighing cimport Callee
-from kernels_core.automata.word_tree cimport WordTree
+from kernels_core.automata.size_estimate cimport Callee
+from kernels_core.automata.word_trie cimport WordTrie
 from kernels_core.grammar.tree cimport Node, Repeat
 
 
@@ -42,7 +42,7 @@ cdef struct NfaView:
     const SymbolEdge* symbols
     const Epsilon* epsilons
     const uint8_t* alive
-    const WordTree* words       # what is left out, if it was made of a `Besides`; else NULL
+    const WordTrie* words       # what is left out, if it was made of a `ExcludedWords`; else NULL
     const Lengths* lengths      # if it was made of a `Bounded`; else NULL
 
 
@@ -62,7 +62,7 @@ cdef class Nfa:
     cdef vector[First] first
     cdef vector[int32_t] tag_first, tag_order       # tags by state, once somebody looks
     cdef vector[uint8_t] alive
-    cdef shared_ptr[WordTree] words     # as in `NfaView`
+    cdef shared_ptr[WordTrie] words     # as in `NfaView`
     cdef shared_ptr[Lengths] lengths
     cdef dict rule_places       # of rules' beginnings, by name
     cdef list held              # nodes that stand in no body
@@ -82,24 +82,24 @@ cdef class Nfa:
     cpdef void tag(self, int32_t state, int32_t place, int32_t offset=*) noexcept
     cpdef int32_t place(self, int32_t parent, int32_t child) noexcept
     cpdef int32_t root(self, str rule, tuple path)
-    cpdef bint fill(self, Decisions lowering, Node body, str rule, tuple path, int32_t limit) except -1
-    cdef void seal(self) noexcept
+    cpdef bint fill(self, Inlining lowering, Node body, str rule, tuple path, int32_t limit) except -1
+    cdef void lay_out_edges(self) noexcept
     cdef void _give_room_back(self) noexcept
-    cdef void copy_sealed(self, Nfa other) noexcept
+    cdef void copy_laid_out(self, Nfa other) noexcept
     cdef void add_states(self, int32_t count) noexcept
     cdef Nfa written_out(self)
     cdef void _paste(self, Nfa part, int32_t source, int32_t target, int32_t place) noexcept
     cdef NfaView view(self) noexcept
-    cdef bint spell(self, Decisions lowering, Node body, int32_t source, int32_t target, int32_t place,
+    cdef bint spell(self, Inlining lowering, Node body, int32_t source, int32_t target, int32_t place,
                     int32_t limit) except -1
-    cdef int _spell_node(self, Decisions lowering, Node node, int32_t source, int32_t target, int32_t place) except -1
-    cdef int _begin(self, Decisions lowering, Node node, int32_t source, int32_t target, int32_t place) except -1
-    cdef Callee _called(self, Decisions lowering, str name)
-    cdef int _spell_call(self, Decisions lowering, str name, int32_t source, int32_t target, int32_t place) except -1
-    cdef int _spell_loop(self, Decisions lowering, Repeat node, int32_t source, int32_t target,
+    cdef int _spell_node(self, Inlining lowering, Node node, int32_t source, int32_t target, int32_t place) except -1
+    cdef int _begin(self, Inlining lowering, Node node, int32_t source, int32_t target, int32_t place) except -1
+    cdef Callee _called(self, Inlining lowering, str name)
+    cdef int _spell_call(self, Inlining lowering, str name, int32_t source, int32_t target, int32_t place) except -1
+    cdef int _spell_loop(self, Inlining lowering, Repeat node, int32_t source, int32_t target,
                          int32_t place) except -1
     cdef int _spell_class(self, tuple ranges, int32_t source, int32_t target, int32_t place) except -1
     cdef int32_t _rule_place(self, str name) except -1
-    cdef int32_t _entry(self, Decisions lowering, str name, Node body, int32_t target) except -1
-    cdef void _later(self, Node node, int32_t source, int32_t target, int32_t place) noexcept
+    cdef int32_t _entry(self, Inlining lowering, str name, Node body, int32_t target) except -1
+    cdef void _defer(self, Node node, int32_t source, int32_t target, int32_t place) noexcept
     cdef void _literal(self, bytes value, int32_t source, int32_t target, int32_t place) noexcept

@@ -8,8 +8,8 @@ spelt out or called? does this repetition count?) is asked of the `Lowering`.
 Every state may carry tags, dotted positions in the grammar, for people: a tag is a *place* (a node of a body, known by
 its parent) and an offset, and becomes a `Position` only when somebody looks.
 
-Read on: `lower.py` (decides), `growing.pyx` (determinises when a state is met), `fsm.pyx` (determinises it all, and
-minimises).
+Read on: `lower.py` (decides), `lazy_dfa.pyx` (determinises when a state is met), `eager_dfa.pyx` (determinises it all,
+and minimises).
 """
 
 cimport cython
@@ -17,10 +17,10 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t
 
-from kernels_core.automata.decisions cimport Decisions, LoweredRule
-from kernels_core.automata.sealing cimport find_alive, order_edges, take_room
-from kernels_core.automata.weighing cimport SPELT_OUT, Callee
-from kernels_core.automata.word_tree cimport Letters, WordTree, add_edges, is_prefix
+from kernels_core.automata.inlining cimport Inlining, LoweredRule
+from kernels_core.automata.edge_layout cimport find_alive, order_edges, take_spare_memory
+from kernels_core.automata.size_estimate cimport INLINED, Callee
+from kernels_core.automata.word_trie cimport Letters, WordTrie, add_edges, is_prefix
 from kernels_core.clock cimport rest
 from kernels_core.grammar.tree cimport (
     HOLDS_CALLS, HOLDS_TOKENS, ByteSet, CharSet, Choice, Empty, Literal, Never, Node, Repeat, RuleRef, Seq, TagDispatch,
@@ -33,8 +33,8 @@ __all__ = ["AFTER", "Nfa"]
 
 C_AFTER = -1
 AFTER = C_AFTER      # offset of a tag behind its node
-cdef int32_t WITHIN = -(1 << 24)     # places in the nodes of a traced shorthand, from here down
-cdef int32_t NOWHERE = -1    # the place of what stands in no body: parts of a shorthand
+cdef int32_t WITHIN = -(1 << 24)     # places in the nodes of a traced compact body, from here down
+cdef int32_t NOWHERE = -1    # the place of what stands in no body: parts of a compact body
 cdef int32_t FINAL = 1
 cdef int32_t BREATH = 256   # nodes between two looks at the clock and at what there is
 cdef int SHARED_CLASS = 4    # byte sequences; a character class with more is shared inside a rule
@@ -57,7 +57,7 @@ cdef class Nfa:
     def __cinit__(self):
         self.size = 2
         self.roots = []
-        take_room(self.bytes, self.symbols, self.epsilons)
+        take_spare_memory(self.bytes, self.symbols, self.epsilons)
         self.pending.swap(spare_pending)
         self.tags.swap(spare_tags)
         self.places.swap(spare_places)
@@ -104,7 +104,7 @@ cdef class Nfa:
         if parent == NOWHERE:
             return NOWHERE
         self.places.push_back(Place(parent, child))
-        if parent < 0:              # in a part of a shorthand that is traced (`brief.traced`)
+        if parent < 0:              # in a part of a compact body that is traced (`compact.traced`)
             return WITHIN - <int32_t>self.places.size() + 1
         return <int32_t>self.places.size() - 1
 
@@ -124,7 +124,7 @@ cdef class Nfa:
         return rule, above + tuple(reversed(path))
 
     def part_at(self, int32_t place):
-        """(part, path of child indices) of a place below -1: parts of a shorthand are numbered from -2 down."""
+        """(part, path of child indices) of a place below -1: parts of a compact body are numbered from -2 down."""
         cdef list path = []
         while place <= WITHIN:
             path.append(self.places[WITHIN - place].child)
@@ -154,14 +154,14 @@ cdef class Nfa:
 
     # -- filling --------------------------------------------------------------------------------------------------
 
-    cpdef bint fill(self, Decisions lowering, Node body, str rule, tuple path, int32_t limit) except -1:
+    cpdef bint fill(self, Inlining lowering, Node body, str rule, tuple path, int32_t limit) except -1:
         """Spell `body`, the node at `path` in `rule`, out between states 0 and 1.  False past `limit` states."""
         cdef int32_t place = self.root(rule, path)
         self.tag(1, place, C_AFTER)
         self.text = lowering.is_text(body, &self.searches)
         return self.spell(lowering, body, 0, 1, place, limit)
 
-    cdef bint spell(self, Decisions lowering, Node body, int32_t source, int32_t target, int32_t place,
+    cdef bint spell(self, Inlining lowering, Node body, int32_t source, int32_t target, int32_t place,
                     int32_t limit) except -1:
         """Spell `body`, the node at `place`, out between two states.  False past `limit` states in all."""
         cdef Pending top
@@ -180,7 +180,7 @@ cdef class Nfa:
             self.pending.clear()
         return self.size <= limit
 
-    cdef int _spell_node(self, Decisions lowering, Node node, int32_t source, int32_t target, int32_t place) except -1:
+    cdef int _spell_node(self, Inlining lowering, Node node, int32_t source, int32_t target, int32_t place) except -1:
         """Spell out what is next, and put what is in it on the list."""
         cdef int32_t at, after, i
         cdef tuple items
@@ -202,7 +202,7 @@ cdef class Nfa:
                 if i > 0:
                     if type(item) is RuleRef:
                         callee = self._called(lowering, (<RuleRef>item).name)
-                        if callee.way == SPELT_OUT:
+                        if callee.call_kind == INLINED:
                             after = self._entry(lowering, callee.name, callee.body, after)
                             continue
                     at = self.state()
@@ -236,7 +236,7 @@ cdef class Nfa:
             raise TypeError(f"cannot lower a {kind.__name__}")
         return 0
 
-    cdef int _begin(self, Decisions lowering, Node node, int32_t source, int32_t target,
+    cdef int _begin(self, Inlining lowering, Node node, int32_t source, int32_t target,
                     int32_t place) except -1:
         """Spell a leaf out now, anything else later."""
         if type(node) is Literal:
@@ -246,27 +246,27 @@ cdef class Nfa:
             self.spelt += 1
             self._spell_call(lowering, (<RuleRef>node).name, source, target, place)
         else:
-            self._later(node, source, target, place)
+            self._defer(node, source, target, place)
         return 0
 
-    cdef void _later(self, Node node, int32_t source, int32_t target, int32_t place) noexcept:
+    cdef void _defer(self, Node node, int32_t source, int32_t target, int32_t place) noexcept:
         self.pending.push_back(Pending(<PyObject*>node, source, target, place))
 
-    def spell_later(self, Node node not None, int32_t source, int32_t target, int32_t place):
+    def spell_deferred(self, Node node not None, int32_t source, int32_t target, int32_t place):
         """Spell `node` out, too, before what is being spelt out now is done."""
         if self.held is None:
             self.held = []
         self.held.append(node)
-        self._later(node, source, target, place)
+        self._defer(node, source, target, place)
 
-    cdef Callee _called(self, Decisions lowering, str name):
+    cdef Callee _called(self, Inlining lowering, str name):
         if self.latest is None or self.latest.name is not name:
             self.latest = lowering.decided(name)
         return self.latest
 
-    cdef int _spell_call(self, Decisions lowering, str name, int32_t source, int32_t target, int32_t place) except -1:
+    cdef int _spell_call(self, Inlining lowering, str name, int32_t source, int32_t target, int32_t place) except -1:
         cdef Callee callee = self._called(lowering, name)
-        if callee.way == SPELT_OUT:
+        if callee.call_kind == INLINED:
             self.epsilon(source, self._entry(lowering, name, callee.body, target))
             return 0
         self.tag(source, self._rule_place(name) if callee.counts else place)
@@ -275,7 +275,7 @@ cdef class Nfa:
             self.epsilon(source, target)
         return 0
 
-    cdef int _spell_loop(self, Decisions lowering, Repeat node, int32_t source, int32_t target,
+    cdef int _spell_loop(self, Inlining lowering, Repeat node, int32_t source, int32_t target,
                          int32_t place) except -1:
         cdef Node item = <Node>node.held[0]
         cdef int32_t at, after, i, least, count, inner
@@ -284,7 +284,7 @@ cdef class Nfa:
             if node.minimum == 0 or node.maximum == 0:
                 self.epsilon(source, target)
             if node.maximum == 1:
-                self._later(item, source, target, self.place(place, 0))
+                self._defer(item, source, target, self.place(place, 0))
             return 0
         if endless and node.minimum <= 1:
             # One loop between two fresh joints, so that nothing leaks into what `source` and `target` serve.
@@ -294,7 +294,7 @@ cdef class Nfa:
             self.epsilon(after, target)
             if node.minimum == 0:
                 self.epsilon(source, target)
-            self._later(item, at, after, self.place(place, 0))
+            self._defer(item, at, after, self.place(place, 0))
             return 0
         count = lowering.copies_of(node) if lowering.limits.copies_small else 0
         if count == 0 and self.text:
@@ -307,7 +307,7 @@ cdef class Nfa:
             count = lowering.counted_rule(rule, path, item, node.minimum, node.maximum)
             self.tag(source, place)
             self.call(source, count, target)
-            if (<LoweredRule>lowering.rules[count]).lap_min == 0:
+            if (<LoweredRule>lowering.rules[count]).min_iterations == 0:
                 self.epsilon(source, target)
             return 0
         if count == 0:
@@ -318,11 +318,11 @@ cdef class Nfa:
             if i >= least and not endless:
                 self.epsilon(at, target)
             after = target if i == count - 1 and not endless else self.state()
-            self._later(item, at, after, inner)
+            self._defer(item, at, after, inner)
             at = after
         if endless:
             self.epsilon(at, target)
-            self.spell_later(Repeat(item, 0, None), at, target, place)
+            self.spell_deferred(Repeat(item, 0, None), at, target, place)
         return 0
 
     cdef int32_t _rule_place(self, str name) except -1:
@@ -334,7 +334,7 @@ cdef class Nfa:
             found = self.rule_places[name] = self.root(name, ())
         return found
 
-    cdef int32_t _entry(self, Decisions lowering, str name, Node body, int32_t target) except -1:
+    cdef int32_t _entry(self, Inlining lowering, str name, Node body, int32_t target) except -1:
         """Where a rule that is spelt out begins: once for each place it leads to, whoever calls it."""
         cdef tuple key = (name, target)
         if self.entries is None:
@@ -344,7 +344,7 @@ cdef class Nfa:
             entry = self.entries[key] = self.state()
             part = None if body.holds & (HOLDS_CALLS | HOLDS_TOKENS) else _fragment(lowering, body)
             if part is None:
-                self._later(body, entry, target, self._rule_place(name))
+                self._defer(body, entry, target, self._rule_place(name))
             else:
                 self._paste(part, entry, target, self._rule_place(name))
         return entry
@@ -427,7 +427,7 @@ cdef class Nfa:
 
     # -- reading --------------------------------------------------------------------------------------------------
 
-    cdef void seal(self) noexcept:
+    cdef void lay_out_edges(self) noexcept:
         """Order the edges by source, and find the states from which the final one can be reached.
 
         Spelling a node out leads from where it begins to where it ends, so in most automata that is all of them.
@@ -453,20 +453,22 @@ cdef class Nfa:
         self.places.assign(spare_places.begin(), spare_places.end())
         spare_places.clear()
 
-    cdef void copy_sealed(self, Nfa other) noexcept:
+    cdef void copy_laid_out(self, Nfa other) noexcept:
         """Become what `other` is, which is sealed, but for its places; words may be added to its own."""
         self.sealed = True
-        take_room(self.bytes, self.symbols, self.epsilons)      # gives it back: nothing was written yet
+        take_spare_memory(self.bytes, self.symbols, self.epsilons)      # gives it back: nothing was written yet
         self._give_room_back()
         self.size, self.may_be_dead = other.size, other.may_be_dead
         self.bytes, self.symbols, self.epsilons = other.bytes, other.symbols, other.epsilons
         self.first, self.alive = other.first, other.alive
         if other.words.get() != NULL:
-            self.words.reset(new WordTree())
+            self.words.reset(new WordTrie())
             self.words.get()[0] = other.words.get()[0]
 
     cdef void add_states(self, int32_t count) noexcept:
-        """Add states without edges of their own to what is sealed: those of prefixes, which `words` has the edges of."""
+        """Add states without edges of their own to what is sealed: those of prefixes, which `words` has the edges
+        of.
+        """
         self.size += count
         self.first.resize(self.size + 1, self.first.back())
         self.alive.resize(self.size, 1)
@@ -474,11 +476,11 @@ cdef class Nfa:
     cdef Nfa written_out(self):
         """The same with no edges in `words` alone: this one, or a new one."""
         cdef Nfa found
-        cdef const WordTree* tree = self.words.get()
+        cdef const WordTrie* tree = self.words.get()
         cdef vector[int32_t] todo
         cdef size_t known
         cdef int32_t state
-        self.seal()
+        self.lay_out_edges()
         if tree == NULL:
             return self
         found = Nfa()
@@ -495,12 +497,12 @@ cdef class Nfa:
             for known in range(known, found.bytes.size()):
                 if is_prefix(tree, found.bytes[known].target):
                     todo.push_back(found.bytes[known].target)
-        found.seal()
+        found.lay_out_edges()
         return found
 
     cdef NfaView view(self) noexcept:
         cdef NfaView view
-        self.seal()
+        self.lay_out_edges()
         view.size = self.size
         view.first = self.first.data()
         view.bytes, view.symbols, view.epsilons = self.bytes.data(), self.symbols.data(), self.epsilons.data()
@@ -512,7 +514,7 @@ cdef class Nfa:
     def called(self):
         """Ids of the rules that are called, each once, in the order of the states that call them."""
         cdef size_t k
-        self.seal()
+        self.lay_out_edges()
         return list(dict.fromkeys([self.symbols[k].symbol >> 1 for k in range(self.symbols.size())
                                    if not self.symbols[k].symbol & 1]))
 
@@ -522,7 +524,7 @@ cdef class Nfa:
         `reference(rule id)` and `token_set(id)` give the bytes that stand for what a symbol means.
         """
         cdef size_t k
-        self.seal()
+        self.lay_out_edges()
         parts = [
             self.size.to_bytes(4, "little"),
             (<int>self.bytes.size()).to_bytes(4, "little"),
@@ -547,7 +549,7 @@ cdef inline int32_t _moved(int32_t state, int32_t source, int32_t target, int32_
     return source if state == 0 else target if state == FINAL else state + shift
 
 
-cdef Nfa _fragment(Decisions lowering, Node body):
+cdef Nfa _fragment(Inlining lowering, Node body):
     """What a body that calls nothing is spelt out as, once for all grammars; None if it is large or counts."""
     cdef Nfa part
     cdef dict known = lowering.limits.fragments

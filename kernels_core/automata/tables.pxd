@@ -2,14 +2,14 @@ from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
-from kernels_core.automata.decisions cimport Decisions
+from kernels_core.automata.inlining cimport Inlining
 from kernels_core.automata.lengths cimport Room
-from kernels_core.automata.word_tree cimport Prefix
+from kernels_core.automata.word_trie cimport Prefix
 
 
 cdef enum StateFlag:
     ACCEPTING = 1   # the rule may end here
-    COUNTED = 2     # the rule counts laps
+    COUNTED = 2     # the rule counts iterations
     TAIL = 4        # ACCEPTING, nothing else leaves it, and not COUNTED
     SCANNABLE = 8   # has byte edges
     SPECIAL = 16    # ACCEPT or ESCAPE
@@ -48,7 +48,7 @@ cdef inline void mark_bytes(uint64_t* bytes, int32_t low, int32_t high) noexcept
 
 
 cdef class Tables:
-    cdef readonly Decisions lowering
+    cdef readonly Inlining lowering
     cdef mutex lock                       # of all machines on these tables
     # by state; edges of s are [edge_first[s], edge_past[s]) once `need(s)` was called
     cdef vector[uint8_t] flags
@@ -62,8 +62,8 @@ cdef class Tables:
     cdef vector[TokenEdge] tokens
     # by rule
     cdef vector[int32_t] start            # -1: not lowered yet, see `enter`
-    cdef vector[int32_t] lap_min          # -1: not counted
-    cdef vector[int32_t] lap_max          # -1: unbounded (or not counted)
+    cdef vector[int32_t] min_iterations          # -1: not counted
+    cdef vector[int32_t] max_iterations          # -1: unbounded (or not counted)
     cdef bint bounded                     # whether some rule bounds the length of its texts (`lengths.pxd`)
     # by token set: sorted ids, and whether they are the ones left out
     cdef vector[vector[int32_t]] token_ids
@@ -95,5 +95,5 @@ cdef class Tables:
         return self.start[rule]
 
 
-cdef class WholeTables(Tables):
+cdef class EagerTables(Tables):
     cdef readonly list fsms

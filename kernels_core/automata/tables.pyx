@@ -5,18 +5,18 @@ The pseudo-states ACCEPT and ESCAPE have no edges: the first stands for the end 
 caller (`earley.machine`).  The states of rules follow, the root's start first.
 
 Tables may grow: a rule has a start state once it was entered (`enter`), and a state has its edges once they were needed
-(`need`).  Nothing that is there ever changes.  `WholeTables` lowers every rule at once and minimises it; `growing.pyx`
+(`need`).  Nothing that is there ever changes.  `EagerTables` lowers every rule at once and minimises it; `lazy_dfa.pyx`
 makes states when they are met.  Whoever reads or grows tables holds `lock`, which all machines on them share.
 """
 
 from libcpp.algorithm cimport binary_search
 
-from kernels_core.automata.decisions cimport LoweredRule
+from kernels_core.automata.inlining cimport LoweredRule
 
-from kernels_core.automata.fsm import determinise
+from kernels_core.automata.eager_dfa import determinise
 from kernels_core.errors import BudgetExceededError
 
-__all__ = ["ACCEPT", "ESCAPE", "FIRST_STATE", "Tables", "WholeTables"]
+__all__ = ["ACCEPT", "ESCAPE", "FIRST_STATE", "Tables", "EagerTables"]
 
 ACCEPT, ESCAPE = 0, 1
 FIRST_STATE = 2
@@ -42,8 +42,8 @@ cdef class Tables:
         self.edges.reserve(2 * ROOM)
         self.calls.reserve(ROOM)
         self.start.reserve(ROOM)
-        self.lap_min.reserve(ROOM)
-        self.lap_max.reserve(ROOM)
+        self.min_iterations.reserve(ROOM)
+        self.max_iterations.reserve(ROOM)
         self._new_state(-1, SPECIAL | EXPANDED)
         self._new_state(-1, SPECIAL | EXPANDED)
         return self._declare()
@@ -69,8 +69,8 @@ cdef class Tables:
         for i in range(self.start.size(), len(rules)):
             rule = <LoweredRule?>rules[i]
             self.start.push_back(-1)
-            self.lap_min.push_back(rule.lap_min)
-            self.lap_max.push_back(rule.lap_max)
+            self.min_iterations.push_back(rule.min_iterations)
+            self.max_iterations.push_back(rule.max_iterations)
         for i in range(self.token_ids.size(), len(token_sets)):
             ids, negated = token_sets[i]
             self.token_ids.push_back(list(ids))
@@ -97,7 +97,9 @@ cdef class Tables:
         return True
 
     cdef bint room(self, int32_t state, int32_t counter, Room* room) noexcept nogil:
-        """Whether the rule of `state` bounds the length of its texts, and `counter` counts; `room` says what is left."""
+        """Whether the rule of `state` bounds the length of its texts, and `counter` counts; `room` says what is
+        left.
+        """
         return False
 
     cdef bint may_be_text(self, int32_t rule) noexcept nogil:
@@ -165,8 +167,8 @@ cdef class Tables:
         return self.flags.size() + self.edges.size() + self.calls.size() + self.tokens.size() + self.start.size()
 
     def seen(self, int state):
-        """A state as far as it is made, which `row` would make: (rule, accepting, reads bytes, reads tokens, whether its
-        edges are made, and if they are what `row` has of these)."""
+        """A state as far as it is made, which `row` would make: (rule, accepting, reads bytes, reads tokens, whether
+        its edges are made, and if they are what `row` has of these)."""
         cdef object found
         with nogil:
             self.lock.lock()
@@ -192,7 +194,9 @@ cdef class Tables:
         return found
 
     def counted(self, int state, int counter):
-        """An item's counter where it comes to `state`; None if its text is too long then, or cannot become long enough."""
+        """An item's counter where it comes to `state`; None if its text is too long then, or cannot become long
+        enough.
+        """
         cdef int32_t count = counter
         cdef bint fits = True
         if self.bounded:
@@ -230,7 +234,7 @@ cdef class Tables:
                 f"byte edges, {self.calls.size()} calls)")
 
 
-cdef class WholeTables(Tables):
+cdef class EagerTables(Tables):
     """Every rule lowered at once; rules one after the other, each a minimal automaton numbered breadth-first.
 
     Raises `BudgetExceededError` past `max_states` states in all.  `minimise=False` leaves automata as determinised.

@@ -10,7 +10,7 @@ from kernels_core.earley.slots cimport Slot
 
 
 cdef enum Counter:
-    FREE = -1        # laps are not counted: the rule may end after any lap and go on after any
+    FREE = -1        # iterations are not counted: the rule may end after any iteration and go on after any
 
 
 cdef struct Arc

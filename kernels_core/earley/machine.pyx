@@ -1,14 +1,15 @@
 # distutils: language = c++
 """The Earley parser as a machine of interned sets.
 
-An *item* is (automaton state, frame, counter): of laps or, where a rule bounds its texts (`automata/lengths.pxd`), of
-characters.  A *frame* is the return context of a predicted rule: the items that wait for it, which is Earley's origin
-made canonical.  A *set* is the closure of items; sets, frames and kernels that sets are closed from are interned, so
-equal parser states are one pointer, and parsing is a walk in a deterministic machine that is built as it is used.
+An *item* is (automaton state, frame, counter): of iterations or, where a rule bounds its texts
+(`automata/lengths.pxd`), of characters.  A *frame* is the return context of a predicted rule: the items that wait for
+it, which is Earley's origin made canonical.  A *set* is the closure of items; sets, frames and kernels that sets are
+closed from are interned, so equal parser states are one pointer, and parsing is a walk in a deterministic machine that
+is built as it is used.
 
 Closing a kernel (`close`) is Earley's complete and predict:
 
-1. *complete*: an accepting item adds what its frame returns to; in a counted rule it also ends a lap;
+1. *complete*: an accepting item adds what its frame returns to; in a counted rule it also ends an iteration;
 2. *predict*: every call of a rule in the set contributes to one new frame for that rule;
 3. *resolve*: new frames may refer to each other (left recursion), so they are interned a strongly connected
    component at a time; a frame that refers to itself is part of a group with a canonical order;
@@ -99,7 +100,8 @@ cdef class Machine:
         self.max_bytes = max_bytes
         self.where = where
         self.arena = Arena()
-        # Small: many a grammar is compiled for a few steps, and clearing memory is most of what a machine costs at first.
+        # Small: many a grammar is compiled for a few steps, and clearing memory is most of what a machine costs at
+        # first.
         self.set_slots.assign(64, Slot(0, 0))
         self.frame_slots.assign(32, Slot(0, 0))
         self.kernel_slots.assign(64, Slot(0, 0))
@@ -205,7 +207,9 @@ cdef class Machine:
             self.lock.unlock()
 
     cdef SetRec* returned(self, int32_t frame) except NULL nogil:
-        """With the lock held: the set in which parsing goes on when the rule that `frame` was predicted for has ended."""
+        """With the lock held: the set in which parsing goes on when the rule that `frame` was predicted for has
+        ended.
+        """
         cdef FrameRec* record = self.frames[frame]
         cdef int32_t i
         if record.returned == NULL or not self.memoize:
@@ -311,9 +315,9 @@ cdef class Machine:
         return result
 
     cdef int _complete(self) except -1 nogil:
-        """Add to `self.items` all that completed rules return to, and the next laps of counted rules."""
+        """Add to `self.items` all that completed rules return to, and the next iterations of counted rules."""
         cdef size_t i = 0
-        cdef int32_t k, laps, rule
+        cdef int32_t k, iterations, rule
         cdef uint8_t flags
         cdef Item item
         cdef FrameRec* frame
@@ -325,16 +329,16 @@ cdef class Machine:
                 continue
             if flags & COUNTED:
                 rule = self.tables.rule_of[item.state]
-                laps = item.counter + 1
+                iterations = item.counter + 1
                 if item.counter < 0:
                     add_new(&self.met, self.items, IN_SET, self.tables.start[rule], item.frame, item.counter)
-                elif self.tables.lap_max[rule] < 0:
-                    # Without an upper bound, laps past the lower one are all alike.
+                elif self.tables.max_iterations[rule] < 0:
+                    # Without an upper bound, iterations past the lower one are all alike.
                     add_new(&self.met, self.items, IN_SET, self.tables.start[rule], item.frame,
-                            min(laps, self.tables.lap_min[rule]))
-                elif laps < self.tables.lap_max[rule]:
-                    add_new(&self.met, self.items, IN_SET, self.tables.start[rule], item.frame, laps)
-                if item.counter >= 0 and laps < self.tables.lap_min[rule]:
+                            min(iterations, self.tables.min_iterations[rule]))
+                elif iterations < self.tables.max_iterations[rule]:
+                    add_new(&self.met, self.items, IN_SET, self.tables.start[rule], item.frame, iterations)
+                if item.counter >= 0 and iterations < self.tables.min_iterations[rule]:
                     continue
             frame = self.frames[item.frame]
             for k in range(frame.count):

@@ -27,7 +27,7 @@ from .rulebook import RuleBook
 
 if TYPE_CHECKING:
     from .json_schema import SchemaOptions
-    from .structural_tag import WrittenTag
+    from .structural_tag import CanonicalTag
     from .structural_tag.tokens import Vocabulary
 
 __all__ = ["Grammar"]
@@ -206,7 +206,7 @@ class Grammar:
         return cls._from_written_tag(read_structural_tag(tag, triggers), tokenizer_info)
 
     @classmethod
-    def _from_written_tag(cls, tag: WrittenTag, tokenizer_info: Vocabulary | None) -> Grammar:
+    def _from_written_tag(cls, tag: CanonicalTag, tokenizer_info: Vocabulary | None) -> Grammar:
         from .structural_tag import structural_tag_rules
 
         recipe = (_from_structural_tag, (tag.text, tokenizer_info))

@@ -35,7 +35,7 @@ from .tree import (
 if TYPE_CHECKING:
     import threading
 
-    from .shorthand import Shorthand
+    from .compact_body import CompactBody
 
 __all__ = [
     "ByteSet",
@@ -94,8 +94,8 @@ class GrammarIR:
             body_of(self.rules, self.made, name, False)
             return self.rules[name]
 
-    def brief(self, name: str) -> Node | Shorthand:
-        """The body of the rule called `name`, or a shorthand for it; the rule is not expanded by a shorthand."""
+    def compact(self, name: str) -> Node | CompactBody:
+        """The body of the rule called `name`, or a compact body for it; the rule is not expanded by a compact body."""
         with self.lock:
             return body_of(self.rules, self.made, name, True)
 

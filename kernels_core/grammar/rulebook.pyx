@@ -5,7 +5,7 @@ Read on: `rules.pyx`, `names.py` (names in general).
 
 from kernels_core.grammar.rules cimport DeferredRule, Rule, rule_of
 from kernels_core.grammar.tree cimport Never, RuleRef, call_of
-from kernels_core.grammar.written cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_COMPACT_ASCII
+from kernels_core.grammar.canonical_json cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_COMPACT_ASCII
 
 import re
 
@@ -91,7 +91,9 @@ cdef class RuleBook:
         return RuleRef(name)
 
     def defer(self, str hint not None, key not None, make not None):
-        """A new rule whose body `make(brief)` makes when it is needed; `key()` stands for it (`rules.DeferredRule`)."""
+        """A new rule whose body `make(compact)` makes when it is needed; `key()` stands for it
+        (`rules.DeferredRule`).
+        """
         cdef str name = self.free_name(hint)
         self.rules[name] = _Promised(name, key, make)
         return RuleRef(name)
@@ -176,5 +178,5 @@ cdef class _Promised(DeferredRule):
             self.known_key = self.digest()
         return self.known_key
 
-    def make(self, brief):
-        return self.maker(brief)
+    def make(self, compact):
+        return self.maker(compact)

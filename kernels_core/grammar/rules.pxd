@@ -6,8 +6,8 @@ cdef class Rule:
 
 
 cdef class DeferredRule(Rule):
-    cdef object body_now(self, bint brief)
+    cdef object body_now(self, bint compact)
 
 
 cdef Rule rule_of(str name, object body, object span)
-cpdef object body_of(dict rules, dict made, str name, bint brief)
+cpdef object body_of(dict rules, dict made, str name, bint compact)

@@ -7,7 +7,7 @@ Read on: `ir.py` (rules together), `rulebook.pyx` (makes them), `tree.pyx` (bodi
 
 from kernels_core.grammar.tree cimport Node
 
-__all__ = ["DeferredRule", "Rule", "all_wait", "body_of"]
+__all__ = ["DeferredRule", "Rule", "all_deferrable", "body_of"]
 
 
 cdef class Rule:
@@ -70,16 +70,16 @@ cdef class DeferredRule(Rule):
         """Bytes that stand for the language; rules with equal keys have equal bodies up to the names of rules."""
         raise NotImplementedError
 
-    def make(self, brief):
-        """The body, or with `brief` perhaps a shorthand for it.
+    def make(self, compact):
+        """The body, or with `compact` perhaps a compact body for it.
 
         May add rules to the grammar, under names that are free there.
         """
         raise NotImplementedError
 
-    cdef object body_now(self, bint brief):
+    cdef object body_now(self, bint compact):
         """`make`, for callers in C."""
-        return self.make(brief)
+        return self.make(compact)
 
     @property
     def tokens(self):
@@ -104,22 +104,22 @@ cdef class DeferredRule(Rule):
         raise TypeError(f"rule {self.name!r} is not made yet, so it cannot be copied")
 
 
-cpdef object body_of(dict rules, dict made, str name, bint brief):
-    """The body of the rule called `name`, or with `brief` perhaps a shorthand for it.
+cpdef object body_of(dict rules, dict made, str name, bint compact):
+    """The body of the rule called `name`, or with `compact` perhaps a compact body for it.
 
     A rule that was deferred and has its body now takes its own place in `rules`; `made` keeps what it was.
     """
     cdef Rule rule = rules[name]
     if not isinstance(rule, DeferredRule):
         return rule.made
-    body = (<DeferredRule>rule).body_now(brief)
+    body = (<DeferredRule>rule).body_now(compact)
     if isinstance(body, Node):
         made[name] = rule
         rules[name] = rule_of(name, body, rule.span)
     return body
 
 
-def all_wait(dict rules not None, frozenset known not None):
+def all_deferrable(dict rules not None, frozenset known not None):
     """Whether all rules but those called one of `known` are deferred."""
     for name, rule in rules.items():
         if not isinstance(rule, DeferredRule) and name not in known:

@@ -26,7 +26,7 @@ __all__ = ["Chart", "ChartItem", "Operation", "ParserEvent", "Step"]
 
 MAX_ITEMS = 2_000_000  # in a whole chart; about 200 MB
 
-Operation: TypeAlias = Literal["scan", "token", "predict", "dispatch", "complete", "lap"]
+Operation: TypeAlias = Literal["scan", "token", "predict", "dispatch", "complete", "iteration"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class ParserEvent:
 
     "scan" reads a byte, "token" a whole token by its id; "predict" begins a rule that `cause` calls, "dispatch" does so
     because a tag was read in free text (contents that were spelt out in place are read without it); "complete" goes
-    on with what waited for the rule `cause`, which has ended; "lap" begins another repetition of the counted rule
+    on with what waited for the rule `cause`, which has ended; "iteration" begins another repetition of the counted rule
     `cause`.  For "scan" and "token" `cause` shows what was read.
     """
 
@@ -49,7 +49,7 @@ class ParserEvent:
 
 
 class ChartItem(NamedTuple):
-    """State, position at which its rule was predicted, laps counted so far (0 outside counted rules)."""
+    """State, position at which its rule was predicted, iterations counted so far (0 outside counted rules)."""
 
     state: int
     origin: int
@@ -179,7 +179,8 @@ class Chart:
         )
 
     def completions(self) -> Iterator[tuple[str, int, int]]:
-        """Every rule that ended, as (name, column where it began, column where it ended); counted laps are no rules.
+        """Every rule that ended, as (name, column where it began, column where it ended); counted iterations are no
+        rules.
 
         By where they ended; of those that ended together the one that began last comes first.
         """
@@ -234,13 +235,13 @@ class Chart:
             if row.accepting and item.origin < position:
                 bounds = table.rule(rule).repeat
                 if bounds is not None:
-                    laps = item.counter + 1
+                    iterations = item.counter + 1
                     minimum, maximum = bounds
-                    if maximum is None or laps < maximum:
-                        counted = min(laps, minimum) if maximum is None else laps
+                    if maximum is None or iterations < maximum:
+                        counted = min(iterations, minimum) if maximum is None else iterations
                         pending.append(ChartItem(table.entered(rule), item.origin, counted))
-                        self._note("lap", position, pending[-1], table.rule_name(item.state))
-                    if laps < minimum:
+                        self._note("iteration", position, pending[-1], table.rule_name(item.state))
+                    if iterations < minimum:
                         continue
                 resumed = self._columns[item.origin].waiting.get(rule, ())
                 pending += resumed

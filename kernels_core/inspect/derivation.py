@@ -282,7 +282,7 @@ def derivation(
 
 # -- chains ---------------------------------------------------------------------------------------------------------
 
-ChainKind: TypeAlias = Literal["start", "predict", "scan", "token", "complete", "lap", "omitted"]
+ChainKind: TypeAlias = Literal["start", "predict", "scan", "token", "complete", "iteration", "omitted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,8 +290,8 @@ class ChainStep:
     """One operation on the way to an item: what it read or which rule caused it, and the item that it brought.
 
     `begin` to `end` are the bytes it went over; scans that follow each other are one step.  `cause`: for "predict" the
-    rule that called, for "complete" and "lap" the rule that ended; for "omitted" how many operations are left out.
-    `others`: in how many other ways the parser got to this item.
+    rule that called, for "complete" and "iteration" the rule that ended; for "omitted" how many operations are left
+    out. `others`: in how many other ways the parser got to this item.
     """
 
     kind: ChainKind
@@ -403,8 +403,8 @@ def _operations(forest: Forest, above: Level | None, level: Level) -> list[Chain
             run = None
         if link.kind == "complete":
             steps.append(step("complete", link.column, end, item, forest.name(link.rule), others))
-        elif link.kind == "lap":
-            steps.append(step("lap", end, end, item, name, others))
+        elif link.kind == "iteration":
+            steps.append(step("iteration", end, end, item, name, others))
         else:
             steps.append(step("token", link.column, end, item, "", others))
     if run is not None:

@@ -323,7 +323,7 @@ class _Reader:
 
     def _next(self, at: _At, link: Link, item: ChartItem, end: int) -> _At:
         """How the rule got to `item` in column `end` by `link`, if it got to `link.before` like `at`."""
-        if link.kind == "lap":
+        if link.kind == "iteration":
             return at
         before, after = self._where(link.before.state), self._where(item.state)
         if link.kind == "complete":

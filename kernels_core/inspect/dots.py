@@ -2,7 +2,7 @@
 
 Of a rule only the surroundings of its dot are printed, so a dotted rule costs the same however long the rule is.
 
-Read on: `parts.py` (dots in shorthands), `layout.py` (which asks, and keeps what was printed).
+Read on: `parts.py` (dots in compact bodies), `layout.py` (which asks, and keeps what was printed).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _mark(node: Node, path: tuple[int, ...], offset: int) -> tuple[tuple[Node, .
     """What is around a place in `node`, as a sequence, with a call of `_HERE` put in at it; and what room is left.
 
     Of a choice only the alternative with the dot is kept, as in an item of the textbook; within a repetition all are,
-    for the next lap may take another.  Iterative along `path`.
+    for the next iteration may take another.  Iterative along `path`.
     """
     chain = [node]
     for step in path:

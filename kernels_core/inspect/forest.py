@@ -1,7 +1,8 @@
 """The packed parse forest of a text: how each item of the textbook chart came about, found on demand.
 
 A chart says that `[i, j, A -> µ . ν]` holds, not how.  Read backwards, each of its items has links to those that it was
-made of: one for every scan, lap or completion that leads to it.  All derivations together are these links, so they are
+made of: one for every scan, iteration or completion that leads to it.  All derivations together are these links, so
+they are
 packed: Scott's shared packed parse forest (2008), with the items of the chart as its binarised nodes.  Links are looked
 up when a tree, a stack or a chain is drawn, so reading costs what the chart costs.
 
@@ -19,7 +20,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
-from kernels_core.automata.growing import GrowingTables
+from kernels_core.automata.lazy_dfa import LazyTables
 from kernels_core.automata.lower import Lowering, Position
 from kernels_core.clock import TimeLimit
 from kernels_core.errors import BudgetExceededError
@@ -39,11 +40,11 @@ MAX_ITEMS: Final = 200_000  # of a chart that trees are drawn from; about 20 MB,
 MAX_SECONDS: Final = 5  # to write the automata in which every rule is called
 MAX_WAYS: Final = 1_000_000  # ways are counted up to here
 
-LinkKind: TypeAlias = Literal["scan", "token", "complete", "lap"]
+LinkKind: TypeAlias = Literal["scan", "token", "complete", "iteration"]
 
 
 class Link(NamedTuple):
-    """One way to an item: from the item `before` after `column` columns, by a byte, a token, a lap, or a rule.
+    """One way to an item: from the item `before` after `column` columns, by a byte, a token, an iteration, or a rule.
 
     `rule` is the number of the rule that ended for "complete" (it began at `column`), else -1.
     """
@@ -176,7 +177,7 @@ class Forest:
         return item.origin == column
 
     def accepts(self, item: ChartItem) -> bool:
-        """Whether the rule of `item` may end here, laps counted."""
+        """Whether the rule of `item` may end here, iterations counted."""
         if not self.table.accepting[item.state]:
             return False
         bounds = self.table.repeat[self.table.rule_of[item.state]]
@@ -268,9 +269,9 @@ class Forest:
         if bounds is not None and item.state == table.start[rule]:
             for before in self._with_origin(column, item.origin):
                 if table.rule_of[before.state] == rule and table.accepting[before.state] and before != item:
-                    laps = before.counter + 1
-                    if item.counter == (min(laps, bounds[0]) if bounds[1] is None else laps):
-                        found.append(Link("lap", before, column))
+                    iterations = before.counter + 1
+                    if item.counter == (min(iterations, bounds[0]) if bounds[1] is None else iterations):
+                        found.append(Link("iteration", before, column))
         return found
 
     def ways(self, item: ChartItem, column: int) -> int:
@@ -314,10 +315,10 @@ class Forest:
         return steps
 
     def parts(self, item: ChartItem, column: int, way: int = 0) -> list[Part]:
-        """What the rule of `item` is made of up to there, in one way; laps of counted rules follow each other."""
+        """What the rule of `item` is made of up to there, in one way; iterations of counted rules follow each other."""
         parts: list[Part] = []
         for link, after, end in self.path(item, column, way):
-            if link.kind == "lap":
+            if link.kind == "iteration":
                 continue
             if link.kind == "complete":
                 parts.append(Part(link.rule, link.column, end, after.state))
@@ -343,7 +344,7 @@ class Forest:
 _WRITTEN: WeakKeyDictionary[CompiledGrammar, Forest] = WeakKeyDictionary()
 _ENGINE: WeakKeyDictionary[CompiledGrammar, Forest] = WeakKeyDictionary()
 _LOCK = new_lock()
-# Not lazy: then laps are counted rather than copied, which a person would not want to read.
+# Not lazy: then iterations are counted rather than copied, which a person would not want to read.
 _AS_WRITTEN: Final = Options(inline_limit=0, lazy_lowering=False, max_states=20_000)
 
 
@@ -372,6 +373,6 @@ def as_written(grammar: Grammar) -> Forest:
     # Without what was deferred: a rule whose beginning is known is called like any other then.
     ir = GrammarIR(dict(ir.rules), ir.root, ir.source)
     with TimeLimit(1000 * MAX_SECONDS, where="forest: lowering the grammar as it was written"):
-        tables = GrowingTables(Lowering(ir, _AS_WRITTEN))
+        tables = LazyTables(Lowering(ir, _AS_WRITTEN))
         tables.complete()
     return Forest(StateTable(tables), ir)

@@ -1,6 +1,6 @@
 """The automata of a compiled grammar as one table of states: what the views and the textbook parser look things up in.
 
-State ids here are the machine's.  The engine makes rules and states as it meets them (`automata/growing.pyx`), and
+State ids here are the machine's.  The engine makes rules and states as it meets them (`automata/lazy_dfa.pyx`), and
 looking makes none: the table shows what there is, and what is not made yet it says is not.
 
 Read on: `classic.py` (the chart over a table), `dots.py` and `parts.py` (dotted rules).
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar, overload
 
-from kernels_core.automata.decisions import LoweredRule
+from kernels_core.automata.inlining import LoweredRule
 from kernels_core.automata.lower import Lowering, Position
 from kernels_core.automata.tables import FIRST_STATE, Tables
 from kernels_core.grammar.ir import DeferredRule, Node
@@ -67,7 +67,7 @@ class StateTable:
 
     `rule_of[s]` rule id (-1 for the pseudo-states below `FIRST_STATE`); `byte_edges[s]` (low, high, target) triples;
     `call_edges[s]` (rule, target) and `token_edges[s]` (token set, target) pairs; `accepting[s]`.  `start[r]` is the
-    start state of rule r, -1 while it is not made; `repeat[r]` its lap bounds or None.
+    start state of rule r, -1 while it is not made; `repeat[r]` its iteration bounds or None.
     Edges of a state that is not made (`made`) are empty lists.
     """
 
@@ -218,7 +218,7 @@ class StateTable:
                 self._parts[number] = PartDots(self._lowering, rule, body)
             dots += self._parts[number].of(self._tables.subset_of(state)[2])
             sources.append(rule.source)
-        # A rule that is deferred still is a shorthand, and asking for its body would make it.
+        # A rule that is deferred still is a compact body, and asking for its body would make it.
         places: list[Position] = [
             place for place in self._tables.positions(state) if not isinstance(ir.rules[place.rule], DeferredRule)
         ]

@@ -12,7 +12,7 @@ import numpy as np
 
 from kernels_core.inspect.classic import Chart
 from kernels_core.inspect.snapshots import CacheStats, Frontier, Ids, StateTokens, TokenSets, UncertainTokens
-from kernels_core.masks.verdicts import kept, verdicts
+from kernels_core.masks.token_verdicts import kept, verdicts
 
 if TYPE_CHECKING:
     from kernels_core.compiler import CompiledGrammar
@@ -28,7 +28,7 @@ def frontier(matcher: GrammarMatcher, chart: Chart) -> Frontier:
 
 
 def token_sets(matcher: GrammarMatcher, allowed: Ids | None = None) -> TokenSets:
-    """The step's mask by reason, one entry for each (state, lap counter) of the current set that can scan a byte.
+    """The step's mask by reason, one entry for each (state, iteration counter) of the current set that can scan a byte.
 
     Tokens that a grammar names by id are in `allowed` only; after the end there are no entries.  `allowed`: what the
     mask allows, for who knows it (int32 ids, ascending); it is asked for otherwise.

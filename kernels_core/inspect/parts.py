@@ -1,8 +1,10 @@
-"""Dots in shorthands: where a state stands in an object, an array or an enumeration that was never spelt out in nodes.
+"""Dots in compact bodies: where a state stands in an object, an array or an enumeration that was never spelt out in
+nodes.
 
-A rule of a schema may be lowered from a shorthand (`grammar/shorthand.pyx`), which says in few words what its body
-would say in many; its states are then in no body.  For people the automaton is made once more with each state tagged
-with the part of the shorthand that it stands in (`automata/brief.traced`), and the dot is put in there.
+A rule of a schema may be lowered from a compact body (`grammar/compact_body.pyx`), which says in few words what its
+body would say in many; its states are then in no body.  For people the automaton is made once more with each state
+tagged with the part of the compact body that it stands in (`automata/compact_bodies.traced`), and the dot is put in
+there.
 
 Read on: `dots.py` (prints), `layout.py` (asks).
 """
@@ -11,11 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kernels_core.automata.brief import prefix_at, traced
-from kernels_core.automata.decisions import LoweredRule
+from kernels_core.automata.compact_bodies import prefix_at, traced
+from kernels_core.automata.inlining import LoweredRule
 from kernels_core.automata.lower import Lowering
+from kernels_core.grammar.compact_body import (
+    Bounded,
+    Branches,
+    CompactBody,
+    Diagram,
+    ExcludedWords,
+    Item,
+    Listing,
+    Row,
+    Words,
+)
 from kernels_core.grammar.ir import Choice, Empty, Literal, Node, Repeat, RuleRef, Seq
-from kernels_core.grammar.shorthand import Besides, Bounded, Branches, Diagram, Item, Listing, Row, Shorthand, Words
 from kernels_core.inspect.dots import between, within
 
 __all__ = ["PartDots"]
@@ -26,15 +38,15 @@ _FINAL = 1  # of any NFA
 
 
 class PartDots:
-    """The dotted rules of the states of one rule that was lowered from `shorthand`.  Nothing is decided for them."""
+    """The dotted rules of the states of one rule that was lowered from `compact`.  Nothing is decided for them."""
 
-    def __init__(self, lowering: Lowering, rule: LoweredRule, shorthand: Shorthand) -> None:
+    def __init__(self, lowering: Lowering, rule: LoweredRule, compact: CompactBody) -> None:
         self._rule = rule
-        self._shorthand = shorthand
+        self._compact = compact
         self._nfa = None
-        self._groups = _groups(shorthand) if isinstance(shorthand, Listing) else []
-        if not isinstance(shorthand, Besides):
-            self._nfa = traced(lowering, shorthand, rule.source)
+        self._groups = _groups(compact) if isinstance(compact, Listing) else []
+        if not isinstance(compact, ExcludedWords):
+            self._nfa = traced(lowering, compact, rule.source)
 
     def of(self, members: Iterable[int]) -> list[str]:
         """The dotted rules of the state that is the NFA states `members`, each once."""
@@ -43,11 +55,11 @@ class PartDots:
     def _of_one(self, member: int) -> Iterator[str]:
         name = self._rule.source
         if self._nfa is None:
-            assert isinstance(self._shorthand, Besides)
+            assert isinstance(self._compact, ExcludedWords)
             prefix = prefix_at(self._rule.nfa, member)
             if prefix is not None:
                 known = [Literal(prefix)] if prefix else []
-                words = [Literal(word) for word in sorted(self._shorthand.words) if word.startswith(prefix)]
+                words = [Literal(word) for word in sorted(self._compact.words) if word.startswith(prefix)]
                 but = f" (none of {', '.join(_spelt(word) for word in words[:_SHOWN])})" if words else ""
                 yield between(name, known, [_REST]) + but
             return
@@ -60,7 +72,7 @@ class PartDots:
 
     def _whole(self) -> list[Node]:
         """The body, where it is a sequence."""
-        match self._shorthand:
+        match self._compact:
             case Listing() as listing:
                 left, node, _ = _listing(listing, self._groups, 2)
                 return [*left, node]
@@ -70,7 +82,7 @@ class PartDots:
         return []
 
     def _dot(self, name: str, part: int, path: tuple[int, ...], offset: int) -> str:
-        match self._shorthand:
+        match self._compact:
             case Listing() as listing:
                 left, node, right = _listing(listing, self._groups, part)
                 return within(name, _flat(left), node, path, offset, _flat(right))
@@ -85,7 +97,7 @@ class PartDots:
             case Diagram() | Bounded() as diagram:
                 labels = list(dict.fromkeys(label for source, label, _ in diagram.edges if source == part))
                 return between(name, [_REST], [labels[0] if len(labels) == 1 else Choice(tuple(labels)), _REST])
-        raise TypeError(f"a {type(self._shorthand).__name__} has no parts")
+        raise TypeError(f"a {type(self._compact).__name__} has no parts")
 
 
 _Split = tuple[list[Node], Node, list[Node]]

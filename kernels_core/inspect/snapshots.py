@@ -78,7 +78,7 @@ class AutomatonEdge:
 class RuleAutomaton:
     """The automaton of one rule.  `repeat` is (minimum, maximum or None) for a counted rule, else None.
 
-    A counted rule's automaton is that of one repetition; reaching an accepting state counts one lap.
+    A counted rule's automaton is that of one repetition; reaching an accepting state counts one iteration.
     `span` is the half-open character range of the rule in the grammar's source, None for a rule made by lowering.
     `lengths`: how many characters a text of the rule has, (least, most), where that is counted beside the automaton.
     """
@@ -127,8 +127,8 @@ class EarleyItem:
 
     `rule` is the rule whose automaton has the `state`, and `span` its character range in the source.  `source_rules`
     are the rules that the dots stand in as they were written: `rule`, or small rules that are spelt out in it.
-    `origin` is the byte position at which `rule` was predicted (the paper's first index); `counter` is the lap of a
-    counted rule; where a rule bounds the characters of its texts, those that were read, and one since the text began;
+    `origin` is the byte position at which `rule` was predicted (the paper's first index); `counter` is the iteration of
+    a counted rule; where a rule bounds the characters of its texts, those that were read, and one since the text began;
     0 elsewhere.  `characters`: those that were read, None where they are not counted.  `state` is the automaton state's
     id in the engine that runs; -1 if the engine has not made it (an item of a text that was only asked about).  `dot`:
     its dotted rules, three blanks apart.
@@ -146,7 +146,7 @@ class EarleyItem:
     characters: int | None = None
 
     def __str__(self) -> str:
-        counter = f", lap {self.counter}" if self.counter else ""
+        counter = f", iteration {self.counter}" if self.counter else ""
         if self.characters is not None:
             counter = f", {self.characters} character{'' if self.characters == 1 else 's'}"
         return f"[{self.origin}, {self.dot}{counter}]"
@@ -292,8 +292,8 @@ class StateTokens:
 
     `accepted` are token ids (an int32 array, ascending; any sequence of ids will do when one is made by hand),
     `uncertain` the `UncertainTokens`; the rest of the vocabulary is rejected.  `storage` names how the engine keeps
-    the state's token set ("list", "complement", "bitset", "difference" or "laps"; "" where no mask has needed one yet)
-    and `nbytes` its size.  `counter` and `source_rules` as in `EarleyItem`.
+    the state's token set ("list", "complement", "bitset", "difference" or "iterations"; "" where no mask has needed one
+    yet) and `nbytes` its size.  `counter` and `source_rules` as in `EarleyItem`.
     """
 
     state: int

@@ -46,7 +46,7 @@ def kernel(forest: Forest) -> list[ChartItem]:
         for item in forest.items(last)
         if (item.origin < last or (last == 0 and table.rule_of[item.state] == 0))
         and (table.byte_edges[item.state] or table.call_edges[item.state] or table.token_edges[item.state])
-        and not _lap_start(forest, item)
+        and not _iteration_start(forest, item)
     ]
     return sorted(found, key=lambda item: -item.origin)
 
@@ -59,8 +59,8 @@ def reading(forest: Forest) -> list[ChartItem]:
     )
 
 
-def _lap_start(forest: Forest, item: ChartItem) -> bool:
-    """Whether `item` only begins another lap of a counted repetition, which stands beside what ends there."""
+def _iteration_start(forest: Forest, item: ChartItem) -> bool:
+    """Whether `item` only begins another iteration of a counted repetition, which stands beside what ends there."""
     rule = forest.table.rule_of[item.state]
     return forest.table.repeat[rule] is not None and item.state == forest.table.start[rule]
 

@@ -1,9 +1,9 @@
 """What happened, event by event: `with matcher.trace() as events`.  Costs nothing while nobody traces.
 
 Two things are worth watching.  *Steps*: what the parser did at each byte, as Earley's operations scan, predict and
-complete (and the laps of counted rules, and the dispatch of a tag).  The engine walks between interned sets and does
-none of this after the first time, so the operations are those of the textbook chart (`classic.py`), which reads the
-same bytes.  *Masks*: how each was found, and how long that took.
+complete (and the iterations of counted rules, and the dispatch of a tag).  The engine walks between interned sets and
+does none of this after the first time, so the operations are those of the textbook chart (`classic.py`), which reads
+the same bytes.  *Masks*: how each was found, and how long that took.
 
 Read on: `classic.py` (the chart), `../masks/cache.pyx` (where masks come from).
 """

@@ -1,7 +1,7 @@
 """What free text with tags watches for, as Aho and Corasick's automaton (1975) for people: a trie, its failure links.
 
-The engine writes the same automaton into a rule (`automata/dispatch.pyx`, which also says what `least` is for); this
-one is in plain Python, knows the names of things, and reads the same bytes.
+The engine writes the same automaton into a rule (`automata/tag_dispatch.pyx`, which also says what `least` is for);
+this one is in plain Python, knows the names of things, and reads the same bytes.
 
 Read on: `dispatch.py` (which text was free, which was a tag).
 """

@@ -71,7 +71,7 @@ cdef class FsmMasks(MaskCache):
         """Compute all masks; the machine must have one rule, and no counters.  The caller's `TimeLimit` applies."""
         cdef int32_t state
         cdef SetRec* record
-        if self.machine.tables.rule_count != 1 or self.machine.tables.lap_min[0] >= 0:
+        if self.machine.tables.rule_count != 1 or self.machine.tables.min_iterations[0] >= 0:
             raise ValueError("masks by state need a grammar that was lowered to one automaton without counters")
         with nogil:
             self.machine.lock.lock()

@@ -6,23 +6,23 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.identity cimport Identities
 from kernels_core.earley.machine cimport Item, Machine, SetRec
-from kernels_core.masks.direct cimport Walk
-from kernels_core.masks.interiors cimport Insides
-from kernels_core.masks.exits cimport Exits
+from kernels_core.masks.direct_walk cimport DirectWalk
+from kernels_core.masks.string_bodies cimport StringBodies
+from kernels_core.masks.repetition_ends cimport RepetitionEnds
 from kernels_core.masks.lookahead cimport Lookahead
 from kernels_core.masks.mask_table cimport MaskRec, MaskTable
 from kernels_core.masks.pool cimport PoolKey, TokenSetPool
-from kernels_core.masks.rests cimport Tries
-from kernels_core.masks.sweeps cimport Sweeps
+from kernels_core.masks.suffixes cimport SuffixMatches
+from kernels_core.masks.whole_subtrees cimport WholeSubtrees
 from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport TokenTrie
-from kernels_core.masks.unions cimport Dense, Row, Unions
+from kernels_core.masks.row_unions cimport Dense, Row, RowUnions
 
 
 cdef struct Chosen:
     TokenSet* tokens
     int32_t item         # the first item of a set that has these verdicts
-    int32_t missing      # laps that a token has to complete before it leaves the rule,
+    int32_t missing      # iterations that a token has to complete before it leaves the rule,
     int32_t left         # ... and that it may; where `tokens` are counted
 
 
@@ -44,32 +44,32 @@ cdef class MaskCache:
     cdef vector[Made] made                 # the token sets that were computed here, in order of time
     cdef readonly bint memoize             # False: a mask is computed at every fill
     cdef readonly Lookahead lookahead      # None: uncertain tokens are not filtered
-    cdef readonly Sweeps sweeps            # None: every node is walked
-    cdef readonly Insides insides          # None: insides of strings are walked like all else
-    cdef bint in_base                      # a base is being computed
+    cdef readonly WholeSubtrees sweeps            # None: every node is walked
+    cdef readonly StringBodies string_bodies          # None: insides of strings are walked like all else
+    cdef bint in_reference                      # a base is being computed
     cdef Identities identities
     # by code of the bytes that callers take (0: any): (state, clipped counter) -> verdicts
     cdef unordered_map[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]] states
-    cdef uint64_t narrowed                 # that code, for the token set that is asked for
-    cdef uint64_t goes_on[4]               # and the bytes
-    cdef unordered_map[uint64_t, shared_ptr[TokenSet]] settled   # the same after the lookahead
+    cdef uint64_t follow_key                 # that code, for the token set that is asked for
+    cdef uint64_t follow[4]               # and the bytes
+    cdef unordered_map[uint64_t, shared_ptr[TokenSet]] filtered   # the same after the lookahead
     cdef unordered_map[int32_t, vector[uint32_t]] negated     # by number of a token set of the grammar: bits
-    cdef readonly bint lap_profiles
-    cdef vector[uint8_t] lap_kinds         # by rule: 0 not looked at yet, 1 laps are plain, 2 they are not
-    cdef unordered_map[uint64_t, unordered_map[int32_t, shared_ptr[TokenSet]]] lap_sets     # by that code and state
-    cdef Exits exits
+    cdef readonly bint iteration_profiles
+    cdef vector[uint8_t] profile_kinds         # by rule: 0 not looked at yet, 1 iterations are plain, 2 they are not
+    cdef unordered_map[uint64_t, unordered_map[int32_t, shared_ptr[TokenSet]]] profiles     # by that code and state
+    cdef RepetitionEnds repetition_ends
     cdef readonly int64_t direct_limit
     cdef vector[int64_t] costs             # by state: estimated trie nodes, -1: not estimated yet
     cdef MaskTable table
     cdef vector[uint8_t] wide              # scratch: by item, whether its token set is used
-    cdef Walk walk
-    cdef Unions unions                     # None: rows are added to each other one by one
+    cdef DirectWalk walk
+    cdef RowUnions unions                     # None: rows are added to each other one by one
     cdef vector[Dense] dense               # scratch: rows of the mask that is made,
     cdef vector[shared_ptr[void]] owners   # ... and whose they are
     cdef unordered_map[size_t, shared_ptr[void]] used      # owners of rows that masks share, beside token sets
     cdef vector[Chosen] chosen             # scratch: the token sets that it is made of,
     cdef vector[int32_t] singles           # ... and ids that are allowed one by one
-    cdef Tries tries                       # scratch
+    cdef SuffixMatches matches                       # scratch
     cdef vector[void*] stack
     cdef int64_t mask_misses, mask_hits, walks, state_misses, state_hits, pool_hits, partial_hits, sets_with_mask
 
@@ -83,14 +83,14 @@ cdef class MaskCache:
     cdef MaskRec* with_stops(self, MaskRec* mask, vector[int32_t]& allowed, vector[int32_t]& refused) except NULL nogil
     cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil
     cdef bint _follow(self, SetRec* record) except -1 nogil
-    cdef bint _counts_plainly(self, SetRec* record, int32_t first) except -1 nogil
-    cdef bint _has_plain_laps(self, int32_t state) except -1 nogil
-    cdef int32_t _laps_left(self, Item item) noexcept nogil
-    cdef int32_t _laps_missing(self, Item item) noexcept nogil
-    cdef int lap_set(self, int32_t state, shared_ptr[TokenSet]& result) except -1 nogil
-    cdef int _lap_key(self, int32_t state, uint64_t narrowed, PoolKey* key) except -1 nogil
-    cdef bint _known_laps(self, int32_t state, uint64_t narrowed, shared_ptr[TokenSet]& result) except -1 nogil
-    cdef int _take_first_bytes(self, SetRec* record, int32_t first) except -1 nogil
+    cdef bint _may_use_profile(self, SetRec* record, int32_t first) except -1 nogil
+    cdef bint _has_profile(self, int32_t state) except -1 nogil
+    cdef int32_t _iterations_left(self, Item item) noexcept nogil
+    cdef int32_t _iterations_missing(self, Item item) noexcept nogil
+    cdef int iteration_profile(self, int32_t state, shared_ptr[TokenSet]& result) except -1 nogil
+    cdef int _profile_key(self, int32_t state, uint64_t follow_key, PoolKey* key) except -1 nogil
+    cdef bint _known_profile(self, int32_t state, uint64_t follow_key, shared_ptr[TokenSet]& result) except -1 nogil
+    cdef int _take_follow(self, SetRec* record, int32_t first) except -1 nogil
     cdef int _add_token_sets(self, SetRec* record) except -1 nogil
     cdef int64_t _cost(self, int32_t state) except -1 nogil
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil
@@ -98,6 +98,6 @@ cdef class MaskCache:
     cdef uint64_t _pool_key(self, int32_t state, int32_t counter, PoolKey& key) noexcept nogil
     cdef int token_set(self, int32_t state, int32_t counter, bint to_filter, shared_ptr[TokenSet]& result,
                        bint compute=*) except -1 nogil
-    cdef int settled_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil
+    cdef int filtered_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _compute_token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _add_whole_tokens(self, int32_t state) except -1 nogil

@@ -11,35 +11,36 @@ hangs on the set; equal masks share their storage and have a number (`mask_table
 from cython.operator cimport dereference, preincrement
 from libc.string cimport memset
 
-from kernels_core.automata.growing cimport GrowingTables
-from kernels_core.automata.growing_identity cimport GrowingIdentities
-from kernels_core.automata.identity cimport WholeIdentities
+from kernels_core.automata.lazy_dfa cimport LazyTables
+from kernels_core.automata.lazy_identity cimport LazyIdentities
+from kernels_core.automata.identity cimport EagerIdentities
 from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS, Tables
-from kernels_core.automata.word_tree cimport Prefix
+from kernels_core.automata.word_trie cimport Prefix
 from kernels_core.earley.machine cimport FREE, Item, ms_clock, ms_load, ms_store
 from kernels_core.laboratory cimport EXCLUDED_WORDS, FOLLOW_BYTES, STRING_BODIES, has
-from kernels_core.masks.bases cimport Base, find_base
-from kernels_core.masks.direct cimport Walk, estimate
-from kernels_core.masks.interiors cimport Insides
-from kernels_core.masks.exits cimport Exits
-from kernels_core.masks.laps cimport compute_laps, has_plain_laps, row_of
-from kernels_core.masks.loops cimport Loop
+from kernels_core.masks.reference_states cimport ReferenceState, find_reference
+from kernels_core.masks.direct_walk cimport DirectWalk, estimate
+from kernels_core.masks.string_bodies cimport StringBodies
+from kernels_core.masks.repetition_ends cimport RepetitionEnds
+from kernels_core.masks.iteration_profiles cimport compute_profile, has_prefix_free_iterations, row_of
+from kernels_core.masks.self_loops cimport SelfLoop
 from kernels_core.masks.mask_table cimport add_id, digest, write_mask
-from kernels_core.masks.pool cimport ALL_LAPS, PoolKey
-from kernels_core.masks.sweeps cimport Sweeps
+from kernels_core.masks.pool cimport ALL_COUNTS, PoolKey
+from kernels_core.masks.whole_subtrees cimport WholeSubtrees
 from kernels_core.masks.token_sets cimport (
-    LAPS, MAX_CHAIN, add_uncertain, compute_token_set, depth_of, share_of, shares_of,
+    PROFILE, MAX_CHAIN, add_uncertain, compute_token_set, depth_of, share_of, shares_of,
 )
-from kernels_core.masks.unions cimport add_rows
+from kernels_core.masks.row_unions cimport add_rows
 
-from kernels_core.masks.listed import listed
-from kernels_core.masks.loops import loops_of
+from kernels_core.masks.interned_mask import listed
+from kernels_core.masks.self_loops import self_loops_of
 
 __all__ = ["MaskCache"]
 
 cdef int64_t caches_made = 0
-cdef int32_t BOTTOM_FRAME = 1, FEW_BYTES = 2     # that callers take; verdicts are computed for each such set of bytes anew
+# that callers take; verdicts are computed for each such set of bytes anew
+cdef int32_t BOTTOM_FRAME = 1, FEW_BYTES = 2
 
 
 cdef class MaskCache:
@@ -54,7 +55,7 @@ cdef class MaskCache:
 
     def __init__(self, TokenTrie trie, Machine machine, TokenSetPool pool, *, bint differential=True,
                  int differential_from=2048, bint memoize=True, Lookahead lookahead=None, int64_t max_fill_ms=0,
-                 int direct_limit=0, bint lap_profiles=False, bint sweeps=False):
+                 int direct_limit=0, bint iteration_profiles=False, bint sweeps=False):
         global caches_made
         caches_made += 1
         self.serial = caches_made
@@ -66,21 +67,21 @@ cdef class MaskCache:
         self.differential_from = differential_from
         self.identities = None
         if pool is not None:
-            kind = GrowingIdentities if isinstance(machine.tables, GrowingTables) else WholeIdentities
+            kind = LazyIdentities if isinstance(machine.tables, LazyTables) else EagerIdentities
             self.identities = kind(machine.tables, pool.secret())
         self.direct_limit = direct_limit
-        self.lap_profiles = lap_profiles and lookahead is None
-        self.sweeps = Sweeps(machine) if sweeps else None
-        self.insides = Insides(trie, machine) if sweeps else None
+        self.iteration_profiles = iteration_profiles and lookahead is None
+        self.sweeps = WholeSubtrees(machine) if sweeps else None
+        self.string_bodies = StringBodies(trie, machine) if sweeps else None
         self.table = MaskTable(trie.words)
-        self.walk = Walk(trie, machine, loops_of(trie) if sweeps else None, self.table)
-        self.exits = Exits(machine)
+        self.walk = DirectWalk(trie, machine, self_loops_of(trie) if sweeps else None, self.table)
+        self.repetition_ends = RepetitionEnds(machine)
         self.unions = pool.unions if sweeps and pool is not None else None
         self.stack.resize(trie.max_depth + 1)
         self.singles.reserve(256)            # room for most, so that first masks do not wait for vectors to grow
         self.costs.reserve(96)
-        self.tries.places.reserve(256)
-        self.tries.todo.reserve(64)
+        self.matches.places.reserve(256)
+        self.matches.todo.reserve(64)
 
     cdef size_t held(self) noexcept nogil:
         """Bytes of masks, and of the parser states that they hang on."""
@@ -119,7 +120,7 @@ cdef class MaskCache:
         self.table.begin()
         self.dense.clear()
         self.owners.clear()
-        self.narrowed = 0
+        self.follow_key = 0
         if not self._follow(record):
             self.wide.assign(record.count, 1)
         for i in range(record.count if record.tokens else 0):
@@ -141,7 +142,7 @@ cdef class MaskCache:
         cdef int32_t i, w, state
         cdef int64_t total = 0, cost
         cdef size_t n
-        cdef const Loop* loop
+        cdef const SelfLoop* loop
         self.wide.assign(record.count, 0)
         if self.direct_limit == 0:
             return False
@@ -165,10 +166,10 @@ cdef class MaskCache:
             if narrow[w] & wide[w]:      # they begin alike: a walk from the whole set would be one of the others, too
                 start = self.machine.part(record, self.wide)
         if self.walk.run(start, narrow, 4 * self.direct_limit):
-            for n in range(self.walk.stretches.size()):
-                loop = self.walk.stretches[n].get()
-                self.used[<size_t>loop] = <shared_ptr[void]>self.walk.stretches[n]
-                self.owners.push_back(<shared_ptr[void]>self.walk.stretches[n])
+            for n in range(self.walk.loop_rows.size()):
+                loop = self.walk.loop_rows[n].get()
+                self.used[<size_t>loop] = <shared_ptr[void]>self.walk.loop_rows[n]
+                self.owners.push_back(<shared_ptr[void]>self.walk.loop_rows[n])
                 self.dense.push_back(Dense(Row(loop.bits.data(), <int32_t>loop.ids.size(), loop.hash), NULL))
             self.walks += 1
             return True
@@ -197,36 +198,37 @@ cdef class MaskCache:
             # Items are sorted by state, frame, counter: one state's verdicts are added once, whoever its callers are.
             if _seen_before(record, i):
                 continue
-            one.item, one.missing, one.left = i, self._laps_missing(item), self._laps_left(item)
+            one.item, one.missing, one.left = i, self._iterations_missing(item), self._iterations_left(item)
             if self.lookahead is None:
-                self._take_first_bytes(record, i)
-            if self._counts_plainly(record, i):
-                self.lap_set(item.state, tokens)
+                self._take_follow(record, i)
+            if self._may_use_profile(record, i):
+                self.iteration_profile(item.state, tokens)
                 self.dense.push_back(row_of(tokens.get(), one.left))
             else:
                 if _is_far_from_bounds(self.machine.tables, item, self.trie.max_depth):
                     item.counter = FREE         # verdicts that grammars with another bound share
-                self.settled_set(item.state, item.counter, tokens)
+                self.filtered_set(item.state, item.counter, tokens)
                 if tokens.get().dense != NULL:
                     row = Row(tokens.get().dense, tokens.get().dense_population, tokens.get().dense_hash)
                     self.dense.push_back(Dense(row, &tokens.get().lacking))
-            self.narrowed = 0
+            self.follow_key = 0
             self.owners.push_back(<shared_ptr[void]>tokens)
             one.tokens = tokens.get()
             self.chosen.push_back(one)
         for n in range(self.chosen.size()):
-            if self.chosen[n].tokens.ids.empty() and self.chosen[n].tokens.base.get() == NULL:
+            if self.chosen[n].tokens.ids.empty() and self.chosen[n].tokens.reference.get() == NULL:
                 continue
             item = record.items[self.chosen[n].item]
             k = self.chosen[n].item
             while k < record.count and record.items[k].state == item.state:
                 if record.items[k].counter == item.counter:
                     caller = self.machine.returned(record.items[k].frame)
-                    if self.chosen[n].tokens.storage == LAPS:
-                        self.exits.allow(self.chosen[n].tokens, caller, self.chosen[n].missing, self.chosen[n].left,
+                    if self.chosen[n].tokens.storage == PROFILE:
+                        self.repetition_ends.allow(self.chosen[n].tokens, caller, self.chosen[n].missing,
+                                                   self.chosen[n].left,
                                          self.singles)
                     else:
-                        add_uncertain(self.chosen[n].tokens, self.machine, caller, self.tries, self.singles)
+                        add_uncertain(self.chosen[n].tokens, self.machine, caller, self.matches, self.singles)
                 k += 1
             self.machine._check_budget()
         add_rows(self.unions, self.dense, self.owners, self.used, self.table)
@@ -237,8 +239,8 @@ cdef class MaskCache:
             add_id(self.table, self.singles[n])
         return 0
 
-    cdef int _take_first_bytes(self, SetRec* record, int32_t first) except -1 nogil:
-        """Set `goes_on` to the bytes that the callers of the verdicts of item `first` take, `narrowed` to their code.
+    cdef int _take_follow(self, SetRec* record, int32_t first) except -1 nogil:
+        """Set `follow` to the bytes that the callers of the verdicts of item `first` take, `follow_key` to their code.
 
         Where they are few (the quote behind a string), rests that begin with another byte need not be found, kept and
         tried.  Verdicts are then for callers that take these bytes and no others.
@@ -247,34 +249,36 @@ cdef class MaskCache:
         cdef SetRec* caller
         cdef int32_t k = first, w, count = 0
         cdef uint64_t word
-        self.narrowed = 0
+        self.follow_key = 0
         if not self.differential or self._cost(item.state) < self.differential_from // 8 or not has(FOLLOW_BYTES):
             return 0
-        memset(self.goes_on, 0, sizeof(self.goes_on))
+        memset(self.follow, 0, sizeof(self.follow))
         while k < record.count and record.items[k].state == item.state:
             if record.items[k].counter == item.counter:
                 caller = self.machine.returned(record.items[k].frame)
                 for w in range(4):
-                    self.goes_on[w] |= caller.live[w]
+                    self.follow[w] |= caller.live[w]
             k += 1
-        self.narrowed = 1
+        self.follow_key = 1
         for w in range(4):
-            word = self.goes_on[w]
+            word = self.follow[w]
             while word:
                 count += 1
                 if count > FEW_BYTES:
-                    self.narrowed = 0
+                    self.follow_key = 0
                     return 0
-                self.narrowed = self.narrowed << 8 | <uint64_t>(64 * w + __builtin_ctzll(word))
+                self.follow_key = self.follow_key << 8 | <uint64_t>(64 * w + __builtin_ctzll(word))
                 word &= word - 1
         return 0
 
-    cdef bint _counts_plainly(self, SetRec* record, int32_t first) except -1 nogil:
-        """Whether `laps` has the verdicts at the state and counter of item `first`, for all its callers in the set."""
+    cdef bint _may_use_profile(self, SetRec* record, int32_t first) except -1 nogil:
+        """Whether `iterations` has the verdicts at the state and counter of item `first`, for all its callers in the
+        set.
+        """
         cdef Item item = record.items[first]
         cdef int32_t rule = self.machine.tables.rule_of[item.state], k, w
         cdef SetRec* caller
-        if not self._has_plain_laps(item.state):
+        if not self._has_profile(item.state):
             return False
         for k in range(first, record.count):
             if record.items[k].state != item.state:
@@ -286,69 +290,74 @@ cdef class MaskCache:
                         return False
         return True
 
-    cdef bint _has_plain_laps(self, int32_t state) except -1 nogil:
-        """Whether the verdicts at `state` may be looked up in `laps`."""
+    cdef bint _has_profile(self, int32_t state) except -1 nogil:
+        """Whether the verdicts at `state` may be looked up in `iterations`."""
         cdef int32_t rule = self.machine.tables.rule_of[state]
-        if not self.lap_profiles or not self.machine.tables.flags[state] & COUNTED:
+        if not self.iteration_profiles or not self.machine.tables.flags[state] & COUNTED:
             return False
-        if <size_t>rule >= self.lap_kinds.size():
-            self.lap_kinds.resize(rule + 1, 0)
-        if self.lap_kinds[rule] == 0:
-            self.lap_kinds[rule] = 2 - <uint8_t>has_plain_laps(self.machine.tables, rule)
-        return self.lap_kinds[rule] == 1
+        if <size_t>rule >= self.profile_kinds.size():
+            self.profile_kinds.resize(rule + 1, 0)
+        if self.profile_kinds[rule] == 0:
+            self.profile_kinds[rule] = 2 - <uint8_t>has_prefix_free_iterations(self.machine.tables, rule)
+        return self.profile_kinds[rule] == 1
 
-    cdef int32_t _laps_missing(self, Item item) noexcept nogil:
-        """Laps that a counted item has to complete before its rule may end."""
-        return self.machine.tables.lap_min[self.machine.tables.rule_of[item.state]] - item.counter
+    cdef int32_t _iterations_missing(self, Item item) noexcept nogil:
+        """Iterations that a counted item has to complete before its rule may end."""
+        return self.machine.tables.min_iterations[self.machine.tables.rule_of[item.state]] - item.counter
 
-    cdef int32_t _laps_left(self, Item item) noexcept nogil:
-        """Laps that a counted item may still complete; -1: any number."""
-        cdef int32_t most = self.machine.tables.lap_max[self.machine.tables.rule_of[item.state]]
+    cdef int32_t _iterations_left(self, Item item) noexcept nogil:
+        """Iterations that a counted item may still complete; -1: any number."""
+        cdef int32_t most = self.machine.tables.max_iterations[self.machine.tables.rule_of[item.state]]
         return -1 if most < 0 else most - item.counter
 
-    cdef int lap_set(self, int32_t state, shared_ptr[TokenSet]& result) except -1 nogil:
-        """The laps that tokens need from `state`, for all callers or for those like `narrowed`; with the machine's lock held."""
+    cdef int iteration_profile(self, int32_t state, shared_ptr[TokenSet]& result) except -1 nogil:
+        """The iterations that tokens need from `state`, for all callers or for those like `follow_key`; with the
+        machine's lock held.
+        """
         cdef PoolKey key
         cdef int64_t started
-        cdef const uint64_t* goes_on = NULL
-        if self._known_laps(state, 0, result) or self.narrowed and self._known_laps(state, self.narrowed, result):
+        cdef const uint64_t* follow = NULL
+        if self._known_profile(state, 0, result) or self.follow_key and self._known_profile(state, self.follow_key,
+                                                                                            result):
             return 0
         self.machine._check_budget()
         started = ms_clock()
-        if self.narrowed:
-            goes_on = self.goes_on
-        compute_laps(self.trie, self.machine.tables, state, goes_on, result)
+        if self.follow_key:
+            follow = self.follow
+        compute_profile(self.trie, self.machine.tables, state, follow, result)
         self.note(state, result, ms_clock() - started)
-        self.lap_sets[self.narrowed][state] = result
+        self.profiles[self.follow_key][state] = result
         if self.pool is not None:
-            self._lap_key(state, self.narrowed, &key)
+            self._profile_key(state, self.follow_key, &key)
             self.pool.keep(key, result)
         return 0
 
-    cdef int _lap_key(self, int32_t state, uint64_t narrowed, PoolKey* key) except -1 nogil:
+    cdef int _profile_key(self, int32_t state, uint64_t follow_key, PoolKey* key) except -1 nogil:
         self.identities.identity(state, &key.state)
-        key.to_minimum = key.to_maximum = ALL_LAPS
-        key.lookahead.high, key.lookahead.low = narrowed, 0
+        key.to_minimum = key.to_maximum = ALL_COUNTS
+        key.lookahead.high, key.lookahead.low = follow_key, 0
         return 0
 
-    cdef bint _known_laps(self, int32_t state, uint64_t narrowed, shared_ptr[TokenSet]& result) except -1 nogil:
-        """Whether the laps from `state` were found out for such callers, here or in another grammar."""
+    cdef bint _known_profile(self, int32_t state, uint64_t follow_key, shared_ptr[TokenSet]& result) except -1 nogil:
+        """Whether the iterations from `state` were found out for such callers, here or in another grammar."""
         cdef PoolKey key
-        if self.lap_sets[narrowed].count(state):
+        if self.profiles[follow_key].count(state):
             self.state_hits += 1
-            result = self.lap_sets[narrowed][state]
+            result = self.profiles[follow_key][state]
             return True
         if self.pool is not None:
-            self._lap_key(state, narrowed, &key)
-            result = self.pool.find(key, False, narrowed == self.narrowed)
+            self._profile_key(state, follow_key, &key)
+            result = self.pool.find(key, False, follow_key == self.follow_key)
             if result.get() != NULL:
                 self.pool_hits += 1
-                self.lap_sets[narrowed][state] = result
+                self.profiles[follow_key][state] = result
                 return True
         return False
 
     cdef int64_t _cost(self, int32_t state) except -1 nogil:
-        """`direct.estimate`, remembered; a counted rule is never followed directly, since each lap leads to another set."""
+        """`direct.estimate`, remembered; a counted rule is never followed directly, since each iteration leads to
+        another set.
+        """
         if <size_t>state >= self.costs.size():
             self.costs.resize(self.machine.tables.flags.size(), -1)
         if self.costs[state] < 0:
@@ -388,16 +397,18 @@ cdef class MaskCache:
         return 0
 
     cdef uint64_t _pool_key(self, int32_t state, int32_t counter, PoolKey& key) noexcept nogil:
-        """Fills the laps of `key`, and returns a key within this grammar.  Laps count up to the longest token only."""
+        """Fills the iterations of `key`, and returns a key within this grammar.  Iterations count up to the longest
+        token only.
+        """
         cdef int32_t rule = self.machine.tables.rule_of[state]
         cdef int32_t horizon = self.trie.max_depth + 1
         cdef Room room
         key.to_minimum, key.to_maximum = 0, horizon
         key.lookahead.high = key.lookahead.low = 0
         if self.machine.tables.flags[state] & COUNTED:
-            key.to_minimum = min(max(self.machine.tables.lap_min[rule] - counter, 0), horizon)
-            if self.machine.tables.lap_max[rule] >= 0:
-                key.to_maximum = min(self.machine.tables.lap_max[rule] - counter, horizon)
+            key.to_minimum = min(max(self.machine.tables.min_iterations[rule] - counter, 0), horizon)
+            if self.machine.tables.max_iterations[rule] >= 0:
+                key.to_maximum = min(self.machine.tables.max_iterations[rule] - counter, horizon)
         elif self.machine.tables.room(state, counter, &room):
             # Another key than that of verdicts for which nothing is counted.
             horizon += room.reserve
@@ -413,36 +424,37 @@ cdef class MaskCache:
         cdef PoolKey key
         cdef uint64_t local = self._pool_key(state, counter, key)
         cdef int64_t started
-        if self.states[self.narrowed].count(local):
+        if self.states[self.follow_key].count(local):
             self.state_hits += 1
-            result = self.states[self.narrowed][local]
+            result = self.states[self.follow_key][local]
             return 0
         # Where words are left out, what they are left out of is shared; the difference costs less than its name.
         cdef Prefix prefix
         cdef bint shared = self.pool is not None and (self.lookahead is not None or (
-            not (self.machine.tables.find_prefix(state, &prefix) and has(EXCLUDED_WORDS)) and self.identities.is_near(state)))
+            not (self.machine.tables.find_prefix(state,
+                                                 &prefix) and has(EXCLUDED_WORDS)) and self.identities.is_near(state)))
         if shared:
             self.identities.identity(state, &key.state)
-            key.lookahead.high = self.narrowed
+            key.lookahead.high = self.follow_key
             result = self.pool.find(key, to_filter, compute)
             if result.get() != NULL:
                 if to_filter:
                     self.partial_hits += 1
                 else:
                     self.pool_hits += 1
-                self.states[self.narrowed][local] = result
+                self.states[self.follow_key][local] = result
                 return 0
         if not compute:
             return 0
         started = ms_clock()
         self._compute_token_set(state, counter, result)
         self.note(state, result, ms_clock() - started)
-        self.states[self.narrowed][local] = result
+        self.states[self.follow_key][local] = result
         if shared:
             self.pool.keep(key, result)
         return 0
 
-    cdef int settled_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
+    cdef int filtered_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
         """`token_set` without the uncertain tokens that no caller of the state's rule can take, if `lookahead`."""
         cdef PoolKey key
         cdef uint64_t local
@@ -451,9 +463,9 @@ cdef class MaskCache:
         if self.lookahead is None:
             return self.token_set(state, counter, False, result)
         local = self._pool_key(state, counter, key)
-        if self.settled.count(local):
+        if self.filtered.count(local):
             self.state_hits += 1
-            result = self.settled[local]
+            result = self.filtered[local]
             return 0
         if self.pool is not None:
             self.identities.identity(state, &key.state)
@@ -461,11 +473,11 @@ cdef class MaskCache:
             result = self.pool.find(key, False)
             if result.get() != NULL:
                 self.pool_hits += 1
-                self.settled[local] = result
+                self.filtered[local] = result
                 return 0
         self.token_set(state, counter, True, tokens)
         self.lookahead.filter(tokens, rule, self.stack, result)
-        self.settled[local] = result
+        self.filtered[local] = result
         if self.pool is not None:
             self.pool.keep(key, result)
         return 0
@@ -473,37 +485,40 @@ cdef class MaskCache:
     cdef int _compute_token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
         """Compute, as a difference to a base where one promises to be close."""
         cdef shared_ptr[TokenSet] verdicts
-        cdef SetRec* base_start = NULL
+        cdef SetRec* reference_start = NULL
         cdef const Prefix* prefix = NULL
-        cdef const uint64_t* goes_on = NULL
-        cdef Base base
+        cdef const uint64_t* follow = NULL
+        cdef ReferenceState reference
         cdef Room room
-        cdef bint based, counts = self.machine.tables.room(state, counter, &room)
-        if self.narrowed:
-            goes_on = self.goes_on
-        based = (self.differential and not self.in_base and not counts
-                 and find_base(self.trie, self.machine.tables, state, counter, self.differential_from, &base))
-        if (self.insides is not None and not counts and not (based and base.leaves_words_out)
+        cdef bint has_reference, counts = self.machine.tables.room(state, counter, &room)
+        if self.follow_key:
+            follow = self.follow
+        has_reference = (self.differential and not self.in_reference and not counts
+                 and find_reference(self.trie, self.machine.tables, state, counter, self.differential_from, &reference))
+        if (self.string_bodies is not None and not counts and not (has_reference and reference.leaves_words_out)
                 and self._cost(state) >= self.differential_from and has(STRING_BODIES)):
-            if self.insides.token_set(state, self.narrowed, goes_on, result):
+            if self.string_bodies.token_set(state, self.follow_key, follow, result):
                 return 0
-        if based:
+        if has_reference:
             # A walk with shortcuts costs little more than most differences: a base is not made for their sake.
-            self.in_base = True
+            self.in_reference = True
             try:
-                self.token_set(base.state, base.counter, False, verdicts,
-                               base.leaves_words_out or self.sweeps is None)
+                self.token_set(reference.state, reference.counter, False, verdicts,
+                               reference.leaves_words_out or self.sweeps is None)
             finally:
-                self.in_base = False
-            if verdicts.get() != NULL and depth_of(verdicts.get()) >= MAX_CHAIN:    # a difference itself, asked for before
+                self.in_reference = False
+            # a difference itself, asked for before
+            if verdicts.get() != NULL and depth_of(verdicts.get()) >= MAX_CHAIN:
                 verdicts.reset()
             if verdicts.get() != NULL:
-                base_start = self.machine.single(base.state, BOTTOM_FRAME, base.counter)
-                prefix = &base.prefix if base.leaves_words_out else NULL
+                reference_start = self.machine.single(reference.state, BOTTOM_FRAME, reference.counter)
+                prefix = &reference.prefix if reference.leaves_words_out else NULL
         if counts:      # each character leads to another set, so there is nothing to sweep
-            return compute_token_set(self.trie, self.machine, None, state, counter, verdicts, NULL, NULL, goes_on, result)
-        return compute_token_set(self.trie, self.machine, self.sweeps, state, counter, verdicts, base_start, prefix,
-                                 goes_on, result)
+            return compute_token_set(self.trie, self.machine, None, state, counter, verdicts, NULL, NULL, follow,
+                                     result)
+        return compute_token_set(self.trie, self.machine, self.sweeps, state, counter, verdicts, reference_start,
+                                 prefix,
+                                 follow, result)
 
     # -- for inspection ------------------------------------------------------------------------------------------------
 
@@ -527,7 +542,7 @@ cdef class MaskCache:
         return found
 
     def mask(self, int number):
-        """The mask that is interned under `number` (`GrammarMatcher.mask_number`), as a `masks.listed.Mask`.
+        """The mask that is interned under `number` (`GrammarMatcher.mask_number`), as a `masks.interned_mask.Mask`.
 
         `IndexError` for a number that no mask here has.
         """
@@ -557,7 +572,7 @@ cdef class MaskCache:
         return rows
 
     def warm(self, int32_t state):
-        """Compute the token set of `state` (of its first lap, if it counts) now, without the GIL.
+        """Compute the token set of `state` (of its first iteration, if it counts) now, without the GIL.
 
         For as long as the caller's `TimeLimit` allows.
         """
@@ -569,11 +584,11 @@ cdef class MaskCache:
             self.machine.lock.lock()
             try:
                 self.machine._check_budget()
-                self.narrowed = 0
-                if self._has_plain_laps(state):
-                    self.lap_set(state, tokens)
+                self.follow_key = 0
+                if self._has_profile(state):
+                    self.iteration_profile(state, tokens)
                 else:
-                    self.settled_set(state, FREE if self.machine.tables.room(state, 0, &room) else 0, tokens)
+                    self.filtered_set(state, FREE if self.machine.tables.room(state, 0, &room) else 0, tokens)
             finally:
                 self.machine.lock.unlock()
 
@@ -585,21 +600,21 @@ cdef class MaskCache:
     def counters(self):
         """All counters by name, as `inspect.snapshots.CacheStats` names them."""
         cdef size_t count = 0
-        cdef double nbytes = shares_of(self.settled)
+        cdef double nbytes = shares_of(self.filtered)
         cdef unordered_map[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]].iterator kept = self.states.begin()
         cdef unordered_map[uint64_t, unordered_map[int32_t, shared_ptr[TokenSet]]].iterator counted
-        cdef unordered_map[int32_t, shared_ptr[TokenSet]].iterator laps
+        cdef unordered_map[int32_t, shared_ptr[TokenSet]].iterator iterations
         while kept != self.states.end():
             count += dereference(kept).second.size()
             nbytes += shares_of(dereference(kept).second)
             preincrement(kept)
-        counted = self.lap_sets.begin()
-        while counted != self.lap_sets.end():
+        counted = self.profiles.begin()
+        while counted != self.profiles.end():
             count += dereference(counted).second.size()
-            laps = dereference(counted).second.begin()
-            while laps != dereference(counted).second.end():
-                nbytes += share_of(dereference(laps).second)
-                preincrement(laps)
+            iterations = dereference(counted).second.begin()
+            while iterations != dereference(counted).second.end():
+                nbytes += share_of(dereference(iterations).second)
+                preincrement(iterations)
             preincrement(counted)
         return {
             "masks": self.sets_with_mask,
@@ -624,7 +639,9 @@ cdef extern from *:
 
 
 cdef bint _is_far_from_bounds(Tables tables, Item item, int32_t longest) noexcept nogil:
-    """Whether the characters of the text at `item` are counted, and no token, of `longest` bytes at most, nears a bound."""
+    """Whether the characters of the text at `item` are counted, and no token, of `longest` bytes at most, nears a
+    bound.
+    """
     cdef Room room
     # A token completes no more characters than it has bytes, and begins one.
     return (tables.bounded and tables.room(item.state, item.counter, &room)

@@ -12,7 +12,7 @@ from libcpp.memory cimport shared_ptr
 
 from kernels_core.automata.tables cimport ACCEPTING, COUNTED
 from kernels_core.earley.machine cimport FREE, add_item, step
-from kernels_core.masks.rests cimport lay_out_rests
+from kernels_core.masks.suffixes cimport lay_out_suffixes
 
 cdef int32_t BOTTOM_FRAME = 1
 
@@ -53,14 +53,16 @@ cdef class Lookahead:
             self.machine.kernel.clear()
             for i in range(self.targets[rule].size()):
                 state = self.targets[rule][i]
-                # How many laps a counted caller has behind it is not known here: any number.
+                # How many iterations a counted caller has behind it is not known here: any number.
                 add_item(self.machine.kernel, state, BOTTOM_FRAME,
                          FREE if self.machine.tables.flags[state] & COUNTED else 0)
             self.follow[rule] = self.machine.close()
         return self.follow[rule]
 
     cdef int identity(self, int32_t rule, Identities states, bytes key, Identity& result) except -1 nogil:
-        """`result` gets the identity of what may follow `rule`: equal across grammars where the states in `targets` are equal."""
+        """`result` gets the identity of what may follow `rule`: equal across grammars where the states in `targets` are
+        equal.
+        """
         cdef size_t i
         cdef int32_t state
         cdef Identity found
@@ -91,17 +93,17 @@ cdef class Lookahead:
         cdef vector[int32_t] place          # of each old node among those kept
         cdef vector[int32_t] kept
         result = tokens
-        if old.base.get() == NULL and old.ids.empty():
+        if old.reference.get() == NULL and old.ids.empty():
             return 0
         made = new TokenSet()
         made[0] = old[0]
         result.reset(made)
-        if old.base.get() != NULL:
-            self.filter(old.base, rule, stack, made.base)
+        if old.reference.get() != NULL:
+            self.filter(old.reference, rule, stack, made.reference)
         if not made.bits.empty():          # what is pointed to must live as long as the copy
             made.dense = made.bits.data()
-        elif made.base.get() != NULL:
-            made.dense = made.base.get().dense
+        elif made.reference.get() != NULL:
+            made.dense = made.reference.get().dense
         if old.ids.empty():
             return 0
         stack[0] = self._after(rule)
@@ -142,5 +144,5 @@ cdef class Lookahead:
             made.ids.insert(made.ids.end(), old.ids.begin() + old.token_first[node],
                             old.ids.begin() + old.token_first[node + 1])
         made.token_first.push_back(<int32_t>made.ids.size())
-        lay_out_rests(made.byte, made.skip, made.token_first, made.rests)
+        lay_out_suffixes(made.byte, made.skip, made.token_first, made.suffix_trie)
         return 0

@@ -7,18 +7,19 @@ from libcpp.unordered_map cimport unordered_map
 from kernels_core.automata.identity cimport Identity
 from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport TokenTrie
-from kernels_core.masks.unions cimport Unions
+from kernels_core.masks.row_unions cimport RowUnions
 
 
 cdef enum:
-    ALL_LAPS = -3           # in a key, in place of the laps to a bound: verdicts for all counts, see `laps`
+    # in a key, in place of the iterations to a bound: verdicts for all counts, see `iterations`
+    ALL_COUNTS = -3
 
 
 cdef struct PoolKey:
     Identity state
     Identity lookahead      # what may follow the state's rule (`lookahead.Lookahead.identity`); 0: not looked at
-    int32_t to_minimum      # laps that are still missing, clipped
-    int32_t to_maximum      # laps that are still allowed, clipped
+    int32_t to_minimum      # iterations that are still missing, clipped
+    int32_t to_maximum      # iterations that are still allowed, clipped
 
 
 cdef cppclass PoolEntry:
@@ -29,7 +30,7 @@ cdef cppclass PoolEntry:
 
 cdef class TokenSetPool:
     cdef readonly TokenTrie trie
-    cdef readonly Unions unions
+    cdef readonly RowUnions unions
     cdef readonly size_t max_bytes
     cdef readonly str fingerprint
     cdef readonly bytes key

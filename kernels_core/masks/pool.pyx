@@ -20,7 +20,7 @@ from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
 from kernels_core.masks.pool_file cimport FileEntry, pack, unpack
-from kernels_core.masks.token_sets cimport LAPS, token_set_bytes
+from kernels_core.masks.token_sets cimport PROFILE, token_set_bytes
 
 from kernels_core.errors import PoolFileError
 from kernels_core.masks.pool_file import read_file, write_file
@@ -37,16 +37,16 @@ cdef string _spelt(const PoolKey& key) noexcept nogil:
 cdef class TokenSetPool:
     """Token sets by state identity, for the vocabulary of `trie`.  Safe to share between threads.
 
-    `max_bytes` bounds what is held; an entry that is larger by itself is not kept.  `key` is the secret under which identities are
-    hashed; identities under different keys have nothing to do with each other.  `fingerprint` names the vocabulary in
-    files.
+    `max_bytes` bounds what is held; an entry that is larger by itself is not kept.  `key` is the secret under which
+    identities are hashed; identities under different keys have nothing to do with each other.  `fingerprint` names the
+    vocabulary in files.
     """
 
     def __init__(self, TokenTrie trie, *, size_t max_bytes=1 << 28, str fingerprint=""):
         self.trie = trie
         self.fingerprint = fingerprint
         self.max_bytes = max_bytes
-        self.unions = Unions(trie.words, min(MAX_UNIONS, max_bytes // 8))
+        self.unions = RowUnions(trie.words, min(MAX_UNIONS, max_bytes // 8))
         self.key = os.urandom(16)
 
     cdef bytes secret(self):
@@ -60,7 +60,8 @@ cdef class TokenSetPool:
     cdef shared_ptr[TokenSet] find(self, const PoolKey& key, bint partial, bint last=True) noexcept nogil:
         """The entry, or an empty pointer.
 
-        `partial`: it will be filtered for a lookahead that was not found itself.  Not `last`: another key is asked next.
+        `partial`: it will be filtered for a lookahead that was not found itself.  Not `last`: another key is asked
+            next.
         """
         cdef shared_ptr[TokenSet] found
         cdef string name = _spelt(key)
@@ -97,7 +98,7 @@ cdef class TokenSetPool:
         entry.tokens = tokens
         entry.used = self.clock
         entry.nbytes = sizeof(PoolEntry) + 2 * sizeof(PoolKey)
-        if not (key.lookahead.low and tokens.get().ids.empty() and tokens.get().base.get() == NULL):
+        if not (key.lookahead.low and tokens.get().ids.empty() and tokens.get().reference.get() == NULL):
             entry.nbytes += token_set_bytes(tokens.get())       # else it is the entry of the state alone
         if entry.nbytes > self.max_bytes:
             return False
@@ -106,7 +107,9 @@ cdef class TokenSetPool:
         return True
 
     def adopt(self, TokenSetPool other):
-        """Start with all entries of `other`, a pool of the same vocabulary, and with its key; before the first compile."""
+        """Start with all entries of `other`, a pool of the same vocabulary, and with its key; before the first
+        compile.
+        """
         cdef pair[string, PoolEntry] item
         if self is other or self.trie is not other.trie or self.key_in_use:
             raise ValueError("a pool adopts another of its vocabulary, before it is used")
@@ -193,7 +196,7 @@ cdef class TokenSetPool:
             good = unpack(data, size, sizeof(PoolKey), self.trie, entries)
             for i in range(entries.size()):
                 memcpy(&pool_key, entries[i].key.data(), sizeof(PoolKey))
-                good = good and (pool_key.to_minimum == ALL_LAPS) == (entries[i].tokens.get().storage == LAPS)
+                good = good and (pool_key.to_minimum == ALL_COUNTS) == (entries[i].tokens.get().storage == PROFILE)
         if not good:
             raise PoolFileError(path, "is damaged: its token sets are not those of a vocabulary")
         with nogil:

@@ -30,11 +30,11 @@ from libc.string cimport memcpy
 from libcpp.unordered_map cimport unordered_map
 
 from kernels_core.masks.mask_table cimport digest
-from kernels_core.masks.rests cimport lay_out_rests
+from kernels_core.masks.suffixes cimport lay_out_suffixes
 from kernels_core.masks.token_sets cimport (
     BITSET,
     DIFFERENCE,
-    LAPS,
+    PROFILE,
     MAX_CHAIN,
     Cap,
     Storage,
@@ -100,11 +100,13 @@ def read_file(path, str fingerprint):
     if layout != LAYOUT:
         raise PoolFileError(path, f"was written by another version (layout {layout}, this one reads {LAYOUT})")
     if written_for != fingerprint:
-        raise PoolFileError(path, f"is for another vocabulary ({written_for[:12]}..., this one is {fingerprint[:12]}...)")
+        raise PoolFileError(path,
+                            f"is for another vocabulary ({written_for[:12]}..., this one is {fingerprint[:12]}...)")
     start += length
     body, digest_read = data[start:start + max(0, size)], data[start + max(0, size):]
     if len(body) != size or digest_read != _digest(data[:start], body):
-        raise PoolFileError(path, f"is damaged: {len(data) - start:,} bytes behind the header, {size + 16:,} were written")
+        raise PoolFileError(path,
+                            f"is damaged: {len(data) - start:,} bytes behind the header, {size + 16:,} were written")
     return key, body
 
 
@@ -156,15 +158,15 @@ cdef void pack(vector[FileEntry]& entries, string& body) noexcept nogil:
     cdef unordered_map[size_t, int32_t] numbers
     cdef vector[TokenSet*] order
     cdef size_t i
-    cdef int32_t base
+    cdef int32_t reference
     for i in range(entries.size()):
         _number(entries[i].tokens.get(), numbers, order)
     _put_int(body, <int32_t>order.size())
     for i in range(order.size()):
-        base = -1
-        if order[i].base.get() != NULL:
-            base = numbers[<size_t>order[i].base.get()]
-        _pack_set(order[i], base, body)
+        reference = -1
+        if order[i].reference.get() != NULL:
+            reference = numbers[<size_t>order[i].reference.get()]
+        _pack_set(order[i], reference, body)
     _put_int(body, <int32_t>entries.size())
     for i in range(entries.size()):
         body.append(entries[i].key)
@@ -175,26 +177,26 @@ cdef void _number(TokenSet* tokens, unordered_map[size_t, int32_t]& numbers, vec
     """Bases first; there are few below each other (`token_sets.MAX_CHAIN`)."""
     if numbers.count(<size_t>tokens):
         return
-    if tokens.base.get() != NULL:
-        _number(tokens.base.get(), numbers, order)
+    if tokens.reference.get() != NULL:
+        _number(tokens.reference.get(), numbers, order)
     numbers[<size_t>tokens] = <int32_t>order.size()
     order.push_back(tokens)
 
 
-cdef void _pack_set(TokenSet* tokens, int32_t base, string& body) noexcept nogil:
+cdef void _pack_set(TokenSet* tokens, int32_t reference, string& body) noexcept nogil:
     cdef size_t i
-    _put_int(body, base)
+    _put_int(body, reference)
     _put_int(body, <int32_t>tokens.storage)
     put_list(body, tokens.lacking)
     put_list(body, tokens.listed)
     put_list(body, tokens.bits)
-    put_list(body, tokens.settled)
+    put_list(body, tokens.decided)
     put_list(body, tokens.byte)
     put_list(body, tokens.skip)
     put_list(body, tokens.depth)
     put_list(body, tokens.token_first)
     put_list(body, tokens.ids)
-    put_list(body, tokens.laps)
+    put_list(body, tokens.iterations)
     _put_int(body, <int32_t>tokens.rows.size())
     for i in range(tokens.rows.size()):
         put_list(body, tokens.rows[i])
@@ -212,7 +214,9 @@ cdef void _put_int(string& body, int32_t value) noexcept nogil:
 
 cdef bint unpack(const char* body, size_t size, size_t key_size, TokenTrie trie,
                  vector[FileEntry]& entries) noexcept nogil:
-    """Append the entries of a body, whose keys have `key_size` bytes; False if anything in it is not as it should be."""
+    """Append the entries of a body, whose keys have `key_size` bytes; False if anything in it is not as it should
+    be.
+    """
     cdef Reader reader = Reader(body, body + size)
     cdef vector[shared_ptr[TokenSet]] sets
     cdef shared_ptr[TokenSet] tokens
@@ -240,23 +244,23 @@ cdef bint unpack(const char* body, size_t size, size_t key_size, TokenTrie trie,
 
 cdef bint _unpack_set(Reader& reader, TokenTrie trie, vector[shared_ptr[TokenSet]]& sets,
                       shared_ptr[TokenSet]& result) noexcept nogil:
-    cdef int32_t base = 0, storage = 0, word
+    cdef int32_t reference = 0, storage = 0, word
     cdef TokenSet* made = new TokenSet()
     result.reset(made)
-    if not _take_int(reader, base) or not _take_int(reader, storage):
+    if not _take_int(reader, reference) or not _take_int(reader, storage):
         return False
-    if not -1 <= base < <int32_t>sets.size() or not 0 <= storage <= LAPS or (base >= 0) != (storage == DIFFERENCE):
+    if not -1 <= reference < <int32_t>sets.size() or not 0 <= storage <= PROFILE or (reference >= 0) != (storage == DIFFERENCE):
         return False
-    if base >= 0:
-        made.base = sets[base]
-        if made.base.get().storage == LAPS or depth_of(made) > MAX_CHAIN:
+    if reference >= 0:
+        made.reference = sets[reference]
+        if made.reference.get().storage == PROFILE or depth_of(made) > MAX_CHAIN:
             return False
     made.storage = <Storage>storage
     if not (take_list(reader.at, reader.end, made.lacking) and take_list(reader.at, reader.end, made.listed)
-            and take_list(reader.at, reader.end, made.bits) and take_list(reader.at, reader.end, made.settled)
+            and take_list(reader.at, reader.end, made.bits) and take_list(reader.at, reader.end, made.decided)
             and take_list(reader.at, reader.end, made.byte) and take_list(reader.at, reader.end, made.skip)
             and take_list(reader.at, reader.end, made.depth) and take_list(reader.at, reader.end, made.token_first)
-            and take_list(reader.at, reader.end, made.ids) and take_list(reader.at, reader.end, made.laps)
+            and take_list(reader.at, reader.end, made.ids) and take_list(reader.at, reader.end, made.iterations)
             and _take_rows(reader, trie, made)):
         return False
     if storage == BITSET or (storage == DIFFERENCE and made.bits.size()):
@@ -264,23 +268,23 @@ cdef bint _unpack_set(Reader& reader, TokenTrie trie, vector[shared_ptr[TokenSet
             return False
     elif made.bits.size():
         return False
-    for word in range(<int32_t>made.settled.size() - 1):
-        if made.settled[word] >= made.settled[word + 1]:
+    for word in range(<int32_t>made.decided.size() - 1):
+        if made.decided[word] >= made.decided[word + 1]:
             return False
     for word in range(<int32_t>made.listed.size() - 1):
         if made.listed[word] >= made.listed[word + 1]:
             return False
-    if not (_are_tokens(made.settled, trie) and _are_tokens(made.listed, trie) and _are_tokens(made.ids, trie)):
+    if not (_are_tokens(made.decided, trie) and _are_tokens(made.listed, trie) and _are_tokens(made.ids, trie)):
         return False
     point_dense(made, trie)
-    if not (_are_in(made.lacking, made.dense, trie) and _is_trie(made, trie) and _has_laps(made)):
+    if not (_are_in(made.lacking, made.dense, trie) and _is_trie(made, trie) and _has_counts(made)):
         return False
-    lay_out_rests(made.byte, made.skip, made.token_first, made.rests)
+    lay_out_suffixes(made.byte, made.skip, made.token_first, made.suffix_trie)
     return True
 
 
 cdef bint _take_rows(Reader& reader, TokenTrie trie, TokenSet* made) noexcept nogil:
-    """The rows and caps of a lap set, with sizes and hashes computed anew."""
+    """The rows and caps of an iteration set, with sizes and hashes computed anew."""
     cdef int32_t count = 0
     cdef vector[uint32_t] row
     cdef Cap cap
@@ -304,11 +308,11 @@ cdef bint _take_rows(Reader& reader, TokenTrie trie, TokenSet* made) noexcept no
     return True
 
 
-cdef bint _has_laps(TokenSet* made) noexcept nogil:
-    """Whether a lap set has caps, and laps beside its ids; and no other set has."""
-    if made.storage == LAPS:
-        return not made.caps.empty() and made.laps.size() == made.ids.size() and made.listed.empty()
-    return made.caps.empty() and made.laps.empty()
+cdef bint _has_counts(TokenSet* made) noexcept nogil:
+    """Whether an iteration set has caps, and iterations beside its ids; and no other set has."""
+    if made.storage == PROFILE:
+        return not made.caps.empty() and made.iterations.size() == made.ids.size() and made.listed.empty()
+    return made.caps.empty() and made.iterations.empty()
 
 
 cdef bint _is_row(vector[uint32_t]& row, TokenTrie trie) noexcept nogil:

@@ -3,12 +3,12 @@ from libcpp.memory cimport shared_ptr
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from kernels_core.automata.word_tree cimport Prefix
+from kernels_core.automata.word_trie cimport Prefix
 from kernels_core.earley.machine cimport Machine, SetRec
-from kernels_core.masks.rests cimport Rests, Tries
-from kernels_core.masks.sweeps cimport Sweeps
+from kernels_core.masks.suffixes cimport SuffixTrie, SuffixMatches
+from kernels_core.masks.whole_subtrees cimport WholeSubtrees
 from kernels_core.masks.trie cimport TokenTrie
-from kernels_core.masks.walks cimport Suffix, Walk
+from kernels_core.masks.trie_walk cimport Suffix, TrieWalk
 
 
 cdef enum:
@@ -19,8 +19,8 @@ cdef enum Storage:
     LIST = 0         # accepted ids
     COMPLEMENT = 1   # ids in the trie that are not accepted
     BITSET = 2       # one bit an id
-    DIFFERENCE = 3   # ids beyond those that `base` accepts, and ids that it lacks
-    LAPS = 4         # by laps needed: see `laps`
+    DIFFERENCE = 3   # ids beyond those that `reference` accepts, and ids that it lacks
+    PROFILE = 4         # by iterations needed: see `iterations`
 
 
 cdef cppclass Cap:
@@ -31,42 +31,42 @@ cdef cppclass Cap:
 
 
 cdef cppclass TokenSet:
-    # Verdicts on all tokens at one (state, lap counter).  Immutable once computed.
+    # Verdicts on all tokens at one (state, iteration counter).  Immutable once computed.
     Storage storage
-    shared_ptr[TokenSet] base       # verdicts that hold but for the tokens below
+    shared_ptr[TokenSet] reference       # verdicts that hold but for the tokens below
     # Accepted: those in `dense` (NULL: none), less `lacking`, and `listed`.
-    const uint32_t* dense           # one bit an id: `bits`, those of `base`, or of the trie's whole vocabulary
+    const uint32_t* dense           # one bit an id: `bits`, those of `reference`, or of the trie's whole vocabulary
     int32_t dense_population
     uint64_t dense_hash
     vector[int32_t] lacking         # ascending; all in `dense`
     vector[int32_t] listed          # ascending
     vector[uint32_t] bits
-    # Uncertain: those of `base` but for `settled`, and a trie of what remains after the rule was left, laid out like
-    # TokenTrie; node 0 is its root.
-    vector[int32_t] settled         # ascending
+    # Uncertain: those of `reference` but for `decided`, and a trie of what remains after the rule was left, laid out
+    # like TokenTrie; node 0 is its root.
+    vector[int32_t] decided         # ascending
     vector[uint8_t] byte
     vector[int32_t] skip
     vector[int32_t] depth
     vector[int32_t] token_first
     vector[int32_t] ids
-    Rests rests                     # the same trie, siblings together
-    # Storage LAPS alone
+    SuffixTrie suffix_trie                     # the same trie, siblings together
+    # Storage PROFILE alone
     vector[vector[uint32_t]] rows
-    vector[Cap] caps                # by laps allowed: the tokens accepted are those in a row, less `lacking`
-    vector[int32_t] laps            # beside `ids`: the laps that are complete where the rest begins
+    vector[Cap] caps                # by iterations allowed: the tokens accepted are those in a row, less `lacking`
+    vector[int32_t] iterations            # beside `ids`: the iterations that are complete where the rest begins
 
 
-cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32_t state, int32_t counter,
-                           shared_ptr[TokenSet]& base, SetRec* base_start, const Prefix* prefix,
-                           const uint64_t* goes_on, shared_ptr[TokenSet]& result) except -1 nogil
+cdef int compute_token_set(TokenTrie trie, Machine machine, WholeSubtrees subtrees, int32_t state, int32_t counter,
+                           shared_ptr[TokenSet]& reference, SetRec* reference_start, const Prefix* prefix,
+                           const uint64_t* follow, shared_ptr[TokenSet]& result) except -1 nogil
 cdef void point_dense(TokenSet* tokens, TokenTrie trie) noexcept nogil
 cdef int depth_of(TokenSet* tokens) noexcept nogil
-cdef int add_uncertain(TokenSet* tokens, Machine machine, SetRec* caller, Tries& tries,
+cdef int add_uncertain(TokenSet* tokens, Machine machine, SetRec* caller, SuffixMatches& matches,
                        vector[int32_t]& found) except -1 nogil
 cdef void write_accepted(TokenSet* tokens, uint32_t* row, int32_t words) noexcept nogil
 cdef void sort_suffixes(vector[Suffix]& suffixes) noexcept nogil
 cdef void build_suffix_trie(TokenSet* result, vector[Suffix]& suffixes) noexcept nogil
-cdef void store_accepted(TokenSet* made, TokenTrie trie, Walk& found) noexcept nogil
+cdef void store_accepted(TokenSet* made, TokenTrie trie, TrieWalk& found) noexcept nogil
 cdef void store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& accepted,
                             vector[int32_t]& removed) noexcept nogil
 cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil

@@ -7,11 +7,12 @@ wherever the rule ends.  A token that dies is *rejected* unless the rule could h
 *uncertain*, and what remains of it after each such end is kept in a trie of suffixes.  For a real caller the suffix
 trie is walked once against the set that the caller goes on in; where it is alive, the tokens are allowed.
 
-*Differential*: where a state's verdicts are mostly those of another (`base`), both machines walk the trie together
+*Differential*: where a state's verdicts are mostly those of another (`reference`), both machines walk the trie together
 and stop where they have become the same, so the cost is the size of the difference: below such a node every verdict
 is equal, provided that the record of where the rule could have ended is equal too.
 
-Read on: `bases.pyx` (which state is a base), `walks.pyx` (one machine), `sweeps.pyx` (what need not be walked).
+Read on: `reference_states.pyx` (which state is a base), `trie_walk.pyx` (one machine), `whole_subtrees.pyx` (what need
+not be walked).
 """
 
 from libc.string cimport memcmp
@@ -19,11 +20,11 @@ from cython.operator cimport dereference, preincrement
 from libcpp.algorithm cimport binary_search, inplace_merge, sort, unique
 
 from kernels_core.earley.machine cimport step
-from kernels_core.masks.besides cimport find_words
+from kernels_core.masks.excluded_words cimport find_words
 from kernels_core.masks.mask_table cimport MaskRec, digest, ms_mix, write_mask
-from kernels_core.masks.rests cimport Rest, find_rests, lay_out_rests
-from kernels_core.masks.trie cimport TrieNode, all_kids, live_kids
-from kernels_core.masks.walks cimport Run, Suffix, Visit, Walk, add_suffixes, forget, walk
+from kernels_core.masks.suffixes cimport SuffixNode, find_suffixes, lay_out_suffixes
+from kernels_core.masks.trie cimport TrieNode, all_children, live_children
+from kernels_core.masks.trie_walk cimport Run, Suffix, Visit, TrieWalk, add_suffixes, forget, walk_trie
 
 cdef extern from *:
     int __builtin_ctz(unsigned int) nogil
@@ -54,35 +55,35 @@ cdef bint _before(const Suffix& a, const Suffix& b) noexcept nogil:
 
 # -- using -------------------------------------------------------------------------------------------------------------
 
-cdef int add_uncertain(TokenSet* tokens, Machine machine, SetRec* caller, Tries& tries,
+cdef int add_uncertain(TokenSet* tokens, Machine machine, SetRec* caller, SuffixMatches& matches,
                        vector[int32_t]& found) except -1 nogil:
     """`found` gets the uncertain tokens that `caller` takes the rest of; with the machine's lock held."""
     cdef TokenSet* part = tokens
     while part != NULL:
-        _resolve(part, tokens, machine, caller, tries, found)
-        part = part.base.get()
+        _resolve(part, tokens, machine, caller, matches, found)
+        part = part.reference.get()
     return 0
 
 
-cdef int _resolve(TokenSet* tokens, TokenSet* whole, Machine machine, SetRec* caller, Tries& tries,
+cdef int _resolve(TokenSet* tokens, TokenSet* whole, Machine machine, SetRec* caller, SuffixMatches& matches,
                   vector[int32_t]& found) except -1 nogil:
     """The uncertain tokens of one part of the chain of bases that begins with `whole`."""
     cdef size_t i
     cdef int32_t token
-    find_rests(tokens.rests, machine, caller, tries)
-    for i in range(tries.places.size()):
-        token = tokens.ids[tries.places[i]]
-        if whole == tokens or not _settled_above(whole, tokens, token):
+    find_suffixes(tokens.suffix_trie, machine, caller, matches)
+    for i in range(matches.places.size()):
+        token = tokens.ids[matches.places[i]]
+        if whole == tokens or not _decided_above(whole, tokens, token):
             found.push_back(token)
     return 0
 
 
-cdef bint _settled_above(TokenSet* whole, TokenSet* part, int32_t token) noexcept nogil:
+cdef bint _decided_above(TokenSet* whole, TokenSet* part, int32_t token) noexcept nogil:
     """Whether a verdict nearer to `whole` replaces what `part` says about `token`."""
     while whole != part:
-        if binary_search(whole.settled.begin(), whole.settled.end(), token):
+        if binary_search(whole.decided.begin(), whole.decided.end(), token):
             return True
-        whole = whole.base.get()
+        whole = whole.reference.get()
     return False
 
 
@@ -101,8 +102,8 @@ cdef void point_dense(TokenSet* tokens, TokenTrie trie) noexcept nogil:
         tokens.dense = tokens.bits.data()
     elif tokens.storage == COMPLEMENT:
         tokens.dense = trie.everything.data()
-    elif tokens.base.get() != NULL:
-        tokens.dense = tokens.base.get().dense
+    elif tokens.reference.get() != NULL:
+        tokens.dense = tokens.reference.get().dense
     else:
         tokens.dense = NULL
     tokens.dense_population, tokens.dense_hash = 0, 0
@@ -113,17 +114,17 @@ cdef void point_dense(TokenSet* tokens, TokenTrie trie) noexcept nogil:
 cdef int depth_of(TokenSet* tokens) noexcept nogil:
     """How many bases are below."""
     cdef int depth = 0
-    while tokens.base.get() != NULL:
+    while tokens.reference.get() != NULL:
         depth += 1
-        tokens = tokens.base.get()
+        tokens = tokens.reference.get()
     return depth
 
 
 cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil:
-    """Bytes held, `base` not included."""
+    """Bytes held, `reference` not included."""
     return (sizeof(TokenSet) + 4 * (tokens.lacking.size() + tokens.listed.size() + tokens.bits.size())
-            + 4 * tokens.settled.size() + 13 * tokens.byte.size() + (sizeof(Rest) + 1) * tokens.rests.nodes.size()
-            + 4 * tokens.ids.size() + 4 * tokens.laps.size()
+            + 4 * tokens.decided.size() + 13 * tokens.byte.size() + (sizeof(SuffixNode) + 1) * tokens.suffix_trie.nodes.size()
+            + 4 * tokens.ids.size() + 4 * tokens.iterations.size()
             + (4 * tokens.rows.size() * tokens.rows[0].size() if tokens.rows.size() else 0))
 
 
@@ -144,34 +145,34 @@ cdef double shares_of(unordered_map[uint64_t, shared_ptr[TokenSet]]& sets) noexc
 
 # -- computing ---------------------------------------------------------------------------------------------------------
 
-cdef int compute_token_set(TokenTrie trie, Machine machine, Sweeps sweeps, int32_t state, int32_t counter,
-                           shared_ptr[TokenSet]& base, SetRec* base_start, const Prefix* prefix,
-                           const uint64_t* goes_on, shared_ptr[TokenSet]& result) except -1 nogil:
+cdef int compute_token_set(TokenTrie trie, Machine machine, WholeSubtrees subtrees, int32_t state, int32_t counter,
+                           shared_ptr[TokenSet]& reference, SetRec* reference_start, const Prefix* prefix,
+                           const uint64_t* follow, shared_ptr[TokenSet]& result) except -1 nogil:
     """Walk the trie from `state` under an unknown caller, with the machine's lock held; the verdicts go to `result`.
 
-    With a `base` (the verdicts from `base_start`) only the difference to it is walked and kept, unless that turns out to
-    be large.  `prefix`: what `state` stands for, where `base` is any text and some words are left out; else NULL.
-    `sweeps` accepts whole subtrees; None: all are walked.  `goes_on`: four words, the bytes that callers can take; rests
-    that begin with another byte are left out.  NULL: any byte.
+    With a `reference` (the verdicts from `reference_start`) only the difference to it is walked and kept, unless that
+    turns out to be large.  `prefix`: what `state` stands for, where `reference` is any text and some words are left
+    out; else NULL. `subtrees` accepts whole subtrees; None: all are walked.  `follow`: four words, the bytes that
+    callers can take; rests that begin with another byte are left out.  NULL: any byte.
     """
     cdef shared_ptr[TokenSet] made
     cdef vector[int32_t] accepted, removed
     cdef vector[Visit] todo
-    cdef Walk found
+    cdef TrieWalk found
     cdef SetRec* start = machine.single(state, BOTTOM_FRAME, counter)
     made.reset(new TokenSet())
     made.get().dense = NULL
-    found.goes_on = goes_on
-    if base.get() != NULL:
-        if prefix == NULL or not find_words(trie, machine, prefix[0], start, base_start, removed, todo):
-            _find_kids(trie, start, base_start, todo)
-    if base.get() != NULL and _walk_difference(trie, machine, todo, goes_on, accepted, removed, found.suffixes,
-                                               MANY_VISITS if sweeps is None else FEW_VISITS):
-        made.get().base = base
+    found.follow = follow
+    if reference.get() != NULL:
+        if prefix == NULL or not find_words(trie, machine, prefix[0], start, reference_start, removed, todo):
+            _find_children(trie, start, reference_start, todo)
+    if reference.get() != NULL and _walk_difference(trie, machine, todo, follow, accepted, removed, found.suffixes,
+                                               MANY_VISITS if subtrees is None else FEW_VISITS):
+        made.get().reference = reference
         store_difference(made.get(), trie, accepted, removed)
     else:
         found.suffixes.clear()
-        walk(trie, machine, sweeps, start, found)
+        walk_trie(trie, machine, subtrees, start, found)
         store_accepted(made.get(), trie, found)
     sort_suffixes(found.suffixes)
     build_suffix_trie(made.get(), found.suffixes)
@@ -186,27 +187,28 @@ cdef void _find_live(SetRec* a, SetRec* b, uint64_t* live) noexcept nogil:
         live[w] = a.live[w] | b.live[w]
 
 
-cdef void _find_kids(TokenTrie trie, SetRec* start, SetRec* base_start, vector[Visit]& todo) noexcept nogil:
-    """The first nodes at which `start` and `base_start` may go apart."""
-    cdef int32_t[256] kids
+cdef void _find_children(TokenTrie trie, SetRec* start, SetRec* reference_start, vector[Visit]& todo) noexcept nogil:
+    """The first nodes at which `start` and `reference_start` may go apart."""
+    cdef int32_t[256] children
     cdef uint64_t[4] live
     cdef int32_t n, k
-    _find_live(start, base_start, live)
-    n = live_kids(trie, 0, live, kids)
+    _find_live(start, reference_start, live)
+    n = live_children(trie, 0, live, children)
     for k in range(n):
-        todo.push_back(Visit(kids[k], start, base_start))
+        todo.push_back(Visit(children[k], start, reference_start))
 
 
-cdef bint _walk_difference(TokenTrie trie, Machine machine, vector[Visit]& todo, const uint64_t* goes_on,
+cdef bint _walk_difference(TokenTrie trie, Machine machine, vector[Visit]& todo, const uint64_t* follow,
                            vector[int32_t]& accepted, vector[int32_t]& removed, vector[Suffix]& suffixes,
                            int32_t most) except -1 nogil:
-    """The nodes in `todo`, and all below where their two machines are not the same yet; neither rule can have ended above.
+    """The nodes in `todo`, and all below where their two machines are not the same yet; neither rule can have ended
+    above.
 
     False, with half of it done, where they go apart for good: at more than `most` nodes.
     """
     cdef const TrieNode* nodes = trie.nodes.data()
     cdef const int32_t* ids = trie.ids.data()
-    cdef int32_t[256] kids
+    cdef int32_t[256] children
     cdef uint64_t[4] live
     cdef int32_t n, k, node, depth, visits = 0
     cdef SetRec* target
@@ -233,7 +235,7 @@ cdef bint _walk_difference(TokenTrie trie, Machine machine, vector[Visit]& todo,
                 for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
                     removed.push_back(ids[k])
             if not ends.empty():
-                add_suffixes(trie, ends, node, goes_on, suffixes)
+                add_suffixes(trie, ends, node, follow, suffixes)
             continue
         # What the base accepts at this node need not be said again.
         if other == machine.dead:
@@ -245,11 +247,11 @@ cdef bint _walk_difference(TokenTrie trie, Machine machine, vector[Visit]& todo,
             their_ends.push_back(depth)
         if ends == their_ends:
             _find_live(target, other, live)
-            n = live_kids(trie, node, live, kids)
+            n = live_children(trie, node, live, children)
         else:
-            n = all_kids(trie, node, kids)
+            n = all_children(trie, node, children)
         for k in range(n):
-            todo.push_back(Visit(kids[k], target, other))
+            todo.push_back(Visit(children[k], target, other))
     return True
 
 
@@ -259,16 +261,16 @@ cdef void sort_suffixes(vector[Suffix]& suffixes) noexcept nogil:
     suffixes.erase(unique(suffixes.begin(), suffixes.end(), _are_one), suffixes.end())
 
 
-cdef void store_accepted(TokenSet* made, TokenTrie trie, Walk& found) noexcept nogil:
+cdef void store_accepted(TokenSet* made, TokenTrie trie, TrieWalk& found) noexcept nogil:
     """As ids if they are few, accepted or not, else as one bit for all ids."""
-    cdef vector[Run]* runs = &found.outlined if found.in_outline else &found.runs       # ascending
-    cdef const int32_t* ids = trie.outline.ids.data() if found.in_outline else trie.ids.data()
-    cdef const uint64_t* hashes = trie.outline.hash_before.data() if found.in_outline else trie.hash_before.data()
+    cdef vector[Run]* runs = &found.class_runs if found.in_class_trie else &found.runs       # ascending
+    cdef const int32_t* ids = trie.class_trie.ids.data() if found.in_class_trie else trie.ids.data()
+    cdef const uint64_t* hashes = trie.class_trie.hash_before.data() if found.in_class_trie else trie.hash_before.data()
     cdef vector[Run] others
     cdef size_t i, count = 0, more = 0
     cdef int32_t k, token, at = 0
     cdef uint64_t hash = 0
-    if found.in_outline:
+    if found.in_class_trie:
         others.swap(found.runs)
     for i in range(runs[0].size()):
         count += runs[0][i].past - runs[0][i].first
@@ -328,8 +330,8 @@ cdef void _list_missing(TokenSet* made, TokenTrie trie) noexcept nogil:
 cdef void store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& accepted,
                             vector[int32_t]& removed) noexcept nogil:
     """As lists beyond the base's; where that would be more than bits, as bits of its own."""
-    cdef TokenSet* base = made.base.get()
-    cdef TokenSet* part = base
+    cdef TokenSet* reference = made.reference.get()
+    cdef TokenSet* part = reference
     cdef vector[int32_t] dropped        # from what the base lists
     cdef vector[int32_t] uncertain      # in the base, ascending, unless they are too many to sort here
     cdef size_t count = 0               # of them
@@ -339,30 +341,30 @@ cdef void store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& acce
         count += part.ids.size()
         if count <= removed.size():
             uncertain.insert(uncertain.end(), part.ids.begin(), part.ids.end())
-        part = part.base.get()
+        part = part.reference.get()
     sort(uncertain.begin(), uncertain.end())
     made.storage = DIFFERENCE
-    made.dense, made.dense_population, made.dense_hash = base.dense, base.dense_population, base.dense_hash
+    made.dense, made.dense_population, made.dense_hash = reference.dense, reference.dense_population, reference.dense_hash
     for i in range(removed.size()):
         token = removed[i]
-        if (base.dense != NULL and base.dense[token >> 5] >> (token & 31) & 1
-                and not binary_search(base.lacking.begin(), base.lacking.end(), token)):
+        if (reference.dense != NULL and reference.dense[token >> 5] >> (token & 31) & 1
+                and not binary_search(reference.lacking.begin(), reference.lacking.end(), token)):
             made.lacking.push_back(token)
-        elif binary_search(base.listed.begin(), base.listed.end(), token):
+        elif binary_search(reference.listed.begin(), reference.listed.end(), token):
             dropped.push_back(token)
         elif count > removed.size() or binary_search(uncertain.begin(), uncertain.end(), token):
-            made.settled.push_back(token)
+            made.decided.push_back(token)
     _sort_ids(made.lacking, trie.words)
-    _sort_ids(made.settled, trie.words)
+    _sort_ids(made.decided, trie.words)
     _sort_ids(dropped, trie.words)
-    for i in range(base.listed.size()):
-        token = base.listed[i]
+    for i in range(reference.listed.size()):
+        token = reference.listed[i]
         if not binary_search(dropped.begin(), dropped.end(), token):
             accepted.push_back(token)
     _sort_ids(accepted, trie.words)
     made.listed.swap(accepted)
     i = made.lacking.size()
-    made.lacking.insert(made.lacking.end(), base.lacking.begin(), base.lacking.end())
+    made.lacking.insert(made.lacking.end(), reference.lacking.begin(), reference.lacking.end())
     inplace_merge(made.lacking.begin(), made.lacking.begin() + i, made.lacking.end())
     if made.lacking.size() + made.listed.size() > <size_t>trie.words // 2:
         made.bits.resize(trie.words)
@@ -434,4 +436,4 @@ cdef void build_suffix_trie(TokenSet* result, vector[Suffix]& suffixes) noexcept
         result.skip[open_nodes.back()] = <int32_t>result.byte.size()
         open_nodes.pop_back()
     result.token_first.push_back(<int32_t>result.ids.size())
-    lay_out_rests(result.byte, result.skip, result.token_first, result.rests)
+    lay_out_suffixes(result.byte, result.skip, result.token_first, result.suffix_trie)

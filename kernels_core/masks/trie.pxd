@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 cdef struct TrieNode:
     int32_t skip            # the subtree of node i is [i, skip)
     int32_t token_first     # its own tokens: ids[token_first of i : token_first of i + 1]
-    int32_t kid_first       # its children: kids[kid_first of i : kid_first of i + 1], ascending by byte
+    int32_t child_first       # its children: kids[child_first of i : child_first of i + 1], ascending by byte
     uint16_t depth
     uint16_t height         # bytes from here to the deepest node below
     int32_t below           # what occurs from here on: a place in `below`; -1 for nodes with little below
@@ -19,11 +19,11 @@ cdef struct Below:
     uint8_t characters      # do they make plain characters, the first beginning here, the last perhaps cut off?
 
 
-cdef struct Twig:
+cdef struct ChildEdge:
     # A child, with all that a walk from child to child asks of it: it lies beside its siblings.
-    int32_t kid_first       # its own children: places in `twigs`
+    int32_t child_first       # its own children: places in `child_edges`
     int32_t token           # its own token, NO_TOKEN, or TOKENS where several are spelt alike
-    uint16_t kid_count
+    uint16_t child_count
     uint8_t byte
 
 
@@ -33,13 +33,13 @@ cdef enum:
 
 
 cdef enum:
-    KINDS = 9               # kinds of several bytes
+    BYTE_CLASSES = 9               # kinds of several bytes
 
 
-cdef cppclass Outline:
+cdef cppclass ClassTrie:
     # The vocabulary spelt in kinds of bytes: each node stands for all nodes of the trie whose paths are of its kinds.
     # Plain tokens come first, then the others.
-    vector[TrieNode] nodes           # like those of the trie; `byte` is the first of its kind, `kid_first` its number
+    vector[TrieNode] nodes           # like those of the trie; `byte` is the first of its kind, `child_first` its number
     vector[int32_t] ids              # token ids in this order
     vector[uint64_t] hash_before
     vector[Below] below
@@ -53,11 +53,11 @@ cdef class TokenTrie:
     cdef vector[TrieNode] nodes          # in preorder; node 0 is the root, and a last one closes the ranges
     cdef vector[int32_t] ids             # token ids in trie order
     cdef vector[uint64_t] hash_before    # of the ids before each place: a range's hash is a difference
-    cdef vector[uint8_t] kid_bytes       # children of all nodes, parent by parent
-    cdef vector[int32_t] kids
-    cdef vector[Twig] twigs              # the same children
+    cdef vector[uint8_t] child_bytes       # children of all nodes, parent by parent
+    cdef vector[int32_t] children
+    cdef vector[ChildEdge] child_edges              # the same children
     cdef vector[Below] below
-    cdef Outline outline
+    cdef ClassTrie class_trie
     cdef vector[int32_t] plain_before    # by place in `ids`: plain tokens before it
     # Spellings of all tokens in one piece, by id
     cdef vector[uint8_t] spelling
@@ -68,11 +68,11 @@ cdef class TokenTrie:
     cdef int32_t[257] lower_first        # tokens that begin with a lower byte
     cdef readonly int node_count, token_count, vocab_size, words, max_depth
     cdef public object warm              # a pool with what all compilers of this vocabulary start with, or None
-    cdef public object loops             # `loops.Loops`, or None
-    cdef public object interiors         # `interiors.Interiors`, or None
+    cdef public object self_loops             # `self_loops.SelfLoops`, or None
+    cdef public object body_pool         # `body_pool.BodyPool`, or None
     cdef object __weakref__
 
-    cdef Twig _twig(self, int32_t node) noexcept
+    cdef ChildEdge _child_edge(self, int32_t node) noexcept
     cdef void _add_node(self, uint8_t byte, int depth) noexcept
     cdef void _count_plain(self) noexcept
 
@@ -82,14 +82,14 @@ cdef inline int32_t beginning(TokenTrie trie, int32_t low, int32_t high) noexcep
     return trie.lower_first[high + 1] - trie.lower_first[low]
 
 
-cdef int kind_of(uint8_t byte) noexcept nogil
-cdef uint8_t first_of_kind(uint8_t byte) noexcept nogil
-cdef const uint64_t* bytes_of_kind(int kind) noexcept nogil
+cdef int class_of(uint8_t byte) noexcept nogil
+cdef uint8_t first_of_class(uint8_t byte) noexcept nogil
+cdef const uint64_t* bytes_of_class(int class_) noexcept nogil
 cdef int plain_next(int mode, int32_t byte) noexcept nogil
-cdef int32_t live_twigs(TokenTrie trie, int32_t first, int32_t count, const uint64_t* live,
+cdef int32_t live_child_edges(TokenTrie trie, int32_t first, int32_t count, const uint64_t* live,
                         int32_t* found) noexcept nogil
 cdef int32_t live_places(const uint8_t* bytes, int32_t first, int32_t count, const uint64_t* live,
                          int32_t* found) noexcept nogil
-cdef int32_t live_kids(TokenTrie trie, int32_t node, const uint64_t* live, int32_t* found) noexcept nogil
-cdef int32_t all_kids(TokenTrie trie, int32_t node, int32_t* found) noexcept nogil
-cdef int32_t kid_of(TokenTrie trie, int32_t node, uint8_t byte) noexcept nogil
+cdef int32_t live_children(TokenTrie trie, int32_t node, const uint64_t* live, int32_t* found) noexcept nogil
+cdef int32_t all_children(TokenTrie trie, int32_t node, int32_t* found) noexcept nogil
+cdef int32_t child_of(TokenTrie trie, int32_t node, uint8_t byte) noexcept nogil

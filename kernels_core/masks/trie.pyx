@@ -6,9 +6,10 @@ special tokens are not in the trie: no text spells them.  Walks over most of the
 order; walks along a few bytes go from child to child, by an index of children beside the nodes.
 
 Patterns seldom tell one small letter from another, so the vocabulary is kept in *outline*, too: spelt in kinds of bytes
-(digits, small letters, capitals, bytes inside characters beyond ASCII by what may follow; any other byte is a kind of its
-own).  That is a twelfth of the nodes, and each knows the nodes of the trie that it stands for.  Tokens without quotes,
-backslashes, control characters and parts of characters come first: strings and comments take all of these at once.
+(digits, small letters, capitals, bytes inside characters beyond ASCII by what may follow; any other byte is a kind of
+its own).  That is a twelfth of the nodes, and each knows the nodes of the trie that it stands for.  Tokens without
+quotes, backslashes, control characters and parts of characters come first: strings and comments take all of these at
+once.
 """
 
 from libc.string cimport memchr
@@ -27,7 +28,7 @@ cdef extern from *:
 MAX_TOKEN_BYTES = 65_535
 cdef int32_t PLAIN = 1, OTHER = 2, BOTH = 3      # parts of the outline
 cdef int MODES = 10             # of `plain_next`
-cdef int32_t FEW_TWIGS = 8      # are looked at one by one
+cdef int32_t FEW_CHILDREN = 8      # are looked at one by one
 cdef int32_t MUCH_BELOW = 4     # nodes of a subtree that is worth knowing about
 
 
@@ -68,9 +69,9 @@ cdef class TokenTrie:
         for token in order:
             self.hash_before.push_back(self.hash_before.back() + ms_mix(token))
         self.everything_hash = self.hash_before.back()
-        self.outline.hash_before.push_back(0)
-        for token in self.outline.ids:
-            self.outline.hash_before.push_back(self.outline.hash_before.back() + ms_mix(token))
+        self.class_trie.hash_before.push_back(0)
+        for token in self.class_trie.ids:
+            self.class_trie.hash_before.push_back(self.class_trie.hash_before.back() + ms_mix(token))
         self.spelt.assign(self.words, 0)
         for token in range(self.vocab_size):
             if tokens[token] and token not in stops:
@@ -109,12 +110,12 @@ cdef class TokenTrie:
         self._measure()
         self._index_children()
         self._summarise()
-        self._draw_outline()
+        self._make_class_trie()
 
     cdef void _add_node(self, uint8_t byte, int depth) noexcept:
         cdef TrieNode node
         node.byte, node.depth = byte, <uint16_t>depth
-        node.skip = node.kid_first = node.height = 0
+        node.skip = node.child_first = node.height = 0
         node.below = -1
         node.token_first = <int32_t>self.ids.size()
         self.nodes.push_back(node)
@@ -141,26 +142,26 @@ cdef class TokenTrie:
             self.lower_first[at + 1] += self.lower_first[at]
 
     def _index_children(self):
-        cdef int32_t node, kid
+        cdef int32_t node, child
         for node in range(self.node_count):
-            self.nodes[node].kid_first = <int32_t>self.kids.size()
-            kid = node + 1
-            while kid < self.nodes[node].skip:
-                self.kid_bytes.push_back(self.nodes[kid].byte)
-                self.kids.push_back(kid)
-                kid = self.nodes[kid].skip
-        self.nodes[self.node_count].kid_first = <int32_t>self.kids.size()
-        for kid in self.kids:
-            self.twigs.push_back(self._twig(kid))
+            self.nodes[node].child_first = <int32_t>self.children.size()
+            child = node + 1
+            while child < self.nodes[node].skip:
+                self.child_bytes.push_back(self.nodes[child].byte)
+                self.children.push_back(child)
+                child = self.nodes[child].skip
+        self.nodes[self.node_count].child_first = <int32_t>self.children.size()
+        for child in self.children:
+            self.child_edges.push_back(self._child_edge(child))
 
-    cdef Twig _twig(self, int32_t node) noexcept:
-        cdef Twig twig
+    cdef ChildEdge _child_edge(self, int32_t node) noexcept:
+        cdef ChildEdge edge
         cdef int32_t tokens = self.nodes[node + 1].token_first - self.nodes[node].token_first
-        twig.byte = self.nodes[node].byte
-        twig.kid_first = self.nodes[node].kid_first
-        twig.kid_count = <uint16_t>(self.nodes[node + 1].kid_first - twig.kid_first)
-        twig.token = NO_TOKEN if tokens == 0 else TOKENS if tokens > 1 else self.ids[self.nodes[node].token_first]
-        return twig
+        edge.byte = self.nodes[node].byte
+        edge.child_first = self.nodes[node].child_first
+        edge.child_count = <uint16_t>(self.nodes[node + 1].child_first - edge.child_first)
+        edge.token = NO_TOKEN if tokens == 0 else TOKENS if tokens > 1 else self.ids[self.nodes[node].token_first]
+        return edge
 
     def _summarise(self):
         """What occurs below each node, children before parents, kept for nodes with much below them."""
@@ -175,11 +176,11 @@ cdef class TokenTrie:
         good.assign(self.node_count, 0xFFFF)
         for node in range(self.node_count - 1, 0, -1):
             byte = self.nodes[node].byte
-            for k in range(self.nodes[node].kid_first, self.nodes[node + 1].kid_first):
-                ascii[2 * node] |= ascii[2 * self.kids[k]]
-                ascii[2 * node + 1] |= ascii[2 * self.kids[k] + 1]
-                beyond[node] |= beyond[self.kids[k]]
-                good[node] &= good[self.kids[k]]
+            for k in range(self.nodes[node].child_first, self.nodes[node + 1].child_first):
+                ascii[2 * node] |= ascii[2 * self.children[k]]
+                ascii[2 * node + 1] |= ascii[2 * self.children[k] + 1]
+                beyond[node] |= beyond[self.children[k]]
+                good[node] &= good[self.children[k]]
             good[node] = _modes_before(byte, good[node])
             if byte < 0x80:
                 ascii[2 * node + (byte >> 6)] |= <uint64_t>1 << (byte & 63)
@@ -192,93 +193,98 @@ cdef class TokenTrie:
                 self.nodes[node].below = <int32_t>self.below.size()
                 self.below.push_back(below)
 
-    def _draw_outline(self):
-        """Nodes whose paths are of the same kinds become one, from the root down: first with plain tokens, then the rest."""
-        cdef vector[int32_t] lists, open_nodes, parents       # lists: members of all that is pending, the next at the end
+    def _make_class_trie(self):
+        """Nodes whose paths are of the same kinds become one, from the root down: first with plain tokens, then the
+        rest.
+        """
+        # lists: members of all that is pending, the next at the end
+        cdef vector[int32_t] lists, open_nodes, parents
         cdef vector[Pending] pending
-        cdef vector[vector[int32_t]] kids
+        cdef vector[vector[int32_t]] children
         cdef vector[uint16_t] good
         cdef uint16_t fits
         cdef Pending at
         cdef TrieNode node
-        cdef int32_t k, m, member, kid, first, past, count, part
+        cdef int32_t k, m, member, child, first, past, count, part
         cdef int byte
         self._count_plain()
-        kids.resize(256)
+        children.resize(256)
         lists.push_back(0)
         pending.push_back(Pending(1, 0, 0, BOTH))
-        self.outline.member_first.push_back(0)
+        self.class_trie.member_first.push_back(0)
         while not pending.empty():
             at = pending.back()
             pending.pop_back()
             while <int32_t>open_nodes.size() > at.depth:
-                self.outline.nodes[open_nodes.back()].skip = <int32_t>self.outline.nodes.size()
+                self.class_trie.nodes[open_nodes.back()].skip = <int32_t>self.class_trie.nodes.size()
                 open_nodes.pop_back()
             parents.push_back(open_nodes.back() if at.depth else 0)
-            open_nodes.push_back(<int32_t>self.outline.nodes.size())
-            if at.part == OTHER and self.outline.plain.skip == 0:
-                self.outline.plain.skip = <int32_t>self.outline.nodes.size()
-            node.byte, node.depth, node.height = at.kind, <uint16_t>at.depth, 0
-            node.skip, node.kid_first, node.below = 0, kind_of(at.kind), -1
-            node.token_first = <int32_t>self.outline.ids.size()
+            open_nodes.push_back(<int32_t>self.class_trie.nodes.size())
+            if at.part == OTHER and self.class_trie.plain.skip == 0:
+                self.class_trie.plain.skip = <int32_t>self.class_trie.nodes.size()
+            node.byte, node.depth, node.height = at.class_, <uint16_t>at.depth, 0
+            node.skip, node.child_first, node.below = 0, class_of(at.class_), -1
+            node.token_first = <int32_t>self.class_trie.ids.size()
             for m in range(<int32_t>lists.size() - at.count, <int32_t>lists.size()):
                 member = lists[m]
-                self.outline.members.push_back(member)
+                self.class_trie.members.push_back(member)
                 for k in range(self.nodes[member].token_first, self.nodes[member + 1].token_first):
                     if self.plain_before[k + 1] - self.plain_before[k] == (at.part == PLAIN):
-                        self.outline.ids.push_back(self.ids[k])
-            self.outline.nodes.push_back(node)
+                        self.class_trie.ids.push_back(self.ids[k])
+            self.class_trie.nodes.push_back(node)
             lists.resize(lists.size() - at.count)
             for part in (OTHER, PLAIN):
                 if not at.part & part:
                     continue
-                for m in range(self.outline.member_first.back(), <int32_t>self.outline.members.size()):
-                    member = self.outline.members[m]
-                    for k in range(self.nodes[member].kid_first, self.nodes[member + 1].kid_first):
-                        kid = self.kids[k]
-                        first, past = self.nodes[kid].token_first, self.nodes[self.nodes[kid].skip].token_first
+                for m in range(self.class_trie.member_first.back(), <int32_t>self.class_trie.members.size()):
+                    member = self.class_trie.members[m]
+                    for k in range(self.nodes[member].child_first, self.nodes[member + 1].child_first):
+                        child = self.children[k]
+                        first, past = self.nodes[child].token_first, self.nodes[self.nodes[child].skip].token_first
                         count = self.plain_before[past] - self.plain_before[first]
                         if count if part == PLAIN else count < past - first:
-                            kids[first_of_kind(self.kid_bytes[k])].push_back(kid)
+                            children[first_of_class(self.child_bytes[k])].push_back(child)
                 for byte in range(255, -1, -1):
-                    if not kids[byte].empty():
-                        pending.push_back(Pending(<int32_t>kids[byte].size(), at.depth + 1, <uint8_t>byte, part))
-                        lists.insert(lists.end(), kids[byte].begin(), kids[byte].end())
-                        kids[byte].clear()
-            self.outline.member_first.push_back(<int32_t>self.outline.members.size())
-        kid = <int32_t>self.outline.nodes.size()
+                    if not children[byte].empty():
+                        pending.push_back(Pending(<int32_t>children[byte].size(), at.depth + 1, <uint8_t>byte, part))
+                        lists.insert(lists.end(), children[byte].begin(), children[byte].end())
+                        children[byte].clear()
+            self.class_trie.member_first.push_back(<int32_t>self.class_trie.members.size())
+        child = <int32_t>self.class_trie.nodes.size()
         while not open_nodes.empty():
-            self.outline.nodes[open_nodes.back()].skip = kid
+            self.class_trie.nodes[open_nodes.back()].skip = child
             open_nodes.pop_back()
-        if self.outline.plain.skip == 0:
-            self.outline.plain.skip = kid
+        if self.class_trie.plain.skip == 0:
+            self.class_trie.plain.skip = child
         # What occurs below, as in `_summarise`: all bytes of a kind do the same inside a character.
-        self.outline.below.resize(kid)
-        good.assign(kid, 0xFFFF)
-        for k in range(kid - 1, 0, -1):
+        self.class_trie.below.resize(child)
+        good.assign(child, 0xFFFF)
+        for k in range(child - 1, 0, -1):
             fits = good[k]
-            for m in range(self.outline.member_first[k], self.outline.member_first[k + 1]):
-                byte = self.nodes[self.outline.members[m]].byte
-                _add_byte(&self.outline.below[k], byte)
+            for m in range(self.class_trie.member_first[k], self.class_trie.member_first[k + 1]):
+                byte = self.nodes[self.class_trie.members[m]].byte
+                _add_byte(&self.class_trie.below[k], byte)
                 good[k] &= _modes_before(byte, fits)
-            self.outline.below[k].characters = good[k] & 1
-            if self.outline.nodes[k].skip - k >= MUCH_BELOW:
-                self.outline.nodes[k].below = k
+            self.class_trie.below[k].characters = good[k] & 1
+            if self.class_trie.nodes[k].skip - k >= MUCH_BELOW:
+                self.class_trie.nodes[k].below = k
             m = parents[k]
             if m:
-                _add_below(&self.outline.below[m], &self.outline.below[k])
+                _add_below(&self.class_trie.below[m], &self.class_trie.below[k])
                 good[m] &= good[k]
-                self.outline.nodes[m].height = max(self.outline.nodes[m].height,
-                                                   <uint16_t>(self.outline.nodes[k].height + 1))
-            elif k < self.outline.plain.skip:
-                _add_below(&self.outline.below_plain, &self.outline.below[k])
-                self.outline.plain.height = max(self.outline.plain.height, self.outline.nodes[k].height)
-        self.outline.below_plain.characters = 1
-        node.token_first = <int32_t>self.outline.ids.size()      # closes the ranges
-        self.outline.nodes.push_back(node)
+                self.class_trie.nodes[m].height = max(self.class_trie.nodes[m].height,
+                                                   <uint16_t>(self.class_trie.nodes[k].height + 1))
+            elif k < self.class_trie.plain.skip:
+                _add_below(&self.class_trie.below_plain, &self.class_trie.below[k])
+                self.class_trie.plain.height = max(self.class_trie.plain.height, self.class_trie.nodes[k].height)
+        self.class_trie.below_plain.characters = 1
+        node.token_first = <int32_t>self.class_trie.ids.size()      # closes the ranges
+        self.class_trie.nodes.push_back(node)
 
     cdef void _count_plain(self) noexcept:
-        """How many of the tokens before each place in `ids` are plain: whole characters that JSON strings spell as they are."""
+        """How many of the tokens before each place in `ids` are plain: whole characters that JSON strings spell as they
+        are.
+        """
         cdef vector[int32_t] modes             # of `plain_next` on the current path, -1 where it is not plain
         cdef int32_t node, mode
         cdef uint8_t byte
@@ -307,8 +313,8 @@ cdef class TokenTrie:
     @property
     def nbytes(self):
         """Bytes held by the trie's arrays."""
-        return (41 * self.node_count + 54 * self.outline.nodes.size() + 4 * self.outline.members.size()
-                + 16 * self.outline.ids.size() + 24 * self.below.size() + 12 * self.token_count + self.spelling.size() + 4 * self.spelling_first.size()
+        return (41 * self.node_count + 54 * self.class_trie.nodes.size() + 4 * self.class_trie.members.size()
+                + 16 * self.class_trie.ids.size() + 24 * self.below.size() + 12 * self.token_count + self.spelling.size() + 4 * self.spelling_first.size()
                 + 8 * self.words)
 
     def __len__(self):
@@ -323,7 +329,7 @@ cdef struct Pending:
     # A node of the outline that is to be made.
     int32_t count           # members, at the end of the lists
     int32_t depth
-    uint8_t kind            # its first byte
+    uint8_t class_            # its first byte
     int32_t part            # PLAIN, OTHER or, at the root, BOTH
 
 
@@ -347,7 +353,7 @@ cdef extern from *:
     #include <stdint.h>
     /* Bits of the bytes of each kind of several bytes: 0-9, A-Z, a-z, then by what may follow inside a character
        (Unicode 15, table 3-7).  C2, E1, E2, E3 and EF begin white space, which patterns tell apart. */
-    static const uint64_t ms_kinds[9][4] = {
+    static const uint64_t ms_classes[9][4] = {
         {0x03FF000000000000ULL, 0, 0, 0},
         {0, 0x0000000007FFFFFEULL, 0, 0},
         {0, 0x07FFFFFE00000000ULL, 0, 0},
@@ -358,44 +364,46 @@ cdef extern from *:
         {0, 0, 0, 0x00001FF000000000ULL},                 /* E4-EC */
         {0, 0, 0, 0x000E000000000000ULL},                 /* F1-F3 */
     };
-    static inline int ms_kind_of(unsigned char byte) {
+    static inline int ms_class_of(unsigned char byte) {
         for (int kind = 0; kind < 9; kind++)
-            if (ms_kinds[kind][byte >> 6] >> (byte & 63) & 1) return kind;
+            if (ms_classes[kind][byte >> 6] >> (byte & 63) & 1) return kind;
         return -1;
     }
     """
-    const uint64_t[9][4] ms_kinds
-    int ms_kind_of(uint8_t byte) noexcept nogil
+    const uint64_t[9][4] ms_classes
+    int ms_class_of(uint8_t byte) noexcept nogil
 
 
-cdef int kind_of(uint8_t byte) noexcept nogil:
+cdef int class_of(uint8_t byte) noexcept nogil:
     """The number of the kind of `byte`; -1 if that has no other byte."""
-    return ms_kind_of(byte)
+    return ms_class_of(byte)
 
 
-cdef const uint64_t* bytes_of_kind(int kind) noexcept nogil:
-    """Four words, the bytes of kind number `kind`."""
-    return &ms_kinds[kind][0]
+cdef const uint64_t* bytes_of_class(int class_) noexcept nogil:
+    """Four words, the bytes of kind number `class_`."""
+    return &ms_classes[class_][0]
 
 
-cdef uint8_t first_of_kind(uint8_t byte) noexcept nogil:
+cdef uint8_t first_of_class(uint8_t byte) noexcept nogil:
     """The lowest byte of the kind of `byte`."""
-    cdef int kind = ms_kind_of(byte), w = 0
-    if kind < 0:
+    cdef int class_ = ms_class_of(byte), w = 0
+    if class_ < 0:
         return byte
-    while ms_kinds[kind][w] == 0:
+    while ms_classes[class_][w] == 0:
         w += 1
-    return <uint8_t>(64 * w + __builtin_ctzll(ms_kinds[kind][w]))
+    return <uint8_t>(64 * w + __builtin_ctzll(ms_classes[class_][w]))
 
 
-# -- characters -------------------------------------------------------------------------------------------------------------
+# -- characters
+# -------------------------------------------------------------------------------------------------------------
 
 cdef int plain_next(int mode, int32_t byte) noexcept nogil:
     """The mode after `byte`, -1 if it must not come in `mode`: the way through characters, other than white space.
 
     Modes: 0 between two characters; 1, 2, 3: so many bytes of a character are missing; 4 to 9: behind E0, ED, F0, F4,
     E1, E3, whose next bytes are limited (Unicode 15, table 3-7; E1 9A and E3 80 begin blocks with spaces).  C2, E2 and
-    EF, too, begin spaces and line separators: patterns leave them out (`.`, `\\S`), and all that begins so is not plain.
+    EF, too, begin spaces and line separators: patterns leave them out (`.`, `\\S`), and all that begins so is not
+    plain.
     """
     if mode == 0:
         if byte < 0x80:
@@ -447,21 +455,21 @@ cdef uint16_t _modes_before(uint8_t byte, uint16_t after) noexcept nogil:
 
 # -- from child to child -----------------------------------------------------------------------------------------------
 
-cdef int32_t live_twigs(TokenTrie trie, int32_t first, int32_t count, const uint64_t* live,
+cdef int32_t live_child_edges(TokenTrie trie, int32_t first, int32_t count, const uint64_t* live,
                         int32_t* found) noexcept nogil:
-    """The places from `first` to `first + count` in `twigs` whose bytes are in `live` (four words); how many.
+    """The places from `first` to `first + count` in `child_edges` whose bytes are in `live` (four words); how many.
 
     `found` has room for 256.
     """
-    cdef const Twig* twigs = trie.twigs.data()
+    cdef const ChildEdge* child_edges = trie.child_edges.data()
     cdef int32_t k, n = 0
-    if count <= FEW_TWIGS:
+    if count <= FEW_CHILDREN:
         for k in range(first, first + count):
-            if live[twigs[k].byte >> 6] >> (twigs[k].byte & 63) & 1:
+            if live[child_edges[k].byte >> 6] >> (child_edges[k].byte & 63) & 1:
                 found[n] = k
                 n += 1
         return n
-    return live_places(trie.kid_bytes.data(), first, count, live, found)
+    return live_places(trie.child_bytes.data(), first, count, live, found)
 
 
 cdef int32_t live_places(const uint8_t* bytes, int32_t first, int32_t count, const uint64_t* live,
@@ -473,7 +481,7 @@ cdef int32_t live_places(const uint8_t* bytes, int32_t first, int32_t count, con
     cdef const uint8_t* place
     cdef int32_t k, w, n = 0
     cdef uint64_t word
-    if count <= FEW_TWIGS or (__builtin_popcountll(live[0]) + __builtin_popcountll(live[1])
+    if count <= FEW_CHILDREN or (__builtin_popcountll(live[0]) + __builtin_popcountll(live[1])
                               + __builtin_popcountll(live[2]) + __builtin_popcountll(live[3])) > count // 4:
         for k in range(first, first + count):
             if live[bytes[k] >> 6] >> (bytes[k] & 63) & 1:
@@ -491,26 +499,26 @@ cdef int32_t live_places(const uint8_t* bytes, int32_t first, int32_t count, con
     return n
 
 
-cdef int32_t live_kids(TokenTrie trie, int32_t node, const uint64_t* live, int32_t* found) noexcept nogil:
+cdef int32_t live_children(TokenTrie trie, int32_t node, const uint64_t* live, int32_t* found) noexcept nogil:
     """The children of `node` whose bytes are in `live`, as nodes, to `found`; how many."""
-    cdef int32_t first = trie.nodes[node].kid_first, k
-    cdef int32_t n = live_twigs(trie, first, trie.nodes[node + 1].kid_first - first, live, found)
+    cdef int32_t first = trie.nodes[node].child_first, k
+    cdef int32_t n = live_child_edges(trie, first, trie.nodes[node + 1].child_first - first, live, found)
     for k in range(n):
-        found[k] = trie.kids[found[k]]
+        found[k] = trie.children[found[k]]
     return n
 
 
-cdef int32_t all_kids(TokenTrie trie, int32_t node, int32_t* found) noexcept nogil:
+cdef int32_t all_children(TokenTrie trie, int32_t node, int32_t* found) noexcept nogil:
     """All children of `node`, to `found`; how many."""
-    cdef int32_t begin = trie.nodes[node].kid_first, count = trie.nodes[node + 1].kid_first - begin, k
+    cdef int32_t begin = trie.nodes[node].child_first, count = trie.nodes[node + 1].child_first - begin, k
     for k in range(count):
-        found[k] = trie.kids[begin + k]
+        found[k] = trie.children[begin + k]
     return count
 
 
-cdef int32_t kid_of(TokenTrie trie, int32_t node, uint8_t byte) noexcept nogil:
+cdef int32_t child_of(TokenTrie trie, int32_t node, uint8_t byte) noexcept nogil:
     """The child of `node` with this byte; -1 if there is none."""
-    cdef int32_t first = trie.nodes[node].kid_first, count = trie.nodes[node + 1].kid_first - first
-    cdef const uint8_t* bytes = trie.kid_bytes.data() + first
+    cdef int32_t first = trie.nodes[node].child_first, count = trie.nodes[node + 1].child_first - first
+    cdef const uint8_t* bytes = trie.child_bytes.data() + first
     cdef const uint8_t* place = <const uint8_t*>memchr(bytes, byte, count) if count else NULL
-    return trie.kids[first + (place - bytes)] if place != NULL else -1
+    return trie.children[first + (place - bytes)] if place != NULL else -1

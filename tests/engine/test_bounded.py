@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options
 from kernels_core.errors import UnsupportedSchemaError
+from kernels_core.grammar.compact_body import Bounded
 from kernels_core.grammar.json_schema.spelling import Speller
 from kernels_core.grammar.regular.dfa import Dfa, minimal
 from kernels_core.grammar.regular.languages import ANY_CHARACTER, intersection, loop
 from kernels_core.grammar.regular.patterns import search
 from kernels_core.grammar.regular.spans import spans
 from kernels_core.grammar.rulebook import RuleBook
-from kernels_core.grammar.shorthand import Bounded
 from tests.engine.driver import follow, mask, tokenizer
 
 PIECES = ["a", "b", "7", "ab", "a7", "aaaa", "b7b7a", "é", "éa", " ", "\\n", '\\"a', "\\u00e9", "\\ud83d\\ude00", "😀b"]
@@ -43,7 +43,7 @@ COMPILERS = {
     "token sets everywhere": GrammarCompiler(INFO, options=Options(**EVERYWHERE)),
     "no pool": GrammarCompiler(INFO, options=Options(**EVERYWHERE, cross_grammar_cache=False)),
     "no sweeps": GrammarCompiler(INFO, options=Options(**EVERYWHERE, sweeps=False)),
-    "no lap sets": GrammarCompiler(INFO, options=Options(**EVERYWHERE, lap_profiles=False)),
+    "no iteration sets": GrammarCompiler(INFO, options=Options(**EVERYWHERE, iteration_profiles=False)),
     "no differences": GrammarCompiler(INFO, options=Options(direct_limit=0, differential_masks=False)),
     "nothing remembered": GrammarCompiler(INFO, options=Options(direct_limit=0, memoize_sets=False)),
     "nothing inlined": GrammarCompiler(INFO, options=Options(**EVERYWHERE, inline_limit=0, unroll_limit=0)),
@@ -76,7 +76,7 @@ def is_bounded(grammar: CompiledGrammar) -> bool:
     """Whether some rule of the grammar counts characters; its object is made at the first quote inside."""
     GrammarMatcher(grammar).accept_string('{"b": "')
     ir = grammar.grammar.lazy_ir
-    return any(isinstance(ir.brief(name), Bounded) for name in list(ir.rules))
+    return any(isinstance(ir.compact(name), Bounded) for name in list(ir.rules))
 
 
 @settings(max_examples=120, deadline=None)
@@ -213,7 +213,7 @@ def test_spans_are_the_lengths_that_are_accepted(size: int, letters: int, draw: 
 
 def test_edges_of_a_bounded_text_stay_inside() -> None:
     speller = Speller(RuleBook(), any_spelling=False, defer=True)
-    found = speller.brief(intersection(search("[a7]"), loop(ANY_CHARACTER, 2, 9)))
+    found = speller.compact(intersection(search("[a7]"), loop(ANY_CHARACTER, 2, 9)))
     assert isinstance(found, Bounded)
     assert (found.least, found.most) == (2, 9)
     with pytest.raises(ValueError, match="spans"):

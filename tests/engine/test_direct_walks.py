@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
-from kernels_core.automata.growing_identity import GrowingIdentities
+from kernels_core.automata.lazy_identity import LazyIdentities
 from tests.engine.driver import compiled, follow, mask, tokenizer
 
 PIECES = [b"a", b"b", b"c", b"f", b"z", b'"', b":", b" ", b",", b"7"]
@@ -39,7 +39,7 @@ GRAMMARS = {
     "rests": r"""root ::= pair ("," pair)*
         pair ::= text ":" " "{0,40} text
         text ::= "\"" [a-z,:]* "\"" """,
-    "rests after some laps": r"""root ::= ("a" " "{2,3} text | "b" " "{0,2} text | "c" " "{1,} text)+
+    "rests after some iterations": r"""root ::= ("a" " "{2,3} text | "b" " "{0,2} text | "c" " "{1,} text)+
         text ::= "\"" [a-z,:]* "\"" ","? """,
     "rests of words": r"""root ::= (":" " "{0,40} (word | name) ",")+
         word ::= "\"" ([c-z,] [a-z,]* | "a" [c-z] [a-z]*) "\""
@@ -80,10 +80,10 @@ def test_rules_that_call_nothing_are_named_alike_in_both_ways() -> None:
     tables = grammar.machine.tables
     tables.complete()
     key = bytes(range(16))
-    named, alone = GrowingIdentities(tables, key), 0
+    named, alone = LazyIdentities(tables, key), 0
     for rule in range(tables.rule_count):
         if tables.start_of(rule) < 0:
             continue
-        assert named.name_of(rule) == GrowingIdentities(tables, key)._inside(rule), rule
+        assert named.name_of(rule) == LazyIdentities(tables, key)._inside(rule), rule
         alone += not tables.lowering.nfa(rule).called()
     assert alone >= 3

@@ -129,7 +129,7 @@ def test_frontier_items_are_of_the_automaton(world: World, options: Options, dat
 @CHECKS
 @given(grammars(large=False).map(productive), st.data())
 def test_frontier_is_the_textbooks(ir: GrammarIR, data: st.DataObject) -> None:
-    """Rule by rule, with origins and laps, the frontier is the set of a parser that knows no automata."""
+    """Rule by rule, with origins and iterations, the frontier is the set of a parser that knows no automata."""
     grammar = compiled(ir, [b"a"], LITERAL_RULES)
     grammar.complete()
     repeats = {rule.rule: rule.repeat for rule in grammar.automaton().rules}

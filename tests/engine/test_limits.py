@@ -54,7 +54,7 @@ CASES = [
     ("nested brackets, deep", 'root ::= "(" root ")" | "a"', "(" * 20_000, "followed"),
     ("as many trees as there are", 'root ::= root root | "a"', "a" * 120, "followed"),
     ("palindromes", 'root ::= "a" root "a" | "b" root "b" | ""', "ab" * 150, "followed"),
-    ("laps of three lengths", 'root ::= ("a" | "aa" | "aaa"){100000,200000}', "a" * 500, "followed"),
+    ("iterations of three lengths", 'root ::= ("a" | "aa" | "aaa"){100000,200000}', "a" * 500, "followed"),
     ("counts in counts in counts", "root ::= ((([ab]{1,50}){1,50}){1,50}){1,50}", "ab" * 200, "followed"),
     ("a chain", "root ::= r0" + rules(2000, '"a" r# "b" | "c"', then='r2000 ::= "c"'), "a" * 900, "followed"),
     ("a chain to the left", "root ::= r0" + rules(300, 'r# | r@ "a"', then='r300 ::= "b"'), "baaaa", "followed"),

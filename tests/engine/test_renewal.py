@@ -12,7 +12,7 @@ from kernels_core import BudgetExceededError, Grammar, GrammarMatcher, Options, 
 from tests.engine.driver import compiled, mask, tokenizer
 from tests.engine.test_against_reference import Oracle
 
-# A lap counter of its own for every list, so that hardly a state comes twice, and texts that end soon.
+# An iteration counter of its own for every list, so that hardly a state comes twice, and texts that end soon.
 SOURCE = r"""
 root ::= item{1,90}
 item ::= "[" inner{0,90} "]"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
-from kernels_core.automata.growing import GrowingTables
-from kernels_core.automata.growing_identity import GrowingIdentities
+from kernels_core.automata.lazy_dfa import LazyTables
+from kernels_core.automata.lazy_identity import LazyIdentities
 from kernels_core.automata.lower import Lowering
 from tests.engine.driver import compiled, mask, tokenizer
 from tests.engine.test_against_reference import CHECKS, Oracle
@@ -157,11 +157,11 @@ def test_a_rule_that_calls_nothing_has_a_name_for_each_key() -> None:
     options = Options(inline_limit=0, unroll_limit=0)
     found: dict[tuple[bytes, int], bytes] = {}
     for key in 2 * [bytes(range(16)), bytes(range(1, 17))]:
-        tables = GrowingTables(Lowering(grammar.ir, options))
+        tables = LazyTables(Lowering(grammar.ir, options))
         tables.complete()
-        named = GrowingIdentities(tables, key)
+        named = LazyIdentities(tables, key)
         for rule in range(1, tables.rule_count):
             name = named.name_of(rule)
-            assert name == GrowingIdentities(tables, key)._inside(rule)
+            assert name == LazyIdentities(tables, key)._inside(rule)
             assert found.setdefault((key, rule), name) == name
     assert len(set(found.values())) == len(found) == 4

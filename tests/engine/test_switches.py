@@ -150,10 +150,14 @@ def test_repetitions_count_the_same(repetition: str) -> None:
     for low, high in ((0, 5), (2, 9), (7, 7), (4, None), (0, 1), (20, 30)):
         bounds = f"{low},{'' if high is None else high}"
         grammar = compiled(Grammar.from_ebnf(f'root ::= ("a" | "ba"){{{bounds}}} "c"'), WORDS, options)
-        for laps in range(40):
+        for iterations in range(40):
             matcher = GrammarMatcher(grammar)
-            taken = matcher.accept_string("a" * laps + "c")
-            assert taken == (low <= laps and (high is None or laps <= high)), (repetition, bounds, laps)
+            taken = matcher.accept_string("a" * iterations + "c")
+            assert taken == (low <= iterations and (high is None or iterations <= high)), (
+                repetition,
+                bounds,
+                iterations,
+            )
 
 
 def test_compressed_repetition_does_not_grow_with_its_bound() -> None:

@@ -53,7 +53,7 @@ def check_causes(events: list[ParserEvent], matcher: GrammarMatcher) -> None:
             case "complete":
                 assert event.item.origin <= event.position
                 assert event.cause in repeats
-            case "lap":
+            case "iteration":
                 assert event.item.rule == event.cause
                 assert repeats[event.cause] is not None
             case kind:
@@ -110,8 +110,8 @@ def test_tags_dispatch_and_laps_count() -> None:
     assert kinds.count("dispatch") == 1
     dispatch = events.parser()[kinds.index("dispatch")]
     assert (dispatch.position, dispatch.item.rule, dispatch.cause) == (4, "num", "root")
-    laps = [event for event in events.parser() if event.kind == "lap"]
-    assert [(event.position, event.item.counter) for event in laps] == [(5, 1), (6, 2)]
+    iterations = [event for event in events.parser() if event.kind == "iteration"]
+    assert [(event.position, event.item.counter) for event in iterations] == [(5, 1), (6, 2)]
 
 
 def test_whole_tokens_are_told_from_bytes() -> None:

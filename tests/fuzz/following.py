@@ -23,7 +23,7 @@ __all__ = ["allowed", "follow"]
 
 _STEPS: Final = 6
 _MOST_NODES: Final = 60  # of a grammar that the reference is asked about
-_MOST_LAPS: Final = 4
+_MOST_ITERATIONS: Final = 4
 _MOST_MASKS: Final = 3
 
 
@@ -102,7 +102,7 @@ class _Reference:
         for rule in ir.rules.values():
             for node in walk(rule.body):
                 nodes += 1
-                many = isinstance(node, Repeat) and max(node.minimum, node.maximum or 0) > _MOST_LAPS
+                many = isinstance(node, Repeat) and max(node.minimum, node.maximum or 0) > _MOST_ITERATIONS
                 if nodes > _MOST_NODES or many or isinstance(node, TokenSet):
                     return None
         return cls(ir)

@@ -105,15 +105,15 @@ def ends(node: Node, parts: Sequence[Part], begin: int, nullable: frozenset[str]
         case Choice(items):
             return {end for item in items for end in ends(item, parts, begin, nullable)}
         case Repeat(item, minimum, maximum):
-            found, places, laps = set(), {begin}, 0
+            found, places, iterations = set(), {begin}, 0
             if begin in ends(item, parts, begin, nullable):
-                minimum = 0  # empty laps fill up what is missing
+                minimum = 0  # empty iterations fill up what is missing
             while places:
-                if laps >= minimum:
+                if iterations >= minimum:
                     found |= places
-                if laps == maximum:
+                if iterations == maximum:
                     break
-                laps += 1
+                iterations += 1
                 places = {end for at in places for end in ends(item, parts, at, nullable) if end > at}
             return found
     raise AssertionError(f"no {type(node).__name__} here")

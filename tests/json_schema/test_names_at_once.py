@@ -1,6 +1,6 @@
 """Tokens that begin a name which may be any but some, or a counted text, are taken at once, and no mask changes.
 
-See `masks/loops.pyx` (`entry_of`).
+See `masks/self_loops.pyx` (`entry_of`).
 
 The vocabulary has what a walk takes at once where it does: a quote and letters in hundreds, with and without white
 space in front, and such that close the name or escape something in it.
@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
-from kernels_core.masks.loops import loops_of
+from kernels_core.masks.self_loops import self_loops_of
 from tests.engine.driver import mask, tokenizer
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -39,10 +39,10 @@ ENDS = ["", '"', '":', '","', '": "', '"}', '", "n', ' "']
 INFO = tokenizer(
     list(
         dict.fromkeys(
-            [(space + '"' + body + end).encode() for space in ("", " ", "  ") for body in BODIES for end in ENDS]
+            [(algebra + '"' + body + end).encode() for algebra in ("", " ", "  ") for body in BODIES for end in ENDS]
             + [
-                (space + mark).encode()
-                for space in ("", " ")
+                (algebra + mark).encode()
+                for algebra in ("", " ")
                 for mark in (",", "{", "}", ":", '{"', ', "', '","', '",')
             ]
             + [b"\xc3", b" " * 3, *(bytes([byte]) for byte in range(128))]
@@ -111,7 +111,7 @@ def test_they_are_walked_once_for_all_names(ahead: str) -> None:
         assert matcher.accept_string(ahead)
         allowed = mask(matcher)
         assert INFO.decoded_vocab.index(b'"nb') in allowed
-        known.append(len(loops_of(trie)))
+        known.append(len(self_loops_of(trie)))
     assert known[0] == known[1] == known[2] > 0
 
 

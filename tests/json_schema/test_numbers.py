@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kernels_core.automata.fsm import determinise
+from kernels_core.automata.eager_dfa import determinise
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
 from kernels_core.grammar.ir import GrammarIR, Node, Rule

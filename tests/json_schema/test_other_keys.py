@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
-from kernels_core.automata.growing_identity import GrowingIdentities
+from kernels_core.automata.lazy_identity import LazyIdentities
 from tests.engine.driver import mask, tokenizer
 
 LETTERS = [b"a", b"b", b"~", b'"', b"\\", "é".encode(), b"\xc3"]
@@ -69,7 +69,7 @@ def test_names_that_are_left_out(
         "patternProperties": named,
         "additionalProperties": values if not named else False,
     }
-    # A grammar for each: a compiler that wants every rule in full leaves no shorthand to the others.
+    # A grammar for each: a compiler that wants every rule in full leaves no compact body to the others.
     plain = GrammarMatcher(NAIVE.compile_grammar(Grammar.from_json_schema(schema)))
     others = {
         switch: GrammarMatcher(compiler.compile_grammar(Grammar.from_json_schema(schema)))
@@ -133,7 +133,7 @@ def test_other_words_have_another_name() -> None:
         assert GrammarMatcher(compiled).accept_string('{"~')
         tables = compiled.machine.tables
         number = next(n for n, rule in enumerate(tables.lowering.rules) if rule.name == "other_key")
-        return GrowingIdentities(tables, bytes(range(16))).name_of(number)
+        return LazyIdentities(tables, bytes(range(16))).name_of(number)
 
     assert name_of("a", "ab") == name_of("ab", "a")
     assert len({name_of("a", "ab"), name_of("b", "ab"), name_of("ab", "b", "")}) == 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels_core.automata.fsm import determinise
+from kernels_core.automata.eager_dfa import determinise
 from kernels_core.automata.lower import Lowering
 from kernels_core.automata.nfa import Nfa
 from kernels_core.grammar.ir import Literal, Node

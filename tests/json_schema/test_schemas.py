@@ -13,8 +13,8 @@ from pydantic import BaseModel
 
 from kernels_core import Grammar, GrammarCompiler
 from kernels_core.grammar.json_schema.members import covers
+from kernels_core.grammar.json_schema.schema_algebra import SchemaAlgebra
 from kernels_core.grammar.json_schema.shapes import ANYTHING, Items, Members
-from kernels_core.grammar.json_schema.space import Space
 from kernels_core.grammar.json_schema.terms import Place
 from kernels_core.grammar.regular.languages import Words
 from tests.json_schema.driver import INFO, judge, texts
@@ -561,19 +561,19 @@ def test_each_combination_keeps_the_order_of_its_own_conditions() -> None:
 
 
 def test_conditions_in_another_order_are_covered_all_the_same() -> None:
-    space = Space(lambda place: (ANYTHING, True))
+    algebra = SchemaAlgebra(lambda place: (ANYTHING, True))
     one, two, three = (Place({"title": name}, None, "#", name) for name in "abc")
-    first, second = space.all_of(one, two), space.all_of(two, one)
+    first, second = algebra.all_of(one, two), algebra.all_of(two, one)
     assert first is not second
-    assert space.all_of(two, one) is second
-    assert space.all_of(one, two) is first
+    assert algebra.all_of(two, one) is second
+    assert algebra.all_of(one, two) is first
     every = Words(frozenset(("x",)))
     large, same = Members(((every, first),)), Members(((every, second),))
-    small, other = Members(((every, space.all_of(two, three, one)),)), Members(((every, space.all_of(two, three)),))
+    small, other = Members(((every, algebra.all_of(two, three, one)),)), Members(((every, algebra.all_of(two, three)),))
     assert covers(large, same)
     assert covers(same, large)
     assert not covers(small, large)
     assert not covers(large, other)
     many = tuple(Members(((Words(frozenset((name,))), one),)) for name in "abcdefghijkl")
-    assert space._united_objects((*many, large, same)) == (*many, large)
-    assert space.meet_arrays((Items(rest=first),), (Items(rest=first), Items(rest=second))) == (Items(rest=first),)
+    assert algebra._united_objects((*many, large, same)) == (*many, large)
+    assert algebra.meet_arrays((Items(rest=first),), (Items(rest=first), Items(rest=second))) == (Items(rest=first),)

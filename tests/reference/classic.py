@@ -1,7 +1,7 @@
 """Textbook Earley items, read off the reference recogniser: which rule, begun where, has got to this set.
 
 The recogniser keeps an item for each node of the grammar.  A textbook item belongs to a rule; it is in a set when some
-node of the rule's body, at whatever depth below it, is.  Repetitions whose laps are counted
+node of the rule's body, at whatever depth below it, is.  Repetitions whose iterations are counted
 stand for themselves.
 
 Read on: `recogniser` (the sets), `tests/engine/test_inspection.py` (who compares with this).
@@ -25,7 +25,8 @@ class ClassicItem(NamedTuple):
     """Some dotted rule of `rule`, predicted after `origin` bytes.
 
     `bounds` is None for a rule; for a counted repetition in the body of `rule` it is the repetition's, with the minimum
-    0 where laps may be empty, and `counter` is the number of whole laps, clipped at the minimum if there is no maximum.
+    0 where iterations may be empty, and `counter` is the number of whole iterations, clipped at the minimum if there is
+    no maximum.
     """
 
     rule: str
@@ -56,7 +57,7 @@ def classic_items(
 
     found: set[ClassicItem] = set()
     seen: set[tuple[int, EarleySet]] = set()
-    # Between two laps it is the repetition that is here, and not the rule around it, which waits where it began.
+    # Between two iterations it is the repetition that is here, and not the rule around it, which waits where it began.
     agenda = [
         (item.node, item.origin)
         for item in state.items
@@ -79,8 +80,8 @@ def classic_items(
                 continue
             rule, bounds = label
             assert isinstance(waiter.progress, int)
-            laps = min(waiter.progress, bounds[0]) if bounds[1] is None else waiter.progress
-            found.add(ClassicItem(rule, bounds, waiter.origin.position, laps))
+            iterations = min(waiter.progress, bounds[0]) if bounds[1] is None else waiter.progress
+            found.add(ClassicItem(rule, bounds, waiter.origin.position, iterations))
     return found
 
 

@@ -81,8 +81,8 @@ class _Sets:
             case Choice(items):
                 return self._short(word for item in items for word in self.texts(item, known))
             case Repeat(item, minimum, maximum):
-                laps = self._laps(self.texts(item, known), maximum)
-                return self._short(word for count, words in laps if count >= minimum for word in words)
+                iterations = self._iterations(self.texts(item, known), maximum)
+                return self._short(word for count, words in iterations if count >= minimum for word in words)
             case RuleRef(name):
                 return known[name]
         raise AssertionError("unknown node")
@@ -111,8 +111,10 @@ class _Sets:
                 result = EPSILON
                 if maximum != 0:
                     part = self.beginnings(item, known)
-                    laps = self._laps(self.texts(item, self.words), None if maximum is None else maximum - 1)
-                    for _, before in laps:
+                    iterations = self._iterations(
+                        self.texts(item, self.words), None if maximum is None else maximum - 1
+                    )
+                    for _, before in iterations:
                         result |= self._join(before, part)
                 return result
             case RuleRef(name):
@@ -120,11 +122,11 @@ class _Sets:
             case _:
                 return EPSILON
 
-    def _laps(self, lap: Words, maximum: int | None) -> Iterator[tuple[float, Words]]:
-        """`(count, words)` for 0, 1, 2, ... laps; once two powers agree so do all later ones: any count."""
+    def _iterations(self, iteration: Words, maximum: int | None) -> Iterator[tuple[float, Words]]:
+        """`(count, words)` for 0, 1, 2, ... iterations; once two powers agree so do all later ones: any count."""
         words, count = EPSILON, 0
         while maximum is None or count < maximum:
-            longer = self._join(words, lap)
+            longer = self._join(words, iteration)
             if longer == words:
                 yield float("inf"), words
                 return

@@ -41,7 +41,7 @@ Progress = int | bytes | Reading
 class Item(NamedTuple):
     """How far one match of `node` (a number, see `Recogniser.nodes`) that began at `origin` has come.
 
-    `progress` is the bytes read so far for a terminal, the parts done for a `Seq`, the laps done for a `Repeat`
+    `progress` is the bytes read so far for a terminal, the parts done for a `Seq`, the iterations done for a `Repeat`
     (clipped at the minimum where there is no maximum), and 0 or 1 for a `Choice` or a `RuleRef`.  In a `TagDispatch` it
     is how the text since the last content is read, or 1 when no text may follow.
     """
@@ -177,7 +177,7 @@ class Recogniser:
                 here.waiting.setdefault(part, []).append(item)
                 agenda.append(Item(part, self._nothing(part), here))
                 # Only these two gain by an empty part: a choice, a call or a repeat that is empty is empty as a whole,
-                # and whoever waits for it has moved on for the same reason; see `is_whole` for empty laps.
+                # and whoever waits for it has moved on for the same reason; see `is_whole` for empty iterations.
                 if self.nullable[part] and isinstance(self.nodes[node], Seq | TagDispatch):
                     agenda.append(self._moved(item))
             # A match that began here is empty, and has been dealt with above.
@@ -219,14 +219,14 @@ class Recogniser:
                 return progress == 1 or (not stops and isinstance(progress, Reading) and progress.switch is None)
             case Repeat(minimum=minimum):
                 assert isinstance(progress, int)
-                # With laps that may be empty, any minimum is reached for nothing.  It follows that a lap has to be
-                # counted only if it read something, and then the language is the same with a minimum of 0.
+                # With iterations that may be empty, any minimum is reached for nothing.  It follows that an iteration
+                # has to be counted only if it read something, and then the language is the same with a minimum of 0.
                 return progress >= minimum or self.nullable[self.parts[item.node][0]]
             case _:
                 return False  # Empty is never complete in a later set, Never is never predicted
 
     def _moved(self, item: Item) -> Item:
-        """`item` with one more part, lap or alternative done."""
+        """`item` with one more part, iteration or alternative done."""
         node, progress = self.nodes[item.node], item.progress
         if isinstance(node, TagDispatch):
             return Item(item.node, FREE if node.loop else 1, item.origin)

@@ -120,9 +120,9 @@ def automaton() -> Automaton:
 
 
 def _item(
-    rule: str, dot: str, origin: int, state: int, *, lap: int = 0, scan: bool = False, end: bool = False
+    rule: str, dot: str, origin: int, state: int, *, iteration: int = 0, scan: bool = False, end: bool = False
 ) -> EarleyItem:
-    return EarleyItem(rule, dot, origin, lap, state, scan, end, None)
+    return EarleyItem(rule, dot, origin, iteration, state, scan, end, None)
 
 
 def frontiers() -> tuple[Frontier, ...]:
@@ -152,8 +152,8 @@ def frontiers() -> tuple[Frontier, ...]:
         9,
         False,
         (
-            _item("string", 'string ::= "\\"" char{0,8} • "\\""', 1, 11, scan=True, lap=1),
-            _item("char", 'char ::= • [^"\\\\\\x00-\\x1F]', 3, 13, scan=True, lap=1),
+            _item("string", 'string ::= "\\"" char{0,8} • "\\""', 1, 11, scan=True, iteration=1),
+            _item("char", 'char ::= • [^"\\\\\\x00-\\x1F]', 3, 13, scan=True, iteration=1),
         ),
     )
     done = Frontier(5, 12, True, (_item("list", 'list ::= "[" (item ("," item)*)? "]" •', 0, 6, end=True),))

@@ -9,7 +9,7 @@ function render({ model, el }) {
   const table = h("table", { class: "ms-table", role: "grid", "aria-label": "Earley items" },
     h("thead", {}, h("tr", {},
       h("th", {}, "dotted rule"), h("th", { class: "ms-num", title: "bytes read when the rule was predicted" }, "origin"),
-      h("th", { class: "ms-num lap", title: "laps done of a counted rule; characters read, where a rule bounds those of its texts" }, "count"),
+      h("th", { class: "ms-num iteration", title: "iterations done of a counted rule; characters read, where a rule bounds those of its texts" }, "count"),
       h("th", { class: "ms-num" }, "state"))),
     body);
   const note = h("div", { class: "ms-note" });
@@ -26,7 +26,7 @@ function render({ model, el }) {
       h("span", { class: "ms-grow" }),
       h("span", { class: `ms-badge ${about.completed ? "accepted" : ""}`, "data-testid": "frontier-completed" },
         about.completed ? "may end here" : "must go on"));
-    table.classList.toggle("no-laps", !items.some((item) => item.counter));
+    table.classList.toggle("no-iterations", !items.some((item) => item.counter));
     body.replaceChildren(...items.map(row));
     const hidden = (about.total ?? 0) - items.length;
     note.textContent = hidden > 0 ? `${number(hidden)} more items; the first ${number(items.length)} are shown` : "";
@@ -41,7 +41,7 @@ function render({ model, el }) {
       : h("div", {}, h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), h("span", { class: "after" }, after))),
       item.more ? h("div", { class: "ms-muted" }, `+${number(item.more)} more positions of this state`) : null);
     return h("tr", { "data-item": index, "data-state": item.state, "data-testid": "frontier-item", onclick: () => choose(index) },
-      rule, h("td", { class: "ms-num" }, number(item.origin)), h("td", { class: "ms-num lap" }, item.counter ? number(item.counter) : ""),
+      rule, h("td", { class: "ms-num" }, number(item.origin)), h("td", { class: "ms-num iteration" }, item.counter ? number(item.counter) : ""),
       h("td", { class: "ms-num" }, String(item.state)));
   }
 

@@ -42,7 +42,7 @@ const COLOURS = [
   ["ms-dot visited", "", "state: on the way of the text"],
   ["ms-dot fresh", "", "state: made by the last step"],
   ["ms-dot unmade", "", "state: the engine has not gone on from here yet"],
-  ["ms-dot ending", "", "state: its rule (or one lap of it) may end here"],
+  ["ms-dot ending", "", "state: its rule (or one iteration of it) may end here"],
   ["ms-sample bold", "7", "state: reads bytes; a grey number reads none"],
   ["ms-sample", "- ->", "edge: calls a rule, or leads to what is not drawn (“3 more”)"],
   ["ms-sample dot", "•", "edge: the parser stands here, within its text"],

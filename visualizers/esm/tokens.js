@@ -199,7 +199,7 @@ function render({ model, el }) {
     }
     count();
     fit();
-    // A state appears once for each lap counter; the filter is by state.
+    // A state appears once for each iteration counter; the filter is by state.
     const list = [...new Map((model.get("states") || []).filter((entry) => entry.state >= 0).map((entry) => [entry.state, entry])).values()];
     offer(states, [["", list.length === 1 ? "1 state" : `${list.length} states`],
       ...list.map((entry) => [entry.state, `${entry.state} · ${entry.dot.length > 60 ? entry.dot.slice(0, 59) + "…" : entry.dot}`])]);

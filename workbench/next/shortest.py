@@ -190,10 +190,10 @@ class _Ending:
     def _finish(self, item: ChartItem) -> int:
         """How many bytes the rule of `item` takes at least from there on."""
         rest = self.lengths.rest[item.state]
-        return rest + self._laps(item) * self.lengths.rest[self.forest.table.start[self._node(item)[0]]]
+        return rest + self._iterations(item) * self.lengths.rest[self.forest.table.start[self._node(item)[0]]]
 
-    def _laps(self, item: ChartItem) -> int:
-        """Laps of a counted rule that must follow the one that is being read."""
+    def _iterations(self, item: ChartItem) -> int:
+        """Iterations of a counted rule that must follow the one that is being read."""
         bounds = self.forest.table.repeat[self._node(item)[0]]
         return 0 if bounds is None else max(0, bounds[0] - item.counter - 1)
 
@@ -231,7 +231,7 @@ class _Ending:
     def _written(self, item: ChartItem) -> bytes:
         """The shortest text from `item` to the end of its rule."""
         start = self.forest.table.start[self._node(item)[0]]
-        return self._from(item.state) + self._laps(item) * self._from(start)
+        return self._from(item.state) + self._iterations(item) * self._from(start)
 
     def _from(self, state: int) -> bytes:
         table, found = self.forest.table, bytearray()

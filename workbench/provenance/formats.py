@@ -61,12 +61,12 @@ class _Text(NamedTuple):
 
 
 class _Again(NamedTuple):
-    """A repetition that has been read `laps` times, the last time from offset `at`."""
+    """A repetition that has been read `iterations` times, the last time from offset `at`."""
 
     format: _Format
     low: int
     high: int | None
-    laps: int
+    iterations: int
     at: int
     separator: _Text | None = None
     choices: tuple[_Todo, ...] = ()
@@ -197,11 +197,11 @@ class FormatWalk:
 
     def _again(self, item: _Again, rest: _Todo | None, at: int) -> list[_Todo | None]:
         found: list[_Todo | None] = []
-        if item.laps >= item.low:
+        if item.iterations >= item.low:
             found.append(rest)
-        if (item.high is None or item.laps < item.high) and (item.at != at or item.laps < max(item.low, 1)):
-            following = _Todo(item._replace(laps=item.laps + 1, at=at), rest)
-            between = item.separator if item.laps and item.separator is not None else None
+        if (item.high is None or item.iterations < item.high) and (item.at != at or item.iterations < max(item.low, 1)):
+            following = _Todo(item._replace(iterations=item.iterations + 1, at=at), rest)
+            between = item.separator if item.iterations and item.separator is not None else None
             for choice in item.choices or (_Todo(item.format, None),):
                 one = _joined(choice, following)
                 found.append(one if between is None else _Todo(between, one))

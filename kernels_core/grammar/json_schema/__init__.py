@@ -1,11 +1,11 @@
 """JSON Schema, exactly: every schema becomes the grammar of precisely its instances, or is refused with reasons.
 
 In reading order: `keywords` (the table of keywords), `values` (what their values must be), `dialect` (drafts),
-`resolve` (references); `formats` (strings, by `..regular`); `numbers`; `terms`, `shapes`, `space`, `members`, `items`
-(the algebra); `reading`, `evaluated`, `constants` (what keywords mean);
-`layout`, `spelling`, `raw_spelling`, `number_text`, `numerals`, `objects`, `arrays`, `emit` (text); `plain`,
-`plain_writer`, `plain_reader`, `certain`, `later` (what waits); `compile`, `conflicts`, `explain`, `problems` (the
-front door).
+`resolve` (references); `formats` (strings, by `..regular`); `numbers`; `terms`, `shapes`, `schema_algebra`, `members`,
+`items` (the algebra); `reading`, `evaluated`, `constants` (what keywords mean);
+`layout`, `spelling`, `raw_spelling`, `number_text`, `numerals`, `objects`, `arrays`, `emit` (text);
+`deferrable_schemas`, `quick_writer`, `quick_reader`, `deferrable_terms`, `lazy_document` (what waits); `compile`,
+`conflicts`, `explain`, `problems` (the front door).
 """
 
 from .compile import (

@@ -24,7 +24,7 @@ from .terms import FALSE, Term
 
 if TYPE_CHECKING:
     from .emit import Emitter
-    from .space import Space
+    from .schema_algebra import SchemaAlgebra
 
 __all__ = ["MAX_ITEM_EDGES", "ArrayText", "ItemStep", "NotFinite", "distinct_values", "item_steps", "needs_steps"]
 
@@ -57,7 +57,7 @@ class ArrayText:
         """The whole array, brackets included.  Raises `TooManyStates` and `NotFinite`."""
         items, layout = self.items, self.layout
         if needs_steps(items):
-            values = None if self.emitter.later is None else distinct_values(self.emitter.space, items)
+            values = None if self.emitter.document is None else distinct_values(self.emitter.algebra, items)
             if values is not None:
                 return self._distinct(values)
             body = self._graph()
@@ -92,7 +92,7 @@ class ArrayText:
     def _distinct(self, values: list[Term]) -> Node:
         """Some of `values`, each once at most, in any order."""
         written = [self.emitter.now(term, self.inner) for term in values]
-        content = (self.inner, self.items.least, self.items.most, [self.emitter.space.shape(term) for term in values])
+        content = (self.inner, self.items.least, self.items.most, [self.emitter.algebra.shape(term) for term in values])
         text = _Distinct(self, written, content)
         layout = self.layout
         first = choice([seq((value, text.behind(1 << number))) for number, value in enumerate(written)])
@@ -107,7 +107,7 @@ class ArrayText:
             term, written = step
             return seq((comma, self.item(term))) if written else self.item(term)
 
-        steps = item_steps(self.emitter.space, self.items)
+        steps = item_steps(self.emitter.algebra, self.items)
         return steps.node(edge, self.emitter.book, f"{self.name}_items")
 
 
@@ -116,7 +116,7 @@ class _Distinct:
 
     def __init__(self, array: ArrayText, values: list[Node], content: object) -> None:
         self._book = array.emitter.book
-        self._later = array.emitter.later
+        self._later = array.emitter.document
         self._values = values
         self._content = content
         self._least, self._most = array.items.least, array.items.most
@@ -136,7 +136,7 @@ class _Distinct:
             )
         return found
 
-    def _body(self, seen: int, brief: bool) -> Node:
+    def _body(self, seen: int, compact: bool) -> Node:
         more = [
             seq((self._comma, value, self.behind(seen | 1 << number)))
             for number, value in enumerate(self._values)
@@ -149,14 +149,14 @@ class _Distinct:
         return blake2b(repr((self._later.setting, self._content, seen)).encode(), digest_size=16).digest()
 
 
-def distinct_values(space: Space, items: Items) -> list[Term] | None:
+def distinct_values(algebra: SchemaAlgebra, items: Items) -> list[Term] | None:
     """The constants of which an array has some, each once at most; None where it has none or says anything else.
 
     Raises `NotFinite`.
     """
     if items.unique is not True or items.prefix or items.counts or items.rest is FALSE or items.most == 0:
         return None
-    values = [term for term, _ in _values(space, items, 0)[0]]
+    values = [term for term, _ in _values(algebra, items, 0)[0]]
     return values if values and items.least <= len(values) else None
 
 
@@ -165,7 +165,7 @@ def needs_steps(items: Items) -> bool:
     return bool(items.counts) or items.unique is not None or len(items.prefix) > _NESTED
 
 
-def item_steps(space: Space, items: Items) -> Steps[_State, ItemStep]:
+def item_steps(algebra: SchemaAlgebra, items: Items) -> Steps[_State, ItemStep]:
     """States: (position, one number for each count, values seen, a value came twice, is there an item).
 
     Raises `TooManyStates` and `NotFinite`.
@@ -173,7 +173,7 @@ def item_steps(space: Space, items: Items) -> Steps[_State, ItemStep]:
     bounds = [len(items.prefix), items.least if items.most is None else items.most]
     bounds += [max(start, stop or 0) for count in items.counts for start, stop, _ in count.cells]
     last = max(bounds)
-    values = _values(space, items, last) if items.unique is not None else None
+    values = _values(algebra, items, last) if items.unique is not None else None
     start: _State = (0, (0,) * len(items.counts), frozenset(), False, False)
     steps: Steps[_State, ItemStep] = Steps(start, MAX_ITEM_EDGES)
     work: list[tuple[int, _State]] = [(0, start)]
@@ -186,7 +186,7 @@ def item_steps(space: Space, items: Items) -> Steps[_State, ItemStep]:
         if items.most is not None and position >= items.most:
             continue
         after = min(position + 1, last)
-        for term, reached, value in _next_items(space, items, position, counts, values):
+        for term, reached, value in _next_items(algebra, items, position, counts, values):
             repeated = value is not None and value in seen
             if repeated and items.unique:
                 continue
@@ -199,7 +199,7 @@ def item_steps(space: Space, items: Items) -> Steps[_State, ItemStep]:
 
 
 def _next_items(
-    space: Space,
+    algebra: SchemaAlgebra,
     items: Items,
     position: int,
     counts: tuple[int, ...],
@@ -216,46 +216,46 @@ def _next_items(
     for base, value in starts:
         look(20 * len(counts))
         choices = [
-            _counting(space, base, position, have, count) for have, count in zip(counts, items.counts, strict=True)
+            _counting(algebra, base, position, have, count) for have, count in zip(counts, items.counts, strict=True)
         ]
         for combination in product(*choices):
             look(10 + 4 * len(combination))
-            inside = space.all_of(base, *(narrowed for narrowed, _ in combination))
-            if inside is FALSE or (inside is not base and space.is_void(inside)):
+            inside = algebra.all_of(base, *(narrowed for narrowed, _ in combination))
+            if inside is FALSE or (inside is not base and algebra.is_void(inside)):
                 continue
             found.append((inside, tuple(have for _, have in combination), value))
     return found
 
 
-def _counting(space: Space, term: Term, position: int, have: int, count: Count) -> list[tuple[Term, int]]:
+def _counting(algebra: SchemaAlgebra, term: Term, position: int, have: int, count: Count) -> list[tuple[Term, int]]:
     """Ways in which an item can (not) count: (what it must be, number afterwards)."""
-    wanted = space.any_of(
+    wanted = algebra.any_of(
         *(other for start, stop, other in count.cells if start <= position and (stop is None or position < stop))
     )
-    inside = space.all_of(term, wanted)
-    if inside is FALSE or space.is_void(inside):
+    inside = algebra.all_of(term, wanted)
+    if inside is FALSE or algebra.is_void(inside):
         return [(term, have)]
     if count.most is None:
         # "At least": what is enough is enough, and not to count is never wrong.
         if have >= count.least:
             return [(term, have)]
         return [(inside, have + 1)] if inside is term else [(inside, have + 1), (term, have)]
-    options = [(space.all_of(term, space.negate(wanted)), have)]
+    options = [(algebra.all_of(term, algebra.negate(wanted)), have)]
     if have < count.most:
         options.append((inside, have + 1))
     return [(narrowed, number) for narrowed, number in options if narrowed is not FALSE]
 
 
-def _values(space: Space, items: Items, last: int) -> list[list[tuple[Term, int]]]:
+def _values(algebra: SchemaAlgebra, items: Items, last: int) -> list[list[tuple[Term, int]]]:
     """For each position the scalars that may stand there, numbered by value."""
     numbers: dict[Shape, int] = {}
     found: list[list[tuple[Term, int]]] = []
     for position in range(min(last, len(items.prefix)) + 1):
         term = items.at(position)
-        scalars = space.scalars(term, MAX_DISTINCT)
+        scalars = algebra.scalars(term, MAX_DISTINCT)
         if scalars is None:
             raise NotFinite
-        found.append([(space.fixed(one), numbers.setdefault(one, len(numbers))) for one in scalars])
+        found.append([(algebra.fixed(one), numbers.setdefault(one, len(numbers))) for one in scalars])
     if len(numbers) > MAX_DISTINCT:
         raise NotFinite
     return found

@@ -1,7 +1,7 @@
 """The front door of this package: a JSON schema becomes a grammar's rules, or an error that lists every reason.
 
-Read on: `later.py` (what is plain waits), `reading.py` (schema to shapes), `emit.py` (shapes to rules), `explain.py`
-(a table of keywords).
+Read on: `lazy_document.py` (what is plain waits), `reading.py` (schema to shapes), `emit.py` (shapes to rules),
+`explain.py` (a table of keywords).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ...laboratory import has_mechanism
 from ..analysis import normal_form
 from ..ir import GrammarIR, RuleRef
 from ..rulebook import RuleBook
-from ..rules import all_wait
+from ..rules import all_deferrable
 from .conflicts import report_conflict
 from .emit import Emitter
 from .exact_text import exact_text
-from .later import Later, root_term
 from .layout import Layout
-from .plain_writer import PlainWriter
+from .lazy_document import LazyDocument, root_term
 from .problems import Problems
+from .quick_writer import QuickWriter
 from .reading import Reader, Settings
 from .resolve import Documents
 from .spelling import Speller
@@ -156,15 +156,15 @@ def compile_schema(
     Raises `UnsupportedSchemaError` with all problems unless `options.lenient`; in any case when there is no instance.
     """
     book = RuleBook()
-    if not defer or not has_mechanism("put off"):
+    if not defer or not has_mechanism("lazy documents"):
         return _whole(schema, text, options, resources, book, write)
-    later = Later(schema, PlainWriter(book, options), resources, source=text)
+    document = LazyDocument(schema, QuickWriter(book, options), resources, source=text)
     blanks = frozenset(book.rules)
-    top = None if len(later.problems) else later.top()
+    top = None if len(document.problems) else document.top()
     if top is None:
-        return _finished(later.emitter.grammar(later.root, text), blanks, later.reader, later.root, options)
+        return _finished(document.emitter.grammar(document.root, text), blanks, document.reader, document.root, options)
     ir = book.grammar(top.name, text)
-    return CompiledSchema(ir if all_wait(ir.rules, blanks) else normal_form(ir, "JSON Schema", trusted=True), ())
+    return CompiledSchema(ir if all_deferrable(ir.rules, blanks) else normal_form(ir, "JSON Schema", trusted=True), ())
 
 
 def _whole(
@@ -190,7 +190,7 @@ def _whole(
         max_whitespace_cnt=options.max_whitespace_cnt,
     )
     emitter = write(
-        reader.space,
+        reader.algebra,
         book,
         Speller(book, any_spelling=options.any_spelling),
         layout,
@@ -213,7 +213,7 @@ def _finished(
         raise UnsupportedSchemaError(problems.all)
     try:
         # Rules that wait were found to have texts: only what was written may hold parts that have none.
-        if not all_wait(ir.rules, blanks):
+        if not all_deferrable(ir.rules, blanks):
             ir = normal_form(ir, "JSON Schema", trusted=True)
     except GrammarError:
         # No rule can finish, so there is no instance.
@@ -224,26 +224,26 @@ def _finished(
 
 
 def defer_schema(
-    schema: Any, text: str, options: SchemaOptions, book: RuleBook, writers: dict[SchemaOptions, PlainWriter]
+    schema: Any, text: str, options: SchemaOptions, book: RuleBook, writers: dict[SchemaOptions, QuickWriter]
 ) -> RuleRef | None:
     """A rule in `book` for a loaded schema that can have no problem, made when it is needed; None for other schemas.
 
     `writers` is kept by the caller, so that the schemas of one grammar share strings and blanks.
     """
-    if not has_mechanism("put off"):
+    if not has_mechanism("lazy documents"):
         return None
     writer = writers.get(options)
     if writer is None:
-        writer = writers[options] = PlainWriter(book, options)
+        writer = writers[options] = QuickWriter(book, options)
     # Read again: the rule is made later, whatever becomes of the caller's object.
-    later = Later(read_again(text), writer, {}, text=text)
-    if len(later.problems):
+    document = LazyDocument(read_again(text), writer, {}, text=text)
+    if len(document.problems):
         return None
-    top = later.top()
+    top = document.top()
     if top is not None:
         return top
-    term = later.root
-    if len(later.problems) or not later.emitter.all_may_wait(term) or len(later.problems):
+    term = document.root
+    if len(document.problems) or not document.emitter.are_all_deferrable(term) or len(document.problems):
         return None
-    node = later.emitter.top(term)
+    node = document.emitter.top(term)
     return node if isinstance(node, RuleRef) else None

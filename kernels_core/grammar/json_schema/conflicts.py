@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .keywords import KEYWORDS
 from .members import value_of
 from .problems import Problems
-from .space import Circular, TooLarge
+from .schema_algebra import Circular, TooLarge
 from .terms import FALSE, Place, Term, origin
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ def _search(reader: Reader, term: Term, depth: int, seen: set[Term]) -> tuple[st
     seen.add(term)
     place = origin(term)
     try:
-        shape = reader.space.shape(term)
+        shape = reader.algebra.shape(term)
     except (TooLarge, Circular):
         return None
-    if reader.space.is_void_shape(shape):
+    if reader.algebra.is_void_shape(shape):
         if isinstance(term, Place):
             return _keyword(reader, term)
         return (place.pointer if place else "#", "allOf", "the schemas that apply here have no value in common")
@@ -56,12 +56,12 @@ def _search(reader: Reader, term: Term, depth: int, seen: set[Term]) -> tuple[st
         or shape.booleans
         or shape.numbers
         or shape.arrays
-        or not reader.space.is_void_shape(type(shape)(False, frozenset(), shape.numbers, shape.strings, (), ()))
+        or not reader.algebra.is_void_shape(type(shape)(False, frozenset(), shape.numbers, shape.strings, (), ()))
     ):
         return None
     for members in shape.objects:
         for name in members.required:
-            value = value_of(reader.space, members, name)
+            value = value_of(reader.algebra, members, name)
             pointer = place.pointer if place else "#"
             if value is FALSE:
                 return pointer, "required", f"the property {name!r} is required, but none of its values is allowed"
@@ -92,10 +92,10 @@ def _keyword(reader: Reader, place: Place) -> tuple[str, str, str]:
 def _is_void(reader: Reader, place: Place, keys: list[str]) -> bool:
     part = {key: value for key, value in place.schema.items() if key in keys or _is_helper(key)}
     try:
-        shape = reader.space.shape(Place(part, place.context, place.pointer, place.name))
+        shape = reader.algebra.shape(Place(part, place.context, place.pointer, place.name))
     except (TooLarge, Circular):
         return False
-    return reader.space.is_void_shape(shape)
+    return reader.algebra.is_void_shape(shape)
 
 
 def _is_helper(key: str) -> bool:

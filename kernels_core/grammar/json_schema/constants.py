@@ -12,12 +12,12 @@ from .terms import FALSE
 from .values import to_fraction
 
 if TYPE_CHECKING:
-    from .space import Space
+    from .schema_algebra import SchemaAlgebra
 
 __all__ = ["constant", "constants"]
 
 
-def constants(space: Space, values: list[Any]) -> Shape:
+def constants(algebra: SchemaAlgebra, values: list[Any]) -> Shape:
     """The union of some values."""
     null = any(value is None for value in values)
     booleans = frozenset(value for value in values if isinstance(value, bool))
@@ -27,15 +27,15 @@ def constants(space: Space, values: list[Any]) -> Shape:
     objects: dict[Members, None] = {}
     for value in values:
         if isinstance(value, list):
-            arrays[_array(space, value)] = None
+            arrays[_array(algebra, value)] = None
         elif isinstance(value, dict):
-            objects[_object(space, value)] = None
+            objects[_object(algebra, value)] = None
         elif (number := to_fraction(value)) is not None:
             numbers.append(number)
     return Shape(null, booleans, points(numbers), strings, tuple(arrays), tuple(objects))
 
 
-def constant(space: Space, value: Any) -> Shape:
+def constant(algebra: SchemaAlgebra, value: Any) -> Shape:
     """One value."""
     match value:
         case None:
@@ -45,21 +45,21 @@ def constant(space: Space, value: Any) -> Shape:
         case str():
             return replace(VOID, strings=Words(frozenset((value,))))
         case list():
-            return replace(VOID, arrays=(_array(space, value),))
+            return replace(VOID, arrays=(_array(algebra, value),))
         case dict():
-            return replace(VOID, objects=(_object(space, value),))
+            return replace(VOID, objects=(_object(algebra, value),))
     number = to_fraction(value)
     if number is None:
         raise ValueError(f"{value!r} is no JSON value")
     return replace(VOID, numbers=points((number,)))
 
 
-def _array(space: Space, value: list[Any]) -> Items:
-    prefix = tuple(space.fixed(constant(space, item)) for item in value)
+def _array(algebra: SchemaAlgebra, value: list[Any]) -> Items:
+    prefix = tuple(algebra.fixed(constant(algebra, item)) for item in value)
     return Items(prefix, FALSE, least=len(value), most=len(value))
 
 
-def _object(space: Space, value: dict[str, Any]) -> Members:
-    rules = tuple((Words(frozenset((key,))), space.fixed(constant(space, item))) for key, item in value.items())
+def _object(algebra: SchemaAlgebra, value: dict[str, Any]) -> Members:
+    rules = tuple((Words(frozenset((key,))), algebra.fixed(constant(algebra, item))) for key, item in value.items())
     closed = complement(Words(frozenset(value)))
     return Members((*rules, (closed, FALSE)), tuple(value))

@@ -16,14 +16,14 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from ...errors import UnsupportedSchemaError
+from ..compact_body import CompactBody
 from ..ir import GrammarIR, Literal, Never, Node, RuleRef
 from ..nodes import choice
 from ..regular.dfa import TooManyStates
 from ..regular.languages import ALL, NOTHING, Language
 from ..rulebook import RuleBook
-from ..shorthand import Shorthand
 from .arrays import ArrayText, NotFinite
-from .certain import Certain
+from .deferrable_terms import DeferrableTerms
 from .keywords import blamed
 from .keywords.entry import ARRAY, NUMBER, OBJECT, STRING
 from .kinds import Kinds, kinds_of
@@ -32,14 +32,14 @@ from .numbers import NO_NUMBERS, Numbers
 from .numerals import Numerals
 from .objects import ObjectText
 from .problems import Problems
+from .schema_algebra import Circular, SchemaAlgebra, Spent, TooLarge
 from .shapes import ANY_ITEMS, ANYTHING, VOID, Items, Members, Shape, replace
-from .space import Circular, Space, Spent, TooLarge
 from .spelling import Speller
 from .steps import AnyOrder
 from .terms import AllOf, AnyOf, Complement, Place, Term, origin
 
 if TYPE_CHECKING:
-    from .later import Later
+    from .lazy_document import LazyDocument
 
 __all__ = ["STRING_WORDS", "Emitter"]
 
@@ -52,7 +52,7 @@ class Emitter:
 
     def __init__(
         self,
-        space: Space,
+        algebra: SchemaAlgebra,
         book: RuleBook,
         speller: Speller,
         layout: Layout,
@@ -61,21 +61,21 @@ class Emitter:
         any_order: AnyOrder,
         canonical_numbers: bool,
         plain_integers: bool,
-        later: Later | None = None,
+        document: LazyDocument | None = None,
     ) -> None:
-        self.space = space
+        self.algebra = algebra
         self.book = book
         self.speller = speller
         self.layout = layout
         self.problems = problems
         self.any_order = any_order
-        self.later = later
+        self.document = document
         self.numerals: Numerals
-        if later is None:
+        if document is None:
             self.numerals = Numerals(book, canonical=canonical_numbers, plain_integers=plain_integers)
         else:
-            self.numerals = later.writer.numerals
-            self.certain = Certain(space, speller, self.kinds, later.may_wait, any_order=any_order)
+            self.numerals = document.writer.numerals
+            self.deferrable = DeferrableTerms(algebra, speller, self.kinds, document.is_deferrable, any_order=any_order)
         self._kinds: dict[Members, Kinds] = {}
         self._visited: set[tuple[Term, int]] = set()
         self._keys: dict[tuple[Term, int], bytes] = {}
@@ -103,31 +103,31 @@ class Emitter:
 
     def value(self, term: Term, level: int) -> Node:
         """The JSON texts of `term`; made when they are needed where that is safe."""
-        if self.later is not None:
-            plain = self.later.value(term, level)
+        if self.document is not None:
+            plain = self.document.value(term, level)
             if plain is not None:
                 return plain
-            if self.certain.may_wait(term):
-                self._write_troubled(term, level)
+            if self.deferrable.is_deferrable(term):
+                self._compile_now(term, level)
                 return self._wait(term, level)
         return self.now(term, level)
 
-    def all_may_wait(self, term: Term) -> bool:
+    def are_all_deferrable(self, term: Term) -> bool:
         """Whether nothing in `term` has to be written at once."""
-        assert self.later is not None
-        if self.later.may_wait(term):
+        assert self.document is not None
+        if self.document.is_deferrable(term):
             return True
         seen, work = {term}, [term]
         while work:
             top = work.pop()
-            if not self.certain.may_wait(top):
+            if not self.deferrable.is_deferrable(top):
                 return False
-            new = [one for one in self.certain.troubled(top) if one not in seen]
+            new = [one for one in self.deferrable.must_compile_now(top) if one not in seen]
             seen.update(new)
             work += new
         return True
 
-    def _write_troubled(self, term: Term, level: int) -> None:
+    def _compile_now(self, term: Term, level: int) -> None:
         """Write at once what is in a term that may wait, and may not wait itself."""
         if ("later", term, level) in self._rules:
             return
@@ -135,11 +135,11 @@ class Emitter:
         while work:
             outer, level = work.pop()
             inner = self.layout.inner(level)
-            for one in self.certain.troubled(outer):
+            for one in self.deferrable.must_compile_now(outer):
                 if (one, inner) in self._visited:
                     continue
                 self._visited.add((one, inner))
-                if self.certain.may_wait(one):
+                if self.deferrable.is_deferrable(one):
                     work.append((one, inner))
                 else:
                     self.value(one, inner)
@@ -148,12 +148,12 @@ class Emitter:
         """The kinds of members that objects of `members` have.  Raises `TooManyStates`."""
         found = self._kinds.get(members)
         if found is None:
-            found = self._kinds[members] = kinds_of(self.space, members)
+            found = self._kinds[members] = kinds_of(self.algebra, members)
         return found
 
     def _wait(self, term: Term, level: int) -> RuleRef:
         """The rule of a term whose body is made when the rule is needed."""
-        assert self.later is not None
+        assert self.document is not None
         found = self._rules.get(("later", term, level))
         if found is None:
             hint = term.name if isinstance(term, Place) else "any"
@@ -161,32 +161,34 @@ class Emitter:
             self._rules["later", term, level] = found
         return found
 
-    def body(self, term: Term, level: int, brief: bool) -> Node | Shorthand:
+    def body(self, term: Term, level: int, compact: bool) -> Node | CompactBody:
         """The body of a rule that waited."""
-        self.space.renew()
+        self.algebra.renew()
         shape, place, name = self.known(term)
         scalar = shape.strings != NOTHING or shape.numbers != NO_NUMBERS or shape.booleans or shape.null
         if len(shape.objects) + len(shape.arrays) == 1 and not scalar:
             # The rule that is being made is this one's; no need for another.
             if shape.arrays:
                 return self._finished(lambda: self.array_text(shape.arrays[0], level, place, name))
-            return self._object(shape.objects[0], level, place, name, brief)
-        if brief and len(shape.objects) > 1 and not self.any_order:
+            return self._object(shape.objects[0], level, place, name, compact)
+        if compact and len(shape.objects) > 1 and not self.any_order:
             # Each of them can be written and has an instance, else this rule could not wait.  So they wait as well.
             parts = [self._part(members, term, level, number) for number, members in enumerate(shape.objects)]
             rest = replace(shape, objects=())
             return choice((*parts, self._finished(lambda: self.alternatives(rest, level, place, name))))
         return self._finished(lambda: self.alternatives(shape, level, place, name))
 
-    def _object(self, members: Members, level: int, place: Place | None, name: str, brief: bool) -> Node | Shorthand:
+    def _object(
+        self, members: Members, level: int, place: Place | None, name: str, compact: bool
+    ) -> Node | CompactBody:
         """The body of a rule for objects of one kind that waited."""
-        self.space.renew()
-        found = ObjectText(self, members, level, name).brief() if brief and not self.any_order else None
+        self.algebra.renew()
+        found = ObjectText(self, members, level, name).compact() if compact and not self.any_order else None
         return found or self._finished(lambda: self.object_text(members, level, place, name))
 
     def _part(self, members: Members, term: Term, level: int, number: int) -> RuleRef:
         """A rule that waits for `members`, which are part `number` of what the rule of `term` stands for."""
-        assert self.later is not None
+        assert self.document is not None
         found = self._rules.get(("part", members, level))
         if found is None:
             _, place, name = self.known(term)
@@ -197,10 +199,10 @@ class Emitter:
 
     def _key(self, term: Term, level: int) -> bytes:
         """What stands for the rule of a term; worked out when it is asked for, and the same ever after."""
-        assert self.later is not None
+        assert self.document is not None
         found = self._keys.get((term, level))
         if found is None:
-            found = self._keys[term, level] = self.later.key(term, level)
+            found = self._keys[term, level] = self.document.key(term, level)
         return found
 
     def _part_key(self, term: Term, level: int, number: int) -> bytes:
@@ -229,7 +231,7 @@ class Emitter:
         """The shape of `term`, where it comes from, and a name for its rules."""
         place = origin(term)
         try:
-            shape = self.space.shape(term)
+            shape = self.algebra.shape(term)
         except (TooLarge, Circular, RecursionError) as error:
             reason = str(error) if isinstance(error, TooLarge) else "its schemas refer to each other without an end"
             self.report(place, _LOGIC, reason, "only its first condition is kept", once=isinstance(error, Spent))
@@ -243,7 +245,7 @@ class Emitter:
                 return ANYTHING
             term = term.parts[0]
         try:
-            return self.space.shape(term)
+            return self.algebra.shape(term)
         except (TooLarge, Circular, RecursionError):
             return ANYTHING
 
@@ -304,7 +306,7 @@ class Emitter:
             wider = replace(members, needs=(), least=0, most=None)
             return text(self, wider, level, name, in_order=True).node()
         except TooManyStates:
-            return self.value(self.space.fixed(replace(VOID, objects=ANYTHING.objects)), level)
+            return self.value(self.algebra.fixed(replace(VOID, objects=ANYTHING.objects)), level)
 
     def array_text(
         self, items: Items, level: int, place: Place | None, name: str, text: Callable[..., ArrayText] = ArrayText

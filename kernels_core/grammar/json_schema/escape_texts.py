@@ -14,7 +14,7 @@ from .. import charset
 from ..charset import Ranges
 from ..ir import CharSet, Literal, Node
 from ..nodes import char_set, choice, repeat, seq
-from ..regular.remembered import remembered
+from ..regular.memo import memo
 
 __all__ = [
     "BEYOND_ASCII",
@@ -69,7 +69,7 @@ def short_escapes(ranges: Ranges) -> Node:
     return char_set(charset.normalise((letter, letter) for letter in letters))
 
 
-@remembered(1 << 12, 1 << 16, lambda node, ranges: len(ranges))
+@memo(1 << 12, 1 << 16, lambda node, ranges: len(ranges))
 def hex_escapes(ranges: Ranges) -> Node:
     """`uXXXX` (or a pair of them) for the characters of `ranges`; surrogates never stand alone."""
     options: list[Node] = []

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..regular.languages import NOTHING, Language, complement, union
+from .schema_algebra import Circular, TooLarge
 from .shapes import ANYTHING, Items, Members, Shape, replace
-from .space import Circular, TooLarge
 from .terms import FALSE, TRUE, Place, Term
 from .values import some_schemas
 
@@ -69,20 +69,20 @@ class Evaluation:
         def rule(branch: Branch) -> Shape:
             if branch.prefix is None:
                 return ANYTHING
-            rest = self.reader.space.any_of(branch.contained, term)
+            rest = self.reader.algebra.any_of(branch.contained, term)
             return replace(ANYTHING, arrays=(Items((TRUE,) * branch.prefix, rest),))
 
         return self._split(place, shape, "unevaluatedItems", rule)
 
     def _split(self, place: Place, shape: Shape, keyword: str, rule: Any) -> tuple[Shape, bool]:
-        space = self.reader.space
+        algebra = self.reader.algebra
         exact = True
         met: list[Shape] = []
         for branch in self.branches(place, without=keyword):
-            exact = exact and space.is_exact(branch.condition)
-            both = space.meet(shape, space.shape(branch.condition))
-            met.append(space.meet(both, rule(branch)))
-        return space.join(*met), exact
+            exact = exact and algebra.is_exact(branch.condition)
+            both = algebra.meet(shape, algebra.shape(branch.condition))
+            met.append(algebra.meet(both, rule(branch)))
+        return algebra.join(*met), exact
 
     # -- branches -------------------------------------------------------------------------------------------------
 
@@ -125,26 +125,28 @@ class Evaluation:
         found = self.branches(part)
         if all(map(says_nothing, found)):
             return branches
-        return self.product(branches, [*self.under(part, found), Branch(self.reader.space.negate(part))])
+        return self.product(branches, [*self.under(part, found), Branch(self.reader.algebra.negate(part))])
 
     def under(self, condition: Term, branches: list[Branch]) -> list[Branch]:
         """The same where `condition` holds as well."""
-        space = self.reader.space
-        return [dataclasses.replace(branch, condition=space.all_of(condition, branch.condition)) for branch in branches]
+        algebra = self.reader.algebra
+        return [
+            dataclasses.replace(branch, condition=algebra.all_of(condition, branch.condition)) for branch in branches
+        ]
 
     def _both(self, a: Branch, b: Branch, condition: Term) -> Branch:
         """What either evaluates is evaluated."""
         prefix = None if a.prefix is None or b.prefix is None else max(a.prefix, b.prefix)
-        return Branch(condition, union(a.keys, b.keys), prefix, self.reader.space.any_of(a.contained, b.contained))
+        return Branch(condition, union(a.keys, b.keys), prefix, self.reader.algebra.any_of(a.contained, b.contained))
 
     def product(self, left: list[Branch], right: list[Branch]) -> list[Branch]:
         """Both hold: what either evaluates is evaluated."""
-        space = self.reader.space
+        algebra = self.reader.algebra
         made: list[Branch] = []
         for a in left:
             for b in right:
-                condition = space.all_of(a.condition, b.condition)
-                if condition is FALSE or (condition not in (a.condition, b.condition) and space.is_void(condition)):
+                condition = algebra.all_of(a.condition, b.condition)
+                if condition is FALSE or (condition not in (a.condition, b.condition) and algebra.is_void(condition)):
                     continue
                 made.append(self._both(a, b, condition))
         if len(made) > MAX_BRANCHES:

@@ -1,6 +1,6 @@
 """JSON values as text that keeps all digits of exact numbers: what schemas are known by.
 
-Read on: `..written` (the quick way).
+Read on: `..canonical_json` (the quick way).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from kernels_core.grammar.written import write_text
+from kernels_core.grammar.canonical_json import write_text
 
 __all__ = ["exact_text"]
 

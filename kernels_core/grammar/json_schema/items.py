@@ -3,7 +3,7 @@
 The normal form: a count that speaks of one position is a rule for that position; a count of everything is a length;
 "none of these" is a rule; the prefix ends where it says no more than `rest`.
 
-Read on: `shapes.pyx` (what `Items` means), `space.py`, `arrays.py` (its text).
+Read on: `shapes.pyx` (what `Items` means), `schema_algebra.py`, `arrays.py` (its text).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .shapes import ANY_ITEMS, Count, Items, replace
 from .terms import FALSE, TRUE, AllOf, Term, narrows
 
 if TYPE_CHECKING:
-    from .space import Space
+    from .schema_algebra import SchemaAlgebra
 
 __all__ = ["complement", "covers", "meet", "normal"]
 
@@ -22,7 +22,7 @@ __all__ = ["complement", "covers", "meet", "normal"]
 _MAX_PREFIX = 1_000
 
 
-def meet(space: Space, left: Items, right: Items) -> Items | None:
+def meet(algebra: SchemaAlgebra, left: Items, right: Items) -> Items | None:
     """Arrays of both; None if there is certainly none."""
     if left == right:
         return left
@@ -31,18 +31,18 @@ def meet(space: Space, left: Items, right: Items) -> Items | None:
     size = max(len(left.prefix), len(right.prefix))
     most = left.most if right.most is None else right.most if left.most is None else min(left.most, right.most)
     both = Items(
-        tuple(space.all_of(left.at(i), right.at(i)) for i in range(size)),
-        space.all_of(left.rest, right.rest),
+        tuple(algebra.all_of(left.at(i), right.at(i)) for i in range(size)),
+        algebra.all_of(left.rest, right.rest),
         tuple(dict.fromkeys(left.counts + right.counts)),
         max(left.least, right.least),
         most,
         right.unique if left.unique is None else left.unique,
         right.place if left.unique is None else left.place,
     )
-    return normal(space, both)
+    return normal(algebra, both)
 
 
-def normal(space: Space, items: Items) -> Items | None:
+def normal(algebra: SchemaAlgebra, items: Items) -> Items | None:
     """The normal form; None if there is certainly no such array."""
     prefix, rest, least, most = list(items.prefix), items.rest, items.least, items.most
     counts: list[Count] = []
@@ -62,10 +62,10 @@ def normal(space: Space, items: Items) -> Items | None:
         single = len(cells) == 1
         if count.most == 0 and all(max(start, stop or 0) <= _MAX_PREFIX for start, stop, _ in cells):
             for start, stop, term in cells:
-                prefix, rest = _forbid(space, prefix, rest, start, stop, term)
+                prefix, rest = _forbid(algebra, prefix, rest, start, stop, term)
         elif single and stop == start + 1 and count.least == 1 and start < _MAX_PREFIX:
             prefix += [rest] * (start + 1 - len(prefix))
-            prefix[start] = space.all_of(prefix[start], term)
+            prefix[start] = algebra.all_of(prefix[start], term)
             least = max(least, start + 1)
         elif single and stop is not None and stop - start < count.least:
             return None
@@ -92,7 +92,7 @@ def normal(space: Space, items: Items) -> Items | None:
         prefix.pop()
     for i in range(min(least, len(prefix) + 1)):
         term = prefix[i] if i < len(prefix) else rest
-        if isinstance(term, AllOf) and space.is_void(term):
+        if isinstance(term, AllOf) and algebra.is_void(term):
             return None
     unique = items.unique
     if unique is not None and most is not None and most <= 1:
@@ -100,41 +100,41 @@ def normal(space: Space, items: Items) -> Items | None:
             return None
         unique = None
     for count in counts:
-        if count.least and all(_no_room(space, prefix, rest, cell) for cell in count.cells):
+        if count.least and all(_no_room(algebra, prefix, rest, cell) for cell in count.cells):
             return None
     made = Items(tuple(prefix), rest, tuple(counts), least, most, unique, items.place)
     return ANY_ITEMS if made == ANY_ITEMS else made
 
 
 def _forbid(
-    space: Space, prefix: list[Term], rest: Term, start: int, stop: int | None, term: Term
+    algebra: SchemaAlgebra, prefix: list[Term], rest: Term, start: int, stop: int | None, term: Term
 ) -> tuple[list[Term], Term]:
     """No item of `term` from `start` up to `stop`."""
     end = start if stop is None else stop
     prefix = prefix + [rest] * (end - len(prefix))
-    refused = space.negate(term)
+    refused = algebra.negate(term)
     for i in range(start, len(prefix) if stop is None else stop):
-        prefix[i] = space.all_of(prefix[i], refused)
-    return prefix, space.all_of(rest, refused) if stop is None else rest
+        prefix[i] = algebra.all_of(prefix[i], refused)
+    return prefix, algebra.all_of(rest, refused) if stop is None else rest
 
 
-def _no_room(space: Space, prefix: list[Term], rest: Term, cell: tuple[int, int | None, Term]) -> bool:
+def _no_room(algebra: SchemaAlgebra, prefix: list[Term], rest: Term, cell: tuple[int, int | None, Term]) -> bool:
     start, stop, term = cell
     terms = prefix[start:stop]
     if stop is None or stop > len(prefix):
         terms = [*terms, rest]
     for other in terms:
-        inside = space.all_of(other, term)
-        if inside is not FALSE and not (isinstance(inside, AllOf) and space.is_void(inside)):
+        inside = algebra.all_of(other, term)
+        if inside is not FALSE and not (isinstance(inside, AllOf) and algebra.is_void(inside)):
             return False
     return True
 
 
-def complement(space: Space, items: Items) -> tuple[Items, ...]:
+def complement(algebra: SchemaAlgebra, items: Items) -> tuple[Items, ...]:
     """All other arrays, as alternatives."""
     pieces: list[Items] = []
-    cells = [(i, i + 1, space.negate(term)) for i, term in enumerate(items.prefix) if term is not TRUE]
-    everything = [*cells, (len(items.prefix), None, space.negate(items.rest))]
+    cells = [(i, i + 1, algebra.negate(term)) for i, term in enumerate(items.prefix) if term is not TRUE]
+    everything = [*cells, (len(items.prefix), None, algebra.negate(items.rest))]
     if items.rest is not TRUE or cells:
         pieces.append(Items(counts=(Count(tuple(cell for cell in everything if cell[2] is not FALSE), 1, None),)))
     for count in items.counts:
@@ -148,7 +148,7 @@ def complement(space: Space, items: Items) -> tuple[Items, ...]:
         pieces.append(Items(least=items.most + 1))
     if items.unique is not None:
         pieces.append(Items(unique=not items.unique, place=items.place))
-    found = (normal(space, piece) for piece in pieces)
+    found = (normal(algebra, piece) for piece in pieces)
     return tuple(piece for piece in found if piece is not None)
 
 

@@ -1,7 +1,8 @@
 """Kinds of members of an object: one for each declared name, one for each class of other keys with equal rules.
 
 This is all of an object that takes thought (which keys there are, what their values must be, what they do for the
-needs), and nothing of its text: `certain.py` looks at it to see whether the text may wait, `objects.py` writes it.
+needs), and nothing of its text: `deferrable_terms.py` looks at it to see whether the text may wait, `objects.py` writes
+it.
 
 Read on: `shapes.pyx` (`Members`), `members.py`, `objects.py`.
 """
@@ -20,7 +21,7 @@ from .shapes import Members
 from .terms import FALSE, Term
 
 if TYPE_CHECKING:
-    from .space import Space
+    from .schema_algebra import SchemaAlgebra
 
 __all__ = ["Kind", "Kinds", "Needs", "kinds_of"]
 
@@ -51,20 +52,20 @@ class Kinds:
     others: tuple[Kind, ...]
 
 
-def kinds_of(space: Space, members: Members) -> Kinds:
+def kinds_of(algebra: SchemaAlgebra, members: Members) -> Kinds:
     """The kinds of members.  Raises `TooManyStates`."""
     named: list[Kind] = []
     required: list[bool] = []
     names = names_of(members)
     must = set(members.required)
-    values = Values(space, members.rules)
+    values = Values(algebra, members.rules)
     for name in names:
         term = values.of(name)
         if term is not FALSE:
-            options = _options(space, members, term, partial(_holds_name, name)) if members.needs else [(_NONE, term)]
+            options = _options(algebra, members, term, partial(_holds_name, name)) if members.needs else [(_NONE, term)]
             named.append(Kind(name, Words(frozenset((name,))), term, options))
             required.append(name in must)
-    return Kinds(tuple(named), tuple(required), tuple(_others(space, members, names)))
+    return Kinds(tuple(named), tuple(required), tuple(_others(algebra, members, names)))
 
 
 _NONE: Needs = frozenset()
@@ -74,14 +75,16 @@ def _holds_name(name: str, keys: Language) -> bool:
     return matches(keys, name)
 
 
-def _options(space: Space, members: Members, term: Term, holds: Callable[[Language], bool]) -> list[tuple[Needs, Term]]:
+def _options(
+    algebra: SchemaAlgebra, members: Members, term: Term, holds: Callable[[Language], bool]
+) -> list[tuple[Needs, Term]]:
     """Which needs a member of a kind meets: always, or only with a narrower value."""
     always: set[int] = set()
     sometimes: dict[int, Term] = {}
     for number, need in enumerate(members.needs):
-        wanted = space.any_of(*(other for keys, other in need if holds(keys)))
-        inside = space.all_of(term, wanted)
-        if inside is FALSE or (inside is not term and space.is_void(inside)):
+        wanted = algebra.any_of(*(other for keys, other in need if holds(keys)))
+        inside = algebra.all_of(term, wanted)
+        if inside is FALSE or (inside is not term and algebra.is_void(inside)):
             continue
         if inside is term:
             always.add(number)
@@ -92,11 +95,11 @@ def _options(space: Space, members: Members, term: Term, holds: Callable[[Langua
     for number, inside in sometimes.items():
         split: list[tuple[Needs, Term, Term]] = []
         for meets, wide, cell in cells:
-            within = space.all_of(cell, inside)
-            without = space.all_of(cell, space.negate(inside)) if len(sometimes) > 1 else cell
-            if not space.is_void(within):
-                split.append((meets | {number}, space.all_of(wide, inside), within))
-            if not space.is_void(without):
+            within = algebra.all_of(cell, inside)
+            without = algebra.all_of(cell, algebra.negate(inside)) if len(sometimes) > 1 else cell
+            if not algebra.is_void(within):
+                split.append((meets | {number}, algebra.all_of(wide, inside), within))
+            if not algebra.is_void(without):
                 split.append((meets, wide, without))
         cells = split
         if len(cells) > MAX_OPTIONS:
@@ -104,7 +107,7 @@ def _options(space: Space, members: Members, term: Term, holds: Callable[[Langua
     return [(meets, wide) for meets, wide, _ in cells]
 
 
-def _others(space: Space, members: Members, names: list[str]) -> list[Kind]:
+def _others(algebra: SchemaAlgebra, members: Members, names: list[str]) -> list[Kind]:
     """Classes of keys that are not declared: with the same rules for their values, as few as possible."""
     declared = frozenset(names)
     mentioned = [keys for keys, _ in members.rules] + [keys for need in members.needs for keys, _ in need]
@@ -113,16 +116,16 @@ def _others(space: Space, members: Members, names: list[str]) -> list[Kind]:
     cells = _cells(everything, declared, list(languages))
     groups: dict[tuple[Term, tuple[Term, ...]], list[tuple[Language, frozenset[Language]]]] = {}
     for cell, inside in cells:
-        term = space.all_of(*(other for keys, other in members.rules if keys in inside))
+        term = algebra.all_of(*(other for keys, other in members.rules if keys in inside))
         if term is FALSE:
             continue
-        wanted = tuple(space.any_of(*(other for keys, other in need if keys in inside)) for need in members.needs)
+        wanted = tuple(algebra.any_of(*(other for keys, other in need if keys in inside)) for need in members.needs)
         groups.setdefault((term, wanted), []).append((cell, inside))
     kinds: list[Kind] = []
     for (term, _), found in groups.items():
         keys = everything if len(found) == len(cells) else union(*(cell for cell, _ in found))
         holds = found[0][1].__contains__
-        options = _options(space, members, term, holds) if members.needs else [(_NONE, term)]
+        options = _options(algebra, members, term, holds) if members.needs else [(_NONE, term)]
         kinds.append(Kind(None, keys, term, options))
     return kinds
 
@@ -141,7 +144,7 @@ def _cells(
             if derived is not None:
                 split.append((cell, inside | {language} if derived.isdisjoint(inside) else inside))
                 continue
-            if any(_apart(other, language) for other in inside):
+            if any(_disjoint(other, language) for other in inside):
                 split.append((cell, inside))
                 continue
             within = intersection(cell, language)
@@ -174,7 +177,7 @@ def _derived(language: Language, declared: frozenset[str], decided: set[Language
     return frozenset(outside)
 
 
-def _apart(one: Language, other: Language) -> bool:
+def _disjoint(one: Language, other: Language) -> bool:
     """No common string?"""
     return is_empty(intersection(one, other))
 
@@ -191,6 +194,6 @@ def _without_idle(cell: Language, language: Language) -> Language:
         part
         for part in cell.items
         if part in own
-        or not (isinstance(part, Not) and not isinstance(part.item, Words) and _apart(part.item, language))
+        or not (isinstance(part, Not) and not isinstance(part.item, Words) and _disjoint(part.item, language))
     ]
     return cell if len(kept) == len(cell.items) else intersection(*kept)

@@ -3,7 +3,7 @@
 The normal form: rules with equal keys are one rule; a need that only one name can meet is a required name and a rule;
 needs that are met anyway are gone; bounds say nothing that `required` says already.
 
-Read on: `shapes.pyx` (what `Members` means), `space.py`, `objects.py` (its text).
+Read on: `shapes.pyx` (what `Members` means), `schema_algebra.py`, `objects.py` (its text).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .shapes import ANY_MEMBERS, Members, Shape, replace
 from .terms import FALSE, TRUE, AllOf, Term, narrows
 
 if TYPE_CHECKING:
+    from .schema_algebra import SchemaAlgebra
     from .shapes import Rule
-    from .space import Space
 
 __all__ = [
     "Tags",
@@ -48,10 +48,10 @@ MAX_TAGS = 16
 class Values:
     """What the values of names must be, by rules of different keys: one look for each name, not one for each rule."""
 
-    __slots__ = ("_known", "_rules", "_single", "_space", "_wide")
+    __slots__ = ("_algebra", "_known", "_rules", "_single", "_wide")
 
-    def __init__(self, space: Space, rules: Iterable[Rule]) -> None:
-        self._space = space
+    def __init__(self, algebra: SchemaAlgebra, rules: Iterable[Rule]) -> None:
+        self._algebra = algebra
         self._single: dict[str, tuple[int, Term]] = {}
         self._wide: list[tuple[int, Language, Term]] = []
         self._known: dict[str, Term] = {}
@@ -71,7 +71,7 @@ class Values:
             if self._wide:
                 before = [term for number, keys, term in self._wide if number < place and matches(keys, name)]
                 after = [term for number, keys, term in self._wide if number >= place and matches(keys, name)]
-                own = self._space.all_of(*before, own, *after)
+                own = self._algebra.all_of(*before, own, *after)
             found = self._known[name] = own
         return found
 
@@ -83,9 +83,9 @@ class Values:
         self._known.pop(name, None)
 
 
-def value_of(space: Space, members: Members, name: str) -> Term:
+def value_of(algebra: SchemaAlgebra, members: Members, name: str) -> Term:
     """What the value of `name` must be."""
-    return space.all_of(*(term for keys, term in members.rules if matches(keys, name)))
+    return algebra.all_of(*(term for keys, term in members.rules if matches(keys, name)))
 
 
 def names_of(members: Members) -> list[str]:
@@ -105,12 +105,12 @@ def names_of(members: Members) -> list[str]:
     return list(names)
 
 
-def meet_all(space: Space, parts: Sequence[Members]) -> tuple[Members, ...]:
+def meet_all(algebra: SchemaAlgebra, parts: Sequence[Members]) -> tuple[Members, ...]:
     """Objects of all `parts`, as alternatives: one mostly, none if there is certainly no such object."""
     if len(set(parts)) == 1:
-        return tuple(split(space, parts[0]))
+        return tuple(split(algebra, parts[0]))
     both = normal(
-        space,
+        algebra,
         Members(
             tuple(rule for part in parts for rule in part.rules),
             tuple(dict.fromkeys(name for part in parts for name in part.required)),
@@ -119,7 +119,7 @@ def meet_all(space: Space, parts: Sequence[Members]) -> tuple[Members, ...]:
             min((part.most for part in parts if part.most is not None), default=None),
         ),
     )
-    return () if both is None else tuple(split(space, both))
+    return () if both is None else tuple(split(algebra, both))
 
 
 def only_name(members: Members) -> str | None:
@@ -137,43 +137,43 @@ def without(names: Iterable[str]) -> list[Members]:
     return [Members(rules=tuple(one_by_one))] if one_by_one else []
 
 
-def tags_of(space: Space, members: Members) -> Tags:
+def tags_of(algebra: SchemaAlgebra, members: Members) -> Tags:
     """Required names whose values are few scalars, by the rule of their own."""
     found: Tags = {}
     rules = dict(members.rules)
     for name in members.required:
         term = rules.get(Words(frozenset((name,))))
-        values = space.scalars(term, MAX_TAGS) if term is not None else None
+        values = algebra.scalars(term, MAX_TAGS) if term is not None else None
         if values is not None:
             found[name] = frozenset(values)
     return found
 
 
-def tags_differ(space: Space, tags: Tags, other: Members) -> bool:
+def tags_differ(algebra: SchemaAlgebra, tags: Tags, other: Members) -> bool:
     """Must some name have one of the values of a tag, and may not, in `other`?  There it need not be required."""
     if tags:
         for keys, term in other.rules:
             values = tags.get(keys.single) if keys.single is not None else None
             if values is not None:
-                allowed = space.scalars(term, MAX_TAGS)
+                allowed = algebra.scalars(term, MAX_TAGS)
                 if allowed is not None and values.isdisjoint(allowed):
                     return True
     return False
 
 
-def normal(space: Space, members: Members) -> Members | None:
+def normal(algebra: SchemaAlgebra, members: Members) -> Members | None:
     """The normal form; None if there is certainly no such object."""
     rules: dict[Language, Term] = {}
     for keys, term in members.rules:
         if keys != NOTHING:
-            rules[keys] = space.all_of(rules[keys], term) if keys in rules else term
+            rules[keys] = algebra.all_of(rules[keys], term) if keys in rules else term
     required = dict.fromkeys(members.required)
     needs = [need for need in members.needs if need]
     if len(needs) < len(members.needs):
         return None
 
     # Needs may become required names, which may decide other needs that speak of them.
-    values = Values(space, rules.items())
+    values = Values(algebra, rules.items())
     learnt: set[str] | None = None
     while needs and (learnt is None or learnt):
         remaining: list[tuple[Rule, ...]] = []
@@ -182,7 +182,7 @@ def normal(space: Space, members: Members) -> Members | None:
             if learnt is not None and not any(keys.single is None or keys.single in learnt for keys, _ in need):
                 remaining.append(need)
                 continue
-            cells = _open_cells(space, rules, values, required, need)
+            cells = _open_cells(algebra, rules, values, required, need)
             if cells is None:
                 continue
             if not cells:
@@ -194,7 +194,7 @@ def normal(space: Space, members: Members) -> Members | None:
                 continue
             required[name] = None
             if term is not TRUE:
-                rules[keys] = space.all_of(rules.get(keys, TRUE), term)
+                rules[keys] = algebra.all_of(rules.get(keys, TRUE), term)
                 values.set(name, rules[keys])
             news.add(name)
         needs, learnt = remaining, news
@@ -210,7 +210,7 @@ def normal(space: Space, members: Members) -> Members | None:
         return None
     for name in made.required:
         term = values.of(name)
-        if term is FALSE or (isinstance(term, AllOf) and space.is_void(term)):
+        if term is FALSE or (isinstance(term, AllOf) and algebra.is_void(term)):
             return None
     if made.least:
         possible = _possible_names(made, values)
@@ -228,7 +228,7 @@ def normal(space: Space, members: Members) -> Members | None:
     return made
 
 
-def split(space: Space, members: Members) -> list[Members]:
+def split(algebra: SchemaAlgebra, members: Members) -> list[Members]:
     """The same objects as several alternatives with fewer needs each, where a required name takes few values.
 
     Of two needs that a tag can meet ("the type is not A, or ...", "the type is not B, or ..."), each value of the tag
@@ -241,8 +241,8 @@ def split(space: Space, members: Members) -> list[Members]:
             name = keys.single
             if name is None or name not in members.required:
                 continue
-            otherwise = space.negate(term)
-            if space.scalars(space.all_of(value_of(space, members, name), otherwise), MAX_TAGS) is None:
+            otherwise = algebra.negate(term)
+            if algebra.scalars(algebra.all_of(value_of(algebra, members, name), otherwise), MAX_TAGS) is None:
                 continue
             others = members.needs[:i] + members.needs[i + 1 :]
             met = replace(members, rules=(*members.rules, (keys, term)), needs=others)
@@ -251,8 +251,8 @@ def split(space: Space, members: Members) -> list[Members]:
                 rules=(*members.rules, (keys, otherwise)),
                 needs=(*others, need[:j] + need[j + 1 :]),
             )
-            found = (normal(space, part) for part in (met, unmet))
-            return [piece for part in found if part is not None for piece in split(space, part)]
+            found = (normal(algebra, part) for part in (met, unmet))
+            return [piece for part in found if part is not None for piece in split(algebra, part)]
     return [members]
 
 
@@ -261,7 +261,11 @@ def _meets_one(keys: Language, names: tuple[str, ...]) -> bool:
 
 
 def _open_cells(
-    space: Space, rules: dict[Language, Term], values: Values, required: dict[str, None], need: tuple[Rule, ...]
+    algebra: SchemaAlgebra,
+    rules: dict[Language, Term],
+    values: Values,
+    required: dict[str, None],
+    need: tuple[Rule, ...],
 ) -> tuple[Rule, ...] | None:
     """The rectangles of a need that can still be met; None if the need is met by what is required.  `values`: what
     `rules` say."""
@@ -278,23 +282,23 @@ def _open_cells(
                 value = values.of(name)
                 if name in required and (term is TRUE or term is value or term in getattr(value, "parts", ())):
                     return None
-                if space.apart(value, term):
+                if algebra.apart(value, term):
                     continue
-            elif _no_room(space, rules, part, term):
+            elif _no_room(algebra, rules, part, term):
                 continue
             elif required and term is TRUE and any(matches(part, name) for name in required):
                 return None
-            cells[part] = space.any_of(cells[part], term) if part in cells else term
+            cells[part] = algebra.any_of(cells[part], term) if part in cells else term
     return tuple(cells.items())
 
 
-def _no_room(space: Space, rules: dict[Language, Term], keys: Language, term: Term) -> bool:
+def _no_room(algebra: SchemaAlgebra, rules: dict[Language, Term], keys: Language, term: Term) -> bool:
     """Do the rules certainly leave no member with such keys and values?"""
     forbidden: list[Language] = []
     for language, other in rules.items():
         if other is TRUE:
             continue
-        if space.apart(other, term):
+        if algebra.apart(other, term):
             forbidden.append(language)
     if not forbidden:
         return False
@@ -312,7 +316,7 @@ def _possible_names(members: Members, values: Values) -> int | None:
     return sum(values.of(name) is not FALSE for name in left.words)
 
 
-def complement(space: Space, members: Members) -> tuple[Members, ...]:
+def complement(algebra: SchemaAlgebra, members: Members) -> tuple[Members, ...]:
     """All other objects, as alternatives."""
     pieces: list[Members] = []
     rules = dict(members.rules)
@@ -321,13 +325,13 @@ def complement(space: Space, members: Members) -> tuple[Members, ...]:
         # "Not there" and "there with another value" are one rule.
         keys = Words(frozenset((name,)))
         term = rules.pop(keys, TRUE)
-        pieces.append(Members(rules=((keys, space.negate(term)),)))
-        if term is not TRUE and space.scalars(term, MAX_TAGS) is not None:
+        pieces.append(Members(rules=((keys, algebra.negate(term)),)))
+        if term is not TRUE and algebra.scalars(term, MAX_TAGS) is not None:
             tags.append(((keys, term), name))
-    cells = tuple((keys, space.negate(term)) for keys, term in rules.items() if term is not TRUE)
+    cells = tuple((keys, algebra.negate(term)) for keys, term in rules.items() if term is not TRUE)
     if cells:
         pieces.append(Members(needs=(cells,)))
-    pieces += [Members(rules=tuple((keys, space.negate(term)) for keys, term in need)) for need in members.needs]
+    pieces += [Members(rules=tuple((keys, algebra.negate(term)) for keys, term in need)) for need in members.needs]
     if members.least:
         pieces.append(Members(most=members.least - 1))
     if members.most is not None:
@@ -341,7 +345,7 @@ def complement(space: Space, members: Members) -> tuple[Members, ...]:
             rules=(*(rule for rule, _ in given), *piece.rules),
             required=tuple(dict.fromkeys((*(name for _, name in given), *piece.required))),
         )
-        made.append(normal(space, tagged if not _is_tag(piece, tags) else piece))
+        made.append(normal(algebra, tagged if not _is_tag(piece, tags) else piece))
     return tuple(piece for piece in made if piece is not None)
 
 

@@ -29,7 +29,7 @@ from ..ir import CharSet, Empty, Literal, Never, Node
 from ..nodes import choice, literal, repeat, seq
 from ..regular.dfa import Dfa, TooManyStates, minimal
 from ..regular.graph import Graph
-from ..regular.remembered import remembered
+from ..regular.memo import memo
 from ..rulebook import RuleBook
 from .digits import ANY_FRACTION, DIGIT, DIGITS, NATURAL, NONZERO, ZERO_FRACTION, decimals, maybe, naturals, places
 from .numbers import EVERY, Numbers, Piece
@@ -352,7 +352,7 @@ class _Divisor:
 _START, _ZERO, _WHOLE, _POINT, _FRACTION = range(5)
 
 
-@remembered(1 << 9, 500_000, lambda dfa, piece, form: len(dfa.table) * len(dfa.letters))
+@memo(1 << 9, 500_000, lambda dfa, piece, form: len(dfa.table) * len(dfa.letters))
 def _plain_dfa(piece: Piece, form: _Form) -> Dfa:
     """Digits, perhaps a point and digits: all spellings (or the shortest) of the numbers of a piece above 0."""
     bounds = [_Bound(value) for value in (piece.low, piece.high) if value is not None]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 
-from ..regular.remembered import remembered
+from ..regular.memo import memo
 
 __all__ = ["ALL_NUMBERS", "EVERY", "NO_NUMBERS", "Numbers", "Piece", "interval", "multiples", "points"]
 
@@ -173,7 +173,7 @@ def _intersect(left: Pieces, right: Pieces) -> Pieces:
     return _unite(met for a in left for b in right if (met := _meet(a, b)) is not None)
 
 
-@remembered(1 << 12, 1 << 16, lambda found, pieces: 1 + len(found) + len(pieces))
+@memo(1 << 12, 1 << 16, lambda found, pieces: 1 + len(found) + len(pieces))
 def _complement(pieces: Pieces) -> Pieces:
     result: Pieces = (EVERY,)
     for piece in pieces:

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..compact_body import Item, Listing
 from ..ir import Choice, Literal, Never, Node, RuleRef
 from ..nodes import choice, repeat, seq
 from ..regular.languages import Language
 from ..rulebook import RuleBook
-from ..shorthand import Item, Listing
 from .kinds import Kind
 from .layout import Layout
 from .shapes import Members
@@ -67,8 +67,10 @@ class ObjectText:
         may_be_empty = not (any(self.required) or members.needs or members.least)
         return choice((filled, layout.empty(b"{}"))) if may_be_empty else filled
 
-    def brief(self) -> Listing | None:
-        """The whole object as a shorthand, if all there is to say are values, names that are required, and an order."""
+    def compact(self) -> Listing | None:
+        """The whole object as a compact body, if all there is to say are values, names that are required, and an
+        order.
+        """
         members, layout = self.members, self.layout
         if members.needs or members.least or members.most is not None:
             return None
@@ -187,13 +189,13 @@ class ObjectText:
 def object_listing(
     layout: Layout, level: int, items: tuple[Item, ...], others: tuple[Item, ...], *, must: bool
 ) -> Listing:
-    """The shorthand of an object; `must`: some name is required."""
+    """The compact body of an object; `must`: some name is required."""
     opening, closing = layout.opening(b"{", level), layout.closing(b"}", level)
     empty = Never() if must else layout.empty(b"{}")
     return Listing(opening, items, others, layout.colon(level), layout.comma(level), closing, empty)
 
 
 def as_rule(node: Node, hint: str, book: RuleBook) -> Node:
-    """`node`, in a rule of its own if it is more than fixed texts: parts of shorthands are in no body."""
+    """`node`, in a rule of its own if it is more than fixed texts: parts of compact bodies are in no body."""
     parts = node.items if isinstance(node, Choice) else (node,)
     return node if all(isinstance(part, Literal | RuleRef | Never) for part in parts) else book.add(hint, node)

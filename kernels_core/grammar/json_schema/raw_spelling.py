@@ -31,7 +31,7 @@ from ..regular.languages import (
     length_bounds,
     words,
 )
-from ..regular.remembered import remembered
+from ..regular.memo import memo
 from ..rulebook import RuleBook
 from .spelling import Speller
 
@@ -59,7 +59,7 @@ def _pairs(letters: Ranges, language: Language) -> int:
     return 1 + len(letters)
 
 
-@remembered(1 << 10, 1 << 16, _pairs)
+@memo(1 << 10, 1 << 16, _pairs)
 def _letters(language: Language) -> Ranges:
     """All characters of its strings, and perhaps more."""
     match language:

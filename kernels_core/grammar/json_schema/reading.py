@@ -8,7 +8,8 @@ A keyword that cannot be read exactly is reported to `problems`, and the shape g
 
 What one keyword says is the function of its entry in the table (`keywords/`).
 
-Read on: `keywords/`, `shapes.pyx`, `space.py`; `evaluated.py` (`unevaluated...`), `constants.py` (`enum`, `const`).
+Read on: `keywords/`, `shapes.pyx`, `schema_algebra.py`; `evaluated.py` (`unevaluated...`), `constants.py` (`enum`,
+`const`).
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from .keywords import IN_PLACE, ITEMS, MEMBERS, NUMBERS, STRINGS, VALUES
 from .numbers import ALL_NUMBERS, Numbers
 from .problems import Problems, child
 from .resolve import REFERENCES, Context, Documents, Target, Unresolved
+from .schema_algebra import Circular, SchemaAlgebra, Spent, TooLarge
 from .shapes import ANYTHING, Items, Members, Shape, replace
-from .space import Circular, Space, Spent, TooLarge
 from .terms import FALSE, TRUE, Place, Term
 from .values import Malformed, a_string, kind_of
 
@@ -56,7 +57,7 @@ class Reader:
         self.documents = documents
         self.problems = problems
         self.settings = settings
-        self.space = Space(self.read)
+        self.algebra = SchemaAlgebra(self.read)
         self._places: dict[tuple[object, ...], Term] = {}
         self._failures = 0
         self.evaluation = Evaluation(self)
@@ -129,12 +130,12 @@ class Reader:
         """
         if (
             isinstance(term, Place)
-            and not self.space.is_known(term)
+            and not self.algebra.is_known(term)
             and any(members.required for members in shape.objects)
             and self.keywords(term) == ["oneOf"]
         ):
             return self.read_keyword(term, IN_PLACE["oneOf"], shape) or (shape, False)
-        return self.space.meet(shape, self.space.shape(term)), self.space.is_exact(term)
+        return self.algebra.meet(shape, self.algebra.shape(term)), self.algebra.is_exact(term)
 
     # -- one schema -----------------------------------------------------------------------------------------------
 
@@ -150,7 +151,7 @@ class Reader:
         before, exact = self._apply(place, bases, ANYTHING, True)
         shape, exactly = self._own(place, frozenset(present))
         others = [key for key in present if key not in bases]
-        return self._apply(place, others, self.space.meet(before, shape), exact and exactly)
+        return self._apply(place, others, self.algebra.meet(before, shape), exact and exactly)
 
     def _apply(self, place: Place, keywords: Iterable[str], shape: Shape, exact: bool) -> tuple[Shape, bool]:
         for keyword in keywords:
@@ -195,18 +196,18 @@ class Reader:
         if shape.strings == ALL and not present.isdisjoint(STRINGS):
             shape = replace(shape, strings=self._strings(place, present))
         if shape.arrays and not present.isdisjoint(ITEMS):
-            items = item_shapes.normal(self.space, self._together(place, present, ITEMS, Items()))
+            items = item_shapes.normal(self.algebra, self._together(place, present, ITEMS, Items()))
             shape = replace(shape, arrays=() if items is None else (items,))
         if shape.objects and not present.isdisjoint(MEMBERS):
             if self._closes(present):
                 present |= {"additionalProperties"}
-            members = member_shapes.normal(self.space, self._together(place, present, MEMBERS, Members()))
+            members = member_shapes.normal(self.algebra, self._together(place, present, MEMBERS, Members()))
             shape = replace(shape, objects=() if members is None else (members,))
         for name, entry in VALUES.items():
             if name in present and name != "type":
                 values = self.read_keyword(place, entry)
                 if values is not None:
-                    shape = self.space.meet(shape, values)
+                    shape = self.algebra.meet(shape, values)
         return (ANYTHING if shape == ANYTHING else shape), self._failures == failures
 
     def read_keyword(self, place: Place, entry: Any, *so_far: Any) -> Any:

@@ -140,7 +140,7 @@ class Documents:
         return self._root
 
     @property
-    def is_nameless(self) -> bool:
+    def has_local_references(self) -> bool:
         """Whether nothing but the root may have a name: references are pointers into this document."""
         return not self._named and not self._scoped
 

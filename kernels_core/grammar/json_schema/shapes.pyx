@@ -13,7 +13,7 @@ before, so recursion is no problem here.  The complement of a for-all is a need 
 Shapes are immutable, compare by content, and are asked for their hash again and again, so they keep it; what they hold
 was there before them, so cyclic garbage collection need not look at them.  `replace` makes a copy with other fields.
 
-Read on: `space.py` (operations on shapes), `reading.py` (schemas to shapes), `emit.py` (shapes to grammar).
+Read on: `schema_algebra.py` (operations on shapes), `reading.py` (schemas to shapes), `emit.py` (shapes to grammar).
 """
 
 cimport cython

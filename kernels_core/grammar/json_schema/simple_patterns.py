@@ -1,4 +1,4 @@
-"""Patterns that are what they look like, and certain facts about them as keys, for `plain.pyx`.
+"""Patterns that are what they look like, and certain facts about them as keys, for `deferrable_schemas.pyx`.
 
 A key that a pattern and a name (or two patterns) both speak of has to follow both, which may be impossible or take
 many states.  Where they have nothing in common, the patterns are automata side by side, whose sizes say enough.
@@ -18,7 +18,7 @@ from ..regular.dfa import Dfa, TooManyStates, explored, is_empty
 from ..regular.languages import NOTHING, intersection
 from ..regular.patterns import search
 
-__all__ = ["are_apart", "is_simple"]
+__all__ = ["are_disjoint", "is_simple"]
 
 # Letters, escapes, classes, groups and small counts; anchors at the two ends only, no assertions, no references.
 _SIMPLE = re.compile(
@@ -51,7 +51,7 @@ def _is_simple(pattern: str) -> bool:
         return False
 
 
-def are_apart(patterns: Sequence[str], names: Iterable[str]) -> bool:
+def are_disjoint(patterns: Sequence[str], names: Iterable[str]) -> bool:
     """Whether each key matches at most one of `patterns` (simple ones) or is one of `names`, and that takes few states.
 
     Every key of a pattern can then be written, and so can those of none.
@@ -65,7 +65,7 @@ def are_apart(patterns: Sequence[str], names: Iterable[str]) -> bool:
         return False
     if any(one.accepts(name) for one in automata for name in names):
         return False
-    return len(patterns) < 2 or _all_apart(tuple(patterns))
+    return len(patterns) < 2 or _all_disjoint(tuple(patterns))
 
 
 class _KeyPattern:
@@ -99,5 +99,5 @@ def _key_pattern(pattern: str) -> _KeyPattern | None:
 
 
 @lru_cache(maxsize=1024)
-def _all_apart(patterns: tuple[str, ...]) -> bool:
+def _all_disjoint(patterns: tuple[str, ...]) -> bool:
     return all(is_empty(intersection(search(one), search(other))) for one, other in combinations(patterns, 2))

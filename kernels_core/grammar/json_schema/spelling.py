@@ -13,7 +13,7 @@ Languages go to the grammar as they are written, where they can; with intersecti
 become automata first, except for the two shapes that are everywhere: "anything but these words" is a tree, and a
 length on top of a pattern with one variable part is solved for that part.
 
-Read on: `escape_texts.py`, `languages.py`, `dfa.py`, `graph.py`, `waiting_strings.pyx`.
+Read on: `escape_texts.py`, `languages.py`, `dfa.py`, `graph.py`, `deferred_strings.pyx`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any
 
 from .. import charset
 from ..charset import Ranges
+from ..compact_body import Bounded, Diagram
 from ..ir import CharSet, Literal, Node, RuleRef
 from ..nodes import MAX_REPEAT, char_set, choice, literal, repeat, seq
 from ..regular.dfa import MAX_STATES, Dfa, TooManyStates, determinise, explored, has_length, surely_some
@@ -47,12 +48,12 @@ from ..regular.languages import (
     union,
 )
 from ..regular.lengths import with_length
+from ..regular.memo import memo
 from ..regular.prefixes import ends_once
-from ..regular.remembered import remembered
 from ..regular.spans import Span, spans
 from ..rulebook import RuleBook
-from ..shorthand import Bounded, Diagram
 from .counting import MAX_PAIRS, counted_text, reachable_pairs
+from .deferred_strings import ByAutomaton, OtherKeys
 from .escape_texts import (
     BEYOND_ASCII,
     MUST_ESCAPE,
@@ -65,7 +66,6 @@ from .escape_texts import (
     short_escapes,
 )
 from .formats import format_language
-from .waiting_strings import ByAutomaton, OtherKeys
 
 __all__ = ["Speller", "any_character"]
 
@@ -148,7 +148,7 @@ class Speller:
         return self.written(language)
 
     def in_full(self, language: Language) -> Node:
-        """What `brief` says.  Raises `TooManyStates`."""
+        """What `compact` says.  Raises `TooManyStates`."""
         if isinstance(language, And | Not):
             return self.quoted(language)
         return seq((QUOTE, self._automaton(language), QUOTE))
@@ -182,7 +182,7 @@ class Speller:
         if found is None:
             if excluded == _NO_LETTERS:
                 found = self.book.add(hint, seq((self.content(loop(ANY_CHARACTER, 1, None)), QUOTE)))
-            elif self._may_wait(excluded):
+            elif self._is_deferrable(excluded):
                 name = self.book.free_name("other_key")
                 self.book.rules[name] = OtherKeys(name, self, excluded)
                 found = RuleRef(name)
@@ -326,8 +326,8 @@ class Speller:
                 graph.edge(state, self._characters(ranges), target)
         return graph.node(self.book, "text")
 
-    def brief(self, language: Language) -> Diagram | Bounded:
-        """The strings of `language`, quotes included, as a shorthand.  Raises `TooManyStates`."""
+    def compact(self, language: Language) -> Diagram | Bounded:
+        """The strings of `language`, quotes included, as a compact body.  Raises `TooManyStates`."""
         counted = self._counted_beside(language)
         if counted is None:
             return self.diagram(language)
@@ -359,8 +359,8 @@ class Speller:
         """Strings but for `excluded`, with the closing quote."""
         return self._all_but(excluded, 0, None, closed=True)
 
-    def _may_wait(self, excluded: frozenset[str]) -> bool:
-        """Whether `excluded` are words of letters, of which the shorthand can be made."""
+    def _is_deferrable(self, excluded: frozenset[str]) -> bool:
+        """Whether `excluded` are words of letters, of which the compact body can be made."""
         return self.defer and not self.any_spelling and not any(map(_NOT_LETTERS, excluded))
 
     def _all_but(self, excluded: Iterable[str], least: int, most: int | None, *, closed: bool = False) -> Node:
@@ -474,7 +474,7 @@ def _spelt_weight(found: tuple[Node | None], ranges: Ranges, any_spelling: bool)
     return len(ranges)
 
 
-@remembered(1 << 10, 1 << 16, _spelt_weight)
+@memo(1 << 10, 1 << 16, _spelt_weight)
 def _spelt_alone(ranges: Ranges, any_spelling: bool) -> tuple[Node | None]:
     """One character of `ranges`, if it calls no rules."""
     book = RuleBook()
@@ -486,7 +486,7 @@ def _drawn_weight(found: tuple[Diagram, int], language: Language, any_spelling: 
     return len(found[0].edges)
 
 
-@remembered(1 << 8, 1 << 16, _drawn_weight)
+@memo(1 << 8, 1 << 16, _drawn_weight)
 def _drawn(language: Language, any_spelling: bool) -> tuple[Diagram, int]:
     """The strings of a language by states, quotes included, and the state from which on everything is allowed, or -1.
 
@@ -526,11 +526,12 @@ def _label_weight(found: Node, ranges: Ranges, any_spelling: bool) -> int:
     return len(ranges)
 
 
-@remembered(1 << 10, 1 << 16, _label_weight)
+@memo(1 << 10, 1 << 16, _label_weight)
 def _label(ranges: Ranges, any_spelling: bool) -> Node:
     """One character of `ranges` on an edge of a diagram.
 
-    An automaton that calls nothing shows what is inside the string (`masks/graphs.pyx`), and all grammars share it.
+    An automaton that calls nothing shows what is inside the string (`masks/body_automata.pyx`), and all grammars share
+    it.
     """
     return _Labels(RuleBook(), any_spelling=any_spelling).spelt(ranges)
 
@@ -545,7 +546,7 @@ def _weight(found: tuple[Node, RuleBook], language: Language, any_spelling: bool
     return language.size
 
 
-@remembered(1 << 10, 1 << 16, _weight)
+@memo(1 << 10, 1 << 16, _weight)
 def _quoted_alone(language: Language, any_spelling: bool) -> tuple[Node, RuleBook]:
     """The strings of a language, quotes included, and the rules that are called: the same nodes in all grammars."""
     book = RuleBook()

@@ -1,7 +1,7 @@
 """What may come next, as a graph: members of an object with needs, items of an array that are counted.
 
-A graph says nothing of text: labels are what is written on the way.  `certain.py` asks it for a shortest way to an
-end, `objects.py` and `arrays.py` write it.
+A graph says nothing of text: labels are what is written on the way.  `deferrable_terms.py` asks it for a shortest way
+to an end, `objects.py` and `arrays.py` write it.
 
 Read on: `kinds.py` (members), `arrays.py` (items).
 """

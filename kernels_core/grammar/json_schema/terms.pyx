@@ -1,14 +1,15 @@
 """Terms: sets of JSON values that have not been looked into.
 
 A term is a schema at its place, or a Boolean combination of terms, or a shape that is already known.  Terms are made
-by `Space` (`space.py`), which keeps equal ones identical, so they compare and hash by identity.  A recursive schema
-is a term that its own shape mentions; the term itself holds only what was there before it, so cyclic garbage collection
-need not look at terms.
+by `SchemaAlgebra` (`schema_algebra.py`), which keeps equal ones identical, so they compare and hash by identity.  A
+recursive schema is a term that its own shape mentions; the term itself holds only what was there before it, so cyclic
+garbage collection need not look at terms.
 """
 
 cimport cython
 
-__all__ = ["FALSE", "TRUE", "AllOf", "AnyOf", "Complement", "Constant", "Exactly", "Place", "Term", "in_any_order", "narrows", "origin"]
+__all__ = ["FALSE", "TRUE", "AllOf", "AnyOf", "Complement", "Constant", "Exactly", "Place", "Term", "in_any_order",
+           "narrows", "origin"]
 
 
 @cython.no_gc

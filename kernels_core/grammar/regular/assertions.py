@@ -43,7 +43,7 @@ from .languages import (
     loop,
     union,
 )
-from .remembered import remembered
+from .memo import memo
 from .tree import Alternatives, Behind, Call, Counted, InOrder, Look, Tree
 
 __all__ = ["START", "limited_ways", "rest"]
@@ -96,7 +96,7 @@ def _own(found: Language, nodes: _Parts, after: Language, before: int | None) ->
     return 1 + len(nodes)
 
 
-@remembered(1 << 12, 1 << 18, _own)
+@memo(1 << 12, 1 << 18, _own)
 def rest(nodes: _Parts, after: Language, before: int | None) -> Language:
     """The texts that match `nodes`, whose leaves are languages, one after the other, and then `after`.
 
@@ -305,7 +305,7 @@ def _pairs(found: frozenset[Ranges], nodes: _Parts) -> int:
     return 1 + sum(map(len, found))
 
 
-@remembered(1 << 12, 1 << 16, _pairs)
+@memo(1 << 12, 1 << 16, _pairs)
 def _asked_behind(nodes: _Parts) -> frozenset[Ranges]:
     """The sets of characters that assertions anywhere in `nodes` ask for."""
     return frozenset(part.ranges for part in _all_parts(nodes) if isinstance(part, Behind))
@@ -331,7 +331,7 @@ def _all_pairs(found: tuple[Ranges, ...], sets: frozenset[Ranges]) -> int:
     return 1 + sum(map(len, found)) + sum(map(len, sets))
 
 
-@remembered(1 << 10, 1 << 16, _all_pairs)
+@memo(1 << 10, 1 << 16, _all_pairs)
 def _atoms(sets: frozenset[Ranges]) -> tuple[Ranges, ...]:
     """The coarsest partition of the code points that tells `sets` apart."""
     atoms: list[Ranges] = [charset.ALL]

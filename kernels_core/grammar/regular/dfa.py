@@ -38,9 +38,9 @@ from .languages import (
     length_bounds,
     limited_work,
 )
+from .memo import Memo, memo
 from .positions import explore, inhabited
 from .prefixes import beginning
-from .remembered import Remembered, remembered
 
 __all__ = [
     "MAX_STATES",
@@ -150,7 +150,7 @@ def determinise(item: Language, limit: int = MAX_STATES) -> Dfa:
     return _determinised(item, limit)
 
 
-@remembered(1 << 9, _MOST_CELLS, _cells)
+@memo(1 << 9, _MOST_CELLS, _cells)
 def _determinised(item: Language, limit: int) -> Dfa:
     counted = _without_length(item)
     if counted is None:
@@ -199,8 +199,8 @@ def explored(item: Language, limit: int) -> Dfa:
 
 
 # The same language is asked for with several limits, one after the other: its automaton, and what was not enough.
-_EXPLORED: Remembered[Language, Dfa] = Remembered(1 << 9, _MOST_CELLS)
-_GIVEN_UP: Remembered[Language, int] = Remembered(1 << 9, _MOST_NODES)
+_EXPLORED: Memo[Language, Dfa] = Memo(1 << 9, _MOST_CELLS)
+_GIVEN_UP: Memo[Language, int] = Memo(1 << 9, _MOST_NODES)
 
 
 def _explore(item: Language, limit: int) -> Dfa:
@@ -283,7 +283,7 @@ def _nodes(_: bool, item: Language) -> int:
     return min(item.size, _HEAVY)
 
 
-@remembered(1 << 12, _MOST_NODES, _nodes)
+@memo(1 << 12, _MOST_NODES, _nodes)
 def is_empty(item: Language) -> bool:
     """Certainly empty?  False also when it takes too many states to tell."""
     match item:

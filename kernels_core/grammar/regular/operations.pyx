@@ -11,7 +11,7 @@ from math import prod
 from kernels_core.clock cimport rest
 from kernels_core.grammar.ranges cimport canonical, contains
 from kernels_core.grammar.regular.language cimport Alt, And, Cat, Chars, Language, Loop, Not, Unfolding, Words
-from kernels_core.grammar.regular.remembered cimport Remembered
+from kernels_core.grammar.regular.memo cimport Memo
 
 from kernels_core.grammar import charset
 
@@ -450,8 +450,8 @@ class _Work(threading.local):
 
 _WORK = _Work()
 # (language, code point) -> derivative, (language, text) -> membership.
-cdef Remembered _DERIVED = Remembered(1 << 12, 500_000)
-cdef Remembered _MATCHED = Remembered(1 << 12, 1_000_000)
+cdef Memo _DERIVED = Memo(1 << 12, 500_000)
+cdef Memo _MATCHED = Memo(1 << 12, 1_000_000)
 
 
 @contextmanager

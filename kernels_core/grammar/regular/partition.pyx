@@ -5,7 +5,7 @@ Valmari's partition refinement (Inf. Proc. Letters 112, 2012): states are split 
 states that they lead to, until neither splits.  Edges that are missing are not looked at, so m edges take O(m log m)
 steps whatever the number of letters.
 
-Read on: `dfa_tables.pyx` and `../../automata/fsm.pyx`, which make automata smaller with it.
+Read on: `dfa_tables.pyx` and `../../automata/eager_dfa.pyx`, which make automata smaller with it.
 """
 
 from libcpp.algorithm cimport is_sorted, stable_sort
@@ -14,8 +14,8 @@ __all__ = []
 
 
 cdef struct Partition:
-    # Elements are numbers from 0.  Set s is `elements[first[s]:past[s]]`, and its first `marked[s]` elements are marked;
-    # `elements[place[e]] == e`, and e is in set `set_of[e]`.
+    # Elements are numbers from 0.  Set s is `elements[first[s]:past[s]]`, and its first `marked[s]` elements are
+    # marked; `elements[place[e]] == e`, and e is in set `set_of[e]`.
     vector[int32_t] elements, place, set_of, first, past, marked
     vector[int32_t] touched         # sets with marked elements
 
@@ -70,7 +70,9 @@ cdef void _mark(Partition* sets, int32_t element) noexcept:
 
 
 cdef void _split(Partition* sets) noexcept:
-    """Marked elements leave their sets, or the others do where these are fewer: only the smaller half is looked at again."""
+    """Marked elements leave their sets, or the others do where these are fewer: only the smaller half is looked at
+    again.
+    """
     cdef int32_t of, middle, fresh, i
     while not sets.touched.empty():
         of = sets.touched.back()
@@ -93,8 +95,11 @@ cdef void _split(Partition* sets) noexcept:
             sets.set_of[sets.elements[i]] = fresh
 
 
-cdef void coarsest_partition(int32_t size, vector[Arrow]& arrows, vector[uint8_t]& accepts, vector[int32_t]& block_of) noexcept:
-    """`block_of[s]` becomes the block of state s, of `size` states; nothing is to be dead.  Orders `arrows` by label."""
+cdef void coarsest_partition(int32_t size, vector[Arrow]& arrows, vector[uint8_t]& accepts,
+                             vector[int32_t]& block_of) noexcept:
+    """`block_of[s]` becomes the block of state s, of `size` states; nothing is to be dead.  Orders `arrows` by
+    label.
+    """
     global into, entering
     cdef Partition* states = &spare_states
     cdef Partition* edges = &spare_edges

@@ -11,8 +11,8 @@ from .assertions import START, rest
 from .classes import LANGUAGE
 from .from_rules import with_languages
 from .languages import ALL, EPSILON, Language, TooManyStates, concat
+from .memo import memo
 from .reader import Pattern, read
-from .remembered import remembered
 from .tree import Behind, InOrder, Look, Tree, is_plain
 
 __all__ = ["full_match", "language_of", "search"]
@@ -28,7 +28,7 @@ def _weight(found: Language, pattern: str, flags: str = "") -> int:
     return min(found.size, _HEAVY) + len(pattern)
 
 
-@remembered(1 << 12, _MOST_NODES, _weight)
+@memo(1 << 12, _MOST_NODES, _weight)
 def search(pattern: str, flags: str = "") -> Language:
     """All strings in which `pattern` matches somewhere.
 
@@ -38,7 +38,7 @@ def search(pattern: str, flags: str = "") -> Language:
     return language_of(read(pattern, flags), anywhere=True)
 
 
-@remembered(1 << 8, _MOST_NODES, _weight)
+@memo(1 << 8, _MOST_NODES, _weight)
 def full_match(pattern: str, flags: str = "") -> Language:
     """All strings that `pattern` matches as a whole; raises what `search` raises."""
     return language_of(read(pattern, flags), anywhere=False)

@@ -21,21 +21,21 @@ from ...errors import GrammarError, InvalidStructuralTagError, UnsupportedFeatur
 from .. import nodes
 from ..analysis import components, productive_rules
 from ..attributes import Note, named
+from ..canonical_json import CanonicalText
 from ..ebnf import parse_ebnf
 from ..ir import GrammarIR, Node, Rule, RuleRef, TokenSet
 from ..json_schema import SchemaOptions, compile_schema, defer_schema, schema_text
 from ..json_schema.emit import Emitter
-from ..json_schema.plain_writer import PlainWriter
+from ..json_schema.quick_writer import QuickWriter
 from ..regex import parse_regex
 from ..regular.dfa import TooManyStates
 from ..rulebook import RuleBook
-from ..written import Written
-from .bare import BareEmitter
-from .careful import CarefulEmitter
+from .bounded_text import limited_text
 from .elements import ElementEmitter
 from .ends import End, FreeText
 from .fields import Fields, pointer
-from .limited import limited_text
+from .gemma_arguments import BareEmitter
+from .json_excluding import CarefulEmitter
 from .styles import STYLES
 from .tag_lists import ReadTag, TagList
 from .tokens import Spellings, Vocabulary, token_id
@@ -62,13 +62,13 @@ class Builder:
     written: the tag as text, which allows for putting plain calls off; None if everything is to be done at once.
     """
 
-    def __init__(self, vocabulary: Vocabulary | None, written: Written | None = None) -> None:
+    def __init__(self, vocabulary: Vocabulary | None, written: CanonicalText | None = None) -> None:
         self._vocabulary = vocabulary
         self._written = written
         self._spellings = Spellings(vocabulary)
         self._book = RuleBook()
         self._imported: dict[object, Node] = {}
-        self._writers: dict[SchemaOptions, PlainWriter] = {}
+        self._writers: dict[SchemaOptions, QuickWriter] = {}
         self._groups: dict[tuple[object, ...], tuple[str, ...]] = {}
         self._notes: dict[str, tuple[Note, ...]] = {}
         self._depth = 0

@@ -44,7 +44,7 @@ from ..regular.languages import (
     union,
 )
 from ..rulebook import RuleBook
-from .careful import LEFT_OUT, CarefulEmitter, CarefulObject
+from .json_excluding import LEFT_OUT, CarefulEmitter, CarefulObject
 from .styles import JSON_TYPES, Style
 
 __all__ = ["ElementEmitter"]
@@ -98,7 +98,7 @@ class ElementEmitter(CarefulEmitter):
         spell: Callable[[str], Node],
         shared: RuleBook,
         outside: dict[str, str],
-        space: Any,
+        algebra: Any,
         book: RuleBook,
         speller: Speller,
         layout: Layout,
@@ -111,12 +111,12 @@ class ElementEmitter(CarefulEmitter):
         self.outside = outside
         self.names = RawSpeller(book, style.entities)
         self.gaps = _Gaps(layout)
-        super().__init__((style.stop, *excludes), space, book, speller, layout, *rest, **more)
+        super().__init__((style.stop, *excludes), algebra, book, speller, layout, *rest, **more)
 
     def top(self, term: Term) -> Node:
         """All elements of an object."""
-        objects = self.space.fixed(replace(VOID, objects=ANYTHING.objects))
-        shape, place, name = self.known(self.space.all_of(term, objects))
+        objects = self.algebra.fixed(replace(VOID, objects=ANYTHING.objects))
+        shape, place, name = self.known(self.algebra.all_of(term, objects))
         if not shape.objects:
             self.report(place, ("type",), "arguments between markers are members of an object", "nothing is allowed")
         return self.objects(shape, place, name)

@@ -14,17 +14,17 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from ...errors import GrammarSyntaxError, InvalidStructuralTagError
+from ..canonical_json import CanonicalText, write
 from ..ir import GrammarIR
 from ..json_schema import schema_text
-from ..written import Written, write
 from .build import Builder
+from .deferrable_calls import CommonCalls
 from .fields import Fields
-from .plain_calls import UsualCalls
 from .tokens import Vocabulary
 
-__all__ = ["WrittenTag", "load_structural_tag", "read_structural_tag", "structural_tag_rules"]
+__all__ = ["CanonicalTag", "load_structural_tag", "read_structural_tag", "structural_tag_rules"]
 
-_USUAL = UsualCalls()
+_USUAL = CommonCalls()
 
 
 def load_structural_tag(tag: Any, triggers: Sequence[str] | None = None) -> Mapping[str, Any]:
@@ -71,27 +71,27 @@ def _older(items: Sequence[Any], triggers: Sequence[str], path: str) -> dict[str
     return {"type": "triggered_tags", "triggers": list(triggers), "tags": tags}
 
 
-class WrittenTag(NamedTuple):
+class CanonicalTag(NamedTuple):
     """A loaded tag with its JSON text, and where lists of tags stand in that; None where that is not known."""
 
     value: Mapping[str, Any]
     text: str
-    written: Written | None
+    written: CanonicalText | None
 
 
-def read_structural_tag(tag: Any, triggers: Sequence[str] | None = None) -> WrittenTag:
+def read_structural_tag(tag: Any, triggers: Sequence[str] | None = None) -> CanonicalTag:
     """A tag in any form, loaded and written; `InvalidStructuralTagError` for what is no JSON, too."""
     value = load_structural_tag(tag, triggers)
-    written: Written | None = write(value, "tags", _USUAL)
+    written: CanonicalText | None = write(value, "tags", _USUAL)
     if written is not None:
-        return WrittenTag(value, written.text, written)
+        return CanonicalTag(value, written.text, written)
     try:
-        return WrittenTag(value, schema_text(value), None)
+        return CanonicalTag(value, schema_text(value), None)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidStructuralTagError(f"this is not JSON: {error}", "#") from None
 
 
-def structural_tag_rules(tag: WrittenTag, vocabulary: Vocabulary | None) -> GrammarIR:
+def structural_tag_rules(tag: CanonicalTag, vocabulary: Vocabulary | None) -> GrammarIR:
     """The rules of a tag; those of plain calls are made when they are needed, if it is known how they were written.
 
     Raises `InvalidStructuralTagError`, `UnsupportedFeatureError` and `UnsupportedSchemaError`, each with the JSON

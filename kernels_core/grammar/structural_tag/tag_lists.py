@@ -1,12 +1,12 @@
 """The tags of one list: each is read at once, or, where nothing can be wrong with it, when the parser gets to it.
 
-A set of tools is such a list, and a text calls few of them.  A plain call (`plain_calls.pyx`) is not read at all before
-the parser predicts what follows its beginning; until then there is the text that it was written as.  Nor are the
+A set of tools is such a list, and a text calls few of them.  A plain call (`deferrable_calls.pyx`) is not read at all
+before the parser predicts what follows its beginning; until then there is the text that it was written as.  Nor are the
 alternatives that a list adds up to spelt out before the parser gets there.
 
 What is put off is done by the same code as what is not, so that there is one meaning.
 
-Read on: `build.py` (who asks), `../written.pyx`, `../ir.py` (`DeferredRule`).
+Read on: `build.py` (who asks), `../canonical_json.pyx`, `../ir.py` (`DeferredRule`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 
 from ...laboratory import has_mechanism
 from .. import nodes
+from ..canonical_json import CanonicalText
+from ..compact_body import Branches, CompactBody
 from ..ir import DeferredRule, Node, RuleRef
 from ..rulebook import RuleBook
-from ..shorthand import Branches, Shorthand
-from ..written import Written
+from .deferrable_calls import DeferrableCalls
 from .fields import Fields, pointer
-from .plain_calls import PlainCalls
 from .tokens import Spellings
 
 __all__ = ["ReadTag", "TagList"]
@@ -54,7 +54,7 @@ class TagList:
         value: Sequence[Any],
         path: str,
         triggers: tuple[str, ...],
-        written: Written | None,
+        written: CanonicalText | None,
         spellings: Spellings,
         book: RuleBook,
         inside: Callable[[Fields], Node],
@@ -66,30 +66,30 @@ class TagList:
         self._book = book
         self._inside = inside
         self._rules: dict[int, str] = {}
-        waits = has_mechanism("put off") and has_mechanism("plain calls")
+        waits = has_mechanism("lazy documents") and has_mechanism("deferrable calls")
         waits = waits and written is not None and type(value) is list and written.knows(value)
-        self._plain: Any = PlainCalls(value, triggers, written) if waits else None
-        self.others: list[int] = list(range(len(value))) if self._plain is None else self._plain.others
+        self._deferrable: Any = DeferrableCalls(value, triggers, written) if waits else None
+        self.others: list[int] = list(range(len(value))) if self._deferrable is None else self._deferrable.others
 
     def __len__(self) -> int:
         return self._size
 
     def plain_by_trigger(self, trigger: int) -> list[int]:
         """The places of the plain calls that begin with a trigger, given by its index."""
-        return [] if self._plain is None else list(self._plain.by_trigger[trigger])
+        return [] if self._deferrable is None else list(self._deferrable.by_trigger[trigger])
 
     @cached_property
     def tokens(self) -> tuple[int, ...]:
         """The control tokens whose names are in what plain calls begin and end with."""
-        if self._plain is None:
+        if self._deferrable is None:
             return ()
-        return self._spellings.named([*filter(None, self._plain.begins), *self._plain.ends])
+        return self._spellings.named([*filter(None, self._deferrable.begins), *self._deferrable.ends])
 
     def begin(self, at: int) -> str | Node:
         """How the tag at a place begins."""
         if at in self.read:
             return self.read[at].begin
-        found: str = self._plain.begins[at]
+        found: str = self._deferrable.begins[at]
         return found
 
     def alternatives(self, hint: str, members: Sequence[int], skip: str = "") -> RuleRef:
@@ -102,12 +102,12 @@ class TagList:
         self._book.rules[name] = _Alternatives(name, self, members, skip)
         return RuleRef(name)
 
-    def made(self, members: Sequence[int], skip: str, brief: bool) -> Node | Shorthand:
+    def made(self, members: Sequence[int], skip: str, compact: bool) -> Node | CompactBody:
         """The body of what `alternatives` names."""
-        begins = [self.begin(at) for at in members] if self.read else [self._plain.begins[at] for at in members]
+        begins = [self.begin(at) for at in members] if self.read else [self._deferrable.begins[at] for at in members]
         rules = self._rests(members)
         words = [begin[len(skip) :].encode() for begin in begins if isinstance(begin, str)]
-        if brief and len(words) == len(begins) and not self.tokens:
+        if compact and len(words) == len(begins) and not self.tokens:
             return Branches(tuple(words), tuple(rules))
         return self._choice(members, skip)
 
@@ -122,31 +122,31 @@ class TagList:
         """The rule of what follows the beginning of a tag."""
         if at in self.read:
             return self.read[at].inside.name
-        found: str = self._plain.rules(self, self._rules, self._book, (at,))[0]
+        found: str = self._deferrable.rules(self, self._rules, self._book, (at,))[0]
         return found
 
     def _rests(self, members: Sequence[int]) -> list[str]:
         """The same for several, which are many where all of them wait."""
         if self.read:
             return [self._rest(at) for at in members]
-        found: list[str] = self._plain.rules(self, self._rules, self._book, members)
+        found: list[str] = self._deferrable.rules(self, self._rules, self._book, members)
         return found
 
     def key(self, at: int) -> bytes:
         """What stands for what follows a plain call's beginning: its text, and what names of tokens mean."""
-        text: str = self._plain.text(at)
+        text: str = self._deferrable.text(at)
         return b"tag " + self._setting + text.encode()
 
     def key_of_list(self, members: Sequence[int], skip: str) -> bytes:
         """The same for alternatives."""
         digest = sha256(f"{skip} {members} ".encode())
-        digest.update(self._plain.whole_text().encode())
+        digest.update(self._deferrable.whole_text().encode())
         digest.update(self._setting)
         return digest.digest()
 
     def content(self, at: int) -> Node:
         """The content and the end of a plain call, read now."""
-        value = json.loads(self._plain.text(at), parse_float=Decimal)
+        value = json.loads(self._deferrable.text(at), parse_float=Decimal)
         return self._inside(Fields(value, pointer(self._path, at), value))
 
     @cached_property
@@ -173,5 +173,5 @@ class _Alternatives(DeferredRule):
     def tokens(self) -> tuple[int, ...]:
         return self._tags.tokens
 
-    def make(self, brief: bool) -> Node | Shorthand:
-        return self._tags.made(self._members, self._skip, brief)
+    def make(self, compact: bool) -> Node | CompactBody:
+        return self._tags.made(self._members, self._skip, compact)

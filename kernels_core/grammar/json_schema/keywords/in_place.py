@@ -65,7 +65,7 @@ def _all_of_branches(evaluation: Evaluation, place: Place, branches: list[Branch
 
 
 def _any_of(reader: Reader, place: Place, schemas: list[Any], shape: Shape) -> Applied:
-    return reader.meet(shape, reader.space.any_of(*reader.terms(place, "anyOf", schemas)))
+    return reader.meet(shape, reader.algebra.any_of(*reader.terms(place, "anyOf", schemas)))
 
 
 def _any_of_branches(evaluation: Evaluation, place: Place, branches: list[Branch]) -> list[Branch]:
@@ -76,20 +76,20 @@ def _any_of_branches(evaluation: Evaluation, place: Place, branches: list[Branch
 
 
 def _one_of(reader: Reader, place: Place, schemas: list[Any], shape: Shape) -> Applied:
-    return reader.space.one_of(reader.terms(place, "oneOf", schemas), shape)
+    return reader.algebra.one_of(reader.terms(place, "oneOf", schemas), shape)
 
 
 def _one_of_branches(evaluation: Evaluation, place: Place, branches: list[Branch]) -> list[Branch]:
-    space, parts = evaluation.reader.space, evaluation.parts(place, "oneOf")
+    algebra, parts = evaluation.reader.algebra, evaluation.parts(place, "oneOf")
     options: list[Branch] = []
     for i, part in enumerate(parts):
-        others = [space.negate(other) for j, other in enumerate(parts) if j != i]
-        options += evaluation.under(space.all_of(part, *others), evaluation.branches(part))
+        others = [algebra.negate(other) for j, other in enumerate(parts) if j != i]
+        options += evaluation.under(algebra.all_of(part, *others), evaluation.branches(part))
     return branches if all(map(says_nothing, options)) else evaluation.product(branches, options)
 
 
 def _not(reader: Reader, place: Place, value: Any, shape: Shape) -> Applied:
-    return reader.meet(shape, reader.space.negate(reader.term_at(place, "not", place.name)))
+    return reader.meet(shape, reader.algebra.negate(reader.term_at(place, "not", place.name)))
 
 
 def _cases(reader: Reader, place: Place) -> tuple[Term, Term, Term]:
@@ -99,18 +99,18 @@ def _cases(reader: Reader, place: Place) -> tuple[Term, Term, Term]:
 
 
 def _if(reader: Reader, place: Place, value: Any, shape: Shape) -> Applied:
-    space = reader.space
+    algebra = reader.algebra
     condition, then, otherwise = _cases(reader, place)
-    term = space.any_of(space.all_of(condition, then), space.all_of(space.negate(condition), otherwise))
+    term = algebra.any_of(algebra.all_of(condition, then), algebra.all_of(algebra.negate(condition), otherwise))
     return reader.meet(shape, term)
 
 
 def _if_branches(evaluation: Evaluation, place: Place, branches: list[Branch]) -> list[Branch]:
-    space = evaluation.reader.space
+    algebra = evaluation.reader.algebra
     condition, then, otherwise = _cases(evaluation.reader, place)
     held = evaluation.product(evaluation.branches(condition), evaluation.branches(then))
     options = evaluation.under(condition, held)
-    options += evaluation.under(space.negate(condition), evaluation.branches(otherwise))
+    options += evaluation.under(algebra.negate(condition), evaluation.branches(otherwise))
     return branches if all(map(says_nothing, options)) else evaluation.product(branches, options)
 
 
@@ -123,15 +123,15 @@ def _dependent(keyword: str, reader: Reader, place: Place, value: dict[str, Any]
         consequence, exactly = _consequence(reader, place, keyword, name, wanted)
         exact = exact and exactly
         if shape.objects and consequence is not ANYTHING:
-            space = reader.space
+            algebra = reader.algebra
             absent = Members(rules=((Words(frozenset((name,))), FALSE),))
-            otherwise = space.complement_objects(consequence.objects) if _is_one_value(consequence.objects) else ()
+            otherwise = algebra.complement_objects(consequence.objects) if _is_one_value(consequence.objects) else ()
             if len(otherwise) == 1:
                 # By the value of the tag rather than by presence: that keeps many dependencies on one tag apart.
-                options = (*consequence.objects, *space.meet_objects(otherwise, (absent,)))
+                options = (*consequence.objects, *algebra.meet_objects(otherwise, (absent,)))
             else:
-                options = (absent, *space.meet_objects((Members(required=(name,)),), consequence.objects))
-            shape = replace(shape, objects=space.meet_objects(shape.objects, options))
+                options = (absent, *algebra.meet_objects((Members(required=(name,)),), consequence.objects))
+            shape = replace(shape, objects=algebra.meet_objects(shape.objects, options))
     return shape, exact
 
 
@@ -166,9 +166,9 @@ def _dependent_branches(keyword: str, evaluation: Evaluation, place: Place, bran
         found = evaluation.branches(part)
         if all(map(says_nothing, found)):
             continue
-        present = reader.space.fixed(replace(VOID, objects=(Members(required=(name,)),)))
-        options = evaluation.under(reader.space.all_of(present, part), found)
-        branches = evaluation.product(branches, [*options, Branch(reader.space.negate(present))])
+        present = reader.algebra.fixed(replace(VOID, objects=(Members(required=(name,)),)))
+        options = evaluation.under(reader.algebra.all_of(present, part), found)
+        branches = evaluation.product(branches, [*options, Branch(reader.algebra.negate(present))])
     return branches
 
 

@@ -49,9 +49,9 @@ def _additional_properties(reader: Reader, place: Place, value: Any, members: Me
 
 def _property_names(reader: Reader, place: Place, value: Any, members: Members) -> Members:
     term = reader.term_at(place, "propertyNames", f"{place.name}_key")
-    if not reader.space.is_exact(term):
+    if not reader.algebra.is_exact(term):
         raise Malformed("its schema cannot be compiled exactly")
-    others = complement(reader.space.shape(term).strings)
+    others = complement(reader.algebra.shape(term).strings)
     return replace(members, rules=(*members.rules, (others, FALSE)))
 
 

@@ -49,11 +49,11 @@ def _type(reader: Reader, place: Place, names: list[str]) -> Shape:
 
 
 def _enum(reader: Reader, place: Place, values: list[Any]) -> Shape:
-    return constants(reader.space, values)
+    return constants(reader.algebra, values)
 
 
 def _const(reader: Reader, place: Place, value: Any) -> Shape:
-    return constant(reader.space, value)
+    return constant(reader.algebra, value)
 
 
 ENTRIES: tuple[ValueKeyword, ...] = (

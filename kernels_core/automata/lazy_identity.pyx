@@ -1,0 +1,235 @@
+# distutils: language = c++
+"""Structural identity of states in tables that grow, where most of the grammar may not be lowered yet.
+
+A rule that calls no rule it is called by is described by its NFA and the identities of what it calls.  A rule in a
+cycle of any shape is described by all rules of its cycle, as seen from it: in the order in which they are first called.
+A rule that is not made yet is described by the key that came with it (`grammar.ir.DeferredRule`), so identity does not
+force lowering.  A state is known by its rule and the NFA states it stands for.
+
+Read on: `identity.pyx` (what identity is for; the finer identity of states of minimal automata).
+"""
+
+import os
+
+from libc.stdint cimport uint8_t
+from libc.stdio cimport sprintf
+from libc.string cimport memcpy
+
+from kernels_core.automata.identity cimport siphash128
+from kernels_core.automata.nfa cimport Epsilon, NfaView, RangeEdge
+
+__all__ = ["LazyIdentities"]
+
+cdef int FEW_RULES = 12
+cdef int MAX_CYCLE = 200      # rules of one cycle; those of a larger one are equal to nothing but themselves
+
+
+cdef class LazyIdentities(Identities):
+    """Identities in tables that grow: a rule's, and the NFA states that a state stands for."""
+
+    def __init__(self, LazyTables tables, bytes key):
+        super().__init__(tables, key)
+        self.growing = tables
+        self.rules = {}
+
+    cdef int identity(self, int32_t state, Identity* result) except -1 nogil:
+        """`result` gets the identity of `state`."""
+        cdef int32_t rule = self.tables.rule_of[state], at, first, count
+        if <size_t>rule >= self.of_rule.size():
+            self.of_rule.resize(rule + 1)
+            self.named.resize(rule + 1, 0)
+        if not self.named[rule]:
+            if self._calls_nothing(rule):
+                self.of_rule[rule] = self._name_of_bytes(rule)
+            else:
+                with gil:
+                    name = self._inside(rule)
+                    memcpy(&self.of_rule[rule], <const char*><bytes>name, sizeof(Identity))
+            self.named[rule] = 1
+        # 16 bytes of the rule, whether this is the start of an iteration, and the place in the rule.
+        first = self.growing.subset_first[state]
+        count = self.growing.subset_past[state] - first
+        self.text.resize(20 + 4 * count)
+        memcpy(self.text.data() + 20, self.growing.members.data() + first, 4 * count)
+        at = self.tables.min_iterations[rule] >= 0 and state == self.tables.start[rule]
+        memcpy(self.text.data(), &self.of_rule[rule], sizeof(Identity))
+        memcpy(self.text.data() + 16, &at, 4)
+        result[0] = siphash128(self.text.data(), self.text.size(), self.key_high, self.key_low)
+        return 0
+
+    cdef bint is_near(self, int32_t state) except -1 nogil:
+        """Whether the rule of `state` reaches few rules.
+
+        An object of a large schema reaches all of it: describing that costs more than its token sets, and forces rules
+        to be lowered that no text may ever visit.
+        """
+        cdef int32_t rule = self.tables.rule_of[state]
+        if <size_t>rule >= self.near.size():
+            self.near.resize(rule + 1, 0)
+        if self.near[rule] == 0:
+            if self._calls_nothing(rule):
+                self.near[rule] = 1
+                return True
+            with gil:
+                self.near[rule] = 2 - <uint8_t>bool(self._reaches_few(rule))
+        return self.near[rule] == 1
+
+    cdef bint _calls_nothing(self, int32_t rule) noexcept nogil:
+        """Whether `rule` is byte edges and no more: no calls, no tokens, no words that are left out; it is lowered."""
+        cdef NfaView* nfa = &self.growing.nfas[rule].nfa
+        return nfa.first[nfa.size].symbol == 0 and nfa.words == NULL
+
+    cdef Identity _name_of_bytes(self, int32_t rule) noexcept nogil:
+        """Name a rule that calls nothing as `_inside` would: the hash of its automaton."""
+        cdef bint counted = self.tables.min_iterations[rule] >= 0
+        cdef NfaView* nfa = &self.growing.nfas[rule].nfa
+        cdef int32_t byte_count = nfa.first[nfa.size].byte, epsilon_count = nfa.first[nfa.size].epsilon
+        cdef size_t nbytes = byte_count * sizeof(RangeEdge), epsilon_bytes = epsilon_count * sizeof(Epsilon), at
+        cdef uint8_t* text
+        self.text.resize(64 + 12 + nbytes + epsilon_bytes)
+        text = self.text.data()
+        at = sprintf(<char*>text, b"rule%d %d ", <int>counted, <int>(12 + nbytes + epsilon_bytes))
+        memcpy(text + at, &nfa.size, 4)
+        memcpy(text + at + 4, &byte_count, 4)
+        memcpy(text + at + 8, nfa.bytes, nbytes)
+        at += 8 + nbytes
+        memcpy(text + at, &epsilon_count, 4)
+        memcpy(text + at + 4, nfa.epsilons, epsilon_bytes)
+        return siphash128(text, at + 4 + epsilon_bytes, self.key_high, self.key_low)
+
+    def name_of(self, int number):
+        """What states of a lowered rule are named by, as 16 bytes; for tests, which compare it with `_inside`."""
+        cdef Identity found
+        self.identity(self.tables.start[number], &found)
+        found = self.of_rule[number]
+        return (<char*>&found)[:sizeof(Identity)]
+
+    def _reaches_few(self, int root):
+        reached, pending = {root}, [root]
+        while pending:
+            number = pending.pop()
+            if number in self.rules or self.tables.lowering.rules[number].has_key:
+                continue
+            for called in self.tables.lowering.nfa(number).called():
+                if called not in reached:
+                    if len(reached) == FEW_RULES:
+                        return False
+                    reached.add(called)
+                    pending.append(called)
+        return True
+
+    cdef bytes _hash(self, bytes text):
+        cdef Identity found = siphash128(<const uint8_t*><const char*>text, len(text), self.key_high, self.key_low)
+        return (<char*>&found)[:sizeof(Identity)]
+
+    def _inside(self, int number):
+        """What the states of a lowered rule are named by: its key, if it has one, and the automaton made of it.
+
+        The automaton says all if what it calls has no keys: then a string is the same string in every schema.
+        """
+        rule = self.tables.lowering.rules[number]
+        if not rule.has_key:
+            return self.rule(number)
+        called = rule.nfa.called()
+        if not any(self.tables.lowering.rules[other].has_key for other in called):
+            for other in called:
+                self.rule(other)
+            return self._hash(b"rule" + self._describe(number, self.rules))
+        return self._hash(b"inside" + rule.key + rule.nfa.description(_unnamed, _unnamed))
+
+    def rule(self, int number):
+        """The identity of a rule as 16 bytes."""
+        if number not in self.rules:
+            self._identify(number)
+        return self.rules[number]
+
+    def _identify(self, int root):
+        """Describe all rules that `root` leads to and that have no name yet."""
+        lowering = self.tables.lowering
+        calls = {}
+        pending = [root]
+        while pending:
+            number = pending.pop()
+            if number in calls or number in self.rules:
+                continue
+            rule = lowering.rules[number]
+            if rule.has_key:
+                # Its key says all, whether it is lowered by now or not: a name must not change.
+                self.rules[number] = self._hash(b"deferred" + rule.key)
+                continue
+            calls[number] = lowering.nfa(number).called()
+            pending += calls[number]
+        for group in strong_components(calls):
+            for number in group:
+                if len(group) == 1 and number not in calls[number]:
+                    self.rules[number] = self._hash(b"rule" + self._describe(number, self.rules))
+                elif len(group) <= MAX_CYCLE:
+                    self.rules[number] = self._hash(b"cycle" + self._cycle(number, group))
+                else:
+                    self.rules[number] = os.urandom(16)
+
+    def _cycle(self, int root, group):
+        """The rules of a cycle, `root` first, each in the order in which the ones before call it."""
+        place = {root: b"0"}
+        order = [root]
+        for number in order:
+            for called in self.tables.lowering.nfa(number).called():
+                if called in group and called not in place:
+                    place[called] = b"%d" % len(order)
+                    order.append(called)
+        return b"".join(self._describe(number, place) for number in order)
+
+    def _describe(self, int number, names):
+        """The automaton of a rule as bytes; `names` come before identities."""
+        lowering = self.tables.lowering
+
+        def reference(called):
+            name = names[called] if called in names else self.rules[called]
+            return b"%s %s" % (repr(lowering.rules[called].repeat).encode(), name)
+
+        def token_set(chosen):
+            return repr(lowering.token_sets[chosen]).encode()
+
+        text = lowering.nfa(number).description(reference, token_set)
+        counted = lowering.rules[number].repeat is not None
+        return b"%d %d " % (counted, len(text)) + text
+
+
+def _unnamed(symbol):
+    return b""
+
+
+def strong_components(calls):
+    """Strongly connected components of `{rule: rules it calls}`, callees before callers (Tarjan's algorithm)."""
+    index, low, found, path, on_path = {}, {}, [], [], set()
+    for start in calls:
+        if start in index:
+            continue
+        work = [(start, iter(calls[start]))]
+        index[start] = low[start] = len(index)
+        path.append(start)
+        on_path.add(start)
+        while work:
+            rule, following = work[-1]
+            for called in following:
+                if called not in calls:
+                    continue
+                if called not in index:
+                    index[called] = low[called] = len(index)
+                    path.append(called)
+                    on_path.add(called)
+                    work.append((called, iter(calls[called])))
+                    break
+                if called in on_path:
+                    low[rule] = min(low[rule], index[called])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[rule])
+                if low[rule] == index[rule]:
+                    group = set()
+                    while rule not in group:
+                        group.add(path.pop())
+                    on_path -= group
+                    found.append(group)
+    return found

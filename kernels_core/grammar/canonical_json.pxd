@@ -1,0 +1,38 @@
+from cpython.object cimport PyObject
+from libc.string cimport memcmp
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_COMPACT_ASCII(object text)
+    void* PyUnicode_DATA(object text)
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+
+
+cdef inline bint is_word(object text, const char* word, Py_ssize_t size) noexcept:
+    """Whether a `str` is the `size` bytes of ASCII at `word`; in place where these are constants."""
+    return (PyUnicode_GET_LENGTH(text) == size and PyUnicode_IS_COMPACT_ASCII(text)
+            and memcmp(PyUnicode_DATA(text), word, size) == 0)
+
+
+cdef struct Span:
+    Py_ssize_t first      # in characters
+    Py_ssize_t past
+
+
+cdef struct ListPlace:
+    Span whole
+    Py_ssize_t items      # the first of the list's items in `CanonicalText.items`
+
+
+cdef class Judge:
+    cdef bint holds(self, PyObject* item) noexcept
+
+
+cdef class CanonicalText:
+    cdef readonly str text
+    cdef unordered_map[size_t, ListPlace] lists     # by identity
+    cdef vector[Span] items
+    cdef vector[bint] verdicts                      # of the judge, by item; empty without one
+
+    cdef ListPlace _place(self, list value) except *

@@ -1,0 +1,355 @@
+# distutils: language = c++
+"""JSON values as text, in one pass: what a request is known by, and the copy that work put off reads later.
+
+The text is that of `json.dumps(value, ensure_ascii=False)`, and a `Decimal` keeps all its digits.  Where the items
+stand in it is remembered for the lists under one key, so that an item can be taken out again long after the value
+itself was changed or is gone.
+
+A large set of tools is written in some hundred microseconds, which is why this is not done in Python.
+
+Read on: `structural_tag/load.py` (writes a request), `structural_tag/tag_lists.py` (reads its parts).
+"""
+
+cimport cython
+from cpython.float cimport PyFloat_AS_DOUBLE
+from cpython.object cimport PyObject
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.math cimport isfinite
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy
+
+from kernels_core.grammar.borrowed cimport (
+    FALSE,
+    NONE,
+    TRUE,
+    is_ascii,
+    is_dict,
+    is_list,
+    is_text,
+    list_item,
+    list_size,
+    next_member,
+    text_data,
+    text_size,
+)
+
+cdef extern from "Python.h":
+    object PyUnicode_New(Py_ssize_t size, Py_UCS4 largest)
+
+from decimal import Decimal
+
+from kernels_core.errors import BudgetExceededError
+
+__all__ = ["Judge", "CanonicalText", "write", "write_text"]
+
+cdef int DEEPEST = 300          # values in values; what is deeper is left to `json.dumps`
+cdef const char* HEX = "0123456789abcdef"
+
+
+cdef class CanonicalText:
+    """The text of a value, and where lists stand in it; made by `write`.
+
+    Lists are known by their identity, so only while the value that was written is as it was.
+    """
+
+    def knows(self, list value):
+        """Whether a list is one whose place was remembered."""
+        return self.lists.count(<size_t><void*>value) > 0
+
+    def part(self, list value):
+        """The text of a list that this `knows`; `KeyError` for others."""
+        cdef Span found = self._place(value).whole
+        return self.text[found.first:found.past]
+
+    def item(self, list value, Py_ssize_t at):
+        """The text of an item of a list that this `knows`."""
+        cdef Span found
+        cdef ListPlace place = self._place(value)
+        if not 0 <= at < len(value):
+            raise IndexError(f"the list has no item {at}")
+        found = self.items[place.items + at]
+        return self.text[found.first:found.past]
+
+    cdef ListPlace _place(self, list value) except *:
+        if not self.knows(value):
+            raise KeyError("a list that was not remembered")
+        return self.lists[<size_t><void*>value]
+
+    def __repr__(self):
+        return f"<CanonicalText: {len(self.text):,} characters, {self.lists.size():,} lists>"
+
+
+cdef class Judge:
+    """Asked about each item of the lists that are remembered right after it was written, while it is in the caches."""
+
+    cdef bint holds(self, PyObject* item) noexcept:
+        """What is to be known of `item`.  No Python code may run here: it could change what is being written."""
+        return False
+
+
+def write_text(value):
+    """The text alone, or None."""
+    cdef _Writer writer = _Writer.__new__(_Writer)
+    return writer.text() if writer.value(<PyObject*>value, 0, False) else None
+
+
+def write(value, str key not None, Judge judge=None):
+    """`value` as a `CanonicalText` that knows the lists under `key`, and what `judge` says of their items.
+
+    None for what is not plain JSON (other types and subclasses, keys that are not strings, numbers that are not finite,
+    lone surrogates) or is nested deeply: `json.dumps` knows what to do then, or what to say.
+    """
+    cdef _Writer writer = _Writer.__new__(_Writer)
+    writer.key = key
+    writer.judge = judge
+    writer.done = CanonicalText.__new__(CanonicalText)
+    if not writer.value(<PyObject*>value, 0, False):
+        return None
+    writer.done.text = writer.text()
+    return writer.done
+
+
+# Memory that a writer left for the next one, so that a large text does not touch new pages each time.
+cdef char* spare = NULL
+cdef size_t spare_size = 0
+cdef size_t KEPT = 1 << 20      # no more than this is kept
+cdef size_t LONGEST = 1 << 26   # bytes of a text: a value may hold a part many times, and its text does
+
+
+@cython.final
+cdef class _Writer:
+    cdef char* first                    # the text so far, in UTF-8, from here...
+    cdef char* at                       # ... to here
+    cdef size_t room                    # bytes from `first` on
+    cdef Py_ssize_t hidden              # bytes that are no characters of their own
+    cdef str key                        # of the lists that `done` is to know; None for the text alone
+    cdef Judge judge
+    cdef CanonicalText done
+
+    def __cinit__(self):
+        global spare, spare_size
+        self.first, self.room = spare, spare_size
+        spare = NULL
+        spare_size = 0
+        if self.first == NULL:
+            self.room = 4096
+            self.first = <char*>malloc(self.room)
+            if self.first == NULL:
+                raise MemoryError
+        self.at = self.first
+
+    def __dealloc__(self):
+        global spare, spare_size
+        if spare == NULL and self.room <= KEPT:
+            spare, spare_size = self.first, self.room
+        else:
+            free(self.first)
+
+    cdef str text(self):
+        cdef Py_ssize_t size = self.at - self.first
+        if self.hidden:
+            return PyUnicode_DecodeUTF8(self.first, size, NULL)
+        cdef object text = PyUnicode_New(size, 127)
+        memcpy(PyUnicode_DATA(text), self.first, size)
+        return text
+
+    cdef inline int need(self, size_t size) except -1:
+        """Make room for `size` bytes more."""
+        cdef size_t used = self.at - self.first
+        if used + size > self.room:
+            self.grow(used + size)
+        return 0
+
+    cdef int grow(self, size_t least) except -1:
+        cdef size_t used = self.at - self.first, room = 2 * least
+        cdef char* moved
+        if least > LONGEST:
+            raise BudgetExceededError("bytes of JSON text", LONGEST,
+                                      "a schema or a tag, its parts counted wherever they stand")
+        moved = <char*>realloc(self.first, room)
+        if moved == NULL:
+            raise MemoryError
+        self.first, self.at, self.room = moved, moved + used, room
+        return 0
+
+    cdef inline int put(self, const char* text, size_t size) except -1:
+        self.need(size)
+        memcpy(self.at, text, size)
+        self.at += size
+        return 0
+
+    cdef inline Py_ssize_t place(self) noexcept:
+        """How many characters there are so far."""
+        return <Py_ssize_t>(self.at - self.first) - self.hidden
+
+    cdef bint value(self, PyObject* value, int depth, bint known) except -1:
+        """Write it; False if it is not plain.  `known`: it is a list to remember."""
+        if is_text(value):
+            return self.string(value)
+        if is_dict(value):
+            return depth <= DEEPEST and self.members(value, depth)
+        if is_list(value):
+            return depth <= DEEPEST and self.entries(value, depth, known)
+        return self.scalar(value)
+
+    cdef bint members(self, PyObject* value, int depth) except -1:
+        cdef PyObject* name
+        cdef PyObject* item
+        cdef Py_ssize_t at = 0
+        cdef bint first = True, known
+        self.put(b"{", 1)
+        while next_member(value, &at, &name, &item):        # nothing here runs code that could change the value
+            if not first:
+                self.put(b", ", 2)
+            first = False
+            if not is_text(name) or not self.string(name):
+                return False
+            self.put(b": ", 2)
+            known = self.key is not None and is_list(item) and <str><object>name == self.key
+            if not self.value(item, depth + 1, known):
+                return False
+        self.put(b"}", 1)
+        return True
+
+    cdef bint entries(self, PyObject* value, int depth, bint known) except -1:
+        cdef ListPlace place
+        cdef Span span
+        cdef Py_ssize_t at
+        if known:
+            place.items = self.done.items.size()
+            place.whole.first = self.place()
+            self.done.items.resize(place.items + list_size(value))
+            if self.judge is not None:
+                self.done.verdicts.resize(place.items + list_size(value))
+        self.put(b"[", 1)
+        for at in range(list_size(value)):
+            if at:
+                self.put(b", ", 2)
+            span.first = self.place()
+            if not self.value(list_item(value, at), depth + 1, False):
+                return False
+            if known:
+                span.past = self.place()
+                self.done.items[place.items + at] = span
+                if self.judge is not None:
+                    self.done.verdicts[place.items + at] = self.judge.holds(list_item(value, at))
+        self.put(b"]", 1)
+        if known:
+            place.whole.past = self.place()
+            self.done.lists[<size_t>value] = place
+        return True
+
+    cdef bint scalar(self, PyObject* borrowed) except -1:
+        if borrowed == NONE:
+            self.put(b"null", 4)
+            return True
+        if borrowed == TRUE:
+            self.put(b"true", 4)
+            return True
+        if borrowed == FALSE:
+            self.put(b"false", 5)
+            return True
+        value = <object>borrowed
+        if type(value) is float and isfinite(PyFloat_AS_DOUBLE(value)):
+            spelt = repr(value).encode()
+        elif type(value) is int and -10**18 < value < 10**18:
+            spelt = str(value).encode()
+        elif type(value) is Decimal and value.is_finite():
+            spelt = str(value).encode()
+        else:
+            return False
+        self.put(spelt, len(spelt))
+        return True
+
+    cdef bint string(self, PyObject* value) except -1:
+        cdef bytes spelt
+        if is_ascii(value):
+            self.quoted(<const uint8_t*>text_data(value), text_size(value))
+            return True
+        try:
+            spelt = (<str><object>value).encode()
+        except UnicodeEncodeError:
+            return False
+        self.quoted(<const uint8_t*><const char*>spelt, len(spelt))
+        self.hidden += len(spelt) - text_size(value)
+        return True
+
+    cdef int quoted(self, const uint8_t* text, Py_ssize_t size) except -1:
+        cdef uint8_t* to
+        cdef Py_ssize_t at
+        if not _escapes(text, size):
+            self.need(size + 2)
+            self.at[0] = c'"'
+            memcpy(self.at + 1, text, size)
+            self.at[size + 1] = c'"'
+            self.at += size + 2
+            return 0
+        self.need(6 * size + 2)
+        to = <uint8_t*>self.at
+        to[0] = c'"'
+        to += 1
+        for at in range(size):
+            if text[at] < 0x20 or text[at] == c'"' or text[at] == c"\\":
+                to = _escape(text[at], to)
+            else:
+                to[0] = text[at]
+                to += 1
+        to[0] = c'"'
+        self.at = <char*>to + 1
+        return 0
+
+
+cdef inline bint _escapes(const uint8_t* text, Py_ssize_t size) noexcept nogil:
+    """Whether some byte is escaped."""
+    cdef Py_ssize_t at = 0
+    cdef uint64_t eight
+    cdef uint32_t low, high
+    if size < 4:
+        while at < size:
+            if text[at] < 0x20 or text[at] == c'"' or text[at] == c"\\":
+                return True
+            at += 1
+        return False
+    if size < 8:        # its first four bytes and its last
+        memcpy(&low, text, 4)
+        memcpy(&high, text + size - 4, 4)
+        return _needs_escape(low | <uint64_t>high << 32)
+    while at + 8 <= size:
+        memcpy(&eight, text + at, 8)
+        if _needs_escape(eight):
+            return True
+        at += 8
+    memcpy(&eight, text + size - 8, 8)
+    return _needs_escape(eight)
+
+
+cdef inline bint _needs_escape(uint64_t eight) noexcept nogil:
+    """Whether one of eight bytes is escaped: below a blank, a quote, or a backslash."""
+    cdef uint64_t quotes = eight ^ 0x2222222222222222ULL, slashes = eight ^ 0x5C5C5C5C5C5C5C5CULL
+    # (x - n) & ~x has the high bit of some byte where one is less than n, and no high bit where none is.
+    return ((((eight - 0x2020202020202020ULL) & ~eight) | ((quotes - 0x0101010101010101ULL) & ~quotes)
+             | ((slashes - 0x0101010101010101ULL) & ~slashes)) & 0x8080808080808080ULL) != 0
+
+
+cdef uint8_t* _escape(uint8_t byte, uint8_t* to) noexcept nogil:
+    """Write an escaped byte; returns the place behind it."""
+    cdef uint8_t letter = 0
+    if byte == c'"' or byte == c"\\":
+        letter = byte
+    elif byte == c"\b":
+        letter = c"b"
+    elif byte == c"\f":
+        letter = c"f"
+    elif byte == c"\n":
+        letter = c"n"
+    elif byte == c"\r":
+        letter = c"r"
+    elif byte == c"\t":
+        letter = c"t"
+    to[0] = c"\\"
+    if letter:
+        to[1] = letter
+        return to + 2
+    to[1], to[2], to[3], to[4], to[5] = c"u", c"0", c"0", HEX[byte >> 4], HEX[byte & 15]
+    return to + 6

@@ -1,0 +1,4 @@
+from cpython.object cimport PyObject
+
+
+cdef bint is_common(PyObject* schema) noexcept

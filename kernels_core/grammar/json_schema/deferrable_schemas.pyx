@@ -1,0 +1,500 @@
+# distutils: language = c++
+"""Which sub-schemas need not be looked into before a text gets there.
+
+Compiling has to find every problem of a schema, and that it has instances at all.  Most sub-schemas are of a kind that
+can have no problem: types, properties, items, references, bounds and constants, each used the way it is meant, without
+conditions that meet at one place.  A *plain* schema is of that kind in all its parts, and certainly has an instance:
+its rule is left to be made when the parser predicts it.  Saying "not plain" is always safe; that part of
+the schema is then compiled at once.
+
+This is a single walk over the schema in C, since it is what compiling a large schema costs.
+
+Read on: `quick_reader.pyx` (what becomes of plain schemas), `reading.py` (what keywords mean).
+"""
+
+from kernels_core.grammar.canonical_json cimport is_word
+
+from decimal import Decimal
+
+from kernels_core.grammar.json_schema.disjoint import all_disjoint, signature
+from kernels_core.grammar.json_schema.simple_patterns import are_disjoint, is_simple
+
+__all__ = ["DeferrableSchemas"]
+
+cdef frozenset TYPES = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
+cdef int PLAIN = 1, NOT_PLAIN = 2, OPEN = 3       # OPEN + the level at which it was opened
+cdef int DEEPEST = 200          # schemas in schemas; what is deeper is compiled at once
+cdef int UNKNOWN = 0, SOME_FIT = 1, NONE_FITS = 2
+cdef int FEW_NAMES = 6           # members in any order take few states
+cdef int MOST_OPTIONS = 48       # alternatives of one place, far below what a normal form may have
+cdef int MAX_ROUNDS = 12        # circles of references that turned out not to be plain
+cdef long long LARGEST = 1_000_000_000_000
+cdef int SMALL = 100        # places before or behind the point
+cdef object UNSET = object()
+
+
+cdef class DeferrableSchemas:
+    """Answers for the sub-schemas of one document.
+
+    `root` is the document, `keywords` those that its dialect knows.  `pointers`: references are plain pointers into the
+    document (nothing in it has a name of its own); or a function that finds out.  `strict`: names that are not declared
+    are forbidden.  `any_order`: members come in any order.  `identifier`: the only keyword that names a schema (None:
+    each that did in some draft). `named`: such names matter, since something may refer to them; or a function that
+    finds out.  `ref_alone`: keywords beside `$ref` are ignored.  `tuples`: `items` may be a list.
+    """
+
+    def __init__(
+        self,
+        root,
+        keywords,
+        *,
+        pointers,
+        bint strict,
+        bint any_order=False,
+        identifier=None,
+        named=True,
+        bint ref_alone=False,
+        bint tuples=False,
+    ):
+        self.root = root
+        self.keywords = keywords
+        self.pointers = pointers
+        self.strict = strict
+        self.any_order = any_order
+        self.identifier = identifier
+        self.named = named
+        self.ref_alone = ref_alone
+        self.tuples = tuples
+        self.state = {}
+        self.assumed = set()
+
+    def renew(self, root):
+        """Turn to another document."""
+        self.root = root
+        self.state.clear()
+        self.assumed.clear()
+
+    def holds(self, schema):
+        """Whether `schema`, a part of the document, is plain."""
+        cdef int _round
+        for _round in range(MAX_ROUNDS):
+            self.wrong = False
+            self.assumed.clear()
+            found = self._check(schema, False, 0, 0)
+            if not self.wrong:
+                return found
+            # Something was taken for plain and is not: what relied on it has to be looked at again.
+            self.state = {key: state for key, state in self.state.items() if state == NOT_PLAIN}
+        return False
+
+    cdef bint _check(self, schema, bint needed, int depth, int level) except -1:
+        """`needed`: the schema around this one has no instance without an instance of this.  `level`: values in
+        values.
+        """
+        cdef int state
+        if schema is True:
+            return True
+        if type(schema) is not dict:
+            return False
+        if scalar_of(<dict>schema):
+            return True
+        through = self.through(<dict>schema)
+        if through is not None:
+            # Says what another schema says, and has an instance when that has: not remembered by itself.
+            return through is not UNSET and depth <= DEEPEST and self._check(through, needed, depth + 1, level)
+        key = id(schema)
+        known = self.state.get(key)
+        if known is not None:
+            state = known
+            if state < OPEN:
+                return state == PLAIN
+            if needed or state == OPEN + level:
+                return False        # has to hold itself, or comes back without having gone into the value
+            self.assumed.add(key)
+            return True
+        if depth > DEEPEST:
+            return False
+        self.state[key] = OPEN + level
+        cdef bint found = self._look(<dict>schema, depth, level)
+        self.state[key] = PLAIN if found else NOT_PLAIN
+        if not found and key in self.assumed:
+            self.wrong = True
+        return found
+
+    cdef bint _look(self, dict schema, int depth, int level) except -1:
+        cdef bint bounds = False, lengths = False, constants = False, sized = False
+        types = None
+        for word, value in schema.items():
+            if word not in self.keywords:
+                if schema is not self.root and self._is_name(<dict>schema, word, value):
+                    return False
+                continue
+            if word == "type":
+                if type(value) is str:
+                    if value not in TYPES:
+                        return False
+                elif type(value) is list and value:
+                    for one in <list>value:
+                        if type(one) is not str or one not in TYPES:
+                            return False
+                else:
+                    return False
+                types = value
+            elif word == "properties":
+                if type(value) is not dict:
+                    return False
+            elif word == "required":
+                if type(value) is not list:
+                    return False
+            elif word == "items" and type(value) is list:
+                if not self.tuples or "prefixItems" in schema or not self._tuple(schema, <list>value, depth, level):
+                    return False
+            elif word == "additionalProperties" or word == "items":
+                if value is not False or word == "items":
+                    if not self._check(value, False, depth + 1, level + 1):
+                        return False
+            elif word == "additionalItems":
+                if type(schema.get("items")) is not list:
+                    return False
+            elif word == "patternProperties":
+                if not self._patterns(schema, value, depth, level):
+                    return False
+            elif word == "enum":
+                if type(value) is not list or not value:
+                    return False
+                constants = True
+            elif word == "const":
+                constants = True
+            elif word == "minItems" or word == "maxItems":
+                if not _is_count(value):
+                    return False
+                sized = True
+            elif word == "minLength" or word == "maxLength":
+                if not _is_count(value):
+                    return False
+                lengths = True
+            elif word == "minimum" or word == "maximum" or word == "exclusiveMinimum" or word == "exclusiveMaximum":
+                if not _is_number(value):
+                    return False
+                bounds = True
+            elif word == "format":
+                if type(value) is not str or "minLength" in schema or "maxLength" in schema:
+                    return False
+            elif word == "pattern":
+                if lengths or "format" in schema or "minLength" in schema or "maxLength" in schema:
+                    return False
+                if type(value) is not str or not is_simple(value):
+                    return False
+            elif word == "uniqueItems":
+                if value is not False:
+                    return False
+            elif word == "anyOf" or word == "oneOf":
+                return self._alternatives(schema, word, value, depth, level)
+            else:
+                return False
+        if constants:
+            return not (bounds or lengths) and self._constants(schema, types) == SOME_FIT
+        if bounds and not _has_room(schema, types):
+            return False
+        if lengths and not _in_order(schema, "minLength", "maxLength"):
+            return False
+        if sized or "items" in schema:
+            if not _in_order(schema, "minItems", "maxItems"):
+                return False
+            if schema.get("minItems", 0) and type(schema.get("items", True)) is dict:
+                if not self._check(schema["items"], True, depth + 1, level + 1):
+                    return False
+        return self._members(schema, depth, level)
+
+    cdef bint _members(self, dict schema, int depth, int level) except -1:
+        cdef dict properties = schema.get("properties") or {}
+        cdef list required = schema.get("required") or []
+        cdef bint is_open = schema.get("additionalProperties", True) is not False and not self.strict
+        if self.any_order and len(properties) + len(required) > FEW_NAMES:
+            return False
+        for name in required:
+            if type(name) is not str or not _is_text(name):
+                return False
+            if name in properties:
+                if not self._check(properties[name], True, depth + 1, level + 1):
+                    return False
+            elif not is_open or "patternProperties" in schema or type(schema.get("additionalProperties", True)) is dict:
+                return False
+        for name, value in properties.items():
+            if value is False or not _is_text(name):
+                return False
+            if not self._check(value, False, depth + 1, level + 1):
+                # In any order a member is a rule of its own, which must have some text (`emit.py`).
+                if self.any_order or not self._is_idle(value, depth, level):
+                    return False
+        return True
+
+    cdef bint _is_idle(self, schema, int depth, int level) except -1:
+        """Whether a schema is constants that all are of types it does not ask for: such a member never occurs."""
+        cdef dict rest = {}
+        if type(schema) is not dict:
+            return False
+        for word, value in (<dict>schema).items():
+            if word == "items":
+                if not self._check(value, False, depth + 1, level + 1):
+                    return False
+            elif word in self.keywords:
+                rest[word] = value
+            elif self._is_name(<dict>schema, word, value):
+                return False
+        types = rest.get("type")
+        if type(types) is list and not types:
+            return False        # no type is asked for, which is a problem, and not one of these
+        for one in types if type(types) is list else (types,):
+            if type(one) is not str or one not in TYPES:
+                return False
+        if len(rest) != 2 or not ("const" in rest or type(rest.get("enum")) is list and rest["enum"]):
+            return False
+        return self._constants(rest, types) == NONE_FITS
+
+    cdef bint _is_name(self, dict schema, word, value) except -1:
+        """Whether a word that is no keyword changes what references inside mean, or the dialect."""
+        if word == "$schema":
+            return self.identifier is None or self.identifier in schema
+        if word != "$id" and word != "id":
+            return False
+        if self.identifier is None:
+            return True
+        if word != self.identifier or type(value) is not str or value.startswith("#"):
+            return False
+        if not value.isascii() or "[" in value or "]" in value:
+            return True             # may be malformed
+        if type(self.named) is not bool:
+            self.named = bool(self.named())
+        return self.named
+
+    cdef bint _alone(self, dict schema) except -1:
+        """Whether only one keyword of the schema says something."""
+        cdef int count = 0
+        for word in schema:
+            if word in self.keywords:
+                count += 1
+        return count == 1
+
+    cdef bint _alternatives(self, dict schema, str word, value, int depth, int level) except -1:
+        """Options, alone or beside the one type that all of them have."""
+        cdef bint sure = False
+        cdef list signatures = []
+        if type(value) is not list or not value or self._width(schema, 0) > MOST_OPTIONS:
+            return False
+        beside = None
+        if not self._alone(schema):
+            beside = schema.get("type")
+            for other in schema:
+                if other in self.keywords and other != word and other != "type":
+                    return False
+            if type(beside) is not str or beside not in TYPES:
+                return False
+        if word == "oneOf" or beside is not None:
+            for one in <list>value:
+                signatures.append(signature(one, self.followed, self.keywords))
+                if signatures[-1] is None:
+                    return False
+            if beside is not None and any([found.types != {beside} for found in signatures]):
+                return False
+            if word == "oneOf" and not all_disjoint(signatures):
+                return False
+        for one in <list>value:
+            if one is False:
+                return False
+            if self._check(one, True, depth + 1, level):
+                sure = True
+            elif not self._check(one, False, depth + 1, level):
+                return False
+        return sure
+
+    cdef int _width(self, schema, int depth) except -1:
+        """How many alternatives of objects and arrays a schema has at most, if it is plain."""
+        cdef int found = 0
+        if type(schema) is not dict or depth > MOST_OPTIONS:
+            return 2 if depth <= MOST_OPTIONS else MOST_OPTIONS + 1
+        through = self.through(<dict>schema)
+        if through is not None:
+            return self._width(through, depth + 1)
+        for word in ("anyOf", "oneOf"):
+            if word in schema and type(schema[word]) is list:
+                for one in <list>schema[word]:
+                    found += self._width(one, depth + 1)
+                    if found > MOST_OPTIONS:
+                        return found
+                return found
+        return 1 if type(schema.get("type")) is str else 2
+
+    def followed(self, schema):
+        """What a schema that is a reference, or references to references, stands for."""
+        cdef int _step
+        for _step in range(DEEPEST):
+            through = self.through(<dict>schema) if type(schema) is dict else None
+            if through is None:
+                return schema
+            schema = through
+        return UNSET
+
+    cdef bint _tuple(self, dict schema, list items, int depth, int level) except -1:
+        """A list of items, the first of which have to be there, and those behind it."""
+        cdef Py_ssize_t i, least
+        least = schema.get("minItems", 0) if _is_count(schema.get("minItems", 0)) else 0
+        for i in range(len(items)):
+            if not self._check(items[i], i < least, depth + 1, level + 1):
+                return False
+        rest = schema.get("additionalItems", not self.strict)
+        if rest is False:
+            return least <= len(items)
+        return self._check(rest, least > len(items), depth + 1, level + 1)
+
+    cdef bint _patterns(self, dict schema, value, int depth, int level) except -1:
+        """Keys by pattern, apart from each other and from declared ones."""
+        if type(value) is not dict or self.any_order or "patternProperties" not in self.keywords:
+            return False
+        for pattern, one in (<dict>value).items():
+            if type(pattern) is not str or not is_simple(pattern):
+                return False
+            if one is not False and not self._check(one, False, depth + 1, level + 1):
+                return False
+        names = schema.get("properties")
+        return are_disjoint(tuple(value), names if type(names) is dict else ())
+
+    cdef object through(self, dict schema):
+        """The schema that a reference, or an `allOf` of one, stands for; UNSET if it is none; None for others."""
+        if "$ref" in schema and "$ref" in self.keywords:
+            return self._target(schema["$ref"]) if self.ref_alone or self._alone(schema) else UNSET
+        if "allOf" in schema and "allOf" in self.keywords and self._alone(schema):
+            parts = schema["allOf"]
+            return (<list>parts)[0] if type(parts) is list and len(<list>parts) == 1 else UNSET
+        return None
+
+    cdef object _target(self, reference):
+        """The schema that a pointer into the document leads to, or UNSET."""
+        if type(reference) is not str or not reference.startswith("#"):
+            return UNSET
+        if type(self.pointers) is not bool:
+            self.pointers = bool(self.pointers())
+        if not self.pointers:
+            return UNSET
+        if "%" in reference or (len(reference) > 1 and reference[1] != "/"):
+            return UNSET
+        at = self.root
+        for part in reference[2:].split("/") if len(reference) > 1 else ():
+            if "~" in part:
+                part = part.replace("~1", "/").replace("~0", "~")
+            if type(at) is dict and part in <dict>at:
+                at = (<dict>at)[part]
+            elif type(at) is list and len(part) < 10 and part.isdecimal() and part.isascii() and int(part) < len(<list>at):
+                at = (<list>at)[int(part)]
+            else:
+                return UNSET
+        return at
+
+    cdef int _constants(self, dict schema, types) except -1:
+        """Whether constants are of the types that are asked for; UNKNOWN if they are not just scalars."""
+        cdef bint some = False
+        if "enum" in schema and "const" in schema or "format" in schema or "pattern" in schema:
+            return UNKNOWN
+        for word in ("properties", "required", "additionalProperties", "items", "minItems", "maxItems"):
+            if word in schema:
+                return UNKNOWN
+        cdef list values = schema["enum"] if "enum" in schema else [schema["const"]]
+        for value in values:
+            if value is None:
+                kind = "null"
+            elif value is True or value is False:
+                kind = "boolean"
+            elif type(value) is str:
+                if not _is_text(value):
+                    return UNKNOWN
+                kind = "string"
+            elif type(value) is int and -LARGEST < value < LARGEST:
+                kind = "integer"
+            elif type(value) is not int and _is_number(value):
+                kind = "number"
+            else:
+                return UNKNOWN
+            if types is None or kind == types or type(types) is list and kind in types:
+                some = True
+            elif kind == "integer" and (types == "number" or type(types) is list and "number" in types):
+                some = True
+        return SOME_FIT if some else NONE_FITS
+
+
+cdef int type_of(str word) except -1:
+    """The type that is called so; 0 for none."""
+    if is_word(word, b"string", 6):
+        return STRING
+    if is_word(word, b"object", 6):
+        return OBJECT
+    if is_word(word, b"array", 5):
+        return ARRAY
+    if is_word(word, b"integer", 7):
+        return INTEGER
+    if is_word(word, b"number", 6):
+        return NUMBER
+    if is_word(word, b"boolean", 7):
+        return BOOLEAN
+    return NULL_TYPE if is_word(word, b"null", 4) else 0
+
+
+cdef int scalar_of(dict schema) except -1:
+    """The scalar type whose name, perhaps with words about it, is all of a schema: most schemas are such.  Else 0."""
+    cdef int found = 0
+    for word, value in schema.items():
+        if type(word) is not str:
+            return 0
+        if is_word(word, b"type", 4):
+            if type(value) is not str:
+                return 0
+            found = type_of(value) & ~(ARRAY | OBJECT)
+            if not found:
+                return 0
+        elif not is_word(word, b"description", 11) and not is_word(word, b"title", 5):
+            return 0
+    return found
+
+
+cdef bint _is_count(value) except -1:
+    return type(value) is int and 0 <= value <= 1_000_000
+
+
+cdef bint _is_number(value) except -1:
+    if type(value) is int:
+        return -LARGEST < value < LARGEST
+    if type(value) is Decimal and not -SMALL < value.adjusted() < SMALL:
+        return False            # a short exponent may stand for a million digits
+    if type(value) is float or type(value) is Decimal:
+        return len(repr(value)) < 30 and -1e12 < value < 1e12
+    return False
+
+
+cdef bint _is_text(str value) except -1:
+    """No lone surrogates."""
+    cdef Py_UCS4 letter
+    if value.isascii():
+        return True
+    for letter in value:
+        if 0xD800 <= letter <= 0xDFFF:
+            return False
+    return True
+
+
+cdef bint _in_order(dict schema, str low, str high) except -1:
+    return low not in schema or high not in schema or schema[low] <= schema[high]
+
+
+cdef bint _has_room(dict schema, types) except -1:
+    """Whether numbers certainly lie between the bounds, whole ones if those are asked for."""
+    cdef double low = -1e13, high = 1e13
+    for word in ("minimum", "exclusiveMinimum"):
+        if word in schema:
+            low = max(low, float(schema[word]))
+    for word in ("maximum", "exclusiveMaximum"):
+        if word in schema:
+            high = min(high, float(schema[word]))
+    if "exclusiveMinimum" in schema or "exclusiveMaximum" in schema:
+        return high - low > 2
+    if types == "integer" or type(types) is list and "integer" in types:
+        return high - low >= 1 or (high == low and low == <long long>low)
+    return low <= high

@@ -1,0 +1,205 @@
+"""One document whose rules wait until the parser predicts them: what is plain is left to `quick_reader.pyx`, and what
+goes through the algebra is set up when the first of it is met.
+
+Read on: `deferrable_schemas.pyx` (what is plain), `deferrable_terms.py` (what else may wait), `emit.py`,
+`..rules.DeferredRule`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from hashlib import blake2b
+from itertools import count
+from secrets import token_hex
+from typing import Any
+
+from ...laboratory import has_mechanism
+from ..compact_body import CompactBody
+from ..ir import Node, RuleRef
+from .deferrable_schemas import DeferrableSchemas
+from .dialect import DEFAULT, Dialect, dialect_of
+from .emit import Emitter
+from .exact_text import exact_text
+from .local_references import has_local_references
+from .problems import Problems
+from .quick_reader import QuickReader
+from .quick_writer import QuickWriter
+from .reading import Reader, Settings
+from .resolve import REFERENCES, Documents
+from .terms import FALSE, TRUE, Place, Term
+from .values import Malformed
+
+__all__ = ["LazyDocument", "root_term"]
+
+
+class LazyDocument:
+    """Decides for `document`, a loaded schema that nobody changes.  `writer` is shared by the documents of a grammar.
+
+    `text`: the document as `exact_text` writes it, if that is known.  `source`: as it was written.
+    """
+
+    def __init__(
+        self,
+        document: Any,
+        writer: QuickWriter,
+        resources: Mapping[str, Any],
+        *,
+        text: str | None = None,
+        source: str | None = None,
+    ) -> None:
+        self.problems = Problems()
+        self.writer = writer
+        self._document = document
+        self._resources = resources
+        self._text = text
+        self._source = source
+        self._options: Any = writer.options
+        self._waits: dict[Term, bool] = {TRUE: True}
+        self._dialect = dialect = self._declared()
+        self._plain: Any = QuickReader(
+            DeferrableSchemas(
+                document,
+                dialect.keywords,
+                pointers=self._has_local_references,
+                strict=self._options.strict_mode,
+                any_order=self._options.any_order,
+                identifier=dialect.identifier,
+                named=self._refers,
+                ref_alone=dialect.ref_alone,
+                tuples=dialect.lists_of_items,
+            ),
+            writer,
+            self,
+            old_integers=dialect.draft == 4,
+        )
+
+    def _declared(self) -> Dialect:
+        """The dialect of the document; one that nobody knows is a problem."""
+        declared = self._document.get("$schema") if isinstance(self._document, dict) else None
+        if not self._resources:
+            found = dialect_of(declared) if isinstance(declared, str) else DEFAULT
+            if found is not None:
+                return found
+        unknown = self.documents.unknown_dialect
+        if unknown is not None:
+            self.problems.add("#", "$schema", f"unknown dialect {unknown!r}", "it is read as draft 2020-12")
+        return self.documents.root_context.dialect
+
+    def top(self) -> RuleRef | None:
+        """The rule of the whole document, if that is plain."""
+        if not has_mechanism("quick reader") or not self._plain.holds(self._document):
+            return None
+        node = self._plain.top(self._document, self.writer.layout.first_level)
+        return node if isinstance(node, RuleRef) else self.writer.book.add("root", node)
+
+    # -- what goes through the algebra ------------------------------------------------------------------------------
+
+    @cached_property
+    def text(self) -> str:
+        """The document as JSON text."""
+        return exact_text(self._document) if self._text is None else self._text
+
+    @cached_property
+    def documents(self) -> Documents:
+        """The document and those that it may refer to."""
+        return Documents(self._document, self.text, self._resources)
+
+    def _has_local_references(self) -> bool:
+        quick = not self._resources and has_local_references(self._document, self._dialect.identifier)
+        return quick or self.documents.has_local_references
+
+    def _refers(self) -> bool:
+        """Whether anything may refer to a schema by its name."""
+        return bool(self._resources) or any(word in self.text for word in REFERENCES)
+
+    @cached_property
+    def reader(self) -> Reader:
+        """Reads what is not plain."""
+        settings = Settings(strict_mode=self._options.strict_mode, formats=self._options.formats)
+        return Reader(self.documents, self.problems, settings)
+
+    @cached_property
+    def emitter(self) -> Emitter:
+        """Writes what is not plain."""
+        return Emitter(
+            self.reader.algebra,
+            self.writer.book,
+            self.writer.speller,
+            self.writer.layout,
+            self.problems,
+            any_order=self._options.any_order,
+            canonical_numbers=self._options.canonical_numbers,
+            plain_integers=self._options.plain_integers,
+            document=self,
+        )
+
+    @cached_property
+    def root(self) -> Term:
+        """The whole document as a term."""
+        return root_term(self.reader, self._document)
+
+    def written(self, schema: Any, level: int, name: str, compact: bool) -> Node | CompactBody:
+        """The body of the rule of a plain schema that the algebra has to write."""
+        context = self.documents.root_context
+        # Nothing can be wrong with it, so nobody will ask where it stands.
+        return self.emitter.body(self.reader.term(schema, context, "#", name, entered=True), level, compact)
+
+    # -- what the algebra asks ----------------------------------------------------------------------------------------
+
+    def is_deferrable(self, term: Term) -> bool:
+        """Whether `term` is a plain schema."""
+        found = self._waits.get(term)
+        if found is None:
+            plain = isinstance(term, Place) and term.context == self.documents.root_context
+            found = plain and has_mechanism("quick reader") and bool(self._plain.holds(term.schema))  # type: ignore[attr-defined]
+            self._waits[term] = found
+        return found
+
+    def value(self, term: Term, level: int) -> Node | None:
+        """The values of a plain schema as a node; None for other terms."""
+        if not self.is_deferrable(term):
+            return None
+        schema, name = (term.schema, term.name) if isinstance(term, Place) else (True, "any")
+        found: Node = self._plain.value(schema, level, name)
+        return found
+
+    def key(self, term: Term, level: int) -> bytes:
+        """Bytes that are equal for equal rules, in this document or another."""
+        content = f"{self.setting} {level} {self._content(term)}".encode("utf-8", "surrogatepass")
+        return blake2b(content, digest_size=16).digest()
+
+    @cached_property
+    def setting(self) -> str:
+        """All that rules depend on besides the schemas."""
+        return repr((self._options, self._dialect.name))
+
+    @cached_property
+    def digest(self) -> str:
+        """Stands for the document."""
+        text = self.text if self._source is None else self._source
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+    def _content(self, term: Term) -> str:
+        documents = self.documents
+        if isinstance(term, Place) and term.context == documents.root_context and documents.has_local_references:
+            # Of what is not plain the rest of the document has a say in the order of names: conditions that two of its
+            # parts share are one term, in the order in which they came first.
+            if term.text and self.is_deferrable(term) and not any(word in term.text for word in REFERENCES):
+                return term.text
+            return f"{term.text or term.pointer} in {self.digest}"
+        # A combination of schemas, or one that other documents have a say in: known to this process alone.
+        return f"{_PROCESS} {next(_NUMBERS)}"
+
+
+def root_term(reader: Reader, document: Any) -> Term:
+    """The term of a whole document; what is no schema at all is a problem."""
+    try:
+        return reader.term(document, reader.documents.root_context, "#", "root")
+    except Malformed as error:
+        reader.problems.add("#", "schema", str(error), "nothing is allowed")
+        return FALSE
+
+
+_PROCESS = token_hex(16)
+_NUMBERS = count()

@@ -1,0 +1,3 @@
+from typing import Any
+
+def has_local_references(document: Any, identifier: str) -> bool: ...

@@ -1,3 +1,0 @@
-from typing import Any
-
-def is_nameless(document: Any, identifier: str) -> bool: ...

@@ -1,0 +1,54 @@
+from kernels_core.grammar.json_schema.deferrable_schemas cimport DeferrableSchemas
+from kernels_core.grammar.json_schema.quick_writer cimport Frame, QuickWriter
+from kernels_core.grammar.rules cimport DeferredRule
+from kernels_core.grammar.compact_body cimport Item, Listing
+from kernels_core.grammar.tree cimport Node, RuleRef
+
+
+cdef class Words:
+    cdef int types                      # a bit for each
+    cdef bint says_something
+    cdef object options, constants      # lists, or None
+    cdef dict members, listed, spelt, bounded    # the keywords of one type and their values; None where there are none
+
+
+cdef class QuickReader:
+    cdef readonly DeferrableSchemas judge
+    cdef readonly QuickWriter writer
+    cdef readonly object document
+    cdef bint old_integers
+    cdef Node integer, number   # of any value, once somebody asked
+    cdef dict words             # the keywords that say something here
+    cdef dict known             # id of a schema and level -> its node; the document keeps the schemas alive
+    cdef dict rules             # outline of a schema and level -> the last `QuickRule` of those with this outline
+
+    cpdef Node value(self, schema, int level, str hint)
+    cdef Node _scalar(self, int kind)
+    cdef Node _value(self, dict schema, int level, str hint)
+    cdef Words _read(self, dict schema)
+    cdef list _nodes(self, Words words, int level, str hint)
+    cdef bint _says_nothing(self, dict spelt) except -1
+    cdef bint _unites(self, list options) except -1
+    cdef Node _constant_nodes(self, Words words, int level, str hint)
+    cdef RuleRef rule(self, schema, int level, str hint, int kind=*)
+    cdef object body(self, QuickRule rule, bint compact)
+    cdef Words _said(self, QuickRule rule)
+    cdef Node _anything(self, int level)
+    cdef object _listing(self, Words words, int level, str name)
+    cdef Listing _any_fields(self, Frame frame, Item other)
+    cdef object _array(self, Words words, int level, str name, bint compact)
+    cdef Node _string(self, Words words, str name)
+    cdef Node _number(self, Words words)
+    cdef object _numbers(self, int types)
+    cdef object _constants(self, Words words, str name, bint compact)
+    cdef Node _words(self, frozenset texts)
+
+
+cdef class QuickRule(DeferredRule):
+    cdef readonly QuickReader reader
+    cdef readonly object schema
+    cdef RuleRef call
+    cdef QuickRule twin         # made before it, and of the same outline
+    cdef readonly int level
+    cdef int kind               # the one type that is all `schema` speaks of; 0: not known
+    cdef bytes known_key

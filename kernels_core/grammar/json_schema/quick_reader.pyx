@@ -1,0 +1,579 @@
+# distutils: language = c++
+"""Plain schemas straight to rules: what they say is written as it is read, with no terms or shapes in between.
+
+A value becomes a node that stands where it is used: texts, calls of rules, or a choice of these.  Objects, arrays and
+what has conditions are rules (`QuickRule`), made when they are needed; equal ones are one.  What a plain schema may say
+and is not written here (keys by pattern, lists of items, members in any order) goes through the algebra, as do bodies
+that are asked for in full.
+
+Most real schemas are plain in most of their parts, and this is run inside the first masks, so it is written in C.
+
+Read on: `deferrable_schemas.pyx` (which schemas are plain), `quick_writer.pyx`, `lazy_document.py` (one document),
+`emit.py` (all others).
+"""
+
+cimport cython
+
+from libc.stdint cimport uint64_t
+
+from kernels_core.grammar.json_schema.json_equality cimport alike, outline
+from kernels_core.grammar.json_schema.deferrable_schemas cimport (
+    ARRAY, BOOLEAN, EVERY_TYPE, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, DeferrableSchemas, scalar_of, type_of,
+)
+from kernels_core.grammar.json_schema.quick_writer cimport Frame, QuickWriter
+from kernels_core.grammar.nodes cimport choice, literal, repeat, seq
+from kernels_core.grammar.rules cimport DeferredRule
+from kernels_core.grammar.compact_body cimport Item, Listing, one_of, row_of
+from kernels_core.grammar.tree cimport Literal, Never, Node, RuleRef, call_of
+
+from hashlib import blake2b
+
+from kernels_core.grammar.json_schema.exact_text import exact_text
+from kernels_core.grammar.json_schema.numbers import ALL_NUMBERS
+from kernels_core.grammar.json_schema.numerals import INTEGERS, INTEGERS_BEFORE_6
+from kernels_core.grammar.json_schema.resolve import REFERENCES
+from kernels_core.grammar.regular.languages import ALL
+from kernels_core.grammar.regular.languages import Words as WordsOf
+from kernels_core.grammar.regular.patterns import search
+from kernels_core.grammar.canonical_json import write
+
+__all__ = ["QuickReader"]
+
+cdef tuple TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
+cdef int TYPE = 0, OPTIONS = 1, CONSTANT = 2, OF_OBJECTS = 3, OF_ARRAYS = 4, OF_STRINGS = 5, OF_NUMBERS = 6, IDLE = 7
+cdef dict WORDS = {
+    "type": TYPE, "anyOf": OPTIONS, "oneOf": OPTIONS, "enum": CONSTANT, "const": CONSTANT,
+    "properties": OF_OBJECTS, "required": OF_OBJECTS, "additionalProperties": OF_OBJECTS,
+    "patternProperties": OF_OBJECTS,
+    "items": OF_ARRAYS, "minItems": OF_ARRAYS, "maxItems": OF_ARRAYS, "additionalItems": OF_ARRAYS,
+    "minLength": OF_STRINGS, "maxLength": OF_STRINGS, "pattern": OF_STRINGS, "format": OF_STRINGS,
+    "minimum": OF_NUMBERS, "maximum": OF_NUMBERS, "exclusiveMinimum": OF_NUMBERS, "exclusiveMaximum": OF_NUMBERS,
+    "uniqueItems": IDLE,            # a plain schema says `false`
+}
+cdef int MOST_TWINS = 16            # rules that are looked through for one that says the same
+# items of an array that are counted by its automaton; more are counted by the parser
+cdef int MOST_COPIES = 4
+cdef int FEW = 4                    # alternatives that stand where they are used; more are a rule
+cdef Literal TRUE_TEXT = Literal(b"true"), FALSE_TEXT = Literal(b"false"), NULL_TEXT = Literal(b"null")
+cdef Literal QUOTE = Literal(b'"')
+cdef tuple BOTH = (TRUE_TEXT, FALSE_TEXT)
+cdef Node ANY_BOOLEAN = choice(BOTH)
+
+
+# Any value, and objects of any members, by the identity of what stands between values and the names of what is called:
+# (the former, the nodes).
+cdef dict ANYTHING = {}
+cdef int MOST_ANYTHING = 256
+
+cdef dict WORDS_BY_KEYWORDS = {}    # of the dialects there are, and what options leave of them
+cdef int MOST_DIALECTS = 64
+
+
+cdef dict _words_of(keywords):
+    """Those of `WORDS` that a dialect knows."""
+    found = WORDS_BY_KEYWORDS.get(keywords)
+    if found is None:
+        if len(WORDS_BY_KEYWORDS) >= MOST_DIALECTS:
+            WORDS_BY_KEYWORDS.clear()
+        found = WORDS_BY_KEYWORDS[keywords] = {word: kind for word, kind in WORDS.items() if word in keywords}
+    return <dict>found
+
+
+@cython.final
+@cython.freelist(16)
+cdef class Words:
+    """What the keywords of one schema say, by the type of value that they speak of."""
+
+
+cdef class QuickReader:
+    """Rules for the plain schemas of one document.
+
+    `judge` says which these are.  `document` (`document.LazyDocument`) writes what goes through the algebra and knows
+    what rules depend on besides their schemas.  `old_integers`: 1.0 is no integer.
+    """
+
+    def __init__(self, DeferrableSchemas judge not None, QuickWriter writer not None, document, *, bint old_integers):
+        self.judge = judge
+        self.writer = writer
+        self.document = document
+        self.old_integers = old_integers
+        self.words = _words_of(judge.keywords)
+        self.known = {}
+        self.rules = {}
+
+    def holds(self, schema):
+        """Whether `schema`, a part of the document, is plain, so that `value` may be asked for it."""
+        return self.judge.holds(schema)
+
+    cpdef Node value(self, schema, int level, str hint):
+        """The JSON texts of a plain schema: calls of rules, texts, or a choice of these.
+
+        `hint` is what a rule may be called.
+        """
+        cdef dict said
+        cdef int kind
+        if schema is True:
+            return self.rule(True, level, "any")
+        said = schema
+        kind = scalar_of(said)
+        if kind:
+            return self._scalar(kind)
+        # No other value lies within so many bytes (`layout.py`: levels end at 16).
+        key = <size_t><void*>said + <size_t>(level + 1)
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self._value(said, level, hint)
+        return <Node>found
+
+    def top(self, schema, int level):
+        """The same for a whole document, preferably as a call."""
+        cdef Words words
+        if type(schema) is dict and self.judge.through(schema) is None:
+            words = self._read(schema)
+            if words.options is not None:
+                return self.rule({"anyOf": words.options}, level, "root")
+        return self.value(schema, level, "root")
+
+    cdef Node _scalar(self, int kind):
+        if kind == STRING:
+            return self.writer.string()
+        if kind == INTEGER:
+            if self.integer is None:
+                self.integer = self.writer.number(INTEGERS_BEFORE_6 if self.old_integers else INTEGERS)
+            return self.integer
+        if kind == NUMBER:
+            if self.number is None:
+                self.number = self.writer.number(ALL_NUMBERS)
+            return self.number
+        return ANY_BOOLEAN if kind == BOOLEAN else NULL_TEXT
+
+    cdef Node _value(self, dict schema, int level, str hint):
+        cdef Words words
+        cdef list nodes
+        through = self.judge.through(schema)
+        if through is not None:
+            found = self.known.get(<size_t><void*>through + <size_t>(level + 1))
+            if found is not None:
+                return <Node>found
+            if "$ref" in schema:
+                hint = (<str>schema["$ref"]).rsplit("/", 1)[-1].strip("#") or "root"
+            return self.value(through, level, hint)
+        words = self._read(schema)
+        if not words.says_something:
+            return self.rule(True, level, "any")
+        if words.options is not None:
+            if len(words.options) > FEW or self._unites(words.options):
+                return self.rule({"anyOf": words.options}, level, hint)
+            return choice([self.value(one, level, hint) for one in words.options])
+        if words.constants is not None:
+            return self._constant_nodes(words, level, hint)
+        if _count(words.types) > FEW:
+            return self.rule({word: said for word, said in schema.items() if word in self.judge.keywords}, level, hint)
+        nodes = self._nodes(words, level, hint)
+        return <Node>nodes[0] if len(nodes) == 1 else choice(nodes)
+
+    cdef Words _read(self, dict schema):
+        cdef Words words = Words.__new__(Words)
+        cdef int kind
+        words.types = EVERY_TYPE
+        for word, said in schema.items():
+            found = self.words.get(word)
+            if found is None:
+                continue
+            kind = found
+            words.says_something = True
+            if kind == TYPE:
+                words.types = 0
+                if type(said) is str:
+                    words.types = type_of(said)
+                else:
+                    for one in <list>said:
+                        words.types |= type_of(one)
+            elif kind == OPTIONS:
+                words.options = said
+            elif kind == CONSTANT:
+                words.constants = said if word == "enum" else [said]
+            elif kind == OF_OBJECTS:
+                if words.members is None:
+                    words.members = {"type": "object"}
+                words.members[word] = said
+            elif kind == OF_ARRAYS:
+                if words.listed is None:
+                    words.listed = {"type": "array"}
+                words.listed[word] = said
+            elif kind == OF_STRINGS:
+                if words.spelt is None:
+                    words.spelt = {"type": "string"}
+                words.spelt[word] = said
+            elif kind == OF_NUMBERS:
+                if words.bounded is None:
+                    words.bounded = {}
+                words.bounded[word] = said
+        if words.types & NUMBER:
+            words.types &= ~INTEGER         # these are numbers anyway
+        return words
+
+    # -- values where they stand ----------------------------------------------------------------------------------
+
+    cdef list _nodes(self, Words words, int level, str hint):
+        """Nodes for the types of a schema without constants, each a call, or a fixed text."""
+        cdef list nodes = []
+        cdef str kind
+        if words.types & OBJECT:
+            nodes.append(self.rule(words.members or {"type": "object"}, level, hint, OBJECT))
+        if words.types & ARRAY:
+            nodes.append(self.rule(words.listed or {"type": "array"}, level, hint, ARRAY))
+        if words.types & STRING:
+            if words.spelt is None or self._says_nothing(words.spelt):
+                nodes.append(self.writer.string())
+            else:
+                nodes.append(self.rule(words.spelt, level, hint, STRING))
+        if words.types & (INTEGER | NUMBER):
+            if words.bounded is None:
+                nodes.append(self._scalar(words.types & (INTEGER | NUMBER)))
+            else:
+                kind = "number" if words.types & NUMBER else "integer"
+                nodes.append(self.rule({"type": kind, **words.bounded}, level, hint))
+        if words.types & BOOLEAN:
+            nodes += BOTH
+        if words.types & NULL_TYPE:
+            nodes.append(NULL_TEXT)
+        return nodes
+
+    cdef bint _says_nothing(self, dict spelt) except -1:
+        """Whether all a schema says of strings is a format that nobody knows."""
+        return len(spelt) == 2 and "format" in spelt and not self.writer.enforces(spelt["format"])
+
+    cdef Node _constant_nodes(self, Words words, int level, str hint):
+        """Constants: a few words that are spelt in one way as they are, others as a rule; Never if no type fits."""
+        cdef list nodes = [], fitting = _fitting(words)
+        if not fitting:
+            return Never()
+        if len(fitting) <= FEW:
+            for value in fitting:
+                if type(value) is str and self.writer.is_letters(value):
+                    nodes.append(self.writer.word(value))
+                elif value is None:
+                    nodes.append(NULL_TEXT)
+                elif type(value) is bool:
+                    nodes.append(TRUE_TEXT if value else FALSE_TEXT)
+                else:
+                    break
+            else:
+                return choice(nodes)
+        return self.rule({"type": _names(words.types), "enum": fitting}, level, hint)
+
+    cdef RuleRef rule(self, schema, int level, str hint, int kind=0):
+        """A call of the rule of a schema, which is a part of the document or what some keywords of one say.
+
+        `kind`: it says this type and nothing of others.
+        """
+        cdef QuickRule rule, first, other
+        cdef int count = 0
+        key = outline(schema, <uint64_t>(level + 1))
+        first = other = <QuickRule>self.rules.get(key)
+        while other is not None:
+            if other.level == level and alike(other.schema, schema):
+                return other.call
+            other = other.twin
+            count += 1
+        rule = QuickRule.__new__(QuickRule)
+        rule.name = self.writer.book.free_name(hint)
+        rule.notes = ()
+        rule.reader = self
+        rule.schema = schema
+        rule.level = level
+        rule.kind = kind
+        rule.call = call_of(rule.name)
+        self.writer.book.rules[rule.name] = rule
+        if count < MOST_TWINS:
+            rule.twin = first
+            self.rules[key] = rule
+        return rule.call
+
+    cdef bint _unites(self, list options) except -1:
+        """Whether options say something of numbers, or of strings, that has to be seen as one set.
+
+        How a value may be spelt depends on the whole set (`number_text.py`, `spelling.py`): 1e1 where all that is known
+        of numbers is their sign, 5.0 where there are other numbers than integers, escapes where any string is allowed.
+        """
+        cdef int numbers = 0, spelt = 0
+        cdef list work = list(options)
+        cdef Words words
+        while work:
+            schema = self.judge.followed(work.pop())
+            if schema is True:
+                numbers += 1
+                continue
+            words = self._read(schema)
+            if words.options is not None:
+                work += words.options
+            elif words.constants is not None:
+                numbers += any([_kind(value) & (INTEGER | NUMBER) for value in words.constants])
+            else:
+                numbers += words.types & (INTEGER | NUMBER) != 0
+                spelt += words.types & STRING and words.spelt is not None
+        return spelt > 1 or numbers > 1
+
+    # -- bodies of rules ------------------------------------------------------------------------------------------
+
+    cdef object body(self, QuickRule rule, bint compact):
+        """The body of a rule, or with `compact` perhaps a compact body for it."""
+        cdef Words words
+        cdef object found = None
+        if rule.schema is True:
+            return self._anything(rule.level)
+        words = self._said(rule)
+        if words.options is not None:
+            if self._unites(words.options):
+                return self.document.written(rule.schema, rule.level, rule.name, compact)
+            return choice([self.value(one, rule.level, rule.name) for one in words.options])
+        if words.constants is not None:
+            return self._constants(words, rule.name, compact)
+        if words.types == OBJECT:
+            if compact and not self.writer.options.any_order:
+                found = self._listing(words, rule.level, rule.name)
+        elif words.types == ARRAY:
+            found = self._array(words, rule.level, rule.name, compact)
+        elif words.types == STRING:
+            found = self._string(words, rule.name)
+        elif words.types == INTEGER or words.types == NUMBER:
+            found = self._number(words)
+        else:
+            return choice(self._nodes(words, rule.level, rule.name))
+        return found if found is not None else self.document.written(rule.schema, rule.level, rule.name, compact)
+
+    cdef Words _said(self, QuickRule rule):
+        """What the schema of a rule says."""
+        cdef Words words
+        if not rule.kind:
+            return self._read(rule.schema)
+        words = Words.__new__(Words)
+        words.types = rule.kind
+        words.members = words.listed = words.spelt = rule.schema
+        return words
+
+    cdef Node _anything(self, int level):
+        """Any value: most grammars need it, so but for objects it is spelt out, and the same nodes wherever its calls
+        are.
+        """
+        cdef Frame frame = self.writer.frame(level)
+        cdef RuleRef fields = self.rule({"type": "object"}, level, "any", OBJECT)
+        cdef RuleRef item = self.value(True, frame.inner, "any"), rest = self.writer.rest()
+        cdef RuleRef number = self._scalar(NUMBER)
+        cdef Node array, whole
+        cdef tuple key = (<size_t><void*>frame, fields.name, item.name, rest.name, number.name)
+        known = ANYTHING.get(key)
+        if known is None:
+            array = seq((frame.open_array, item, repeat(seq((frame.comma, item)), 0, None), frame.close_array))
+            if len(ANYTHING) >= MOST_ANYTHING:
+                ANYTHING.clear()
+            whole = choice((fields, array, frame.no_array, seq((QUOTE, rest)), number, *BOTH, NULL_TEXT))
+            known = ANYTHING[key] = (frame, whole)
+        return <Node>(<tuple>known)[1]
+
+    cdef object _listing(self, Words words, int level, str name):
+        """An object that is no more than names and their values; None for others."""
+        cdef dict said = words.members or {}
+        cdef dict properties = said.get("properties") or {}
+        cdef Frame frame = self.writer.frame(level)
+        cdef list items = []
+        cdef tuple others = ()
+        cdef Node node
+        cdef bint needed, must = False
+        if "patternProperties" in said:
+            return None
+        needs = dict.fromkeys(said.get("required") or ())
+        free = said.get("additionalProperties", not self.judge.strict or "properties" not in said)
+        for word, schema in properties.items():
+            node = self.value(schema, frame.inner, word)
+            needed = word in needs
+            if type(node) is Never:
+                if needed:
+                    return None
+                continue
+            must = must or needed
+            items.append(Item(self.writer.name(word), node, needed))
+        for word in needs:
+            if word not in properties:
+                if free is not True:
+                    return None
+                items.append(Item(self.writer.name(word), self.value(True, frame.inner, word), True))
+                must = True
+        if free is not False:
+            node = self.value(free, frame.inner, f"{name}_value")
+            if type(node) is not Never:
+                words_of = frozenset(properties).union(needs)
+                others = (Item(self.writer.other_names(words_of), node, False),)
+        if not items and not others:
+            return frame.no_object
+        if not items and free is True:
+            return self._any_fields(frame, <Item>others[0])
+        return Listing(frame.open_member, tuple(items), others, frame.colon, frame.next_member, frame.close_object,
+                       Never() if must else frame.no_object)
+
+    cdef Listing _any_fields(self, Frame frame, Item other):
+        """An object of any members: the same listing wherever `other`, which is one of these, calls the same."""
+        cdef tuple key = (<size_t><void*>frame, (<RuleRef>other.key).name, (<RuleRef>other.value).name)
+        cdef Listing found
+        known = ANYTHING.get(key)
+        if known is None:
+            found = Listing(frame.open_member, (), (other,), frame.colon, frame.next_member, frame.close_object,
+                            frame.no_object)
+            if len(ANYTHING) >= MOST_ANYTHING:
+                ANYTHING.clear()
+            known = ANYTHING[key] = (frame, found)
+        return <Listing>(<tuple>known)[1]
+
+    cdef object _array(self, Words words, int level, str name, bint compact):
+        """An array whose items are all alike; None for others."""
+        cdef dict said = words.listed or {}
+        cdef Frame frame = self.writer.frame(level)
+        cdef Node item, filled
+        cdef int kind
+        items = said.get("items", True)
+        if type(items) is list:
+            return None
+        least, most = said.get("minItems", 0), said.get("maxItems")
+        if most == 0:
+            return frame.no_array
+        kind = scalar_of(items) if type(items) is dict else 0
+        if kind:
+            item = self._scalar(kind)
+        else:
+            item = self.value(items, frame.inner, "any" if items is True else f"{name}_item")
+        if compact and (most if most is not None else least) <= MOST_COPIES and type(item) is not Never:
+            return row_of(frame.open_array, item, frame.comma, frame.close_array, frame.no_array, least,
+                          -1 if most is None else most)
+        tail = repeat(seq((frame.comma, item)), max(least - 1, 0), None if most is None else most - 1)
+        filled = seq((frame.open_array, item, tail, frame.close_array))
+        return filled if least else choice((filled, frame.no_array))
+
+    cdef Node _string(self, Words words, str name):
+        cdef dict said = words.spelt or {}
+        speller = self.writer.speller
+        if "format" in said:
+            return speller.format(said["format"], name)
+        if "pattern" in said:
+            return speller.quoted(search(said["pattern"]))
+        least, most = said.get("minLength", 0), said.get("maxLength")
+        return self.writer.counted(least, most) if least or most is not None else speller.quoted(ALL)
+
+    cdef Node _number(self, Words words):
+        return self.writer.numerals.between(self._numbers(words.types), _bounds(words.bounded or {}))
+
+    cdef object _numbers(self, int types):
+        """The numbers of some types: a constant of `numerals.py`."""
+        if types & NUMBER:
+            return ALL_NUMBERS
+        return INTEGERS_BEFORE_6 if self.old_integers else INTEGERS
+
+    cdef object _constants(self, Words words, str name, bint compact):
+        """Constants that fit their types, as they are."""
+        cdef list nodes = [], fitting = _fitting(words)
+        if compact and fitting and all([type(value) is str and self.writer.is_letters(value) for value in fitting]):
+            return one_of(tuple([self.writer.quoted(text) for text in sorted(set(fitting))]))
+        texts = frozenset([value for value in fitting if type(value) is str])
+        numbers = [value for value in fitting if _kind(value) == INTEGER or _kind(value) == NUMBER]
+        if texts:
+            nodes.append(self._words(texts))
+        if numbers:
+            nodes.append(self.writer.numerals.these(numbers, self._numbers(words.types)))
+        nodes += [one for one, value in ((TRUE_TEXT, True), (FALSE_TEXT, False), (NULL_TEXT, None)) if _holds(fitting,
+                                                                                                              value)]
+        return choice(nodes)
+
+    cdef Node _words(self, frozenset texts):
+        """Some strings."""
+        cdef list nodes = []
+        for text in sorted(texts):
+            if not self.writer.is_letters(text):
+                return self.writer.speller.written(WordsOf(texts))
+            nodes.append(literal((<str>text).encode()))
+        return seq((QUOTE, choice(nodes), QUOTE))
+
+
+@cython.final
+cdef class QuickRule(DeferredRule):
+    """The values of a plain schema at one level of nesting."""
+
+    @property
+    def key(self):
+        """Bytes that stand for the language, in this document or another."""
+        if self.known_key is None:
+            text = "true" if self.schema is True else _text(self.schema)
+            if any([word in text for word in REFERENCES]):
+                text = f"{text} in {self.reader.document.digest}"
+            content = f"{self.reader.document.setting} {self.level} {text}".encode("utf-8", "surrogatepass")
+            self.known_key = blake2b(content, digest_size=16).digest()
+        return self.known_key
+
+    def make(self, compact):
+        """The body, or with `compact` perhaps a compact body for it."""
+        return self.reader.body(self, compact)
+
+    cdef object body_now(self, bint compact):
+        return self.reader.body(self, compact)
+
+
+cdef str _text(dict schema):
+    written = write(schema, "")
+    return written.text if written is not None else exact_text(schema)
+
+
+cdef int _count(int types):
+    """How many texts and calls some types take."""
+    cdef int found = 1 if types & BOOLEAN else 0
+    while types:
+        found += types & 1
+        types >>= 1
+    return found
+
+
+cdef list _names(int types):
+    return [name for name in TYPES if types & type_of(name)]
+
+
+cdef int _kind(value):
+    """The type of a constant."""
+    if value is None:
+        return NULL_TYPE
+    if type(value) is str:
+        return STRING
+    if type(value) is bool:
+        return BOOLEAN
+    return INTEGER if type(value) is int else NUMBER
+
+
+cdef tuple _bounds(dict said):
+    """The bounds that a schema sets to numbers: the least, whether it is out, the most, whether it is out."""
+    cdef bint low_open = False, high_open = False
+    low, high = said.get("minimum"), said.get("maximum")
+    other = said.get("exclusiveMinimum")
+    if other is not None and (low is None or other >= low):
+        low, low_open = other, True
+    other = said.get("exclusiveMaximum")
+    if other is not None and (high is None or other <= high):
+        high, high_open = other, True
+    return low, low_open, high, high_open
+
+
+cdef bint _holds(list values, wanted):
+    """Whether `wanted`, a Boolean or None, is among some values."""
+    for value in values:
+        if value is wanted:
+            return True
+    return False
+
+
+cdef list _fitting(Words words):
+    """The constants of a schema that are of its types; a number with a fraction may be an integer's value."""
+    cdef list found = []
+    cdef int kind
+    for value in words.constants:
+        kind = _kind(value)
+        if kind == INTEGER or kind == NUMBER:
+            kind = NUMBER | (INTEGER if kind == INTEGER or value == int(value) else 0)
+        if kind & words.types:
+            found.append(value)
+    return found

@@ -1,0 +1,259 @@
+# distutils: language = c++
+"""Which tags of a list are plain calls: a string, arguments as JSON of a plain schema, one of some strings.
+
+Sets of tools are lists of such tags, often hundreds, of which a text uses one or two.  A plain call certainly has
+nothing to complain about, so only this much is asked about it at first; the tag is read in earnest when the parser
+gets to it.  Saying "not plain" is always safe: such a tag is read at once, and that is what finds faults and names
+them.
+
+Read on: `tag_lists.py` (who asks), `../json_schema/deferrable_schemas.pyx` (plain schemas), `../canonical_json.pyx`
+(the copy that is read).
+"""
+
+cimport cython
+from cpython.object cimport PyObject
+
+from kernels_core.grammar.borrowed cimport is_dict, is_text, next_member, spells
+from kernels_core.grammar.json_schema.common_schemas cimport is_common
+from kernels_core.grammar.rulebook cimport RuleBook
+from kernels_core.grammar.rules cimport DeferredRule
+from kernels_core.grammar.canonical_json cimport Judge, ListPlace, Span, CanonicalText, is_word
+
+from kernels_core.grammar.json_schema.dialect import DEFAULT, dialect_of
+from kernels_core.grammar.json_schema.deferrable_schemas import DeferrableSchemas
+
+__all__ = ["DeferrableCalls", "CommonCalls"]
+
+# Text of a schema in which something may have a name of its own, so that references are not just pointers.
+cdef tuple NAMING = ('"$id"', '"id": "', '"$anchor"', '"$dynamic', '"$recursive', '"$ref": "http')
+
+
+cdef class CommonCalls(Judge):
+    """Which tags are plain calls at a glance: a string, arguments of a usual schema, a string."""
+
+    cdef bint holds(self, PyObject* item) noexcept:
+        cdef PyObject* word
+        cdef PyObject* value
+        cdef Py_ssize_t at = 0
+        cdef int parts = 0
+        if not is_dict(item):
+            return False
+        while next_member(item, &at, &word, &value):
+            if not is_text(word):
+                return False
+            if spells(word, b"begin", 5) or spells(word, b"end", 3):
+                if not is_text(value):
+                    return False
+            elif spells(word, b"content", 7):
+                if not _holds_common(value):
+                    return False
+            else:
+                if not spells(word, b"type", 4) or not is_text(value) or not spells(value, b"tag", 3):
+                    return False
+                continue
+            parts += 1
+        return parts == 3
+
+
+cdef bint _holds_common(PyObject* content) noexcept:
+    """Whether a format is the JSON of a usual schema, and says no more."""
+    cdef PyObject* word
+    cdef PyObject* value
+    cdef Py_ssize_t at = 0
+    cdef bint is_schema = False, holds = False
+    if not is_dict(content):
+        return False
+    while next_member(content, &at, &word, &value):
+        if not is_text(word):
+            return False
+        if spells(word, b"type", 4):
+            is_schema = is_text(value) and spells(value, b"json_schema", 11)
+        elif spells(word, b"json_schema", 11):
+            holds = is_dict(value) and is_common(value)
+        else:
+            return False
+    return is_schema and holds
+
+
+cdef class DeferrableCalls:
+    """The plain calls among `tags`, a list that `written` knows, by their place.
+
+    A plain call begins with just one of `triggers`, which may be empty strings.
+    """
+
+    cdef readonly list begins       # how each tag begins; None for those that are not plain
+    cdef readonly set ends          # what ends any of them
+    cdef readonly list by_trigger   # for each trigger, the places of its plain calls
+    cdef readonly list others       # the places of all other tags
+    cdef CanonicalText written
+    cdef ListPlace place
+
+    def __init__(self, list tags, tuple triggers, CanonicalText written):
+        cdef int at, number, fitting
+        cdef bint seen
+        plain = DeferrableSchemas(None, DEFAULT.keywords, pointers=False, strict=False)
+        self.begins = []
+        self.ends = set()
+        self.by_trigger = [[] for _ in triggers]
+        self.others = []
+        self.written = written
+        self.place = written.lists.at(<size_t><void*>tags)
+        ended = None
+        for at, tag in enumerate(tags):
+            seen = written.verdicts.size() > 0 and written.verdicts[self.place.items + at]
+            if seen:
+                begin = (<dict>tag)["begin"]
+            else:
+                begin = _begin(tag, written, written.items[self.place.items + at], plain)
+            fitting = -1
+            if begin is not None:
+                for number in range(<int>len(triggers)):
+                    if (<str>begin).startswith(<str>triggers[number]):
+                        fitting = number if fitting == -1 else -2
+            if fitting < 0:
+                self.begins.append(None)
+                self.others.append(at)
+                continue
+            self.begins.append(begin)
+            (<list>self.by_trigger[fitting]).append(at)
+            end = (<dict>tag)["end"]
+            if type(end) is not str:
+                self.ends.update(end)
+            elif end != ended:
+                self.ends.add(end)
+                ended = end
+
+    def rules(self, tags, dict names, RuleBook book not None, members):
+        """The names of rules in `book` of what follows the beginnings of the plain calls at the places `members`.
+
+        `names`: those that there are already, by place.  `tags` (`tag_lists.TagList`) makes their bodies.
+        """
+        cdef list found = []
+        cdef PlainCall rule
+        for at in members:
+            name = names.get(at)
+            if name is None:
+                rule = PlainCall.__new__(PlainCall)
+                rule.name = name = names[at] = book.free_name(self.begins[at])
+                rule.notes = ()
+                rule.tags, rule.at = tags, at
+                book.rules[name] = rule
+            found.append(name)
+        return found
+
+    def text(self, int at):
+        """A tag as it was written."""
+        return _taken(self.written, self.written.items[self.place.items + at])
+
+    def whole_text(self):
+        """The whole list as it was written."""
+        return _taken(self.written, self.place.whole)
+
+    def __repr__(self):
+        return f"<DeferrableCalls: {len(self.begins) - len(self.others)} of {len(self.begins)} tags>"
+
+
+@cython.final
+cdef class PlainCall(DeferredRule):
+    """What follows the beginning of the plain call at a place of a list.  There are many, so they are small."""
+
+    cdef object tags
+    cdef object at
+
+    @property
+    def key(self):
+        return self.tags.key(self.at)
+
+    @property
+    def tokens(self):
+        return self.tags.tokens
+
+    def make(self, compact):
+        return self.tags.content(self.at)
+
+
+cdef str _taken(CanonicalText written, Span span):
+    return written.text[span.first:span.past]
+
+
+cdef object _begin(tag, CanonicalText written, Span span, plain):
+    """How a plain call, written in a stretch, begins; None for all other tags."""
+    if type(tag) is not dict:
+        return None
+    begin = content = end = None
+    for key, value in (<dict>tag).items():
+        if is_word(key, b"begin", 5):
+            begin = value
+        elif is_word(key, b"content", 7):
+            content = value
+        elif is_word(key, b"end", 3):
+            end = value
+        elif not is_word(key, b"type", 4) or type(value) is not str or not is_word(value, b"tag", 3):
+            return None
+    if type(begin) is not str or type(content) is not dict or not _is_end(end):
+        return None
+    return begin if _is_plain_content(<dict>content, written, span, plain) else None
+
+
+cdef bint _is_end(end) except -1:
+    if type(end) is str:
+        return True
+    if type(end) is not list or not <list>end:
+        return False
+    for text in <list>end:
+        if type(text) is not str:
+            return False
+    return True
+
+
+cdef bint _is_plain_content(dict content, CanonicalText written, Span span, plain) except -1:
+    """Whether a format is the JSON of a plain schema, without conditions on how that is written."""
+    cdef bint strict = False, is_schema = False
+    schema = None
+    for key, value in content.items():
+        if is_word(key, b"json_schema", 11):
+            schema = value
+        elif is_word(key, b"type", 4):
+            is_schema = type(value) is str and is_word(value, b"json_schema", 11)
+        elif key == "strict_mode" and type(value) is bool:
+            strict = value
+        elif key == "plain_integers":
+            if type(value) is not bool:
+                return False
+        elif key == "style":
+            if type(value) is not str or <str>value != "json":
+                return False
+        elif key == "any_order":
+            if value is not False:
+                return False
+        elif key == "excludes":
+            if type(value) is not list or <list>value:
+                return False
+        else:
+            return False
+    return is_schema and type(schema) is dict and _is_plain(<dict>schema, strict, written, span, plain)
+
+
+cdef bint _is_plain(dict schema, bint strict, CanonicalText written, Span span, plain) except -1:
+    """`plain`: a judge to turn to any schema of the usual dialect that is not strict."""
+    keywords = DEFAULT.keywords
+    if "$schema" in schema:
+        dialect = dialect_of(schema["$schema"]) if type(schema["$schema"]) is str else None
+        if dialect is None:
+            return False
+        keywords = dialect.keywords
+    if "$id" in schema or "id" in schema:
+        return False
+    if keywords is DEFAULT.keywords and not strict:
+        plain.renew(schema)
+        if plain.holds(schema):
+            return True
+    elif DeferrableSchemas(schema, keywords, pointers=False, strict=strict).holds(schema):
+        return True
+    text = _taken(written, span)
+    if '"$ref"' not in text:
+        return False
+    for word in NAMING:
+        if word in text:
+            return False
+    return DeferrableSchemas(schema, keywords, pointers=True, strict=strict).holds(schema)

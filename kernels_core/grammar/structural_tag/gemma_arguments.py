@@ -1,0 +1,77 @@
+"""Arguments as Gemma writes them: `{name:<|"|>text<|"|>,many:[1,2],more:{on:true}}`.
+
+The layout is JSON's without blanks; names are bare, and strings stand between marks that are a token of their own, as
+they are.  So no string holds the mark, and no name a character that means something.
+
+Read on: `json_excluding.py`, `../json_schema/raw_spelling.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .. import charset, nodes
+from ..ir import Node
+from ..json_schema.layout import Layout
+from ..json_schema.raw_spelling import RawSpeller, without
+from ..json_schema.spelling import Speller
+from ..regular.languages import Language, character, intersection, loop, matches
+from ..rulebook import RuleBook
+from .json_excluding import CarefulEmitter, CarefulObject
+
+__all__ = ["BareEmitter"]
+
+_MARK = '<|"|>'
+_SPECIAL = charset.normalise((ord(letter), ord(letter)) for letter in ' "<>,:[]{}|\x7f')
+_NAMES = loop(character(charset.complement(charset.union(((0x00, 0x1F),), _SPECIAL))), 1, None)
+
+
+class _Marked(RawSpeller):
+    """Strings between marks; names as they are."""
+
+    def __init__(self, book: RuleBook, avoid: tuple[str, ...], mark: Node) -> None:
+        super().__init__(book)
+        self._avoid, self._mark = avoid, mark
+
+    def string(self, language: Language, hint: str = "string") -> Node:
+        return nodes.seq((self._mark, self.texts(without(language, self._avoid), hint), self._mark))
+
+
+class _BareObject(CarefulObject):
+    emitter: BareEmitter
+
+    def can_write(self, name: str) -> bool:
+        return matches(_NAMES, name) and super().can_write(name)
+
+    def name_text(self, name: str) -> Node:
+        return nodes.literal(name.encode())
+
+    def other_key(self, keys: Language) -> Node:
+        names = without(intersection(keys, _NAMES), self.emitter.avoid)
+        return self.emitter.names.texts(names, f"{self.name}_name")
+
+
+class BareEmitter(CarefulEmitter):
+    """Writes values in this layout; `spell` makes the node of the mark."""
+
+    object_kind = _BareObject
+
+    def __init__(
+        self,
+        excludes: Iterable[str],
+        spell: Callable[[str], Node],
+        algebra: Any,
+        book: RuleBook,
+        speller: Speller,
+        layout: Layout,
+        *rest: Any,
+        **more: Any,
+    ) -> None:
+        self._mark = spell(_MARK)
+        self.names = RawSpeller(book)
+        tight = Layout(book, any_whitespace=False, separators=(",", ":"))
+        super().__init__((_MARK, *excludes), algebra, book, speller, tight, *rest, **more)
+
+    def careful(self, book: RuleBook, speller: Speller) -> Speller:
+        return _Marked(book, self.avoid, self._mark)

@@ -1,0 +1,239 @@
+# distutils: language = c++
+"""The inside of a string as a small automaton of its own: what a state may read before the closing quote.
+
+A rule for a string with a pattern, a format or a length reads bytes, and ends with one byte that nothing follows.  It
+calls nothing, but for the rule that all strings end with, once anything may come (`resolve_calls`).  `collect` collects
+its states as seen from one of them and leaves the ways out apart.  What is left says which texts stay inside; and there
+a search for a word, a list of words that are forbidden and a string without conditions are all the same: `minimise`
+merges states that differ in the ways out alone, and `is_same` compares with a graph that was merged before (Hopcroft &
+Karp 1971: two deterministic automata are walked side by side).
+
+Read on: `string_bodies.pyx`.
+"""
+
+from kernels_core.automata.lengths cimport Room
+from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL, TOKENS
+from kernels_core.masks.mask_table cimport ms_mix
+
+cdef size_t MOST_STATES = 1024
+cdef int32_t MANY_STATES = 512     # are not merged
+cdef int MOST_ROUNDS = 48          # of merging: long chains need one round a state, and are seldom met again
+
+
+cdef int32_t resolve_calls(Tables tables, int32_t state) except -1 nogil:
+    """The state that stands for `state`: where a rule begins, if all it does is call that rule and end with it."""
+    cdef int32_t call
+    while tables.flags[state] & ~EXPANDED == CALLS:
+        tables.need(state)
+        call = tables.call_first[state]
+        if (tables.call_past[state] != call + 1 or not tables.flags[tables.calls[call].target] & TAIL
+                or tables.min_iterations[tables.calls[call].rule] >= 0):
+            return state
+        state = tables.enter(tables.calls[call].rule)
+    return state
+
+
+cdef bint collect(Tables tables, int32_t start, vector[int32_t]& place_of, BodyAutomaton& graph) except -1 nogil:
+    """Fill `graph` with what is within reach of `start`; False, with half of it done, if it is no inside of a string.
+
+    `place_of` is scratch: -1 for every state, or shorter.  With the lock of the tables held.
+    """
+    cdef bint good
+    cdef size_t i
+    try:
+        good = _collect(tables, start, place_of, graph)
+    finally:
+        for i in range(graph.states.size()):
+            place_of[graph.states[i]] = -1
+    return good
+
+
+cdef bint _collect(Tables tables, int32_t start, vector[int32_t]& place_of, BodyAutomaton& graph) except -1 nogil:
+    cdef size_t i = 0
+    cdef int32_t k, state
+    cdef ByteEdge edge
+    cdef Room room
+    graph.closes = False
+    place_of.resize(max(place_of.size(), tables.flags.size()), -1)
+    place_of[start] = 0
+    graph.states.push_back(start)
+    while i < graph.states.size():
+        state = graph.states[i]
+        i += 1
+        if tables.flags[state] & (ACCEPTING | CALLS | COUNTED | TOKENS) or graph.states.size() > MOST_STATES:
+            return False
+        graph.edge_first.push_back(<int32_t>graph.edges.size())
+        graph.may_close.push_back(False)
+        tables.need(state)
+        for k in range(tables.edge_first[state], tables.edge_past[state]):
+            edge = tables.edges[k]
+            edge.target = resolve_calls(tables, edge.target)
+            if tables.rule_of[edge.target] != tables.rule_of[start] and tables.room(edge.target, 0, &room):
+                return False        # from there on characters would be counted
+            if tables.flags[edge.target] & ACCEPTING:
+                if (tables.flags[edge.target] & (SCANNABLE | CALLS | TOKENS | COUNTED) or edge.low != edge.high
+                        or graph.closes and edge.low != graph.closing_byte):
+                    return False
+                graph.closing_byte, graph.closes = edge.low, True
+                graph.may_close[i - 1] = True
+                continue
+            place_of.resize(max(place_of.size(), tables.flags.size()), -1)
+            if place_of[edge.target] < 0:
+                place_of[edge.target] = <int32_t>graph.states.size()
+                graph.states.push_back(edge.target)
+            edge.target = place_of[edge.target]
+            graph.edges.push_back(edge)
+    graph.edge_first.push_back(<int32_t>graph.edges.size())
+    return graph.closes
+
+
+cdef int16_t body_step(const BodyAutomaton& graph, int16_t place, uint8_t byte) noexcept nogil:
+    """The place after `byte`, -1 if it is not read inside."""
+    cdef int32_t k
+    for k in range(graph.edge_first[place], graph.edge_first[place + 1]):
+        if byte <= graph.edges[k].high:
+            return <int16_t>graph.edges[k].target if byte >= graph.edges[k].low else -1
+    return -1
+
+
+cdef void minimise(const BodyAutomaton& graph, vector[int16_t]& number, BodyAutomaton& smaller) noexcept nogil:
+    """Merge the states of `graph` that read the same texts inside; `number` gets the state of `smaller` for each place.
+
+    States of `smaller` are numbered in the order in which they are met, neighbouring edges to one state are one edge,
+    and `states` and `may_close` stay empty.  Where merging would take too many rounds (Moore 1956), states stay apart.
+    """
+    cdef vector[int16_t] block
+    cdef vector[int32_t] order
+    cdef size_t i = 0
+    cdef int32_t k, count = <int32_t>graph.states.size()
+    cdef ByteEdge edge
+    if count > MANY_STATES or not _refine(graph, block):
+        block.resize(count)
+        for k in range(count):
+            block[k] = <int16_t>k
+    number.assign(count, -1)         # by block at first
+    number[block[0]] = 0
+    order.push_back(0)
+    smaller.closing_byte = graph.closing_byte
+    while i < order.size():
+        smaller.edge_first.push_back(<int32_t>smaller.edges.size())
+        for k in range(graph.edge_first[order[i]], graph.edge_first[order[i] + 1]):
+            edge = graph.edges[k]
+            if number[block[edge.target]] < 0:
+                number[block[edge.target]] = <int16_t>order.size()
+                order.push_back(edge.target)
+            edge.target = number[block[edge.target]]
+            if (<int32_t>smaller.edges.size() > smaller.edge_first.back() and smaller.edges.back().target == edge.target
+                    and smaller.edges.back().high + 1 == edge.low):
+                smaller.edges.back().high = edge.high
+            else:
+                smaller.edges.push_back(edge)
+        i += 1
+    smaller.edge_first.push_back(<int32_t>smaller.edges.size())
+    for k in range(count):
+        block[k] = number[block[k]]
+    number.swap(block)
+
+
+cdef bint _refine(const BodyAutomaton& graph, vector[int16_t]& block) noexcept nogil:
+    """The coarsest partition in which equal states read the same bytes, to equal states; False if it takes too long."""
+    cdef int32_t count = <int32_t>graph.states.size(), s, other, width, blocks = 1, before, k
+    cdef int c, byte, classes = 0
+    cdef uint8_t[257] begins
+    cdef int16_t[256] class_of
+    cdef vector[int16_t] to          # by state and class of bytes
+    cdef vector[int16_t] row, latest
+    cdef vector[int32_t] heads, later
+    cdef uint64_t hash
+    cdef size_t at, mask = 1
+    for byte in range(257):
+        begins[byte] = byte == 0
+    for k in range(<int32_t>graph.edges.size()):
+        begins[graph.edges[k].low] = begins[graph.edges[k].high + 1] = True
+    for byte in range(256):
+        classes += begins[byte]
+        class_of[byte] = <int16_t>(classes - 1)
+    width = classes
+    to.assign(count * width, -1)
+    for s in range(count):
+        for k in range(graph.edge_first[s], graph.edge_first[s + 1]):
+            for c in range(class_of[graph.edges[k].low], class_of[graph.edges[k].high] + 1):
+                to[s * width + c] = <int16_t>graph.edges[k].target
+    while mask < 2 * <size_t>count:
+        mask *= 2
+    block.assign(count, 0)
+    latest.resize(count)
+    later.resize(count)
+    row.resize(count * width)
+    for _ in range(MOST_ROUNDS):
+        before, blocks = blocks, 0
+        heads.assign(mask, -1)
+        for s in range(count):
+            hash = <uint64_t>block[s]
+            for c in range(width):
+                k = to[s * width + c]
+                row[s * width + c] = -1
+                if k >= 0:
+                    row[s * width + c] = block[k]
+                hash = (hash ^ <uint64_t>(row[s * width + c] + 1)) * 0xD6E8FEB86659FD93ULL
+            at = <size_t>ms_mix(hash) & (mask - 1)
+            other = heads[at]
+            while other >= 0:
+                if block[other] == block[s]:
+                    for c in range(width):
+                        if row[other * width + c] != row[s * width + c]:
+                            break
+                    else:
+                        break
+                other = later[other]
+            if other >= 0:
+                latest[s] = latest[other]
+            else:
+                latest[s] = <int16_t>blocks
+                blocks += 1
+                later[s] = heads[at]
+                heads[at] = s
+        block.swap(latest)
+        if blocks == before:
+            return True
+    return False
+
+
+cdef bint is_same(const BodyAutomaton& graph, const BodyAutomaton& other, int16_t first,
+                  vector[int16_t]& body_state) noexcept nogil:
+    """Whether `graph` reads what `other` does from state `first`; `body_state` gets the state of `other` for each
+    place.
+
+    `other` is minimal, so no place has two homes, and an edge to one place lies within an edge to its home.
+    """
+    cdef int32_t i, n, past, covered, place, target
+    cdef vector[int32_t] todo
+    if graph.closing_byte != other.closing_byte:
+        return False
+    body_state.assign(graph.states.size(), -1)
+    body_state[0] = first
+    todo.push_back(0)
+    while not todo.empty():
+        place = todo.back()
+        todo.pop_back()
+        n = other.edge_first[body_state[place]]
+        past = other.edge_first[body_state[place] + 1]
+        i = graph.edge_first[place]
+        while n < past:
+            covered = other.edges[n].low
+            while covered <= other.edges[n].high:
+                if (i == graph.edge_first[place + 1] or graph.edges[i].low != covered
+                        or graph.edges[i].high > other.edges[n].high):
+                    return False
+                target = graph.edges[i].target
+                if body_state[target] < 0:
+                    body_state[target] = <int16_t>other.edges[n].target
+                    todo.push_back(target)
+                elif body_state[target] != other.edges[n].target:
+                    return False
+                covered = graph.edges[i].high + 1
+                i += 1
+            n += 1
+        if i != graph.edge_first[place + 1]:
+            return False
+    return True

@@ -1,0 +1,210 @@
+# distutils: language = c++
+"""The mask of a set that allows little: walk the trie from the set itself.
+
+Most first visits are to places with hardly a choice: inside a key, a keyword, a number, between two values.  There the
+verdicts of each state for an unknown caller (`token_sets`) would take longer to make than the mask, and be used once.
+The walk goes from child to child along the bytes that are live, so it costs a few steps a token allowed, and the steps
+are the ones that the matcher takes next.  Where the parser stays in one set the tokens are known (`self_loops`).
+"""
+
+from libc.stdint cimport uint8_t
+from libc.string cimport memcpy
+from libcpp.memory cimport shared_ptr
+
+from kernels_core.earley.machine cimport is_live, step
+from kernels_core.earley.transitions cimport last_alike
+from kernels_core.laboratory cimport SELF_LOOPS, has
+from kernels_core.masks.self_loops cimport TextEntry, SelfLoop, SelfLoopKey, entry_of, reaches_after, loop_of, may_loop
+from kernels_core.masks.mask_table cimport add_id
+from kernels_core.masks.trie cimport TOKENS, ChildEdge, beginning, live_child_edges
+
+cdef extern from *:
+    int __builtin_popcountll(unsigned long long) nogil
+
+
+cdef int32_t MANY_CHILDREN = 6          # of a node that may be the first of a stretch
+cdef int32_t MANY_WAYS = 24         # kids of a node where a name may begin
+cdef int32_t MANY_NODES = 128       # of a stretch: fewer are as quick to visit as to look up, and hardly met again
+
+
+cdef class DirectWalk:
+    """Walks over one vocabulary from the sets of one machine, with the machine's lock held."""
+
+    def __init__(self, TokenTrie trie, Machine machine, SelfLoops self_loops, MaskTable draft):
+        self.trie, self.machine, self.self_loops, self.draft = trie, machine, self_loops, draft
+        self.todo.reserve(64)
+        self.loop_rows.reserve(8)
+
+    cdef bint run(self, SetRec* record, const uint64_t* first, int64_t limit) except -1 nogil:
+        """Allow all tokens that `record` takes and that begin with a byte in `first` (four words).
+
+        They are in the draft afterwards, or in `loop_rows`.  False, with either unfinished, if that takes more than
+        `limit` nodes.
+        """
+        cdef const ChildEdge* child_edges = self.trie.child_edges.data()
+        cdef int32_t[256] found
+        cdef int32_t n, k, w, taken
+        cdef uint64_t[4] begins
+        cdef const uint64_t* live
+        cdef bint self_loops = False         # whether there may be a stretch at `looked_at`
+        cdef SetRec* looked_at
+        cdef SetRec* target
+        cdef WalkPlace at
+        self.left = limit
+        self.loop_rows.clear()
+        self.todo.clear()
+        self.todo.push_back(WalkPlace(0, self.trie.nodes[1].child_first, record))
+        for w in range(4):
+            begins[w] = first[w] & record.live[w]
+        while not self.todo.empty():
+            at = self.todo.back()
+            self.todo.pop_back()
+            live = &begins[0] if at.first == 0 else &at.set.live[0]
+            n = live_child_edges(self.trie, at.first, at.count, live, found)
+            self.left -= 1 + n
+            if self.left < 0:
+                return False
+            taken = -1                  # bytes up to this one were taken with a stretch
+            looked_at = NULL
+            for k in range(n):
+                if child_edges[found[k]].byte <= taken:
+                    continue
+                if not child_edges[found[k]].child_count:
+                    self._take_tokens(found[k])         # a live byte leads somewhere, and where is not asked
+                    continue
+                target = step(self.machine, at.set, child_edges[found[k]].byte)
+                if self.self_loops is not None and child_edges[found[k]].child_count >= MANY_CHILDREN:
+                    if target != looked_at:
+                        self_loops = may_loop(self.machine, target) and has(SELF_LOOPS)
+                        looked_at = target
+                    if self_loops:
+                        taken = self._take_loop(at, found[k], live, target)
+                        if child_edges[found[k]].byte <= taken:
+                            continue
+                    elif child_edges[found[k]].child_count >= MANY_WAYS and self._take_entry(at, found[k], target):
+                        continue
+                self._take(found[k], target)
+        return True
+
+    cdef int32_t _take_loop(self, WalkPlace at, int32_t edge, const uint64_t* first, SetRec* target) except -2 nogil:
+        """Take at once all that begins with the byte of `edge`, or with bytes behind it that lead to the same `target`.
+
+        The last of these bytes; -1, and nothing taken, if `target` does not lead back to itself.
+        """
+        cdef uint8_t byte = self.trie.child_edges[edge].byte, high = last_alike(at.set, byte)
+        cdef int32_t k, m, last = edge
+        cdef SelfLoopKey key
+        cdef shared_ptr[SelfLoop] held
+        cdef const SelfLoop* loop
+        if not loop_of(self.machine, target, key.bytes):
+            return -1
+        for k in range(byte, high + 1):
+            if not first[k >> 6] >> (k & 63) & 1:
+                high = <uint8_t>(k - 1)
+                break
+        while last + 1 < at.first + at.count and self.trie.child_edges[last + 1].byte <= high:
+            last += 1
+        if self.trie.nodes[self.trie.children[last]].skip - self.trie.children[edge] < MANY_NODES:
+            return -1
+        key.first, key.low, key.high = at.first, byte, high
+        held = self.self_loops.find(self.trie, key, at.count)
+        loop = held.get()
+        if loop.too_large:
+            return -1
+        self._take_loop_row(held)
+        for k in range(<int32_t>loop.branches.size()):
+            if not is_live(target, loop.branches[k].byte):
+                continue
+            self.left -= loop.branches[k].past - loop.branches[k].first
+            for m in range(loop.branches[k].first, loop.branches[k].past):
+                self._take_branch(loop.child_edges[m], target)
+        return high
+
+    cdef bint _take_entry(self, WalkPlace at, int32_t edge, SetRec* target) except -1 nogil:
+        """Take at once all that begins with `edge`, where the parser is in `target`, and goes on like any text.
+
+        False, and nothing taken, if that does not (`self_loops.entry_of`).
+        """
+        cdef const ChildEdge* child_edges = self.trie.child_edges.data()
+        cdef int32_t k, m, i, node = self.trie.children[edge], begin = 0
+        cdef TextEntry entry
+        cdef SelfLoopKey key
+        cdef shared_ptr[SelfLoop] held
+        cdef const SelfLoop* loop
+        cdef uint8_t byte
+        cdef SetRec* beside
+        if self.trie.nodes[node].skip - node < MANY_NODES or not entry_of(self.machine, target, entry):
+            return False
+        key.first, key.low, key.high = at.first, child_edges[edge].byte, child_edges[edge].byte
+        memcpy(key.bytes, entry.loop, sizeof(key.bytes))
+        held = self.self_loops.find(self.trie, key, at.count)
+        loop = held.get()
+        if loop.too_large or self.trie.nodes[node].height > entry.left:
+            return False
+        self._take_loop_row(held)
+        for k in range(<int32_t>loop.branches.size()):
+            byte = loop.branches[k].byte
+            for m in range(loop.branches[k].first, loop.branches[k].past):
+                beside = entry.after
+                if not reaches_after(entry, loop.paths.data() + begin, loop.path_past[m] - begin):
+                    beside = target
+                    for i in range(begin, loop.path_past[m]):
+                        beside = step(self.machine, beside, loop.paths[i])
+                    self.left -= loop.path_past[m] - begin
+                if is_live(beside, byte):
+                    self._take_branch(loop.child_edges[m], beside)
+                self.left -= 1
+                begin = loop.path_past[m]
+        return True
+
+    cdef void _take_loop_row(self, const shared_ptr[SelfLoop]& held) noexcept nogil:
+        """Allow the tokens of a stretch, now or with the other rows of the mask."""
+        cdef size_t i
+        if not held.get().bits.empty():
+            self.loop_rows.push_back(held)
+            return
+        for i in range(held.get().ids.size()):
+            add_id(self.draft, held.get().ids[i])
+
+    cdef int _take_branch(self, int32_t edge, SetRec* source) except -1 nogil:
+        """Allow the tokens that end at `edge`, whose byte is live in `source`, and go on behind it later."""
+        if self.trie.child_edges[edge].child_count:
+            self._take(edge, step(self.machine, source, self.trie.child_edges[edge].byte))
+        else:
+            self._take_tokens(edge)         # a live byte leads somewhere, and where is not asked
+        return 0
+
+    cdef void _take(self, int32_t edge, SetRec* target) noexcept nogil:
+        """Allow the tokens that end at `edge`, where the parser is in `target`, and go on behind it later."""
+        cdef ChildEdge here = self.trie.child_edges[edge]
+        self._take_tokens(edge)
+        self.todo.push_back(WalkPlace(here.child_first, here.child_count, target))
+
+    cdef void _take_tokens(self, int32_t edge) noexcept nogil:
+        """Allow the tokens that end at `edge`."""
+        cdef int32_t i, node, token = self.trie.child_edges[edge].token
+        if token >= 0:
+            add_id(self.draft, token)
+        elif token == TOKENS:
+            node = self.trie.children[edge]
+            for i in range(self.trie.nodes[node].token_first, self.trie.nodes[node + 1].token_first):
+                add_id(self.draft, self.trie.ids[i])
+
+
+cdef int64_t estimate(TokenTrie trie, Tables tables, int32_t state) except -1 nogil:
+    """How many trie nodes the walk from `state` is likely to visit, from two steps of the automaton.
+
+    All tokens that begin with a byte the state can scan are looked at; how far, is judged by the share of bytes that
+    the state reached can scan in turn.
+    """
+    cdef int32_t k, w, target
+    cdef int64_t total = 0, begin, live
+    tables.need(state)
+    for k in range(tables.edge_first[state], tables.edge_past[state]):
+        target = tables.edges[k].target
+        live = 0
+        for w in range(4):
+            live += __builtin_popcountll(tables.live[4 * target + w])
+        begin = beginning(trie, tables.edges[k].low, tables.edges[k].high)
+        total += 1 + begin * (live + 1) // 256
+    return total

@@ -1,0 +1,323 @@
+# distutils: language = c++
+"""All iteration counts of a counted rule at once: how many iterations each token needs.
+
+Near the end of `[a-z]{0,20}` every count has verdicts of its own, and walking the vocabulary for each of them would be
+the same walk again: only how many iterations a token starts decides.  So the walk is done once, without bounds, and
+keeps for each token the iterations it needs; for a token that leaves the rule in the middle, the iterations it
+completes and the rest.  The verdicts at any count and for any bounds are then read off: tokens that need at most so
+many iterations (a row of bits for each number of iterations), and rests for which the count lies between the bounds.
+
+This holds where iterations cannot be cut differently: no iteration is the beginning of another, no rule is called
+inside, and callers cannot take a byte that begins an iteration (`cache` checks that for each caller, else it asks
+`token_sets`).  The inside of a string is such a rule, white space is another.  The walk is one over the outline
+(`trie.ClassTrie`).
+
+Read on: `token_sets.pyx`, `cache.pyx`.
+"""
+
+from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
+from libcpp.algorithm cimport lower_bound, sort
+from libcpp.vector cimport vector
+
+from kernels_core.automata.tables cimport ACCEPTING, CALLS, SCANNABLE, TOKENS, ByteEdge
+from kernels_core.masks.token_sets cimport PROFILE, Cap, build_suffix_trie, sort_suffixes
+from kernels_core.masks.trie cimport BYTE_CLASSES, TrieNode, bytes_of_class
+from kernels_core.masks.row_unions cimport Row
+from kernels_core.masks.trie_walk cimport Run, Suffix, accept, suffix_of
+
+cdef extern from *:
+    int __builtin_ctzll(unsigned long long) nogil
+
+
+cdef size_t FEW = 512            # tokens listed as lacking from a row, instead of a row of its own
+cdef size_t MAX_STATES = 4096    # of one iteration
+cdef int16_t DEAD = -1, SEVERAL = -2, UNKNOWN = -3
+
+
+cdef bint has_prefix_free_iterations(Tables tables, int32_t rule) except -1 nogil:
+    """Whether any text is cut into iterations of `rule` in one way at most, with nothing but byte edges inside."""
+    cdef vector[int32_t] found
+    cdef size_t i
+    cdef int32_t state
+    _reach(tables, tables.start[rule], found)
+    if found.size() > MAX_STATES:
+        return False
+    for i in range(found.size()):
+        state = found[i]
+        if tables.flags[state] & (TOKENS | CALLS) or tables.flags[state] & ACCEPTING and tables.flags[state] & SCANNABLE:
+            return False
+    return True
+
+
+cdef int _reach(Tables tables, int32_t start, vector[int32_t]& found) except -1 nogil:
+    """States that byte edges lead to, `start` first."""
+    cdef size_t i = 0, n
+    cdef int32_t k
+    found.push_back(start)
+    while i < found.size() and found.size() <= MAX_STATES:
+        tables.need(found[i])
+        for k in range(tables.edge_first[found[i]], tables.edge_past[found[i]]):
+            n = 0
+            while n < found.size() and found[n] != tables.edges[k].target:
+                n += 1
+            if n == found.size():
+                found.push_back(tables.edges[k].target)
+        i += 1
+    return 0
+
+
+cdef cppclass ProfileWalk:
+    vector[int16_t] next_state      # by place and byte: a place, or DEAD
+    vector[int16_t] next_by_class      # by place and kind of bytes: the same, or SEVERAL
+    vector[uint8_t] between         # by place: whether it is between two iterations, so that coming there completes one
+    vector[int16_t] at              # by depth on the current path: the place, and the iterations that are complete
+    vector[int32_t] iterations
+    # Tokens that are accepted, by the iterations they need: in the outline and, where a kind of bytes is told apart, in
+    # the trie.
+    vector[vector[Run]] class_runs
+    vector[vector[Run]] runs
+    vector[int32_t] counts
+    vector[uint64_t] hashes
+    vector[Suffix] suffixes
+    vector[uint64_t] complete       # tokens with a suffix, and in the lower half the iterations before it
+
+
+cdef int compute_profile(TokenTrie trie, Tables tables, int32_t state, const uint64_t* follow,
+                      shared_ptr[TokenSet]& result) except -1 nogil:
+    """The iterations that tokens need from `state`, a state of a rule with plain iterations; its iteration under way
+    counts as needed.
+
+    `follow`: four words, the bytes that callers can take; NULL: any byte.
+    """
+    cdef vector[int32_t] states
+    cdef ProfileWalk found
+    cdef ByteEdge edge
+    cdef size_t i
+    cdef int32_t k
+    cdef int16_t place
+    _reach(tables, tables.start[tables.rule_of[state]], states)
+    # place 0 is the start between two iterations, place 1 the start inside one
+    states.insert(states.begin(), states[0])
+    _take_room(found, states.size())
+    found.between[0] = True
+    for i in range(states.size()):
+        for k in range(tables.edge_first[states[i]], tables.edge_past[states[i]]):
+            edge = tables.edges[k]
+            place = 0
+            if not tables.flags[edge.target] & ACCEPTING:
+                place = 1
+                while states[place] != edge.target:
+                    place += 1
+            _put(found, i, edge, place)
+    place = 1
+    while states[place] != state:
+        place += 1
+    _find_similar(found)
+    _walk(trie, found, place, follow)
+    result.reset(new TokenSet())
+    _store(trie, found, result.get())
+    return 0
+
+
+cdef void _walk(TokenTrie trie, ProfileWalk& found, int16_t start, const uint64_t* follow) noexcept nogil:
+    """Find what tokens need from place `start`."""
+    cdef const TrieNode* nodes = trie.class_trie.nodes.data()
+    cdef int32_t node = 1, depth, k
+    cdef int16_t source, target
+    cdef int class_
+    found.at.resize(trie.max_depth + 1)
+    found.iterations.resize(trie.max_depth + 1)
+    found.at[0], found.iterations[0] = start, 0
+    while node < <int32_t>trie.class_trie.nodes.size() - 1:
+        depth = nodes[node].depth
+        source = found.at[depth - 1]
+        class_ = nodes[node].child_first
+        if class_ < 0:
+            target = found.next_state[256 * source + nodes[node].byte]
+        else:
+            target = found.next_by_class[BYTE_CLASSES * source + class_]
+        if target == SEVERAL:
+            for k in range(trie.class_trie.member_first[node], trie.class_trie.member_first[node + 1]):
+                _scan_iterations(trie, trie.class_trie.members[k], node < trie.class_trie.plain.skip, follow, found)
+        elif target != DEAD:
+            _take(found, found.class_runs, depth, target, trie.class_trie.hash_before.data(),
+                  nodes[node].token_first, nodes[node + 1].token_first)
+            node += 1
+            continue
+        elif source == 0 and found.iterations[depth - 1] > 0 and (class_ >= 0 or _may_go_on(follow, nodes[node].byte)):
+            for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
+                _leave(trie, trie.class_trie.ids[k], depth - 1, follow, found)
+        node = nodes[node].skip
+
+
+cdef void _store(TokenTrie trie, ProfileWalk& found, TokenSet* made) noexcept nogil:
+    made.storage = PROFILE
+    _make_caps(made, trie, found)
+    sort_suffixes(found.suffixes)
+    build_suffix_trie(made, found.suffixes)
+    _pair_iterations(made, found.complete)
+
+
+cdef void _pair_iterations(TokenSet* made, vector[uint64_t]& complete) noexcept nogil:
+    """Set `iterations` of a set with rests from (token, iterations) pairs, each one number with the iterations in its
+    lower half.
+    """
+    cdef int32_t k
+    cdef uint64_t* first = complete.data()
+    sort(complete.begin(), complete.end())
+    made.iterations.reserve(made.ids.size())
+    for k in range(<int32_t>made.ids.size()):
+        made.iterations.push_back(<int32_t>lower_bound(first, first + complete.size(), <uint64_t>made.ids[k] << 32)[0])
+
+
+cdef void _scan_iterations(TokenTrie trie, int32_t first, bint plain, const uint64_t* follow,
+                     ProfileWalk& found) noexcept nogil:
+    """The plain tokens, or the others, below node `first` of the trie, where a kind of bytes is told apart."""
+    cdef const TrieNode* nodes = trie.nodes.data()
+    cdef int32_t node = first, depth, k, past
+    cdef int16_t source, target
+    while node < nodes[first].skip:
+        depth = nodes[node].depth
+        source = found.at[depth - 1]
+        target = found.next_state[256 * source + nodes[node].byte]
+        if target != DEAD:
+            k = nodes[node].token_first
+            past = nodes[node + 1].token_first if _is_in(trie, k, plain) else k
+            _take(found, found.runs, depth, target, trie.hash_before.data(), k, past)
+            node += 1
+            continue
+        if source == 0 and found.iterations[depth - 1] > 0 and _may_go_on(follow, nodes[node].byte):
+            for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
+                if _is_in(trie, k, plain):
+                    _leave(trie, trie.ids[k], depth - 1, follow, found)
+        node = nodes[node].skip
+
+
+cdef inline bint _may_go_on(const uint64_t* follow, uint8_t byte) noexcept nogil:
+    """Whether callers can take `byte`."""
+    return follow == NULL or follow[byte >> 6] >> (byte & 63) & 1
+
+
+cdef bint _is_in(TokenTrie trie, int32_t place, bint plain) noexcept nogil:
+    """Whether the token at a place in `ids` is plain, or whether it is none of these.  No token: either."""
+    return place == trie.token_count or trie.plain_before[place + 1] - trie.plain_before[place] == plain
+
+
+cdef void _take(ProfileWalk& found, vector[vector[Run]]& runs, int32_t depth, int16_t target,
+                const uint64_t* hash_before,
+                int32_t first, int32_t past) noexcept nogil:
+    """Go on to `target` at `depth`, and accept the tokens that end there, from `first` to `past` in one of the
+    orders.
+    """
+    cdef size_t need
+    found.iterations[depth] = found.iterations[depth - 1] + found.between[target]
+    found.at[depth] = target
+    if first == past:
+        return
+    need = found.iterations[depth] + (not found.between[target])
+    if need >= found.counts.size():
+        found.class_runs.resize(need + 1)
+        found.runs.resize(need + 1)
+        found.counts.resize(need + 1)
+        found.hashes.resize(need + 1)
+    accept(runs[need], first, past)
+    found.counts[need] += past - first
+    found.hashes[need] += hash_before[past] - hash_before[first]
+
+
+cdef void _leave(TokenTrie trie, int32_t token, int32_t depth, const uint64_t* follow,
+                 ProfileWalk& found) noexcept nogil:
+    """A token leaves the rule after `depth` bytes, if callers can take the next."""
+    if _may_go_on(follow, trie.spelling[trie.spelling_first[token] + depth]):
+        found.suffixes.push_back(suffix_of(trie, token, depth))
+        found.complete.push_back(<uint64_t>token << 32 | <uint64_t>found.iterations[depth])
+
+
+cdef void _take_room(ProfileWalk& found, size_t places) noexcept nogil:
+    found.next_state.assign(256 * places, DEAD)
+    found.between.assign(places, False)
+
+
+cdef void _put(ProfileWalk& found, size_t source, ByteEdge edge, int16_t target) noexcept nogil:
+    cdef int32_t byte
+    for byte in range(edge.low, edge.high + 1):
+        found.next_state[256 * source + byte] = target
+
+
+cdef void _find_similar(ProfileWalk& found) noexcept nogil:
+    """Where each kind of bytes leads."""
+    cdef size_t i
+    cdef int16_t place, common
+    cdef int class_, w
+    cdef uint64_t word
+    found.next_by_class.resize(BYTE_CLASSES * found.between.size())
+    for i in range(found.between.size()):
+        for class_ in range(BYTE_CLASSES):
+            common = UNKNOWN
+            for w in range(4):
+                word = bytes_of_class(class_)[w]
+                while word:
+                    place = found.next_state[256 * i + 64 * w + __builtin_ctzll(word)]
+                    word &= word - 1
+                    common = place if common == UNKNOWN or common == place else SEVERAL
+            found.next_by_class[BYTE_CLASSES * i + class_] = common
+
+
+cdef void _make_caps(TokenSet* made, TokenTrie trie, ProfileWalk& found) noexcept nogil:
+    """For each number of iterations allowed, the tokens that need no more."""
+    cdef vector[uint32_t] row
+    cdef vector[int32_t] ids
+    cdef size_t need, left = 0, most = found.counts.size()
+    cdef uint64_t hash = 0
+    cdef int32_t population = 0
+    most = most - 1 if most else 0
+    for need in range(found.counts.size()):
+        left += found.counts[need]
+    row.assign(trie.words, 0)
+    made.caps.resize(most + 1)
+    for need in range(most + 1):
+        if need < found.counts.size():
+            _mark(found.class_runs[need], trie.class_trie.ids.data(), row)
+            _mark(found.runs[need], trie.ids.data(), row)
+            hash += found.hashes[need]
+            population += found.counts[need]
+            left -= found.counts[need]
+        if need > 0 and made.caps[need - 1].row >= 0 and (need >= found.counts.size() or found.counts[need] == 0):
+            made.caps[need].row = made.caps[need - 1].row       # nothing needs as much
+            made.caps[need].population, made.caps[need].hash = population, hash
+        elif left > FEW or need == most:
+            made.rows.push_back(row)
+            made.caps[need].row = <int32_t>made.rows.size() - 1
+            made.caps[need].population, made.caps[need].hash = population, hash
+        else:
+            made.caps[need].row = -1
+    need = most
+    while need > 0 and made.caps[need - 1].row < 0:      # what these lack adds up from the end
+        _list(found.class_runs[need], trie.class_trie.ids.data(), ids)
+        _list(found.runs[need], trie.ids.data(), ids)
+        sort(ids.begin(), ids.end())
+        need -= 1
+        made.caps[need].row = made.caps[most].row
+        made.caps[need].population, made.caps[need].hash = population, hash
+        made.caps[need].lacking = ids
+
+
+cdef void _mark(const vector[Run]& runs, const int32_t* ids, vector[uint32_t]& row) noexcept nogil:
+    cdef size_t i
+    cdef int32_t k
+    for i in range(runs.size()):
+        for k in range(runs[i].first, runs[i].past):
+            row[ids[k] >> 5] |= <uint32_t>1 << (ids[k] & 31)
+
+
+cdef void _list(const vector[Run]& runs, const int32_t* ids, vector[int32_t]& listed) noexcept nogil:
+    cdef size_t i
+    for i in range(runs.size()):
+        listed.insert(listed.end(), ids + runs[i].first, ids + runs[i].past)
+
+
+cdef Dense row_of(TokenSet* iterations, int32_t allowed) noexcept nogil:
+    """The tokens that need at most `allowed` iterations; negative: any number."""
+    cdef size_t last = iterations.caps.size() - 1
+    cdef Cap* cap = &iterations.caps[last if allowed < 0 or <size_t>allowed > last else <size_t>allowed]
+    return Dense(Row(iterations.rows[cap.row].data(), cap.population, cap.hash), &cap.lacking)

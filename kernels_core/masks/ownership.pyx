@@ -1,0 +1,130 @@
+# distutils: language = c++
+"""Which token sets a grammar's mask cache holds, and which the pool holds: one by one, for inspection.
+
+Token sets never change and are shared by pointer, so two holders of one address share it: nothing has to be written
+down while masks are made.  An address names a token set as long as somebody holds it.
+Read on: `../inspect/sharing.py`, which finds out who shares what.
+"""
+
+from cython.operator cimport dereference, preincrement
+from libc.stdint cimport int32_t, uint64_t
+from libcpp.memory cimport shared_ptr
+from libcpp.string cimport string
+from libcpp.unordered_map cimport unordered_map
+from libcpp.utility cimport pair
+
+from kernels_core.earley.machine cimport SetRec
+from kernels_core.masks.cache cimport MaskCache
+from kernels_core.masks.pool cimport PoolEntry, TokenSetPool
+from kernels_core.masks.token_sets cimport TokenSet, token_set_bytes
+
+__all__ = ["held_by", "made_by", "pooled", "rules_of", "visited"]
+
+cdef tuple STORAGE = ("list", "complement", "bitset", "difference", "iterations")
+
+
+cdef tuple _row(TokenSet* tokens, int32_t state, uint64_t callers, str form):
+    return (<size_t>tokens, state, callers, form, STORAGE[<int>tokens.storage], token_set_bytes(tokens))
+
+
+def held_by(MaskCache masks not None):
+    """The token sets of one grammar: (address, state, callers' bytes, form, storage, bytes of its own) for each use.
+
+    `form`: "verdicts" (for any caller, or for those that go on with the bytes in `callers`), "filtered" (after the
+    lookahead), or "iterations".  `callers` is 0 for any caller, else 1 with the bytes behind it, low byte last.
+    One token set may be used at several states.  Waits for the machine's lock.
+    """
+    cdef list rows = []
+    cdef unordered_map[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]].iterator kept
+    cdef unordered_map[uint64_t, unordered_map[int32_t, shared_ptr[TokenSet]]].iterator counted
+    cdef unordered_map[uint64_t, shared_ptr[TokenSet]].iterator one
+    cdef unordered_map[int32_t, shared_ptr[TokenSet]].iterator iterations
+    with nogil:
+        masks.machine.lock.lock()
+    try:
+        kept = masks.states.begin()
+        while kept != masks.states.end():
+            one = dereference(kept).second.begin()
+            while one != dereference(kept).second.end():
+                rows.append(_row(dereference(one).second.get(), <int32_t>(dereference(one).first >> 36),
+                                 dereference(kept).first, "verdicts"))
+                preincrement(one)
+            preincrement(kept)
+        one = masks.filtered.begin()
+        while one != masks.filtered.end():
+            rows.append(_row(dereference(one).second.get(), <int32_t>(dereference(one).first >> 36), 0, "filtered"))
+            preincrement(one)
+        counted = masks.profiles.begin()
+        while counted != masks.profiles.end():
+            iterations = dereference(counted).second.begin()
+            while iterations != dereference(counted).second.end():
+                rows.append(_row(dereference(iterations).second.get(), dereference(iterations).first,
+                                 dereference(counted).first,
+                                 "iterations"))
+                preincrement(iterations)
+            preincrement(counted)
+    finally:
+        masks.machine.lock.unlock()
+    return rows
+
+
+def made_by(MaskCache masks not None, int first=0):
+    """(address, state, nanoseconds, storage) of the token sets computed in `masks` from number `first` on, in order."""
+    cdef size_t i
+    cdef TokenSet* tokens
+    cdef list rows = []
+    with nogil:
+        masks.machine.lock.lock()
+    try:
+        for i in range(<size_t>max(first, 0), masks.made.size()):
+            tokens = <TokenSet*>masks.made[i].tokens      # held by `masks.states` or `masks.profiles` for good
+            rows.append((<size_t>tokens, masks.made[i].state, masks.made[i].nanoseconds, STORAGE[<int>tokens.storage]))
+    finally:
+        masks.machine.lock.unlock()
+    return rows
+
+
+def pooled(TokenSetPool pool not None):
+    """(address, bytes counted, clock of last use) of every entry of the pool; one token set may have several."""
+    cdef list rows = []
+    cdef pair[string, PoolEntry] item
+    with nogil:
+        pool.lock.lock()
+    try:
+        for item in pool.entries:
+            rows.append((<size_t>item.second.tokens.get(), item.second.nbytes, item.second.used))
+    finally:
+        pool.lock.unlock()
+    return rows
+
+
+def rules_of(MaskCache masks not None, list states):
+    """The rules' numbers of automaton states (-1: a pseudo-state); no state is expanded for it."""
+    cdef int32_t state, count = <int32_t>masks.machine.tables.rule_of.size()
+    cdef list rules = []
+    for state in states:
+        if not 0 <= state < count:
+            raise IndexError(f"no state {state}: there are {count}")
+        rules.append(masks.machine.tables.rule_of[state])
+    return rules
+
+
+def visited(MaskCache masks not None):
+    """(set number, its (state, frame, counter) items) of every interned set whose mask was made, in order of
+    numbers.
+    """
+    cdef list rows = []
+    cdef size_t i
+    cdef int32_t k
+    cdef SetRec* record
+    with nogil:
+        masks.machine.lock.lock()
+    try:
+        for i in range(masks.machine.sets.size()):
+            record = masks.machine.sets[i]
+            if record.mask != NULL:
+                rows.append((record.number, [(record.items[k].state, record.items[k].frame, record.items[k].counter)
+                                             for k in range(record.count)]))
+    finally:
+        masks.machine.lock.unlock()
+    return rows

@@ -1,0 +1,38 @@
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libcpp.memory cimport shared_ptr
+from libcpp.mutex cimport mutex
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from kernels_core.masks.mask_table cimport MaskTable
+
+
+cdef struct Row:
+    const uint32_t* words       # one bit an id
+    int32_t population
+    uint64_t hash
+
+
+cdef struct Dense:
+    Row row
+    vector[int32_t]* lacking    # ids that are not allowed though they are in the row; NULL: none
+
+
+cdef cppclass RowUnion:
+    Row row
+    vector[uint32_t] bits
+    vector[const uint32_t*] made_of         # ascending
+    vector[shared_ptr[void]] owners         # keep these rows where they are: the union is known by that
+
+
+cdef class RowUnions:
+    cdef readonly int32_t words
+    cdef readonly size_t max_bytes
+    cdef mutex lock
+    cdef unordered_map[uint64_t, shared_ptr[RowUnion]] known       # by hash: of two with one, the later
+
+    cdef shared_ptr[RowUnion] find(self, vector[Row]& rows, const vector[shared_ptr[void]]& owners) noexcept nogil
+
+
+cdef int add_rows(RowUnions unions, vector[Dense]& dense, const vector[shared_ptr[void]]& owners,
+                  unordered_map[size_t, shared_ptr[void]]& used, MaskTable draft) except -1 nogil

@@ -1,0 +1,292 @@
+# distutils: language = c++
+"""Stretches of the vocabulary in which a parser state leads back to itself: walked once for all grammars.
+
+A thousand tokens are digits and nothing else, hundreds are a quote and letters.  A walk from one parser state visits
+them node by node, and so does the walk from the next number of the next grammar, though the parser stays where it is:
+behind the first digit each other leads from a set to that same set.  Which tokens there are depends on the trie and on
+the bytes of the loop, not on the grammar.  So a walk that comes to such a set asks for the tokens below a node that
+stay in the loop, all at once, and for the *branches*, where a token has another byte; there it goes on by itself.
+
+What was found is kept with the vocabulary, up to `MAX_BYTES`; then it is found anew.  Whoever uses its bits holds it.
+
+Read on: `direct_walk.pyx`, which walks; `whole_subtrees.pyx`, for whole vocabularies.
+"""
+
+from cython.operator cimport dereference
+from libc.string cimport memcmp, memcpy, memset
+from libcpp.algorithm cimport sort
+from libcpp.string cimport string
+
+from kernels_core.automata.lengths cimport ENDLESS
+from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, ByteEdge, mark_bytes
+from kernels_core.earley.machine cimport FREE, Item, step
+from kernels_core.laboratory cimport TEXT_ENTRIES, has
+from kernels_core.masks.excluded_words cimport are_plain, takes_plain
+from kernels_core.masks.mask_table cimport ms_mix
+from kernels_core.masks.trie cimport TOKENS, ChildEdge
+
+__all__ = ["SelfLoops", "self_loops_of"]
+
+cdef size_t MAX_BYTES = 1 << 25
+cdef int32_t MOST_VISITS = 8192     # of a stretch that is worth keeping
+cdef int32_t MANY_BYTES = 16         # that are an iteration each: with fewer, most of what begins so goes on otherwise
+cdef size_t FEW_IDS = 128           # are added one by one: rows of few would make many unions
+
+
+cdef extern from *:
+    int __builtin_ctzll(unsigned long long) nogil
+    int __builtin_popcountll(unsigned long long) nogil
+
+
+def self_loops_of(TokenTrie trie):
+    """The `SelfLoops` of a vocabulary; made when first asked for."""
+    if trie.self_loops is None:
+        trie.self_loops = SelfLoops()
+    return trie.self_loops
+
+
+cdef class SelfLoops:
+    """All stretches of one vocabulary that were asked for.  Safe to share between threads."""
+
+    cdef shared_ptr[SelfLoop] find(self, TokenTrie trie, const SelfLoopKey& key, int32_t count) noexcept nogil:
+        """What there is below `count` children."""
+        cdef uint64_t name = ms_mix(<uint64_t>key.first << 32 | <uint64_t>key.low << 16 | key.high)
+        cdef int w
+        cdef unordered_map[uint64_t, shared_ptr[SelfLoop]].iterator at
+        cdef shared_ptr[SelfLoop] found
+        for w in range(4):
+            name = ms_mix(name ^ key.bytes[w])
+        self.lock.lock()
+        at = self.known.find(name)
+        if at != self.known.end() and memcmp(&dereference(at).second.get().key, &key, sizeof(SelfLoopKey)) == 0:
+            found = dereference(at).second
+            self.lock.unlock()
+            return found
+        found = self._walk(trie, key, count)
+        if self.nbytes > MAX_BYTES:
+            self.known.clear()
+            self.nbytes = 0
+        self.known[name] = found
+        self.nbytes += (sizeof(SelfLoop) + 4 * (found.get().ids.size() + found.get().bits.size())
+                        + sizeof(LoopBranch) * found.get().branches.size() + 8 * found.get().child_edges.size()
+                        + found.get().paths.size())
+        self.lock.unlock()
+        return found
+
+    cdef shared_ptr[SelfLoop] _walk(self, TokenTrie trie, const SelfLoopKey& key, int32_t count) noexcept nogil:
+        cdef const ChildEdge* child_edges = trie.child_edges.data()
+        cdef shared_ptr[SelfLoop] result
+        cdef SelfLoop* made = new SelfLoop()
+        cdef vector[int32_t] todo
+        cdef vector[string] paths           # beside it
+        cdef vector[uint64_t] ways          # byte, number and place, as one number
+        cdef vector[string] found           # their paths, by number
+        cdef string path
+        cdef int32_t k, i, node, visits = 0
+        cdef size_t n
+        cdef uint8_t byte
+        result.reset(made)
+        made.key = key
+        made.hash = 0
+        made.too_large = False
+        for k in range(key.first, key.first + count):
+            if key.low <= child_edges[k].byte <= key.high:
+                todo.push_back(k)
+                paths.push_back(path)
+        while not todo.empty():
+            k = todo.back()
+            path = paths.back()
+            todo.pop_back()
+            paths.pop_back()
+            visits += 1 + child_edges[k].child_count
+            if visits > MOST_VISITS:
+                made.too_large = True
+                made.ids.clear()
+                return result
+            if child_edges[k].token >= 0:
+                made.ids.push_back(child_edges[k].token)
+            elif child_edges[k].token == TOKENS:
+                node = trie.children[k]
+                for i in range(trie.nodes[node].token_first, trie.nodes[node + 1].token_first):
+                    made.ids.push_back(trie.ids[i])
+            for i in range(child_edges[k].child_first, child_edges[k].child_first + child_edges[k].child_count):
+                byte = child_edges[i].byte
+                if key.bytes[byte >> 6] >> (byte & 63) & 1:
+                    todo.push_back(i)
+                    paths.push_back(path)
+                    paths.back().push_back(<char>byte)
+                else:
+                    ways.push_back(<uint64_t>byte << 56 | <uint64_t>found.size() << 32 | <uint64_t>i)
+                    found.push_back(path)
+        sort(made.ids.begin(), made.ids.end())
+        for n in range(made.ids.size()):
+            made.hash += ms_mix(made.ids[n])
+        if made.ids.size() > FEW_IDS:
+            made.bits.assign(trie.words, 0)
+            for n in range(made.ids.size()):
+                made.bits[made.ids[n] >> 5] |= <uint32_t>1 << (made.ids[n] & 31)
+        sort(ways.begin(), ways.end())
+        for n in range(ways.size()):
+            byte = <uint8_t>(ways[n] >> 56)
+            path = found[ways[n] >> 32 & 0xFFFFFF]
+            if made.branches.empty() or made.branches.back().byte != byte:
+                made.branches.push_back(LoopBranch(<int32_t>n, <int32_t>n, byte))
+            made.branches.back().past = <int32_t>n + 1
+            made.child_edges.push_back(<int32_t>ways[n])
+            made.paths.insert(made.paths.end(), path.begin(), path.end())
+            made.path_past.push_back(<int32_t>made.paths.size())
+        return result
+
+    def __len__(self):
+        return self.known.size()
+
+    def __repr__(self):
+        return f"<SelfLoops: {len(self):,} stretches, {self.nbytes / 1e6:.1f} of {MAX_BYTES / 1e6:.0f} MB>"
+
+
+cdef bint may_loop(Machine machine, SetRec* set) except -1 nogil:
+    """Whether an item of `set` has a byte that leads from its state to itself; else there is no loop.  With the lock
+    held.
+    """
+    cdef int32_t i, k, state
+    for i in range(set.count):
+        state = set.items[i].state
+        machine.tables.need(state)
+        for k in range(machine.tables.edge_first[state], machine.tables.edge_past[state]):
+            if machine.tables.edges[k].target == state:
+                return True
+    return False
+
+
+cdef bint loop_of(Machine machine, SetRec* set, uint64_t* bytes) except -1 nogil:
+    """Whether some bytes lead from `set` back to itself; they go to `bytes` (four words).  With the lock held.
+
+    Not all that do need be found: those on which every item that goes on stays in its state.  On all of them the same
+    items go on, so they lead to one set, and one step shows which.
+    """
+    cdef uint64_t[4] own, others
+    cdef int32_t i, k, w, state
+    cdef bint any_own
+    cdef ByteEdge edge
+    memset(others, 0, sizeof(others))
+    memset(bytes, 0xFF, 4 * sizeof(uint64_t))
+    for i in range(set.count):
+        state = set.items[i].state
+        if not machine.tables.flags[state] & SCANNABLE:
+            continue
+        machine.tables.need(state)
+        memset(own, 0, sizeof(own))
+        any_own = False
+        for k in range(machine.tables.edge_first[state], machine.tables.edge_past[state]):
+            edge = machine.tables.edges[k]
+            if edge.target == state:
+                any_own = True
+                _mark(edge, own)
+        for w in range(4):
+            if any_own:
+                bytes[w] &= own[w]
+            else:
+                others[w] |= machine.tables.live[4 * state + w]
+    for w in range(4):
+        bytes[w] &= ~others[w] & set.live[w]
+    for w in range(4):
+        if bytes[w]:
+            return step(machine, set, 64 * w + __builtin_ctzll(bytes[w])) == set
+    return False
+
+
+cdef bint entry_of(Machine machine, SetRec* set, TextEntry& entry) except -1 nogil:
+    """Whether any of many bytes go on, one behind the other, from `set`; with the lock held.
+
+    That one item goes on is enough.  Where the text ends is another question, which is asked at each branch.
+    """
+    cdef int32_t i
+    cdef Item item
+    for i in range(set.count):
+        item = set.items[i]
+        if takes_plain(machine.tables, item.state):
+            return has(TEXT_ENTRIES) and _enter_text(machine, set, i, entry)
+        if machine.tables.flags[item.state] & COUNTED:
+            return has(TEXT_ENTRIES) and _enter_iterations(machine, set, i, entry)
+    return False
+
+
+cdef bint _enter_text(Machine machine, SetRec* set, int32_t number, TextEntry& entry) except -1 nogil:
+    """The same where the item of that `number` is the beginning of any text but for some.
+
+    What begins none of the words that are left out is in the middle of any text at once.
+    """
+    cdef Item item = set.items[number]
+    cdef int32_t k
+    cdef ByteEdge edge, widest
+    machine.tables.need(item.state)
+    widest = machine.tables.edges[machine.tables.edge_first[item.state]]
+    for k in range(machine.tables.edge_first[item.state], machine.tables.edge_past[item.state]):
+        edge = machine.tables.edges[k]
+        if edge.high - edge.low > widest.high - widest.low:
+            widest = edge
+    memset(entry.bytes, 0, sizeof(entry.bytes))
+    for k in range(machine.tables.edge_first[item.state], machine.tables.edge_past[item.state]):
+        if machine.tables.edges[k].target == widest.target:
+            _mark(machine.tables.edges[k], entry.bytes)
+    _leave_to_others(machine, set, number, entry.bytes)
+    entry.left, entry.fewest = ENDLESS, 1
+    entry.after = machine.closure(Item(widest.target, item.frame, item.counter))
+    return loop_of(machine, entry.after, entry.loop) and are_plain(entry.loop)
+
+
+cdef bint _enter_iterations(Machine machine, SetRec* set, int32_t number, TextEntry& entry) except -1 nogil:
+    """The same where the item of that `number` begins an iteration of a counted rule: bytes that are an iteration each.
+     Inside nothing is counted.
+    """
+    cdef Item item = set.items[number]
+    cdef int32_t k, rule = machine.tables.rule_of[item.state], target, end = -1
+    cdef uint8_t flags
+    if item.state != machine.tables.start[rule]:
+        return False
+    entry.left, entry.fewest = ENDLESS, 1
+    if item.counter >= 0:
+        entry.fewest = max(1, machine.tables.min_iterations[rule] - item.counter)
+        if machine.tables.max_iterations[rule] >= 0:
+            entry.left = machine.tables.max_iterations[rule] - item.counter
+    memset(entry.bytes, 0, sizeof(entry.bytes))
+    machine.tables.need(item.state)
+    for k in range(machine.tables.edge_first[item.state], machine.tables.edge_past[item.state]):
+        target = machine.tables.edges[k].target
+        flags = machine.tables.flags[target]
+        if flags & ACCEPTING and not flags & (SCANNABLE | CALLS) and (end < 0 or end == target):
+            _mark(machine.tables.edges[k], entry.bytes)
+            end = target
+    if _count(entry.bytes) < MANY_BYTES:
+        return False
+    memcpy(entry.loop, entry.bytes, sizeof(entry.loop))
+    _leave_to_others(machine, set, number, entry.bytes)
+    entry.after = machine.closure(Item(end, item.frame, FREE))
+    # A byte that what follows the iterations reads, too, leads elsewhere: as `e` does in any letters and an `e`.
+    for k in range(entry.after.count):
+        if entry.after.items[k].state != item.state or entry.after.items[k].frame != item.frame:
+            _leave_to_other(machine, entry.after.items[k].state, entry.loop)
+    return _count(entry.loop) >= MANY_BYTES
+
+
+cdef void _leave_to_others(Machine machine, SetRec* set, int32_t number, uint64_t* bytes) noexcept nogil:
+    """Take what other items than that of `number` read from `bytes`."""
+    cdef int32_t i
+    for i in range(set.count):
+        if i != number:
+            _leave_to_other(machine, set.items[i].state, bytes)
+
+
+cdef inline void _leave_to_other(Machine machine, int32_t state, uint64_t* bytes) noexcept nogil:
+    cdef int32_t w
+    for w in range(4):
+        bytes[w] &= ~machine.tables.live[4 * state + w]
+
+
+cdef inline int32_t _count(const uint64_t* bytes) noexcept nogil:
+    return (__builtin_popcountll(bytes[0]) + __builtin_popcountll(bytes[1])
+            + __builtin_popcountll(bytes[2]) + __builtin_popcountll(bytes[3]))
+
+
+cdef void _mark(const ByteEdge& edge, uint64_t* bytes) noexcept nogil:
+    mark_bytes(bytes, edge.low, edge.high)

@@ -1,0 +1,49 @@
+from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libcpp.vector cimport vector
+
+from kernels_core.earley.machine cimport Machine, SetRec
+from kernels_core.masks.whole_subtrees cimport Reach, WholeSubtrees
+from kernels_core.masks.trie cimport TokenTrie
+
+
+cdef struct Suffix:
+    uint64_t head            # its first eight bytes as a number, zeros behind its end: decides nearly all comparisons
+    const uint8_t* text
+    int32_t length
+    int32_t token
+
+
+cdef struct Visit:
+    # A node to look at, and the sets that its parent was reached with.
+    int32_t node
+    SetRec* mine
+    SetRec* theirs          # of a second machine, where there is one
+
+
+cdef struct Run:
+    # Accepted tokens: those in ids[first:past] of the trie, or of its outline.
+    int32_t first
+    int32_t past
+
+
+cdef cppclass TrieWalk:
+    # What a walk over the vocabulary has found, and where it is.
+    vector[Run] runs             # in the trie; ascending and apart, if the walk is not in the outline
+    vector[Run] class_runs         # in the outline; ascending.  `runs` may say some of it again
+    bint in_class_trie
+    bint among_others            # behind the plain tokens
+    vector[Suffix] suffixes      # the same one perhaps more than once
+    const uint64_t* follow      # four words: rests that begin with other bytes are left out; NULL: any byte
+    vector[int32_t] ends         # depths on the current path at which the rule could have ended
+    vector[void*] stack          # sets on the current path, by depth
+    vector[Reach*] reaches    # theirs; NULL: not asked for yet
+    vector[Visit] todo
+
+
+cdef int walk_trie(TokenTrie trie, Machine machine, WholeSubtrees subtrees, SetRec* start,
+                   TrieWalk& found) except -1 nogil
+cdef void accept(vector[Run]& runs, int32_t first, int32_t past) noexcept nogil
+cdef void forget(vector[int32_t]& ends, int32_t depth) noexcept nogil
+cdef void add_suffixes(TokenTrie trie, vector[int32_t]& ends, int32_t node, const uint64_t* follow,
+                       vector[Suffix]& suffixes) noexcept nogil
+cdef Suffix suffix_of(TokenTrie trie, int32_t token, int32_t depth) noexcept nogil

@@ -1,0 +1,267 @@
+# distutils: language = c++
+"""Walks over the vocabulary from one parser state: which tokens stay alive, and which die after the rule could end.
+
+Where little is live the walk goes from child to child, else node by node.  Most of what is wide is walked in the trie's
+*outline* (`trie.ClassTrie`), where bytes of one kind are one step: as long as a parser state goes on alike with all of
+them, a node settles all tokens that are spelt in its kinds.  Where a state tells bytes of a kind apart (the `h` of
+`http`, the digits that begin a month), the walk goes on in the trie, from the nodes that the outline's node stands for.
+`subtrees` takes subtrees as a whole, of either.
+
+Read on: `token_sets.pyx` keeps what is found.
+"""
+
+from libc.string cimport memcpy
+
+from kernels_core.earley.machine cimport step
+from kernels_core.laboratory cimport CLASS_TRIE, has
+from kernels_core.masks.whole_subtrees cimport step_alike, takes_all
+from kernels_core.masks.trie cimport TrieNode, all_children, beginning, live_children
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    static inline uint64_t ms_big_endian(uint64_t word) {
+    #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        return __builtin_bswap64(word);
+    #else
+        return word;
+    #endif
+    }
+    """
+    uint64_t ms_big_endian(uint64_t word) nogil
+    int __builtin_popcountll(unsigned long long) nogil
+
+
+cdef int WIDE = 32                  # live bytes
+cdef int32_t MUCH = 2048            # tokens that may begin: less is walked without the outline
+
+
+cdef int walk_trie(TokenTrie trie, Machine machine, WholeSubtrees subtrees, SetRec* start,
+                   TrieWalk& found) except -1 nogil:
+    """All that is alive from `start`, with the machine's lock held; `found` is new, but for `follow`.
+
+    `subtrees`: shortcuts may be taken; None: every node is walked.
+    """
+    cdef int32_t[256] children
+    cdef int32_t n, byte, tokens = 0
+    found.stack.resize(trie.max_depth + 1)
+    found.reaches.resize(trie.max_depth + 1)
+    _push(found, 0, start)
+    for byte in range(256):
+        if start.live[byte >> 6] >> (byte & 63) & 1:
+            tokens += beginning(trie, byte, byte)
+    found.among_others = False
+    found.in_class_trie = subtrees is not None and tokens >= MUCH and has(CLASS_TRIE)
+    if found.in_class_trie:
+        return _walk_class_trie(trie, machine, subtrees, found)
+    if _is_wide(start):
+        return _scan(trie, machine, subtrees, 1, trie.node_count, found)
+    n = live_children(trie, 0, &start.live[0], children)
+    while n > 0:
+        n -= 1
+        found.todo.push_back(Visit(children[n], start, NULL))
+    return _follow(trie, machine, subtrees, found)
+
+
+cdef int _walk_class_trie(TokenTrie trie, Machine machine, WholeSubtrees subtrees, TrieWalk& found) except -1 nogil:
+    """All nodes of the outline that are alive."""
+    cdef const TrieNode* nodes = trie.class_trie.nodes.data()
+    cdef int32_t node = 1, past = <int32_t>trie.class_trie.nodes.size() - 1, depth, k
+    cdef int class_
+    cdef SetRec* source
+    cdef SetRec* target
+    if takes_all(subtrees, trie, _outlook(subtrees, found, 0), &trie.class_trie.plain, &trie.class_trie.below_plain):
+        node = trie.class_trie.plain.skip
+        accept(found.class_runs, 0, nodes[node].token_first)
+    while node < past:
+        depth = nodes[node].depth
+        forget(found.ends, depth)
+        machine.nodes_walked += 1
+        source = <SetRec*>found.stack[depth - 1]
+        class_ = nodes[node].child_first
+        if class_ < 0:
+            target = step(machine, source, nodes[node].byte)
+        else:
+            target = step_alike(subtrees, _outlook(subtrees, found, depth - 1), class_)
+        if target == subtrees.several:
+            found.among_others = node >= trie.class_trie.plain.skip
+            k = trie.class_trie.member_first[node + 1]
+            while k > trie.class_trie.member_first[node]:
+                k -= 1
+                found.todo.push_back(Visit(trie.class_trie.members[k], source, NULL))
+            _follow(trie, machine, subtrees, found)
+            node = nodes[node].skip
+            continue
+        if target == machine.dead:
+            if not found.ends.empty():
+                _add_class_runs(trie, node, found)
+            node = nodes[node].skip
+            continue
+        if (nodes[node].below >= 0
+                and takes_all(subtrees, trie, _outlook(subtrees, found, depth - 1), &nodes[node],
+                              &trie.class_trie.below[node])):
+            accept(found.class_runs, nodes[node].token_first, nodes[nodes[node].skip].token_first)
+            node = nodes[node].skip
+            continue
+        _push(found, depth, target)
+        accept(found.class_runs, nodes[node].token_first, nodes[node + 1].token_first)
+        if target.escaped:
+            found.ends.push_back(depth)
+        node += 1
+    return 0
+
+
+cdef int _follow(TokenTrie trie, Machine machine, WholeSubtrees subtrees, TrieWalk& found) except -1 nogil:
+    """What is alive at the nodes in `todo` and below: from child to child while few bytes are live, then node by
+    node.
+    """
+    cdef const TrieNode* nodes = trie.nodes.data()
+    cdef int32_t[256] children
+    cdef int32_t n, node, depth
+    cdef SetRec* target
+    cdef Visit at
+    while not found.todo.empty():
+        at = found.todo.back()
+        found.todo.pop_back()
+        node = at.node
+        if found.among_others and _is_plain(trie, node):
+            continue
+        depth = nodes[node].depth
+        forget(found.ends, depth)
+        machine.nodes_walked += 1
+        target = step(machine, at.mine, nodes[node].byte)
+        if target == machine.dead:
+            if not found.ends.empty():
+                add_suffixes(trie, found.ends, node, found.follow, found.suffixes)
+            continue
+        accept(found.runs, nodes[node].token_first, nodes[node + 1].token_first)
+        if target.escaped:
+            found.ends.push_back(depth)
+        if _is_wide(target):
+            _push(found, depth, target)
+            _scan(trie, machine, subtrees, node + 1, nodes[node].skip, found)
+            continue
+        n = live_children(trie, node, &target.live[0], children) if found.ends.empty() else all_children(trie, node,
+                                                                                                         children)
+        while n > 0:
+            n -= 1
+            found.todo.push_back(Visit(children[n], target, NULL))
+    return 0
+
+
+cdef bint _is_wide(SetRec* set) noexcept nogil:
+    """Whether so many bytes are live that most nodes are visited anyway."""
+    cdef int w, count = 0
+    for w in range(4):
+        count += __builtin_popcountll(set.live[w])
+    return count > WIDE
+
+
+cdef int _scan(TokenTrie trie, Machine machine, WholeSubtrees subtrees, int32_t node, int32_t past,
+               TrieWalk& found) except -1 nogil:
+    """The nodes from `node` to `past`, in preorder; `found.stack` has the set of each node above."""
+    cdef const TrieNode* nodes = trie.nodes.data()
+    cdef int32_t depth
+    cdef SetRec* source
+    cdef SetRec* target
+    while node < past:
+        if found.among_others and _is_plain(trie, node):
+            node = nodes[node].skip
+            continue
+        depth = nodes[node].depth
+        forget(found.ends, depth)
+        machine.nodes_walked += 1
+        source = <SetRec*>found.stack[depth - 1]
+        target = step(machine, source, nodes[node].byte)
+        if target == machine.dead:
+            if not found.ends.empty():
+                add_suffixes(trie, found.ends, node, found.follow, found.suffixes)
+            node = nodes[node].skip
+            continue
+        if (nodes[node].below >= 0 and subtrees is not None
+                and takes_all(subtrees, trie, _outlook(subtrees, found, depth - 1), &nodes[node],
+                              &trie.below[nodes[node].below])):
+            accept(found.runs, nodes[node].token_first, nodes[nodes[node].skip].token_first)
+            node = nodes[node].skip
+            continue
+        _push(found, depth, target)
+        accept(found.runs, nodes[node].token_first, nodes[node + 1].token_first)
+        if target.escaped:
+            found.ends.push_back(depth)
+        node += 1
+    return 0
+
+
+cdef inline bint _is_plain(TokenTrie trie, int32_t node) noexcept nogil:
+    """Whether all tokens below are plain."""
+    cdef int32_t first = trie.nodes[node].token_first, past = trie.nodes[trie.nodes[node].skip].token_first
+    return trie.plain_before[past] - trie.plain_before[first] == past - first
+
+
+cdef inline void _push(TrieWalk& found, int32_t depth, SetRec* set) noexcept nogil:
+    found.stack[depth] = set
+    found.reaches[depth] = NULL
+
+
+cdef inline Reach* _outlook(WholeSubtrees subtrees, TrieWalk& found, int32_t depth) noexcept nogil:
+    """That of the set at `depth` on the current path."""
+    if found.reaches[depth] == NULL:
+        found.reaches[depth] = subtrees.reach(<SetRec*>found.stack[depth])
+    return found.reaches[depth]
+
+
+cdef void accept(vector[Run]& runs, int32_t first, int32_t past) noexcept nogil:
+    if first == past:
+        return
+    if not runs.empty() and runs.back().past == first:
+        runs.back().past = past
+    else:
+        runs.push_back(Run(first, past))
+
+
+# -- rests -------------------------------------------------------------------------------------------------------------
+
+cdef void forget(vector[int32_t]& ends, int32_t depth) noexcept nogil:
+    """Drop the ends that are not above a node at `depth`."""
+    while not ends.empty() and ends.back() >= depth:
+        ends.pop_back()
+
+
+cdef void add_suffixes(TokenTrie trie, vector[int32_t]& ends, int32_t node, const uint64_t* follow,
+                       vector[Suffix]& suffixes) noexcept nogil:
+    """Rests, after each end above `node`, of all tokens below it."""
+    cdef int32_t first = trie.nodes[node].token_first, past = trie.nodes[trie.nodes[node].skip].token_first
+    cdef int32_t k
+    cdef size_t e
+    cdef const uint8_t* text = trie.spelling.data() + trie.spelling_first[trie.ids[first]]    # alike down to `node`
+    for e in range(ends.size()):
+        if follow == NULL or follow[text[ends[e]] >> 6] >> (text[ends[e]] & 63) & 1:
+            for k in range(first, past):
+                suffixes.push_back(suffix_of(trie, trie.ids[k], ends[e]))
+
+
+cdef void _add_class_runs(TokenTrie trie, int32_t node, TrieWalk& found) noexcept nogil:
+    """`add_suffixes` for a node of the outline: its tokens have bytes of the same kinds on the way."""
+    cdef const TrieNode* nodes = trie.class_trie.nodes.data()
+    cdef int32_t k, token
+    cdef size_t e
+    cdef uint8_t byte
+    for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
+        token = trie.class_trie.ids[k]
+        for e in range(found.ends.size()):
+            byte = trie.spelling[trie.spelling_first[token] + found.ends[e]]
+            if found.follow == NULL or found.follow[byte >> 6] >> (byte & 63) & 1:
+                found.suffixes.push_back(suffix_of(trie, token, found.ends[e]))
+
+
+cdef Suffix suffix_of(TokenTrie trie, int32_t token, int32_t depth) noexcept nogil:
+    """What remains of `token` after `depth` bytes."""
+    cdef Suffix suffix
+    suffix.text = trie.spelling.data() + trie.spelling_first[token] + depth
+    suffix.length = trie.spelling_first[token + 1] - trie.spelling_first[token] - depth
+    suffix.token = token
+    memcpy(&suffix.head, suffix.text, 8)        # the spellings end with eight bytes to spare
+    suffix.head = ms_big_endian(suffix.head)
+    if suffix.length < 8:
+        suffix.head &= ~(~<uint64_t>0 >> 8 * suffix.length)
+    return suffix

@@ -1,0 +1,206 @@
+# distutils: language = c++
+"""Whole subtrees of the vocabulary that a parser state takes, known without walking them.
+
+Inside a string, an identifier or a comment nearly every token is accepted, and a walk would visit all of them to find
+that out.  The trie knows of each subtree which bytes occur in it (`trie.Below`), and here it is found out once for a
+set which bytes may follow, in any order, for so many bytes: the sets that they lead to are explored layer by layer, and
+a byte that is dead somewhere, or leads to where little may follow (the quote that ends a string), is struck off.  Most
+often the exploration closes soon: a string leads back to itself, the search for a word inside it to a few sets.  If a
+subtree is no deeper than that and has no other bytes, all tokens in it are accepted.  What is left to walk are the
+subtrees with a quote, a line break, a broken character in them: a few per cent of the vocabulary.  What holds for any
+length holds for all sets that were met on the way.
+
+Bytes of one kind (`trie.ClassTrie`) are followed as one where they lead to one set.
+
+Read on: `trie_walk.pyx`, which asks.
+"""
+
+from libcpp.utility cimport pair
+
+from kernels_core.earley.machine cimport step
+from kernels_core.laboratory cimport WHOLE_SUBTREES, has
+from kernels_core.masks.trie cimport bytes_of_class, class_of, plain_next
+
+cdef extern from *:
+    int __builtin_popcountll(unsigned long long) nogil
+    int __builtin_ctzll(unsigned long long) nogil
+
+
+cdef int32_t LENGTHS = 1 << 30      # more bytes than any token has
+cdef int32_t FAR = 24               # bytes to look ahead, where that leads to ever new sets: few tokens are longer
+cdef size_t MOST = 512              # sets explored from one
+cdef size_t MOST_NEW = 128          # parser states made for that
+cdef int ENOUGH = 4                 # explorations that led too far: this machine has too many states to look around in
+
+
+cdef class WholeSubtrees:
+    """What is known of the sets of one machine.  With the machine's lock held; sets live as long as the machine."""
+
+    def __init__(self, Machine machine):
+        self.machine = machine
+        self.several = &self.mixed
+
+    cdef Reach* reach(self, SetRec* source) noexcept nogil:
+        """What is known of `source`; it stays where it is."""
+        cdef Reach* found = &self.reaches[<size_t>source]
+        found.source = source
+        return found
+
+    cdef SetRec* find_common(self, Reach* at, int class_) except NULL nogil:
+        """`step_alike`, when it is asked for the first time."""
+        at.to[class_] = self._find_common(at.source, class_)
+        at.asked |= 1 << class_
+        return at.to[class_]
+
+    cdef SetRec* _find_common(self, SetRec* source, int class_) except NULL nogil:
+        cdef const uint64_t* bytes = bytes_of_class(class_)
+        cdef uint64_t word
+        cdef int w
+        cdef SetRec* common = NULL
+        cdef SetRec* target
+        for w in range(4):
+            if source.live[w] & bytes[w] and bytes[w] & ~source.live[w]:
+                return self.several
+        for w in range(4):
+            word = bytes[w]
+            while word:
+                target = step(self.machine, source, <uint8_t>(64 * w + __builtin_ctzll(word)))
+                word &= word - 1
+                if common == NULL:
+                    common = target
+                elif common != target:
+                    return self.several
+        return common
+
+    cdef int explore(self, Reach* at, int32_t longest) except -1 nogil:
+        """Find out what `takes_all` asks for; `longest`: bytes of a token."""
+        at.explored = True
+        longest = min(longest, FAR)
+        if self.given_up < ENOUGH and has(WHOLE_SUBTREES):
+            self._explore(at, longest)
+            self.given_up += not at.closed
+        return 0
+
+    cdef int _explore(self, Reach* at, int32_t longest) except -1 nogil:
+        """Fill `layers`: the sets met first after n bytes are looked at together."""
+        cdef Bytes usual, left               # narrow is where half of the usual bytes are dead
+        cdef int32_t length = 0
+        cdef size_t i, k, most = self.machine.sets.size() + MOST_NEW
+        usual.word[0], usual.word[1] = at.source.live[0], at.source.live[1]
+        left = usual
+        self.seen.clear()
+        self.after.clear()
+        self._meet(at.source, 0)
+        at.characters = LENGTHS
+        at.layers.push_back(left)
+        while length < longest and self.seen.size() < MOST:
+            self.now.swap(self.after)
+            self.after.clear()
+            if self.now.empty() or (at.characters < length and not (left.word[0] | left.word[1])):
+                at.closed = True
+                self._share(at)
+                return 0
+            for i in range(self.now.size()):
+                if self.machine.sets.size() > most:
+                    return 0            # what was found so far holds
+                if self.now[i].mode == 0:
+                    self._strike(self.now[i].set, usual, &left)
+            for i in range(self.now.size()):
+                if self.machine.sets.size() > most:
+                    return 0
+                if self.now[i].mode == 0:
+                    self._strike(self.now[i].set, usual, &left)
+                    for k in range(self.targets.size()):
+                        self._meet(self.targets[k], 0)
+                if at.characters > length and not self._follow_characters(self.now[i], usual):
+                    at.characters = length
+            length += 1
+            at.layers.push_back(left)
+        return 0
+
+    cdef int _strike(self, SetRec* source, Bytes usual, Bytes* left) except -1 nogil:
+        """Strike the bytes off `left` that lead from `source` to where little may follow; `targets` gets the others'
+        sets.
+        """
+        cdef Reach* at = self.reach(source)
+        cdef const uint64_t* bytes
+        cdef SetRec* target
+        cdef Bytes todo = left[0]
+        cdef int32_t byte, class_, w
+        self.targets.clear()
+        for class_ in range(3):            # the kinds in ASCII
+            bytes = bytes_of_class(class_)
+            if (bytes[0] & ~todo.word[0] or bytes[1] & ~todo.word[1]):
+                continue
+            target = step_alike(self, at, class_)
+            if target == self.several:
+                continue
+            todo.word[0] &= ~bytes[0]
+            todo.word[1] &= ~bytes[1]
+            if _is_narrow(target, usual):
+                left.word[0] &= ~bytes[0]
+                left.word[1] &= ~bytes[1]
+            else:
+                self.targets.push_back(target)
+        for w in range(2):
+            while todo.word[w]:
+                byte = 64 * w + __builtin_ctzll(todo.word[w])
+                todo.word[w] &= todo.word[w] - 1
+                target = step(self.machine, source, <uint8_t>byte)
+                if _is_narrow(target, usual):
+                    left.word[w] &= ~(<uint64_t>1 << (byte & 63))
+                elif self.targets.empty() or self.targets.back() != target:
+                    self.targets.push_back(target)
+        return 0
+
+    cdef bint _follow_characters(self, Place at, Bytes usual) except -1 nogil:
+        """Meet all sets that the next byte of a plain character beyond ASCII leads to; False if one is dead or
+        narrow.
+        """
+        cdef Reach* reach = self.reach(at.set)
+        cdef int32_t byte, class_
+        cdef uint32_t done = 0         # kinds
+        cdef int mode
+        cdef SetRec* target
+        cdef SetRec* before = NULL
+        for byte in range(0x80, 0x100):
+            mode = plain_next(at.mode, byte)
+            class_ = class_of(byte)
+            if mode < 0 or class_ >= 0 and done >> class_ & 1:
+                continue
+            target = self.several
+            if class_ >= 0:
+                target = step_alike(self, reach, class_)
+            if target == self.several:
+                target = step(self.machine, at.set, byte)
+            else:
+                done |= 1 << class_
+            if target == self.machine.dead or (mode == 0 and target != before and _is_narrow(target, usual)):
+                return False
+            before = target
+            self._meet(target, mode)
+        return True
+
+    cdef void _meet(self, SetRec* set, int mode) noexcept nogil:
+        cdef size_t name = <size_t>set << 4 | <size_t>mode
+        if not self.seen.count(name):
+            self.seen[name] = 1
+            self.after.push_back(Place(set, mode))
+
+    cdef void _share(self, Reach* at) noexcept nogil:
+        """All sets that were met between two characters lead to each other: what holds for any length holds for all."""
+        cdef pair[size_t, uint8_t] entry
+        cdef Reach* other
+        for entry in self.seen:
+            if entry.first & 15 == 0:
+                other = self.reach(<SetRec*>(entry.first >> 4))
+                if not other.explored:
+                    other.explored = other.closed = True
+                    other.layers.push_back(at.layers.back())
+                    other.characters = LENGTHS if at.characters == LENGTHS else 0
+
+
+cdef bint _is_narrow(SetRec* set, Bytes usual) noexcept nogil:
+    """Whether less than half of the `usual` bytes are live: what leads here is better walked."""
+    return (2 * (__builtin_popcountll(set.live[0] & usual.word[0]) + __builtin_popcountll(set.live[1] & usual.word[1]))
+            < __builtin_popcountll(usual.word[0]) + __builtin_popcountll(usual.word[1]))

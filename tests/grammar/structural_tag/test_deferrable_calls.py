@@ -1,0 +1,212 @@
+"""Lists of tags: what is read when the parser gets to it says what it would say if it were read at once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels_core import Grammar, GrammarCompiler, GrammarError, GrammarMatcher, TokenizerInfo
+from kernels_core.errors import UnsupportedSchemaError
+from kernels_core.grammar import nodes
+from kernels_core.grammar.canonical_json import write
+from kernels_core.grammar.ir import DeferredRule, GrammarIR, Node, Rule, RuleRef
+from kernels_core.grammar.printer import print_grammar
+from kernels_core.grammar.structural_tag import read_structural_tag, structural_tag_rules
+from kernels_core.grammar.structural_tag.deferrable_calls import CommonCalls, DeferrableCalls
+from tests.grammar.structural_tag.driver import ANY, INFO, Format, const, tag, token, whole
+
+OBJECT = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
+SCHEMAS: list[Any] = [
+    OBJECT,
+    {"type": "object", "properties": {"b": {"enum": [1, 2.5, "x"]}, "c": {"type": "boolean"}}},
+    {"$defs": {"t": {"type": "null"}}, "type": "array", "items": {"$ref": "#/$defs/t"}},
+    {"$schema": "http://json-schema.org/draft-07/schema#", "type": "integer"},
+    {"type": "string", "description": 'a "quoted" \n é text'},
+    {"multipleOf": 3},
+    {"properties": {"a": {"type": "boolean", "enum": ["x"]}}, "additionalProperties": False},
+    {"$id": "http://a/b", "type": "null"},
+    {},
+    True,
+]
+
+
+def arguments(schema: Any, **more: Any) -> Format:
+    return {"type": "json_schema", "json_schema": schema} | more
+
+
+contents = st.one_of(
+    st.builds(arguments, st.sampled_from(SCHEMAS)),
+    st.builds(arguments, st.sampled_from(SCHEMAS), strict_mode=st.booleans(), plain_integers=st.booleans()),
+    st.sampled_from([arguments(OBJECT, style="qwen_xml"), arguments(OBJECT, any_order=True), ANY, const("ab")]),
+    st.sampled_from([arguments(OBJECT, excludes=["x"]), arguments(OBJECT, excludes=[], style="json")]),
+)
+begins = st.sampled_from(["<", "<a", "<a>", "<ab>", "<b", "<call>", "<call>a", "<é>"])
+ends = st.sampled_from(["</a>", "", "</call>", "x</call>", ["</a>", "b"], ["", "a"]])
+tags = st.builds(tag, begins, contents, ends)
+wrong = st.sampled_from(
+    [
+        tag("<a", arguments({"type": "strin"}), "b"),
+        tag("<a", arguments({"type": "string", "enum": [1]}), "b"),
+        tag("<a", arguments("{}"), "b"),
+        tag("<a", arguments(OBJECT, style="yaml"), "b"),
+        tag("<a", arguments(OBJECT, strict_mode=1), "b"),
+        tag("<a", arguments(OBJECT, any_ordr=True), "b"),
+        tag("<a", OBJECT, "b"),
+        tag("a", arguments(OBJECT), "b"),
+        tag("", arguments(OBJECT), "b"),
+        tag("<cal", arguments(OBJECT), "b"),
+        tag("<a", arguments(OBJECT), []),
+        tag("<a", arguments(OBJECT), ["a", 1]),
+        tag("<a", arguments(OBJECT), 1),
+        tag(1, arguments(OBJECT), "b"),
+        tag(token(6), arguments(OBJECT), "b"),
+        tag("<a", arguments(OBJECT), "b") | {"more": 1},
+        {"type": "tag", "begin": "<a", "end": "b"},
+        ANY,
+        3,
+    ]
+)
+
+
+def triggered(listed: list[Any], triggers: list[str], **more: Any) -> Format:
+    return {"type": "triggered_tags", "triggers": triggers, "tags": listed} | more
+
+
+def separated(listed: list[Any], **more: Any) -> Format:
+    return {"type": "tags_with_separator", "tags": listed, "separator": ","} | more
+
+
+flags = st.fixed_dictionaries({"at_least_one": st.booleans(), "stop_after_first": st.booleans()})
+triggers = st.sampled_from([["<"], ["<a", "<b", "<c", "<é"], ["<", "<a"], ["<ca", "<"], ["<call>", "<a", "<b"]])
+
+
+def forms(listed: st.SearchStrategy[list[Any]]) -> st.SearchStrategy[Format]:
+    return st.one_of(
+        st.builds(lambda found, names, more: triggered(found, names, **more), listed, triggers, flags),
+        st.builds(lambda found, more: separated(found, **more), listed, flags),
+        st.builds(lambda found: tag("(", triggered(found, ["<"]), ")"), listed),
+        st.builds(lambda found: tag("(", separated(found), ")"), listed),
+    )
+
+
+def renamed(ir: GrammarIR) -> str:
+    """A grammar as text in which rules are numbered in the order in which they are met."""
+    names = {name: f"r{number}" for number, name in enumerate(ir.rules)}
+
+    def combine(node: Node, below: list[Node]) -> Node:
+        return RuleRef(names[node.name]) if isinstance(node, RuleRef) else nodes.rebuild(node, below)
+
+    rules = {names[name]: Rule(names[name], nodes.fold(rule.body, combine)) for name, rule in ir.rules.items()}
+    return print_grammar(GrammarIR(rules, names[ir.root]))
+
+
+def both(form: Format) -> list[str]:
+    """The grammar, or what is wrong: read when it is needed, and read at once."""
+    found = []
+    read = read_structural_tag(whole(form))
+    assert read.written is not None
+    for request in (read, read._replace(written=None)):
+        try:
+            ir = structural_tag_rules(request, INFO)
+            found.append(renamed(Grammar._made(ir, "structural tag", (Grammar, ())).ir))
+        except (GrammarError, UnsupportedSchemaError) as error:
+            found.append(f"{type(error).__name__}: {error}")
+    return found
+
+
+@settings(max_examples=150, deadline=None)
+@given(forms(st.lists(tags, min_size=1, max_size=4)))
+def test_late_is_what_at_once_is(form: Format) -> None:
+    late, at_once = both(form)
+    assert late == at_once
+
+
+@settings(max_examples=150, deadline=None)
+@given(forms(st.lists(tags | wrong, min_size=1, max_size=3)))
+def test_what_is_wrong_is_said_at_once(form: Format) -> None:
+    late, at_once = both(form)
+    assert late == at_once
+
+
+def waiting(grammar: Grammar) -> int:
+    return sum(isinstance(rule, DeferredRule) for rule in grammar.lazy_ir.rules.values())
+
+
+@pytest.mark.parametrize("make", [lambda tags: triggered(tags, ["<"]), separated])
+def test_tools_are_not_read_before_they_are_called(make: Any) -> None:
+    tools = [tag(f"<t{number}>", arguments(OBJECT), "</>") for number in range(50)]
+    grammar = Grammar.from_structural_tag(whole(make(tools)), tokenizer_info=INFO)
+    assert len(grammar.lazy_ir.rules) <= 3
+    assert waiting(grammar) == 1
+    matcher = GrammarMatcher(GrammarCompiler(INFO).compile_grammar(grammar))
+    assert matcher.accept_string('<t7>{"a"')
+    assert waiting(grammar) >= 49
+    assert Grammar.from_ebnf(str(grammar)) == grammar
+
+
+def test_what_the_caller_does_later_changes_nothing() -> None:
+    form = whole(triggered([tag("<a>", arguments(json.loads(json.dumps(OBJECT))), "</a>")], ["<a"]))
+    grammar = Grammar.from_structural_tag(form)
+    key, said = grammar.key, form["format"]["tags"][0]
+    said["content"]["json_schema"]["properties"]["a"]["type"] = "null"
+    said["end"] = 3
+    form["format"]["tags"].clear()
+    matcher = GrammarMatcher(GrammarCompiler(INFO).compile_grammar(grammar))
+    assert matcher.accept_string('<a>{"a": "x"}</a>')
+    assert grammar.key == key
+    assert Grammar.from_structural_tag(grammar.source) == grammar
+
+
+def test_tokens_of_calls_that_wait_are_looked_up_when_compiling() -> None:
+    few = TokenizerInfo([b"a", b"b"], stop_token_ids=[])
+    for made in (False, True):
+        for end in ("</call>", "</a>"):
+            form = whole(triggered([tag("<a>", arguments(OBJECT), end)], ["<a"]))
+            grammar = Grammar.from_structural_tag(form, tokenizer_info=INFO)
+            if made:
+                assert GrammarMatcher(GrammarCompiler(INFO).compile_grammar(grammar)).accept_string("<a>")
+            if end == "</a>":
+                GrammarCompiler(few).compile_grammar(grammar)
+                continue
+            with pytest.raises(GrammarError, match="names token 7"):
+                GrammarCompiler(few).compile_grammar(grammar)
+
+
+def test_an_equal_request_is_compiled_once() -> None:
+    def request(end: str) -> Format:
+        return json.loads(json.dumps(whole(triggered([tag("<a>", arguments(OBJECT), end)], ["<a"]))))
+
+    compiler = GrammarCompiler(INFO)
+    compiled = compiler.compile_structural_tag(request("</a>"))
+    assert compiler.compile_structural_tag(json.dumps(request("</a>"))) is compiled
+    assert compiler.compile_structural_tag(request("</b>")) is not compiled
+    assert "2 grammars" in repr(compiler)
+    compiler.clear_cache()
+    assert compiler.compile_structural_tag(request("</a>")) is not compiled
+
+
+def test_rules_of_equal_tools_have_equal_keys_and_others_have_not() -> None:
+    def keys(tools: list[Format], info: Any = INFO) -> dict[str, bytes]:
+        ir = Grammar.from_structural_tag(whole(triggered(tools, ["<"])), tokenizer_info=info).lazy_ir
+        for name in list(ir.rules):
+            ir.expand(name)
+        return {name: rule.key for name, rule in ir.rules.items() if isinstance(rule, DeferredRule)}
+
+    one, two = tag("<a>", arguments(OBJECT), "</a>"), tag("<b>", arguments(OBJECT), "</a>")
+    assert keys([one])["a"] == keys([two, one])["a"] != keys([tag("<a>", arguments({}), "</a>")])["a"]
+    named = tag("<a>", arguments(OBJECT), "</call>")
+    assert keys([named])["a"] != keys([named], None)["a"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(tags | wrong, min_size=1, max_size=4))
+def test_what_is_seen_while_writing_is_what_is_found_later(listed: list[Any]) -> None:
+    form = {"tags": listed}
+    found = [DeferrableCalls(listed, ("<a", "<"), write(form, "tags", judge)) for judge in (None, CommonCalls())]
+    for part in ("begins", "ends", "by_trigger", "others"):
+        assert getattr(found[0], part) == getattr(found[1], part)
+    assert found[0].whole_text() == found[1].whole_text()

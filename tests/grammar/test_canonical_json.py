@@ -1,0 +1,110 @@
+"""Values as text: what `json.dumps` writes, or nothing where that would be another thing; and the parts in it."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from enum import IntEnum
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernels_core.grammar.canonical_json import write, write_text
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(["tags", 'a"b\\', "\x00\x1f\x7f", "é" * 9])
+scalars = st.none() | st.booleans() | st.integers(-(10**17), 10**17) | TEXTS
+floats = st.floats(allow_nan=False, allow_infinity=False)
+values = st.recursive(
+    scalars | floats, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4)
+)
+
+
+@given(values)
+def test_the_text_is_that_of_json(value: Any) -> None:
+    written = write(value, "tags")
+    assert written is not None
+    assert written.text == write_text(value) == json.dumps(value, ensure_ascii=False)
+
+
+@given(TEXTS, st.lists(st.dictionaries(TEXTS, scalars)), st.lists(st.dictionaries(TEXTS, scalars)))
+def test_parts_are_the_text_of_lists_and_of_their_items(text: str, one: list[Any], two: list[Any]) -> None:
+    other = [{"x": 1}]
+    whole = {"a": text, "tags": one, "b": {text: 1, "tags": two, "items": other}}
+    written = write(whole, "tags")
+    for tags in (one, two):
+        assert written.part(tags) == json.dumps(tags, ensure_ascii=False)
+        found = [written.item(tags, at) for at in range(len(tags))]
+        assert found == [json.dumps(tag, ensure_ascii=False) for tag in tags]
+        with pytest.raises(IndexError):
+            written.item(tags, len(tags))
+    assert not written.knows(other)
+    with pytest.raises(KeyError):
+        written.part(other)
+    before = written.text
+    one.append(1)
+    assert written.text == before
+
+
+def test_decimals_keep_their_digits() -> None:
+    assert write({"a": Decimal("0.10"), "b": Decimal("1E+40")}, "tags").text == '{"a": 0.10, "b": 1E+40}'
+
+
+class Number(IntEnum):
+    ONE = 1
+
+
+class Text(str):
+    pass
+
+
+def deep(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def circle() -> Any:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        (1, 2),
+        b"a",
+        {1},
+        Number.ONE,
+        Text("a"),
+        float("nan"),
+        float("inf"),
+        Decimal("nan"),
+        10**30,
+        "\ud800",
+        {"\ud800": 1},
+        {1: 2},
+        {None: 2},
+        {Text("a"): 2},
+        object(),
+        deep(1000),
+        circle(),
+    ],
+)
+def test_what_is_not_plain_is_left_alone(value: Any) -> None:
+    assert write(value, "tags") is None
+    assert write({"a": [value]}, "tags") is None
+    assert write_text([value]) is None
+
+
+@given(st.text(st.characters(min_codepoint=0x1E, max_codepoint=0x80), max_size=30))
+def test_escapes_are_found_at_every_place(text: str) -> None:
+    assert write([text], "tags").text == json.dumps([text], ensure_ascii=False)
+
+
+def test_large_texts_and_small_ones_take_turns() -> None:
+    for size in (10, 5_000_000, 3, 70_000, 0):
+        assert write(["x" * size, "é"], "tags").text == json.dumps(["x" * size, "é"], ensure_ascii=False)

@@ -1,0 +1,180 @@
+"""Strings that are written when the parser gets there: as a compact body they are what their language says, and the
+same that is written at once."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernels_core import Grammar, GrammarCompiler, GrammarMatcher
+from kernels_core.automata.compact_bodies import spell_compact_body
+from kernels_core.automata.eager_dfa import determinise
+from kernels_core.automata.lower import Lowering
+from kernels_core.automata.nfa import Nfa
+from kernels_core.grammar.compact_body import Diagram
+from kernels_core.grammar.ir import DeferredRule, GrammarIR, Literal, Rule
+from kernels_core.grammar.json_schema.deferred_strings import ByAutomaton
+from kernels_core.grammar.json_schema.formats import format_language
+from kernels_core.grammar.json_schema.spelling import Speller
+from kernels_core.grammar.regular.languages import (
+    ALL,
+    Language,
+    character,
+    complement,
+    concat,
+    intersection,
+    loop,
+    matches,
+    union,
+    words,
+)
+from kernels_core.grammar.regular.patterns import search
+from kernels_core.grammar.rulebook import RuleBook
+from kernels_core.options import Options
+from tests.engine.driver import tokenizer
+
+# Characters and their spellings: as themselves, as escapes that are always allowed, and as needless ones.
+SPELLINGS = {
+    "a": ("a", None, "\\u0061"),
+    "/": ("/", "\\/", "\\u002f"),
+    "é": ("é", "\\u00E9", None),
+    "\n": (None, "\\n", None),
+}
+TEXTS = ["".join(text) for size in range(4) for text in product(SPELLINGS, repeat=size)]
+VOCABULARY = tokenizer([bytes([byte]) for byte in range(256)])
+
+parts = st.sampled_from(
+    [
+        ALL,
+        words(["a", "a/"]),
+        words(["", "é"]),
+        search("^a"),
+        search("/$"),
+        search("\n"),
+        loop(character(((97, 200),)), 1, 2),
+    ]
+)
+languages = st.recursive(
+    parts,
+    lambda inner: st.one_of(
+        inner.map(complement),
+        st.lists(inner, min_size=2, max_size=3).map(lambda some: intersection(*some)),
+        st.lists(inner, min_size=2, max_size=2).map(lambda some: union(*some)),
+        st.lists(inner, min_size=2, max_size=2).map(lambda some: concat(*some)),
+    ),
+    max_leaves=5,
+)
+
+
+def spellings(text: str, way: int) -> str | None:
+    """`text` with every character in one way of spelling; None where one has none."""
+    found = [SPELLINGS[letter][way] for letter in text]
+    return None if None in found else "".join(map(str, found))
+
+
+@settings(max_examples=150, deadline=None)
+@given(languages, st.booleans())
+def test_a_diagram_says_what_its_language_says(language: Language, any_spelling: bool) -> None:
+    book = RuleBook()
+    diagram = Speller(book, any_spelling=any_spelling).diagram(language)
+    lowering = Lowering(GrammarIR({"root": Rule("root", Literal(b"x")), **book.rules}, "root"), Options(parser="fsm"))
+    nfa = Nfa()
+    assert spell_compact_body(nfa, lowering, diagram, "root", 100_000)
+    fsm = determinise(nfa, max_states=100_000, where="test")
+    steps = {(source, byte): target for source, low, high, target in fsm.byte_edges for byte in range(low, high + 1)}
+
+    def accepts(text: str) -> bool:
+        state = 0
+        for byte in text.encode():
+            state = steps.get((state, byte), -1)
+        return state >= 0 and bool(fsm.accepting[state])
+
+    for text in TEXTS:
+        for way in range(3):
+            written = spellings(text, way)
+            if written is not None:
+                inside = matches(language, text)
+                if way < 2 or any_spelling:
+                    assert accepts(f'"{written}"') == inside, text
+                else:  # where no condition is left, needless escapes are allowed
+                    assert inside or not accepts(f'"{written}"'), text
+    assert not accepts('"')
+    assert not accepts("")
+
+
+def test_rules_wait_until_the_text_gets_there() -> None:
+    """Lazily and in full a schema accepts the same; the automaton is a compact body, of which no body is made."""
+    schema = {
+        "properties": {"a": {"type": "string", "not": {"pattern": "^x"}}, "b": {"type": "integer"}},
+        "patternProperties": {"^k[0-9]+$": {"type": "boolean"}},
+        "additionalProperties": {"type": "null"},
+    }
+    grammar = Grammar.from_json_schema(schema)
+    lazy = GrammarCompiler(VOCABULARY).compile_grammar(grammar)
+    whole = GrammarCompiler(VOCABULARY, options=Options(lazy_lowering=False)).compile_grammar(
+        Grammar.from_json_schema(schema)
+    )
+    texts = [
+        *({"a": text} for text in ("", "y", "xy", "é", "\n")),
+        *({key: value} for key in ("k1", "k", "kk1", "k1x", "c", "", "b", "a") for value in (True, None, 1)),
+        {"a": "y", "b": 1, "k12": False, "z": None, "k3": True},
+    ]
+    for text in map(json.dumps, texts):
+        found = [
+            matcher.accept_string(text) and matcher.is_completed() for matcher in map(GrammarMatcher, (lazy, whole))
+        ]
+        assert found[0] == found[1], text
+    waiting = [rule for rule in grammar.lazy_ir.rules.values() if isinstance(rule, ByAutomaton)]
+    assert waiting
+    assert all(isinstance(rule, DeferredRule) for rule in waiting)
+
+
+@pytest.mark.parametrize("any_spelling", [False, True])
+def test_keys_stand_for_languages(any_spelling: bool) -> None:
+    def key(language: Language, any_spelling: bool = any_spelling) -> bytes:
+        return ByAutomaton("x", Speller(RuleBook(), any_spelling=any_spelling), language).key
+
+    one, other = complement(search("^a")), complement(search("^b"))
+    assert key(one) == key(complement(search("^a")))
+    assert len({key(one), key(other), key(one, not any_spelling), key(intersection(one, other))}) == 4
+
+
+HOSTS = [
+    "a",
+    "a-b.c1",
+    "x" * 63 + ".y",
+    "1.2.3.4",
+    "::1",
+    "a." * 8 + "b",
+    "",
+    "-a",
+    "a-",
+    "a..b",
+    "x" * 64,
+    "a_b",
+    "::1.2",
+]
+
+
+@pytest.mark.parametrize("formats", [["hostname"], ["hostname", "ipv4"], ["ipv6", "hostname"]])
+def test_host_names_are_read_along_one_automaton(formats: list[str]) -> None:
+    """They are what their language says, and one rule that counts nothing, also where something else is allowed."""
+    compiler = GrammarCompiler(VOCABULARY)
+    compiled = compiler.compile_json_schema({"type": "string", "anyOf": [{"format": name} for name in formats]})
+    language = union(*(found for name in formats if (found := format_language(name)) is not None))
+    assert len({matches(language, text) for text in HOSTS}) == 2
+    for text in HOSTS:
+        matcher = GrammarMatcher(compiled)
+        taken = matcher.accept_string(json.dumps(text)) and matcher.is_completed()
+        assert taken == matches(language, text), text
+    ir = compiled.grammar.lazy_ir
+    rules = [rule for rule in (*ir.rules.values(), *ir.made.values()) if isinstance(rule, ByAutomaton)]
+    assert [type(rule.make(True)) for rule in rules] == [Diagram]
+    tables = compiled.machine.tables
+    lowered = [tables.lowering.rules[rule] for rule in range(tables.rule_count)]
+    assert not any(one.repeat for one in lowered if one.source == rules[0].name)
+    assert len(formats) > 1 or not any(one.repeat for one in lowered)
