@@ -1,10 +1,10 @@
 # distutils: language = c++
-"""Compact bodies (`grammar.compact_body`) written straight into an automaton, with no nodes in between.
+"""Write compact bodies (`grammar.compact_body`) straight into an NFA, with no nodes in between.
 
-What stands in a compact body stands in no body: the states made here stand for the beginning of its rule, besides the
-dotted positions of the rules that are spelt out in it.
+A compact body has no place in a grammar's text: the states made here stand for the beginning of its rule, besides the
+dotted positions of the rules that are inlined in it.
 
-Read on: `nfa.pyx` (spells what nodes a compact body holds), `lower.py` (who asks).
+Read on: `nfa.pyx` (writes what nodes a compact body holds), `lower.py` (who asks).
 """
 
 from libc.stdint cimport int32_t, uint8_t, uint64_t

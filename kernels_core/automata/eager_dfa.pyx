@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""One rule's automaton, made as a whole: its NFA is determinised, minimised and numbered breadth-first.
+"""Make the automaton of one rule as a whole: determinise its NFA, minimise it, number it breadth-first.
 
 Labels are byte ranges, rule calls and sets of whole tokens; a call or a token set is a symbol of its own, so a state
 may have edges of all kinds at once (the Earley parser follows each).  Minimisation is a partition refinement

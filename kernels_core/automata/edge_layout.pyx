@@ -1,6 +1,5 @@
 # distutils: language = c++
-"""Edges of a filled automaton in the order of their states, in exactly the memory that they take; and states that lead
-nowhere.
+"""Order the edges of a filled NFA by state, in exactly the memory they take, and find the states that lead nowhere.
 
 Read on: `nfa.pyx`.
 """

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Structural identity of automaton states, across grammars: equal 128-bit numbers mean equal automata from there on.
+"""Compute the structural identity of automaton states across grammars: equal 128-bit numbers mean equal automata.
 
 XGrammar-2 (section 3.3) hashes whole rules bottom-up over the call graph.  Here it is done by state, over edges and
 calls at once, which finds more that is equal (the tail of a rule, the string body below a list of keys), and cycles of
@@ -8,9 +8,9 @@ breadth-first order.  Rules are minimal automata, so equal descriptions and equa
 component.
 
 A description holds: accepting or not, counted or not (and where the next iteration starts), byte edges, token edges
-with their ids, calls with the callee's start and iteration bounds.  A counted rule's own bounds are left out: whoever
-uses the identity adds the distance to the bounds.  Descriptions are hashed with SipHash-2-4-128 (Aumasson & Bernstein
-2012) under a secret key, so that nobody can make two different grammars collide.
+with their ids, calls with the callee's start and bounds of iterations.  A counted rule's own bounds are left out:
+whoever uses the identity adds the distance to the bounds.  Descriptions are hashed with SipHash-2-4-128 (Aumasson &
+Bernstein 2012) under a secret key, so that nobody can make two different grammars collide.
 
 Read on: `lazy_identity.pyx`, for tables of which only a part is there.
 """

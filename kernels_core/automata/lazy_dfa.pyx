@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Lazy lowering: a rule is spelt out when it is first predicted, a state is determinised when it is first met.
+"""Determinise lazily: lower a rule when it is first predicted, and make a state when it is first met.
 
 A state is a set of NFA states of one rule (Rabin & Scott's subset construction, done on demand): those of the ε-closure
 that have edges or are final, ascending.  Making a state finds what it may read, whether it accepts and whether it

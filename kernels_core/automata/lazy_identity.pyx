@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Structural identity of states in tables that grow, where most of the grammar may not be lowered yet.
+"""Compute the structural identity of states in lazy tables, where most of the grammar may not be lowered yet.
 
 A rule that calls no rule it is called by is described by its NFA and the identities of what it calls.  A rule in a
 cycle of any shape is described by all rules of its cycle, as seen from it: in the order in which they are first called.

@@ -1,11 +1,11 @@
-"""From the grammar IR to automata, rule by rule.
+"""Lower the grammar IR to automata, rule by rule.
 
-A `Lowering` hands out the NFA of each rule (`nfa.pyx`).  What is spelt out where and what is called is decided in
+A `Lowering` hands out the NFA of each rule (`nfa.pyx`).  What is inlined where and what is called is decided in
 `inlining.pyx`.  A counted repetition becomes plain copies when that is cheap (`Options.unroll_limit`), else a call of
 a *counted rule*: the automaton of one iteration, and bounds on the number of iterations that the parser keeps in its
 items (`Options.repetition` names the alternatives).
 
-For `parser="fsm"` everything is spelt out in the root, which recursion forbids.
+For `parser="fsm"` everything is inlined in the root, which recursion forbids.
 
 Nothing is lowered before it is asked for: `tables.pyx` asks for everything at once, `lazy_dfa.pyx` for a rule when the
 parser first predicts it.

@@ -1,9 +1,9 @@
 # distutils: language = c++
-"""One rule as a nondeterministic automaton (Thompson's construction), filled in from the rule's body.
+"""Build the nondeterministic automaton of one rule (Thompson's construction) from the rule's body.
 
-`Nfa.fill` walks a body with its own stack and spells everything out that is local to the rule: literals, character
-classes in UTF-8, sequences, choices, loops, and the bodies of small rules.  What needs a decision (is this rule
-spelt out or called? does this repetition count?) is asked of the `Lowering`.
+`Nfa.fill` walks a body with its own stack and writes everything out that is local to the rule: literals, character
+classes in UTF-8, sequences, choices, loops, and the bodies of small rules.  What needs a decision (is this rule inlined
+or called? does this repetition count?) is asked of the `Lowering`.
 
 Every state may carry tags, dotted positions in the grammar, for people: a tag is a *place* (a node of a body, known by
 its parent) and an offset, and becomes a `Position` only when somebody looks.

@@ -1,4 +1,4 @@
-"""The automaton of one rule: from its body or a compact body.
+"""Build the NFA of one rule, from its body or from a compact body.
 
 Read on: `lower.py` (who asks), `nfa.pyx` and `compact_bodies.pyx` (who fill).
 """

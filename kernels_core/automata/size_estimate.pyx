@@ -1,9 +1,9 @@
-"""What a rule would take if it were spelt out, and whether it can be empty: asked before any automaton exists.
+"""Estimate what a rule would cost if it were inlined, and whether it can be empty, before any automaton exists.
 
 All of it is asked per rule and remembered, for some of it is needed for every call in a grammar.  What calls nothing
-weighs the same in all grammars, so the bodies that many grammars share are weighed once.
+costs the same in all grammars, so the bodies that many grammars share are estimated once.
 
-Read on: `inlining.pyx` (decides), `nfa.pyx` (spells out).
+Read on: `inlining.pyx` (decides), `nfa.pyx` (writes automata).
 """
 
 cimport cython

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""All automata of a grammar in flat arrays, the form the parser runs on.
+"""Hold all automata of a grammar in flat arrays, the form the parser runs on.
 
 The pseudo-states ACCEPT and ESCAPE have no edges: the first stands for the end of the text, the second for an unknown
 caller (`earley.machine`).  The states of rules follow, the root's start first.

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The automaton of free text with tags: Aho-Corasick, with what a matched tag does to the readings still open.
+"""Build the automaton of free text with tags: Aho-Corasick, with what a matched tag does to the readings still open.
 
 A reading is "free text so far" or "inside the tag that began k bytes ago".  A state is the Aho-Corasick node (the
 longest suffix that begins a pattern, which says what may be inside) and a number `least`:

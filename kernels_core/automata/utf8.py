@@ -1,4 +1,4 @@
-"""Code-point ranges as sequences of byte ranges (UTF-8, RFC 3629), the classic way of running Unicode on bytes.
+"""Write code-point ranges as sequences of byte ranges (UTF-8, RFC 3629), the classic way of running Unicode on bytes.
 
 A range of code points is cut where the encoded length changes and where a continuation byte would wrap; each piece
 is then a product of byte ranges, one for each byte of the encoding.

@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""Memory for what is interned: parser states (`machine.pyx`) and masks (`../masks/mask_table.pyx`).
+"""Allocate memory for what is interned: parser states (`machine.pyx`) and masks (`../masks/mask_table.pyx`).
 
-Touching a page for the first time takes longer than making a parser state on it.  So blocks that a grammar gave back are
-kept for the next one, up to `MAX_SPARE`, and `reserve` has some ready before the first.
+Touching a page for the first time takes longer than making a parser state on it.  So blocks that a grammar gave back
+are kept for the next one, up to `MAX_SPARE`, and `reserve` has some ready before the first.
 """
 
 from libc.stdlib cimport free, malloc

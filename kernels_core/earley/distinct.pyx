@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Lists of distinct items while a set is closed: short ones are searched, long ones looked up.
+"""Collect distinct items while a set is closed: short lists are searched, long ones looked up.
 
 Closures hold a handful of items, which are compared quicker than they are hashed.  Those of ambiguous grammars may hold
 thousands, and comparing each with each would take minutes.

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The baseline `Options.parser = "pushdown"`: XGrammar's persistent stack tree (Dong et al. 2024, section 3.2).
+"""Run the baseline `Options.parser = "pushdown"`: XGrammar's persistent stack tree (Dong et al. 2024, section 3.2).
 
 The same machine as `machine`, but every call pushes a frame of its own, with one return, where Earley's algorithm
 merges all callers of a rule in one frame.  So an item is the top of one stack, frames are the nodes of a tree that

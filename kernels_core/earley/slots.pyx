@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Open addressing by hash, without looking at what is stored: a slot has a part of the hash and a number.
+"""Look up interned things by hash without reading them: a slot holds a part of the hash and a number (open addressing).
 
 Most look-ups in the parser's tables are for something new.  Comparing it with whatever lies in its way would fetch a
 line of cold memory each time, which takes longer than all the rest.

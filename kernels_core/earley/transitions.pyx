@@ -1,9 +1,9 @@
 # distutils: language = c++
-"""Where a set's transitions are remembered beyond the first: in a list while they are few, in a table by byte once they
-are many; and which bytes there are transitions for.
+"""Remember a set's transitions beyond the first: in a list while they are few, in a table by byte once they are many.
 
-Most sets are left by two or three ways, and are made by the dozen at a first visit, so a table for each would be most of
-what a grammar holds.  Reading is `machine.known_step`, without a lock.
+A set also knows which bytes there are transitions for.  Most sets are left by two or three bytes, and are made by the
+dozen at a first visit, so a table for each would be most of what a grammar holds.  Reading is `machine.known_step`,
+without a lock.
 """
 
 from kernels_core.automata.lengths cimport Room

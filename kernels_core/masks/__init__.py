@@ -1,5 +1,6 @@
-"""What may come next: token masks.
+"""Make token masks: decide for every token of the vocabulary whether it may come next.
 
 In reading order: `trie` (the vocabulary), `token_sets` (accepted, rejected and uncertain tokens of one state), `pool`
-(token sets shared by all grammars), `cache` (masks by parser state), `bitmask` (masks as arrays, and on logits).
+(token sets shared by all grammars), `cache` (chooses how each mask is made, and keeps it), `bitmask` (masks as arrays,
+and on logits).  docs/concepts/how-a-mask-is-made.md names every strategy.
 """

@@ -1,14 +1,14 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
-"""Put bitmasks on rows of logits in CPU memory: write minus infinity where a bit is 0, and touch nothing else.
+"""Write minus infinity into rows of logits in CPU memory wherever a bitmask has a 0.
 
 A word of a mask that allows all its 32 tokens is passed over, and one that allows none is one run of stores, so a wide
-mask costs its few zeros and a narrow one the stores that no method can avoid.  Works for every floating type whose minus
-infinity is one pattern of bits: float16 (0xFC00), bfloat16 (0xFF80), float32 and float64.  The GIL is released.
+mask costs its few zeros and a narrow one the stores that no method can avoid.  Works for every floating type whose
+minus infinity is one pattern of bits: float16 (0xFC00), bfloat16 (0xFF80), float32 and float64.  The GIL is released.
 
 `apply_record` does the same for an interned mask, which need not be a row of bits: where it lists its few ids, their
 logits are put aside, the row becomes minus infinity from end to end, and they are put back.
 
-Read on: `bitmask.py`, which checks shapes and types and says where the rows are; `../mask_rows.pyx`, for interned masks.
+Read on: `bitmask.py`, which checks shapes and types and says where the rows are; `../mask_rows.pyx`, for interned ones.
 """
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uintptr_t

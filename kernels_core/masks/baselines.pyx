@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Masks without accepted, rejected and uncertain tokens: what other engines do, as baselines on the same machine.
+"""Make masks without token sets, as other engines do: baselines on the same parser.
 
 `NaiveMasks` tries every token of the vocabulary, byte by byte from the beginning.  `FsmMasks` (Outlines: Willard and
 Louf 2023) walks the token trie once from each state of a finite automaton, before the first step, and never again.

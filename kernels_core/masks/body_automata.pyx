@@ -1,12 +1,12 @@
 # distutils: language = c++
-"""The inside of a string as a small automaton of its own: what a state may read before the closing quote.
+"""Collect the byte automaton of a string body, and compare it with those that are known.
 
 A rule for a string with a pattern, a format or a length reads bytes, and ends with one byte that nothing follows.  It
-calls nothing, but for the rule that all strings end with, once anything may come (`resolve_calls`).  `collect` collects
-its states as seen from one of them and leaves the ways out apart.  What is left says which texts stay inside; and there
-a search for a word, a list of words that are forbidden and a string without conditions are all the same: `minimise`
-merges states that differ in the ways out alone, and `is_same` compares with a graph that was merged before (Hopcroft &
-Karp 1971: two deterministic automata are walked side by side).
+calls nothing, but for the rule that all strings end with, once anything may come (`resolve_calls`).  `collect` takes
+the states within reach of one of them and leaves out the edges that end the string.  What remains says which texts stay
+in the string; there a search for a word, a list of excluded words and a string without conditions are all the same:
+`minimise` merges states that differ in their exits alone, and `is_same` compares with an automaton that was merged
+before (Hopcroft & Karp 1971: two deterministic automata are walked side by side).
 
 Read on: `string_bodies.pyx`.
 """
@@ -34,7 +34,7 @@ cdef int32_t resolve_calls(Tables tables, int32_t state) except -1 nogil:
 
 
 cdef bint collect(Tables tables, int32_t start, vector[int32_t]& place_of, BodyAutomaton& graph) except -1 nogil:
-    """Fill `graph` with what is within reach of `start`; False, with half of it done, if it is no inside of a string.
+    """Fill `graph` with what is within reach of `start`; False, with half of it done, if it is not in a string body.
 
     `place_of` is scratch: -1 for every state, or shorter.  With the lock of the tables held.
     """

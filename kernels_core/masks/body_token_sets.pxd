@@ -11,11 +11,11 @@ from kernels_core.masks.trie cimport BYTE_CLASSES, Below, TokenTrie
 
 cdef enum:
     DEAD = -1
-    SEVERAL = -2        # bytes of one kind lead to several states
+    SEVERAL = -2        # bytes of one class lead to several states
 
 
 cdef cppclass BodyTokenSet:
-    # The vocabulary as seen from one state of an interior.
+    # The vocabulary as seen from one state of a string body.
     shared_ptr[TokenSet] tokens      # those that stay inside
     # The ways out: a trie of the texts before and with the byte that leads out, in preorder; all of them are read
     # inside.
@@ -23,7 +23,7 @@ cdef cppclass BodyTokenSet:
     vector[int32_t] depth
     vector[int32_t] exit_edge             # -1, or for the byte that leads out: which of `exit_edges`
     vector[int32_t] exit_edges            # nodes of the vocabulary's trie
-    vector[int16_t] exit_state       # the interior's state before that byte
+    vector[int16_t] exit_state       # the string body's state before that byte
     unordered_map[string, shared_ptr[TokenSet]] known    # by what decides on a state's verdicts: see `_name`
 
 
@@ -38,7 +38,7 @@ cdef cppclass StringBody:
     BodyAutomaton graph                      # minimal
     int32_t count
     vector[int16_t] next_state       # by state and byte: a state, or DEAD
-    vector[int16_t] next_by_class       # by state and kind of bytes: the same, or SEVERAL
+    vector[int16_t] next_by_class       # by state and byte class: the same, or SEVERAL
     vector[uint64_t] ascii           # two words a state: bytes that are not DEAD
     vector[SafeBytes] safe                # by state
     int64_t steps_left               # that may be taken to find `safe`

@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""The vocabulary as seen from one state of an interior: the tokens that stay inside, and the doors that lead out.
+"""Compute the body token set of one state of a string body: the tokens that stay in the string, and the exit edges.
 
-A view is found by a walk over the outline of the vocabulary (`trie.ClassTrie`) by a table, without the parser; subtrees
-are taken whole as in `sweeps`.
+The walk goes over the byte-class trie of the vocabulary (`trie.ClassTrie`) by a table, without the parser; subtrees are
+accepted whole as in `whole_subtrees`.
 
 Read on: `string_bodies.pyx`, which asks.
 """
@@ -20,7 +20,7 @@ cdef extern from *:
 
 
 cdef uint8_t FOLLOWED = 1, NARROW = 2
-cdef int64_t MOST_STEPS = 1 << 17   # to find the ways of one interior's states
+cdef int64_t MOST_STEPS = 1 << 17   # to find the ways of one string body's states
 
 
 cdef shared_ptr[BodyTokenSet] make_body_token_set(TokenTrie trie, StringBody* body, int16_t state,
@@ -74,7 +74,7 @@ cdef void _make_exits(TokenTrie trie, StringBody* body, int16_t state, vector[in
 # -- one state ---------------------------------------------------------------------------------------------------------
 
 cdef void tabulate(StringBody* made) noexcept nogil:
-    """The tables of an interior, from its graph."""
+    """The tables of a string body, from its graph."""
     cdef int32_t s, k, byte
     cdef int16_t place, common
     cdef int class_, w
@@ -153,7 +153,7 @@ cdef int64_t _walk(TokenTrie trie, StringBody* body, int16_t start, TrieWalk& fo
 
 cdef int64_t _scan(TokenTrie trie, StringBody* body, int32_t first, bint plain, vector[int16_t]& at, TrieWalk& found,
                    vector[int32_t]& exit_edges) noexcept nogil:
-    """The same for the plain tokens, or the others, below node `first` of the trie, where a kind is told apart."""
+    """The same for the plain tokens, or the others, below node `first` of the trie, where a class is told apart."""
     cdef const TrieNode* nodes = trie.nodes.data()
     cdef int32_t node = first, past = nodes[first].skip, depth, begin, end, fits
     cdef int64_t visits = 0

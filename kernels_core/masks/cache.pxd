@@ -46,7 +46,7 @@ cdef class MaskCache:
     cdef readonly Lookahead lookahead      # None: uncertain tokens are not filtered
     cdef readonly WholeSubtrees sweeps            # None: every node is walked
     cdef readonly StringBodies string_bodies          # None: insides of strings are walked like all else
-    cdef bint in_reference                      # a base is being computed
+    cdef bint in_reference                      # a reference is being computed
     cdef Identities identities
     # by code of the bytes that callers take (0: any): (state, clipped counter) -> verdicts
     cdef unordered_map[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]] states

@@ -1,11 +1,13 @@
 # distutils: language = c++
-"""The mask of a set: computed once, found by pointer ever after.
+"""Make the mask of an Earley set on its first visit, and find it by pointer afterwards.
 
 A mask is the union, over the set's scannable items, of what each allows.  Items whose states begin few tokens are
-followed into the trie as they stand (`direct`).  For the others the work is done once for all callers (`token_sets`):
-the tokens accepted at the item's state, and the uncertain tokens that the item's frame takes the rest of.  Verdicts by
-state come from the machine's own table, then from the pool that all grammars share, and are computed last.  The mask
-hangs on the set; equal masks share their storage and have a number (`mask_table`).
+followed into the trie as they stand (`direct_walk`).  For the others the work is done once for all callers
+(`token_sets`): the tokens accepted at the item's state, and the uncertain tokens whose suffix the item's frame takes.
+Token sets come from the grammar's own table, then from the pool that all grammars share, and are computed last.  The
+mask is kept on the set; equal masks share their storage and have a number (`mask_table`).
+
+docs/concepts/how-a-mask-is-made.md says when each strategy is chosen, and what it costs.
 """
 
 from cython.operator cimport dereference, preincrement
@@ -242,8 +244,8 @@ cdef class MaskCache:
     cdef int _take_follow(self, SetRec* record, int32_t first) except -1 nogil:
         """Set `follow` to the bytes that the callers of the verdicts of item `first` take, `follow_key` to their code.
 
-        Where they are few (the quote behind a string), rests that begin with another byte need not be found, kept and
-        tried.  Verdicts are then for callers that take these bytes and no others.
+        Where they are few (the quote behind a string), suffixes that begin with another byte need not be found, kept
+        and tried.  Verdicts are then for callers that take these bytes and no others.
         """
         cdef Item item = record.items[first]
         cdef SetRec* caller
@@ -483,7 +485,7 @@ cdef class MaskCache:
         return 0
 
     cdef int _compute_token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
-        """Compute, as a difference to a base where one promises to be close."""
+        """Compute, as a difference to a reference where one promises to be close."""
         cdef shared_ptr[TokenSet] verdicts
         cdef SetRec* reference_start = NULL
         cdef const Prefix* prefix = NULL
@@ -500,7 +502,7 @@ cdef class MaskCache:
             if self.string_bodies.token_set(state, self.follow_key, follow, result):
                 return 0
         if has_reference:
-            # A walk with shortcuts costs little more than most differences: a base is not made for their sake.
+            # A walk with shortcuts costs little more than most differences: a reference is not made for their sake.
             self.in_reference = True
             try:
                 self.token_set(reference.state, reference.counter, False, verdicts,
@@ -513,7 +515,7 @@ cdef class MaskCache:
             if verdicts.get() != NULL:
                 reference_start = self.machine.single(reference.state, BOTTOM_FRAME, reference.counter)
                 prefix = &reference.prefix if reference.leaves_words_out else NULL
-        if counts:      # each character leads to another set, so there is nothing to sweep
+        if counts:      # each character leads to another set, so there is no subtree to accept whole
             return compute_token_set(self.trie, self.machine, None, state, counter, verdicts, NULL, NULL, follow,
                                      result)
         return compute_token_set(self.trie, self.machine, self.sweeps, state, counter, verdicts, reference_start,

@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""The mask of a set that allows little: walk the trie from the set itself.
+"""Make the mask of a set that allows few tokens: walk the trie from the set itself.
 
-Most first visits are to places with hardly a choice: inside a key, a keyword, a number, between two values.  There the
-verdicts of each state for an unknown caller (`token_sets`) would take longer to make than the mask, and be used once.
+Most first visits are to places with hardly a choice: in a key, a keyword, a number, between two values.  There the
+token set of each state for an unknown caller (`token_sets`) would take longer to make than the mask, and be used once.
 The walk goes from child to child along the bytes that are live, so it costs a few steps a token allowed, and the steps
 are the ones that the matcher takes next.  Where the parser stays in one set the tokens are known (`self_loops`).
 """
@@ -22,9 +22,9 @@ cdef extern from *:
     int __builtin_popcountll(unsigned long long) nogil
 
 
-cdef int32_t MANY_CHILDREN = 6          # of a node that may be the first of a stretch
+cdef int32_t MANY_CHILDREN = 6          # of a node that may be the first of a self-loop row
 cdef int32_t MANY_WAYS = 24         # kids of a node where a name may begin
-cdef int32_t MANY_NODES = 128       # of a stretch: fewer are as quick to visit as to look up, and hardly met again
+cdef int32_t MANY_NODES = 128       # of a self-loop row: fewer are as quick to visit as to look up, and hardly met again
 
 
 cdef class DirectWalk:
@@ -46,7 +46,7 @@ cdef class DirectWalk:
         cdef int32_t n, k, w, taken
         cdef uint64_t[4] begins
         cdef const uint64_t* live
-        cdef bint self_loops = False         # whether there may be a stretch at `looked_at`
+        cdef bint self_loops = False         # whether there may be a self-loop row at `looked_at`
         cdef SetRec* looked_at
         cdef SetRec* target
         cdef WalkPlace at
@@ -64,7 +64,7 @@ cdef class DirectWalk:
             self.left -= 1 + n
             if self.left < 0:
                 return False
-            taken = -1                  # bytes up to this one were taken with a stretch
+            taken = -1                  # bytes up to this one were taken with a self-loop row
             looked_at = NULL
             for k in range(n):
                 if child_edges[found[k]].byte <= taken:
@@ -158,7 +158,7 @@ cdef class DirectWalk:
         return True
 
     cdef void _take_loop_row(self, const shared_ptr[SelfLoop]& held) noexcept nogil:
-        """Allow the tokens of a stretch, now or with the other rows of the mask."""
+        """Allow the tokens of a self-loop row, now or with the other rows of the mask."""
         cdef size_t i
         if not held.get().bits.empty():
             self.loop_rows.push_back(held)

@@ -1,10 +1,10 @@
 # distutils: language = c++
-"""Any text but for some words: what its tokens have less than those of any text, from the words alone.
+"""Compute the token set of "any text but these words" as a difference to that of any text, from the words alone.
 
-Where a word may still come (`automata.word_trie`), the parser is in a state of its own, but all it does is forbid the
-end behind a word.  So nothing of that part of the automaton is looked at: each word is followed into the vocabulary's
-trie, and where it ends there, the tokens that would end the text are left out.  What is no letter leads from all places
-of a tree to the same place, where the two are compared as any two states are.
+Where an excluded word may still come (`automata.word_trie`), the parser is in a state of its own, but all it does is
+forbid the end behind the word.  So that part of the automaton is not visited: each word is followed into the
+vocabulary's trie, and where it ends there, the tokens that would end the text are left out.  A byte that is no letter
+leads from all places of the word trie to the same place, where the two states are compared as any two states are.
 
 Read on: `token_sets.pyx`, which asks, and keeps the difference.
 """

@@ -1,4 +1,4 @@
-"""A mask as people and programs read it: its ids, or the ids it lacks, whichever are fewer.
+"""List the ids of an interned mask, or the ids it lacks, whichever are fewer.
 
 Made by `MaskCache.mask` from a number (`GrammarMatcher.mask_number`).  Read on: `mask_table.pyx`, where masks are kept.
 """

@@ -1,15 +1,15 @@
 # distutils: language = c++
-"""All iteration counts of a counted rule at once: how many iterations each token needs.
+"""Compute the iteration profile of a counted rule: how many iterations each token needs, for all counts at once.
 
-Near the end of `[a-z]{0,20}` every count has verdicts of its own, and walking the vocabulary for each of them would be
-the same walk again: only how many iterations a token starts decides.  So the walk is done once, without bounds, and
+Near the end of `[a-z]{0,20}` every count has a token set of its own, and walking the vocabulary for each of them would
+be the same walk again: only how many iterations a token starts decides.  So the walk is done once, without bounds, and
 keeps for each token the iterations it needs; for a token that leaves the rule in the middle, the iterations it
-completes and the rest.  The verdicts at any count and for any bounds are then read off: tokens that need at most so
-many iterations (a row of bits for each number of iterations), and rests for which the count lies between the bounds.
+completes and its suffix.  The token set at any count and for any bounds is then read off: tokens that need at most so
+many iterations (a row of bits for each number of iterations), and suffixes for which the count lies between the bounds.
 
-This holds where iterations cannot be cut differently: no iteration is the beginning of another, no rule is called
-inside, and callers cannot take a byte that begins an iteration (`cache` checks that for each caller, else it asks
-`token_sets`).  The inside of a string is such a rule, white space is another.  The walk is one over the outline
+This holds where a text has one way to be cut into iterations: no iteration is the beginning of another, no rule is
+called within one, and callers cannot take a byte that begins one (`cache` checks that for each caller, else it asks
+`token_sets`).  A string body is such a rule, white space is another.  The walk goes over the byte-class trie
 (`trie.ClassTrie`).
 
 Read on: `token_sets.pyx`, `cache.pyx`.
@@ -68,12 +68,12 @@ cdef int _reach(Tables tables, int32_t start, vector[int32_t]& found) except -1 
 
 cdef cppclass ProfileWalk:
     vector[int16_t] next_state      # by place and byte: a place, or DEAD
-    vector[int16_t] next_by_class      # by place and kind of bytes: the same, or SEVERAL
+    vector[int16_t] next_by_class      # by place and byte class: the same, or SEVERAL
     vector[uint8_t] between         # by place: whether it is between two iterations, so that coming there completes one
     vector[int16_t] at              # by depth on the current path: the place, and the iterations that are complete
     vector[int32_t] iterations
-    # Tokens that are accepted, by the iterations they need: in the outline and, where a kind of bytes is told apart, in
-    # the trie.
+    # Tokens that are accepted, by the iterations they need: in the byte-class trie and, where a byte class is told
+    # apart, in the trie.
     vector[vector[Run]] class_runs
     vector[vector[Run]] runs
     vector[int32_t] counts
@@ -159,8 +159,8 @@ cdef void _store(TokenTrie trie, ProfileWalk& found, TokenSet* made) noexcept no
 
 
 cdef void _pair_iterations(TokenSet* made, vector[uint64_t]& complete) noexcept nogil:
-    """Set `iterations` of a set with rests from (token, iterations) pairs, each one number with the iterations in its
-    lower half.
+    """Set `iterations` of a set with suffixes from (token, iterations) pairs, each one number with the iterations in
+    its lower half.
     """
     cdef int32_t k
     cdef uint64_t* first = complete.data()
@@ -172,7 +172,7 @@ cdef void _pair_iterations(TokenSet* made, vector[uint64_t]& complete) noexcept 
 
 cdef void _scan_iterations(TokenTrie trie, int32_t first, bint plain, const uint64_t* follow,
                      ProfileWalk& found) noexcept nogil:
-    """The plain tokens, or the others, below node `first` of the trie, where a kind of bytes is told apart."""
+    """The plain tokens, or the others, below node `first` of the trie, where a byte class is told apart."""
     cdef const TrieNode* nodes = trie.nodes.data()
     cdef int32_t node = first, depth, k, past
     cdef int16_t source, target
@@ -245,7 +245,7 @@ cdef void _put(ProfileWalk& found, size_t source, ByteEdge edge, int16_t target)
 
 
 cdef void _find_similar(ProfileWalk& found) noexcept nogil:
-    """Where each kind of bytes leads."""
+    """Where each byte class leads."""
     cdef size_t i
     cdef int16_t place, common
     cdef int class_, w

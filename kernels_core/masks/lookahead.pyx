@@ -1,9 +1,10 @@
 # distutils: language = c++
-"""Lookahead assertions, also called context expansion (XGrammar, section 3.2; XGrammar-2, section 3.3).
+"""Drop uncertain tokens that no caller of a rule can take: lookahead assertions, also called context expansion.
 
-A token that leaves its rule in the middle is uncertain: the callers have to take the rest.  What the callers of a rule
-can go on with is known from the grammar alone, as far as their own rules reach: rests that none of them takes are
-dropped once and for all, instead of at every step.  A rest that leaves a caller's rule too stays uncertain.
+(XGrammar, section 3.2; XGrammar-2, section 3.3.)  A token that leaves its rule in the middle is uncertain: the callers
+have to take the suffix.  What the callers of a rule can go on with is known from the grammar alone, as far as their own
+rules reach: suffixes that none of them takes are dropped once and for all, instead of at every step.  A suffix that
+leaves a caller's rule too stays uncertain.
 """
 
 import hashlib
@@ -82,7 +83,7 @@ cdef class Lookahead:
 
     cdef int filter(self, shared_ptr[TokenSet]& tokens, int32_t rule, vector[void*]& stack,
                     shared_ptr[TokenSet]& result) except -1 nogil:
-        """`result` gets `tokens`, a token set of a state of `rule`, without the rests that cannot follow.
+        """`result` gets `tokens`, a token set of a state of `rule`, without the suffixes that cannot follow.
 
         `stack` has room for a set at every depth of the vocabulary's trie.
         """

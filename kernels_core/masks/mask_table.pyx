@@ -1,10 +1,10 @@
 # distutils: language = c++
-"""Masks, interned: equal masks are stored once and have one number.
+"""Intern masks: equal masks are stored once and have one number.
 
-Most masks are either a handful of tokens or nearly one that is known (the inside of a string, and what may follow it),
-so a mask is kept as a difference: the bits of a token set that it shares, the ids it lacks, the ids it has beyond.  Its
-hash is a sum over its ids.  So a mask that differs from known bits in twenty ids is drafted, hashed and looked up at the
-cost of twenty ids; a row of 16 KB is touched when the mask is copied out, and not before.
+Most masks are either a handful of tokens or nearly one that is known (a string body, and what may follow it), so a mask
+is kept as a difference: the bits of a token set that it shares, the ids it lacks, the ids it has beyond.  Its hash is a
+sum over its ids.  So a mask that differs from known bits in twenty ids is drafted, hashed and looked up at the cost of
+twenty ids; a row of 16 KB is touched when the mask is copied out, and not before.
 
 Drafting: `begin`, any number of `add_id` and `add_dense`, `finish`.  Read on: `cache.pyx`, which drafts.
 """
@@ -60,8 +60,8 @@ cdef void digest(const uint32_t* words, int32_t count, int32_t* population, uint
     population[0], hash[0] = total, sum
 
 
-# Rows of zeros for drafts: a draft takes one and gives it back clean, so that all grammars work on few rows, which stay in
-# the processor's cache, and none has one of its own.
+# Rows of zeros for drafts: a draft takes one and gives it back clean, so that all grammars work on few rows, which stay
+# in the processor's cache, and none has one of its own.
 cdef struct Row:
     uint32_t* marks
     int32_t words

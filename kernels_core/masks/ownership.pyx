@@ -1,8 +1,9 @@
 # distutils: language = c++
-"""Which token sets a grammar's mask cache holds, and which the pool holds: one by one, for inspection.
+"""List the token sets that a grammar's mask cache holds, and those that the pool holds, for inspection.
 
 Token sets never change and are shared by pointer, so two holders of one address share it: nothing has to be written
 down while masks are made.  An address names a token set as long as somebody holds it.
+
 Read on: `../inspect/sharing.py`, which finds out who shares what.
 """
 

@@ -1,9 +1,9 @@
 # distutils: language = c++
-"""The cross-grammar cache (XGrammar-2, section 3.3): token sets shared by all grammars on one vocabulary.
+"""Share token sets between all grammars on one vocabulary: the cross-grammar cache (XGrammar-2, section 3.3).
 
 An entry is keyed by the structural identity of the automaton state, so whatever grammar a JSON string comes from, its
-verdicts are computed once.  With lookahead an entry may also be keyed by what can follow the state's rule: it is then
-filtered already, a *perfect hit*.  Where only the state is equal, its verdicts are filtered again, a *partial hit*.
+token set is computed once.  With lookahead an entry may also be keyed by what can follow the state's rule: it is then
+filtered already, a *perfect hit*.  Where only the state is equal, its token set is filtered again, a *partial hit*.
 
 Entries are dropped least recently used first when their bytes pass the budget; machines that hold one go on using it.
 `save` and `load` keep them between processes.  Read on: `pool_file.pyx`.

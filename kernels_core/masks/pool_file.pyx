@@ -1,10 +1,10 @@
 # distutils: language = c++
-"""The cross-grammar cache as a file, so that a new process starts warm (`TokenSetPool.save` and `load`).
+"""Write the cross-grammar cache to a file and read it back, so that a new process starts warm.
 
     MAGIC, length of the header, header, body, digest of all before
 
-The header is JSON: the layout, the vocabulary's fingerprint, the identity key, and the size of the body.  The body
-is the token sets (bases before those that build on them), then the entries, least recently used first.  All numbers
+The header is JSON: the layout, the vocabulary's fingerprint, the identity key, and the size of the body.  The body is
+the token sets (references before those that build on them), then the entries, least recently used first.  All numbers
 are little-endian, and lists are written as they lie in memory, so reading is one pass without searching.
 
 The key under which identities are hashed is secret to keep anybody from arranging that two grammars collide.  It is in
@@ -14,7 +14,7 @@ against the vocabulary while reading, so that no file can make the engine read o
 
 What an identity covers may change with the engine.  Then the hashes of equal states differ from those in the file, and
 its entries are never found: a file of an older engine is useless and not wrong.  `LAYOUT` counts the changes of what is
-written here.  Read on: `pool.pyx`, `token_sets.pyx`.
+written here.  Read on: `pool.pyx` (`TokenSetPool.save` and `load`), `token_sets.pyx`.
 """
 
 import hashlib
@@ -174,7 +174,7 @@ cdef void pack(vector[FileEntry]& entries, string& body) noexcept nogil:
 
 
 cdef void _number(TokenSet* tokens, unordered_map[size_t, int32_t]& numbers, vector[TokenSet*]& order) noexcept nogil:
-    """Bases first; there are few below each other (`token_sets.MAX_CHAIN`)."""
+    """References first; there are few below each other (`token_sets.MAX_CHAIN`)."""
     if numbers.count(<size_t>tokens):
         return
     if tokens.reference.get() != NULL:

@@ -1,8 +1,9 @@
 # distutils: language = c++
-"""Bases: the state whose verdicts most verdicts of another are (`token_sets.pyx`).
+"""Choose the reference state of a state: the one whose token set differs least from its own.
 
-Where words are left out it is any text (`excluded_words.pyx`).  Everywhere else it is the state that most first bytes
-lead to, which is often the inside of a string.
+Token sets are computed as differences to that of the reference state (`token_sets.pyx`).  Where words are excluded, the
+reference is any text (`excluded_words.pyx`).  Everywhere else it is the state that most first bytes lead to, which is
+often a string body.
 """
 
 from kernels_core.automata.tables cimport SCANNABLE
@@ -13,7 +14,7 @@ from kernels_core.masks.trie cimport beginning
 
 cdef bint find_reference(TokenTrie trie, Tables tables, int32_t state, int32_t counter, int32_t least,
                          ReferenceState* reference) except -1 nogil:
-    """Whether there is a base for verdicts at `state`, from where at least so many tokens begin."""
+    """Whether there is a reference for verdicts at `state`, from where at least so many tokens begin."""
     cdef int32_t live = 0
     reference.state, reference.counter = -1, counter
     reference.leaves_words_out = (trie.token_count >= least and tables.find_prefix(state, &reference.prefix)

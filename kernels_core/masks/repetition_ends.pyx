@@ -1,6 +1,8 @@
 # distutils: language = c++
-"""Tokens that leave a counted rule inside: allowed by the iterations they complete, and by what the caller does with
-the rest.
+"""Resolve the tokens that leave a counted rule: by the iterations they complete, and by the suffix that a caller takes.
+
+An iteration profile (`iteration_profiles.pyx`) keeps for each such token how many iterations it completes.  Which of
+the suffixes a caller takes does not depend on the count, so it is found once for each caller.
 """
 
 from cython.operator cimport dereference
@@ -20,7 +22,7 @@ cdef class RepetitionEnds:
         self.matches.todo.reserve(64)
 
     cdef vector[RepetitionEnd]* find(self, TokenSet* iterations, SetRec* caller) except NULL nogil:
-        """The tokens that `caller` takes the rest of, with the iterations they complete."""
+        """The tokens that `caller` takes the suffix of, with the iterations they complete."""
         cdef vector[RepetitionEnd]* found
         cdef unordered_map[size_t, vector[RepetitionEnd]]* callers = &self.known[<size_t>iterations]
         cdef size_t i

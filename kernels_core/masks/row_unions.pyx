@@ -1,10 +1,10 @@
 # distutils: language = c++
-"""Unions of rows of bits, made once for all grammars.
+"""Keep unions of rows of bits, made once for all grammars.
 
-Behind the colon of a key there may be white space or a string: four hundred tokens of one token set (`iterations`),
-four hundred of a stretch of the vocabulary (`self_loops`).  Each mask of that kind begins with the union of the same
-two rows, so it is made once and has a size and a hash of its own; what the mask adds are a few ids.  Rows are known by
-where they lie.
+Behind the colon of a key there may be white space or a string: four hundred tokens of one token set
+(`iteration_profiles`), four hundred of a self-loop's row (`self_loops`).  Each mask of that kind begins with the union
+of the same two rows, so it is made once and has a size and a hash of its own; what the mask adds are a few ids.  Rows
+are known by where they lie.
 
 Read on: `cache.pyx`, which asks; `mask_table.pyx`, where the union becomes the main row of a mask.
 """

@@ -1,4 +1,4 @@
-"""Rows of bitmasks that callers hand in: numpy arrays, or torch tensors in CPU memory.
+"""Open the rows of bitmasks that callers hand in: numpy arrays, or torch tensors in CPU memory.
 
 Read on: `bitmask.py` (the layout), `../matcher.pyx` (who writes them).
 """

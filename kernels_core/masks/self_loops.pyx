@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Stretches of the vocabulary in which a parser state leads back to itself: walked once for all grammars.
+"""Find the tokens that keep the parser in one set, once for all grammars: the rows of self-loops.
 
 A thousand tokens are digits and nothing else, hundreds are a quote and letters.  A walk from one parser state visits
 them node by node, and so does the walk from the next number of the next grammar, though the parser stays where it is:
@@ -28,7 +28,7 @@ from kernels_core.masks.trie cimport TOKENS, ChildEdge
 __all__ = ["SelfLoops", "self_loops_of"]
 
 cdef size_t MAX_BYTES = 1 << 25
-cdef int32_t MOST_VISITS = 8192     # of a stretch that is worth keeping
+cdef int32_t MOST_VISITS = 8192     # of a self-loop row that is worth keeping
 cdef int32_t MANY_BYTES = 16         # that are an iteration each: with fewer, most of what begins so goes on otherwise
 cdef size_t FEW_IDS = 128           # are added one by one: rows of few would make many unions
 
@@ -46,7 +46,7 @@ def self_loops_of(TokenTrie trie):
 
 
 cdef class SelfLoops:
-    """All stretches of one vocabulary that were asked for.  Safe to share between threads."""
+    """All self-loop rows of one vocabulary that were asked for.  Safe to share between threads."""
 
     cdef shared_ptr[SelfLoop] find(self, TokenTrie trie, const SelfLoopKey& key, int32_t count) noexcept nogil:
         """What there is below `count` children."""

@@ -1,14 +1,14 @@
 # distutils: language = c++
-"""What stays inside a string: found once for all states, rules and grammars that have the same inside.
+"""Put the token set of a state in a string together from that of its string body, and from where the string may end.
 
 Most of what is known about a token within a string does not depend on the pattern.  A search for five digits takes any
 text until the closing quote comes, and so does what follows `https://`, what may not be one of three words, and a
-string without conditions.  They differ in where the quote is allowed.  So the verdicts at a state are put together from
-two parts.  The *view* is a walk over the vocabulary from a state of the minimal automaton of the inside
-(`body_automata.pyx`): tokens that stay inside are accepted, and where the byte that leads out comes there is a *door*.
-It is kept with the vocabulary (`body_token_sets.pyx`).  The rest is to see which doors are open from the state at hand:
-a walk along the texts before the doors alone, a thousand nodes of the trie, or none if all states that count as one in
-the inside agree on it.
+string without conditions.  They differ in where the quote is allowed.  So a token set has two parts.  The *body token
+set* comes from a walk over the vocabulary from a state of the minimal automaton of the string body
+(`body_automata.pyx`): tokens that stay in the string are accepted, and a node whose byte ends the string is an *exit
+edge*.  It is kept with the vocabulary (`body_token_sets.pyx`).  The second part says which exit edges are open from the
+state at hand: a walk along the texts before the exit edges alone, a thousand nodes of the trie, or none if all states
+that are one state of the string body agree.
 
 Read on: `cache.pyx`, which asks.
 """
@@ -32,9 +32,9 @@ from kernels_core.masks.trie_walk cimport Suffix, suffix_of
 __all__ = ["StringBodies", "BodyPool", "body_pool_of"]
 
 cdef size_t MAX_BYTES = 1 << 25
-cdef size_t SIMILAR = 16              # interiors that begin alike; then the oldest is forgotten
+cdef size_t SIMILAR = 16              # string bodies that begin alike; then the oldest is forgotten
 cdef size_t FEW = 16                # tokens beside a row, in a token set that many masks are made of
-cdef size_t MANY = 64               # token sets kept with one view
+cdef size_t MANY = 64               # token sets kept with one body token set
 
 
 def body_pool_of(TokenTrie trie):
@@ -45,12 +45,12 @@ def body_pool_of(TokenTrie trie):
 
 
 cdef class BodyPool:
-    """All interiors of one vocabulary that were met, while they fit into `MAX_BYTES`.  Safe to share between
+    """All string bodies of one vocabulary that were met, while they fit into `MAX_BYTES`.  Safe to share between
     threads.
     """
 
     cdef shared_ptr[StringBody] find(self, const BodyAutomaton& graph, vector[int16_t]& body_state) noexcept nogil:
-        """The interior that `graph` is, and the state for each of its places; with the lock held."""
+        """The string body that `graph` is, and the state for each of its places; with the lock held."""
         cdef shared_ptr[StringBody] found
         cdef vector[shared_ptr[StringBody]]* similar
         cdef uint64_t name = graph.closing_byte
@@ -95,7 +95,7 @@ cdef class BodyPool:
 
 
 cdef class StringBodies:
-    """The interiors of one machine's states.  With the machine's lock held."""
+    """The string bodies of one machine's states.  With the machine's lock held."""
 
     def __init__(self, TokenTrie trie, Machine machine):
         self.trie = trie
@@ -104,7 +104,7 @@ cdef class StringBodies:
         self.searches = UnanchoredSearches(machine.tables)
 
     cdef bint collected(self, int32_t state, BodyAutomaton& graph) except -1 nogil:
-        """Whether `graph` shows what is within reach of `state`; False if that is no inside of a string."""
+        """Whether `graph` shows what is within reach of `state`; False if that is not in a string body."""
         cdef int32_t rule = self.machine.tables.rule_of[state]
         if <size_t>rule >= self.refused.size():
             self.refused.resize(rule + 1, 0)
@@ -118,7 +118,7 @@ cdef class StringBodies:
                         shared_ptr[TokenSet]& result) except -1 nogil:
         """Verdicts at `state` under an unknown caller, as `token_sets.compute_token_set` has them.
 
-        False if the state is no inside of a string.  `follow`: four words, the bytes that callers take, known by
+        False if the state is not in a string body.  `follow`: four words, the bytes that callers take, known by
         `follow_key`; NULL: any byte.
         """
         cdef BodyAutomaton graph
@@ -150,7 +150,9 @@ cdef class StringBodies:
 
     cdef bint _search_token_set(self, int32_t state, uint64_t follow_key, const uint64_t* follow,
                           shared_ptr[TokenSet]& result) except -1 nogil:
-        """`token_set` where any text goes on; False if that is not certain.  Only the ways to doors are made states."""
+        """`token_set` where any text goes on; False if that is not certain.  Only the ways to exit edges are made
+        states.
+        """
         cdef UnanchoredSearch* search = self.searches.find(state)
         cdef BodyTokenSet* body_set
         cdef int64_t nodes = 0
@@ -176,7 +178,9 @@ cdef class StringBodies:
 
     cdef int _try_tables(self, int32_t state, BodyTokenSet* body_set, vector[uint8_t]& open_exits,
                          int64_t* nodes) except -1 nogil:
-        """Which doors of `body_set` are open from `state`, which reads inside what the view's state does."""
+        """Which exit edges of `body_set` are open from `state`, which reads inside what the body token set's state
+        does.
+        """
         cdef vector[int32_t] at          # states, by depth on the current path
         cdef int32_t node, depth, target
         open_exits.assign(body_set.exit_edges.size(), 0)
@@ -211,9 +215,10 @@ cdef class StringBodies:
     cdef void _put_together(self, BodyTokenSet* body_set, const vector[uint8_t]& open_exits, bint agreed,
                             uint64_t follow_key,
                             const uint64_t* follow, shared_ptr[TokenSet]& result) noexcept nogil:
-        """The verdicts at a state with that `body_set`, from where these of its doors are open.
+        """The verdicts at a state with that `body_set`, from where these of its exit edges are open.
 
-        `agreed`: other states are likely to have these doors open, too, so the verdicts are kept with the view.
+        `agreed`: other states are likely to have these exit edges open, too, so the verdicts are kept with the body
+            token set.
         """
         cdef vector[int32_t] accepted, removed
         cdef vector[Suffix] suffixes
@@ -250,7 +255,7 @@ cdef class StringBodies:
 
 
 cdef void _write_out(TokenSet* made, int32_t words) noexcept nogil:
-    """Give a difference, whose base leaves nothing open, bits of its own: masks take a row as it is."""
+    """Give a difference, whose reference leaves nothing open, bits of its own: masks take a row as it is."""
     cdef vector[uint32_t] bits
     cdef size_t i
     bits.resize(words)
@@ -272,7 +277,7 @@ cdef void _write_out(TokenSet* made, int32_t words) noexcept nogil:
 
 cdef bint _agree(const BodyAutomaton& graph, const vector[int16_t]& body_state, int32_t count,
                  vector[uint8_t]& closing) noexcept nogil:
-    """Whether states that count as one in the interior agree on the way out: `closing`, by state, if it is open
+    """Whether states that count as one in the string body agree on the way out: `closing`, by state, if it is open
     there.
     """
     cdef size_t i
@@ -297,7 +302,7 @@ cdef int32_t _byte_step(Tables tables, int32_t state, uint8_t byte) except -2 no
 
 cdef void _try_exits(const BodyAutomaton& graph, BodyTokenSet* body_set, vector[uint8_t]& open_exits,
                      int64_t* nodes) noexcept nogil:
-    """Which doors are open in `graph`."""
+    """Which exit edges are open in `graph`."""
     cdef vector[int16_t] at          # places, by depth on the current path
     cdef int32_t node = 0, depth
     cdef int16_t target
@@ -309,7 +314,7 @@ cdef void _try_exits(const BodyAutomaton& graph, BodyTokenSet* body_set, vector[
         if body_set.exit_edge[node] >= 0:
             open_exits[body_set.exit_edge[node]] = graph.may_close[at[depth - 1]]
         else:
-            target = body_step(graph, at[depth - 1], body_set.byte[node])      # read inside, by the view's state too
+            target = body_step(graph, at[depth - 1], body_set.byte[node])      # read inside, by the body token set's state too
             if <size_t>depth >= at.size():
                 at.resize(depth + 1)
             at[depth] = target
@@ -318,7 +323,7 @@ cdef void _try_exits(const BodyAutomaton& graph, BodyTokenSet* body_set, vector[
 
 cdef void _take_exit(TokenTrie trie, int32_t exit_edge, const uint64_t* follow, vector[int32_t]& accepted,
                 vector[Suffix]& suffixes) noexcept nogil:
-    """The tokens that go through an open door: those that end there, and rests that callers may take."""
+    """The tokens that go through an open exit edge: those that end there, and suffixes that callers may take."""
     cdef int32_t k, depth = trie.nodes[exit_edge].depth
     cdef uint8_t byte
     for k in range(trie.nodes[exit_edge].token_first, trie.nodes[exit_edge + 1].token_first):

@@ -1,10 +1,9 @@
 # distutils: language = c++
-"""What remains of uncertain tokens, tried against a caller.
+"""Find the uncertain tokens whose suffix a caller takes: walk the suffix trie along the caller's live bytes.
 
-A token set keeps the rests of its uncertain tokens as a trie in preorder.  Most of what is tried has no place behind
-the
-rule: of a hundred bytes that may follow a quote a caller takes two or three.  In preorder each of the others is a line
-of memory that is fetched to be passed over, so here siblings lie together, as in `trie.TokenTrie.child_edges`.
+Most of what is tried has no place behind the rule: of a hundred bytes that may follow a quote a caller takes two or
+three.  In preorder each of the others is a line of memory that is fetched to be passed over, so here siblings lie
+together, as in `trie.TokenTrie.child_edges`.
 """
 
 from kernels_core.earley.machine cimport step
@@ -41,7 +40,7 @@ cdef void lay_out_suffixes(const vector[uint8_t]& byte, const vector[int32_t]& s
 
 cdef int find_suffixes(const SuffixTrie& suffixes, Machine machine, SetRec* caller,
                        SuffixMatches& matches) except -1 nogil:
-    """Find the tokens of a token set whose rest `caller` takes; with the machine's lock held.
+    """Find the tokens of a token set whose suffix `caller` takes; with the machine's lock held.
 
     `matches.places` gets where in the set's `ids` they are.
     """

@@ -12,7 +12,7 @@ from kernels_core.masks.trie_walk cimport Suffix, TrieWalk
 
 
 cdef enum:
-    MAX_CHAIN = 4        # bases below bases
+    MAX_CHAIN = 4        # references below references
 
 
 cdef enum Storage:
@@ -53,7 +53,7 @@ cdef cppclass TokenSet:
     # Storage PROFILE alone
     vector[vector[uint32_t]] rows
     vector[Cap] caps                # by iterations allowed: the tokens accepted are those in a row, less `lacking`
-    vector[int32_t] iterations            # beside `ids`: the iterations that are complete where the rest begins
+    vector[int32_t] iterations            # beside `ids`: the iterations that are complete where the suffix begins
 
 
 cdef int compute_token_set(TokenTrie trie, Machine machine, WholeSubtrees subtrees, int32_t state, int32_t counter,

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Accepted, rejected and uncertain tokens of one scannable state (XGrammar, section 3.1; XGrammar-2, section 3.3).
+"""Compute the accepted, rejected and uncertain tokens of one scannable state (XGrammar, section 3.1; XGrammar-2, 3.3).
 
 The state's rule is run on a frame whose caller is unknown (`BOTTOM`), down the token trie.  A token that ends while
 the machine is alive is *accepted*, whoever called the rule: every state can be finished, so a caller can go on from
@@ -7,12 +7,12 @@ wherever the rule ends.  A token that dies is *rejected* unless the rule could h
 *uncertain*, and what remains of it after each such end is kept in a trie of suffixes.  For a real caller the suffix
 trie is walked once against the set that the caller goes on in; where it is alive, the tokens are allowed.
 
-*Differential*: where a state's verdicts are mostly those of another (`reference`), both machines walk the trie together
-and stop where they have become the same, so the cost is the size of the difference: below such a node every verdict
-is equal, provided that the record of where the rule could have ended is equal too.
+*Differential*: where a state's token set is mostly that of another (`reference`), both machines walk the trie together
+and stop where they have become the same, so the cost is the size of the difference: below such a node every verdict is
+equal, provided that the record of where the rule could have ended is equal too.
 
-Read on: `reference_states.pyx` (which state is a base), `trie_walk.pyx` (one machine), `whole_subtrees.pyx` (what need
-not be walked).
+Read on: `reference_states.pyx` (which state is the reference), `trie_walk.pyx` (one machine), `whole_subtrees.pyx`
+(what need not be walked).
 """
 
 from libc.string cimport memcmp
@@ -57,7 +57,7 @@ cdef bint _before(const Suffix& a, const Suffix& b) noexcept nogil:
 
 cdef int add_uncertain(TokenSet* tokens, Machine machine, SetRec* caller, SuffixMatches& matches,
                        vector[int32_t]& found) except -1 nogil:
-    """`found` gets the uncertain tokens that `caller` takes the rest of; with the machine's lock held."""
+    """`found` gets the uncertain tokens that `caller` takes the suffix of; with the machine's lock held."""
     cdef TokenSet* part = tokens
     while part != NULL:
         _resolve(part, tokens, machine, caller, matches, found)
@@ -67,7 +67,7 @@ cdef int add_uncertain(TokenSet* tokens, Machine machine, SetRec* caller, Suffix
 
 cdef int _resolve(TokenSet* tokens, TokenSet* whole, Machine machine, SetRec* caller, SuffixMatches& matches,
                   vector[int32_t]& found) except -1 nogil:
-    """The uncertain tokens of one part of the chain of bases that begins with `whole`."""
+    """The uncertain tokens of one part of the chain of references that begins with `whole`."""
     cdef size_t i
     cdef int32_t token
     find_suffixes(tokens.suffix_trie, machine, caller, matches)
@@ -97,7 +97,7 @@ cdef void write_accepted(TokenSet* tokens, uint32_t* row, int32_t words) noexcep
 
 
 cdef void point_dense(TokenSet* tokens, TokenTrie trie) noexcept nogil:
-    """Set `dense` from what it points to: the set's own bits, the whole vocabulary, or what the base points to."""
+    """Set `dense` from what it points to: the set's own bits, the whole vocabulary, or what the reference points to."""
     if not tokens.bits.empty():
         tokens.dense = tokens.bits.data()
     elif tokens.storage == COMPLEMENT:
@@ -112,7 +112,7 @@ cdef void point_dense(TokenSet* tokens, TokenTrie trie) noexcept nogil:
 
 
 cdef int depth_of(TokenSet* tokens) noexcept nogil:
-    """How many bases are below."""
+    """How many references are below."""
     cdef int depth = 0
     while tokens.reference.get() != NULL:
         depth += 1
@@ -153,7 +153,7 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, WholeSubtrees subtre
     With a `reference` (the verdicts from `reference_start`) only the difference to it is walked and kept, unless that
     turns out to be large.  `prefix`: what `state` stands for, where `reference` is any text and some words are left
     out; else NULL. `subtrees` accepts whole subtrees; None: all are walked.  `follow`: four words, the bytes that
-    callers can take; rests that begin with another byte are left out.  NULL: any byte.
+    callers can take; suffixes that begin with another byte are left out.  NULL: any byte.
     """
     cdef shared_ptr[TokenSet] made
     cdef vector[int32_t] accepted, removed
@@ -237,7 +237,7 @@ cdef bint _walk_difference(TokenTrie trie, Machine machine, vector[Visit]& todo,
             if not ends.empty():
                 add_suffixes(trie, ends, node, follow, suffixes)
             continue
-        # What the base accepts at this node need not be said again.
+        # What the reference accepts at this node need not be said again.
         if other == machine.dead:
             for k in range(nodes[node].token_first, nodes[node + 1].token_first):
                 accepted.push_back(ids[k])
@@ -329,11 +329,11 @@ cdef void _list_missing(TokenSet* made, TokenTrie trie) noexcept nogil:
 
 cdef void store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& accepted,
                             vector[int32_t]& removed) noexcept nogil:
-    """As lists beyond the base's; where that would be more than bits, as bits of its own."""
+    """As lists beyond the reference's; where that would be more than bits, as bits of its own."""
     cdef TokenSet* reference = made.reference.get()
     cdef TokenSet* part = reference
-    cdef vector[int32_t] dropped        # from what the base lists
-    cdef vector[int32_t] uncertain      # in the base, ascending, unless they are too many to sort here
+    cdef vector[int32_t] dropped        # from what the reference lists
+    cdef vector[int32_t] uncertain      # in the reference, ascending, unless they are too many to sort here
     cdef size_t count = 0               # of them
     cdef size_t i
     cdef int32_t token

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""What becomes of every token at one state, for people: accepted, rejected, or uncertain with where it leaves the rule.
+"""Tell for every token whether one state accepts it, rejects it, or leaves it uncertain, and where it leaves the rule.
 
 The engine never needs all of this at once, so it is not made from its token sets: the vocabulary's trie is walked once
 with the state alone, and from wherever the rule can end with the callers, too.  Nothing is kept but parser states.
@@ -38,8 +38,8 @@ def verdicts(MaskCache masks, int state, int counter, list frames):
     """All tokens' verdicts at one state for the callers in `frames`, as a dict of arrays.
 
     "accepted": their ids, ascending.  "uncertain": ids, ascending; beside them "escapes", the bytes read when the rule
-    ended, and "allowed", whether a caller takes the rest.  Of several ends that one is told whose rest a caller takes,
-    if there is one, else the first.  Where a lookahead drops uncertain tokens, they are rejected.
+    ended, and "allowed", whether a caller takes the suffix.  Of several ends that one is told whose suffix a caller
+    takes, if there is one, else the first.  Where a lookahead drops uncertain tokens, they are rejected.
     """
     cdef uint8_t[::1] kinds
     cdef int32_t[::1] escapes
@@ -78,7 +78,7 @@ cdef int _walk(MaskCache masks, int32_t state, int32_t counter, const vector[int
     cdef SetRec* alone
     cdef SetRec* target
     cdef vector[SetRec*] callers, path             # path: by depth, the state's own parser
-    # by depth: where its rests begin in `open_suffixes`, with one more at the end
+    # by depth: where its suffixes begin in `open_suffixes`, with one more at the end
     cdef vector[size_t] first
     # by depth: bytes read when the rule could first have ended, 0: it could not
     cdef vector[int32_t] ended
@@ -136,7 +136,7 @@ cdef int _walk(MaskCache masks, int32_t state, int32_t counter, const vector[int
 
 
 cdef inline void _add(vector[OpenSuffix]& open_suffixes, size_t first, SetRec* at, int32_t escape) noexcept nogil:
-    """Unless a rest of this depth is in the same place since an earlier end; so they stay in order of their ends."""
+    """Unless a suffix of this depth is in the same place since an earlier end; so they stay in order of their ends."""
     cdef size_t i
     for i in range(first, open_suffixes.size()):
         if open_suffixes[i].at == at:
@@ -196,7 +196,7 @@ def kept(MaskCache masks, int state, int counter):
 
 
 cdef size_t _bytes(TokenSet* tokens) noexcept:
-    """Those of a set with its bases."""
+    """Those of a set with its references."""
     cdef size_t found = 0
     while tokens != NULL:
         found += token_set_bytes(tokens)

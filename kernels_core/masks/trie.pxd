@@ -33,13 +33,13 @@ cdef enum:
 
 
 cdef enum:
-    BYTE_CLASSES = 9               # kinds of several bytes
+    BYTE_CLASSES = 9               # classes of several bytes
 
 
 cdef cppclass ClassTrie:
-    # The vocabulary spelt in kinds of bytes: each node stands for all nodes of the trie whose paths are of its kinds.
+    # The vocabulary spelt in byte classes: each node stands for all nodes of the trie whose paths are of its classes.
     # Plain tokens come first, then the others.
-    vector[TrieNode] nodes           # like those of the trie; `byte` is the first of its kind, `child_first` its number
+    vector[TrieNode] nodes           # like those of the trie; `byte` is the first of its class, `child_first` its number
     vector[int32_t] ids              # token ids in this order
     vector[uint64_t] hash_before
     vector[Below] below

@@ -1,15 +1,15 @@
 # distutils: language = c++
-"""The vocabulary as a trie in preorder arrays, so that a subtree is a range and can be skipped in one step.
+"""Keep the vocabulary as a trie in preorder arrays, so that a subtree is a range and is skipped in one step.
 
 Tokens are sorted bytewise, hence the tokens below a node are a contiguous range of `ids` too.  Empty tokens and
 special tokens are not in the trie: no text spells them.  Walks over most of the vocabulary go through the nodes in
 order; walks along a few bytes go from child to child, by an index of children beside the nodes.
 
-Patterns seldom tell one small letter from another, so the vocabulary is kept in *outline*, too: spelt in kinds of bytes
-(digits, small letters, capitals, bytes inside characters beyond ASCII by what may follow; any other byte is a kind of
-its own).  That is a twelfth of the nodes, and each knows the nodes of the trie that it stands for.  Tokens without
-quotes, backslashes, control characters and parts of characters come first: strings and comments take all of these at
-once.
+Patterns seldom tell one small letter from another, so the vocabulary is also kept as a *byte-class trie*: spelt in
+classes of bytes (digits, small letters, capitals, bytes inside characters beyond ASCII by what may follow; any other
+byte is a class of its own).  That is a twelfth of the nodes, and each knows the nodes of the trie that it stands for.
+Tokens without quotes, backslashes, control characters and parts of characters come first: strings and comments take all
+of these at once.
 """
 
 from libc.string cimport memchr
@@ -26,7 +26,7 @@ cdef extern from *:
 
 
 MAX_TOKEN_BYTES = 65_535
-cdef int32_t PLAIN = 1, OTHER = 2, BOTH = 3      # parts of the outline
+cdef int32_t PLAIN = 1, OTHER = 2, BOTH = 3      # parts of the byte-class trie
 cdef int MODES = 10             # of `plain_next`
 cdef int32_t FEW_CHILDREN = 8      # are looked at one by one
 cdef int32_t MUCH_BELOW = 4     # nodes of a subtree that is worth knowing about
@@ -194,7 +194,7 @@ cdef class TokenTrie:
                 self.below.push_back(below)
 
     def _make_class_trie(self):
-        """Nodes whose paths are of the same kinds become one, from the root down: first with plain tokens, then the
+        """Nodes whose paths are of the same classes become one, from the root down: first with plain tokens, then the
         rest.
         """
         # lists: members of all that is pending, the next at the end
@@ -256,7 +256,7 @@ cdef class TokenTrie:
             open_nodes.pop_back()
         if self.class_trie.plain.skip == 0:
             self.class_trie.plain.skip = child
-        # What occurs below, as in `_summarise`: all bytes of a kind do the same inside a character.
+        # What occurs below, as in `_summarise`: all bytes of a class do the same inside a character.
         self.class_trie.below.resize(child)
         good.assign(child, 0xFFFF)
         for k in range(child - 1, 0, -1):
@@ -326,7 +326,7 @@ cdef class TokenTrie:
 
 
 cdef struct Pending:
-    # A node of the outline that is to be made.
+    # A node of the byte-class trie that is to be made.
     int32_t count           # members, at the end of the lists
     int32_t depth
     uint8_t class_            # its first byte
@@ -346,12 +346,12 @@ cdef void _add_byte(Below* below, uint8_t byte) noexcept nogil:
         below.beyond_ascii = 1
 
 
-# -- kinds of bytes ----------------------------------------------------------------------------------------------------
+# -- byte classes ----------------------------------------------------------------------------------------------------
 
 cdef extern from *:
     """
     #include <stdint.h>
-    /* Bits of the bytes of each kind of several bytes: 0-9, A-Z, a-z, then by what may follow inside a character
+    /* Bits of the bytes of each classes of several bytes: 0-9, A-Z, a-z, then by what may follow inside a character
        (Unicode 15, table 3-7).  C2, E1, E2, E3 and EF begin white space, which patterns tell apart. */
     static const uint64_t ms_classes[9][4] = {
         {0x03FF000000000000ULL, 0, 0, 0},
@@ -375,17 +375,17 @@ cdef extern from *:
 
 
 cdef int class_of(uint8_t byte) noexcept nogil:
-    """The number of the kind of `byte`; -1 if that has no other byte."""
+    """The number of the class of `byte`; -1 if that has no other byte."""
     return ms_class_of(byte)
 
 
 cdef const uint64_t* bytes_of_class(int class_) noexcept nogil:
-    """Four words, the bytes of kind number `class_`."""
+    """Four words, the bytes of class number `class_`."""
     return &ms_classes[class_][0]
 
 
 cdef uint8_t first_of_class(uint8_t byte) noexcept nogil:
-    """The lowest byte of the kind of `byte`."""
+    """The lowest byte of the class of `byte`."""
     cdef int class_ = ms_class_of(byte), w = 0
     if class_ < 0:
         return byte

@@ -21,19 +21,19 @@ cdef struct Visit:
 
 
 cdef struct Run:
-    # Accepted tokens: those in ids[first:past] of the trie, or of its outline.
+    # Accepted tokens: those in ids[first:past] of the trie, or of its byte-class trie.
     int32_t first
     int32_t past
 
 
 cdef cppclass TrieWalk:
     # What a walk over the vocabulary has found, and where it is.
-    vector[Run] runs             # in the trie; ascending and apart, if the walk is not in the outline
-    vector[Run] class_runs         # in the outline; ascending.  `runs` may say some of it again
+    vector[Run] runs             # in the trie; ascending and apart, if the walk is not in the byte-class trie
+    vector[Run] class_runs         # in the byte-class trie; ascending.  `runs` may say some of it again
     bint in_class_trie
     bint among_others            # behind the plain tokens
     vector[Suffix] suffixes      # the same one perhaps more than once
-    const uint64_t* follow      # four words: rests that begin with other bytes are left out; NULL: any byte
+    const uint64_t* follow      # four words: suffixes that begin with other bytes are left out; NULL: any byte
     vector[int32_t] ends         # depths on the current path at which the rule could have ended
     vector[void*] stack          # sets on the current path, by depth
     vector[Reach*] reaches    # theirs; NULL: not asked for yet

@@ -1,11 +1,11 @@
 # distutils: language = c++
-"""Walks over the vocabulary from one parser state: which tokens stay alive, and which die after the rule could end.
+"""Walk the vocabulary from one parser state: find the tokens that stay alive, and those that may leave the rule.
 
-Where little is live the walk goes from child to child, else node by node.  Most of what is wide is walked in the trie's
-*outline* (`trie.ClassTrie`), where bytes of one kind are one step: as long as a parser state goes on alike with all of
-them, a node settles all tokens that are spelt in its kinds.  Where a state tells bytes of a kind apart (the `h` of
-`http`, the digits that begin a month), the walk goes on in the trie, from the nodes that the outline's node stands for.
-`subtrees` takes subtrees as a whole, of either.
+Where little is live the walk goes from child to child, else node by node.  Most of what is wide is walked in the
+*byte-class trie* (`trie.ClassTrie`), where bytes of one class are one step: as long as a parser state goes on alike
+with all of them, a node decides all tokens that are spelt in its classes.  Where a state tells bytes of a class apart
+(the `h` of `http`, the digits that begin a month), the walk goes on in the trie, from the nodes that the byte-class
+trie's node stands for.  `whole_subtrees` accepts subtrees of either as a whole.
 
 Read on: `token_sets.pyx` keeps what is found.
 """
@@ -33,7 +33,7 @@ cdef extern from *:
 
 
 cdef int WIDE = 32                  # live bytes
-cdef int32_t MUCH = 2048            # tokens that may begin: less is walked without the outline
+cdef int32_t MUCH = 2048            # tokens that may begin: less is walked without the byte-class trie
 
 
 cdef int walk_trie(TokenTrie trie, Machine machine, WholeSubtrees subtrees, SetRec* start,
@@ -64,7 +64,7 @@ cdef int walk_trie(TokenTrie trie, Machine machine, WholeSubtrees subtrees, SetR
 
 
 cdef int _walk_class_trie(TokenTrie trie, Machine machine, WholeSubtrees subtrees, TrieWalk& found) except -1 nogil:
-    """All nodes of the outline that are alive."""
+    """All nodes of the byte-class trie that are alive."""
     cdef const TrieNode* nodes = trie.class_trie.nodes.data()
     cdef int32_t node = 1, past = <int32_t>trie.class_trie.nodes.size() - 1, depth, k
     cdef int class_
@@ -219,7 +219,8 @@ cdef void accept(vector[Run]& runs, int32_t first, int32_t past) noexcept nogil:
         runs.push_back(Run(first, past))
 
 
-# -- rests -------------------------------------------------------------------------------------------------------------
+# -- suffixes
+# -------------------------------------------------------------------------------------------------------------
 
 cdef void forget(vector[int32_t]& ends, int32_t depth) noexcept nogil:
     """Drop the ends that are not above a node at `depth`."""
@@ -229,7 +230,7 @@ cdef void forget(vector[int32_t]& ends, int32_t depth) noexcept nogil:
 
 cdef void add_suffixes(TokenTrie trie, vector[int32_t]& ends, int32_t node, const uint64_t* follow,
                        vector[Suffix]& suffixes) noexcept nogil:
-    """Rests, after each end above `node`, of all tokens below it."""
+    """Suffixes, after each end above `node`, of all tokens below it."""
     cdef int32_t first = trie.nodes[node].token_first, past = trie.nodes[trie.nodes[node].skip].token_first
     cdef int32_t k
     cdef size_t e
@@ -241,7 +242,7 @@ cdef void add_suffixes(TokenTrie trie, vector[int32_t]& ends, int32_t node, cons
 
 
 cdef void _add_class_runs(TokenTrie trie, int32_t node, TrieWalk& found) noexcept nogil:
-    """`add_suffixes` for a node of the outline: its tokens have bytes of the same kinds on the way."""
+    """`add_suffixes` for a node of the byte-class trie: its tokens have bytes of the same classes on the way."""
     cdef const TrieNode* nodes = trie.class_trie.nodes.data()
     cdef int32_t k, token
     cdef size_t e

@@ -1,10 +1,10 @@
 # distutils: language = c++
-"""States from which any text goes on, whatever is looked for in it: found without the states that it leads to.
+"""Recognise states of an unanchored search in the NFA, so that no state of the search is determinised.
 
 A search for forty digits has a state for each digit, and one for a list of words a state for each prefix of a word.
-None of them matters to what stays inside the string (`string_bodies.pyx`): while a search goes on, any text does.  So
-the NFA is looked at, where the search is a loop beside the pattern.  A state that holds the loop reads what the loop
-reads at least; and it reads no more if no NFA state within its reach does, each followed beside the loop (a simulation,
+None of them matters to what stays in the string (`string_bodies.pyx`): while a search goes on, any text does.  So the
+NFA is looked at, where the search is a loop beside the pattern.  A state that holds the loop reads what the loop reads
+at least; and it reads no more if no NFA state within its reach does, each followed beside the loop (a simulation,
 Milner 1971).  That takes a step for an edge of the NFA, and no state of the automaton is made.
 
 Read on: `string_bodies.pyx`, which asks.

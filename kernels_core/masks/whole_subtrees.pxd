@@ -18,8 +18,8 @@ cdef struct Place:
 cdef cppclass Reach:
     # What is known of the ways on from one set.
     SetRec* source
-    uint32_t asked          # one bit a kind of bytes: is it known where they lead?
-    SetRec* to[BYTE_CLASSES]       # the set that all bytes of a kind lead to, or `WholeSubtrees.several`
+    uint32_t asked          # one bit a byte class: is it known where they lead?
+    SetRec* to[BYTE_CLASSES]       # the set that all bytes of a class lead to, or `WholeSubtrees.several`
     # Where a text may go and stay alive.  Of at most n bytes, it may have those in layers[n], and any plain characters
     # beyond ASCII if n <= `characters`.
     bint explored
@@ -32,7 +32,7 @@ cdef class WholeSubtrees:
     cdef readonly Machine machine
     cdef unordered_map[size_t, Reach] reaches   # by set
     cdef SetRec mixed
-    cdef SetRec* several                           # `mixed`, in place of a set: bytes of one kind lead to several
+    cdef SetRec* several                           # `mixed`, in place of a set: bytes of one class lead to several
     cdef int given_up                              # explorations that were broken off
     cdef unordered_map[size_t, uint8_t] seen       # scratch: set and mode, as one number
     cdef vector[Place] now, after                  # scratch
@@ -50,7 +50,7 @@ cdef class WholeSubtrees:
 
 
 cdef inline SetRec* step_alike(WholeSubtrees sweeps, Reach* at, int class_) except NULL nogil:
-    """The set that all bytes of a kind lead to, `machine.dead` if all are dead; `sweeps.several` if they differ."""
+    """The set that all bytes of a class lead to, `machine.dead` if all are dead; `sweeps.several` if they differ."""
     return at.to[class_] if at.asked >> class_ & 1 else sweeps.find_common(at, class_)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from kernels_core import Grammar, UnsupportedSchemaError
 from kernels_core.errors import GrammarSyntaxError
-from kernels_core.grammar.json_schema import algebra, explain_schema
+from kernels_core.grammar.json_schema import explain_schema, schema_algebra
 from tests.json_schema.driver import Texts, judge, texts
 
 # A pattern and a length that no string has both of, where neither the root nor what it holds says so.
@@ -201,7 +201,7 @@ def test_explanations() -> None:
 
 
 def test_a_spent_budget_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(algebra, "MAX_MEETS", 20)
+    monkeypatch.setattr(schema_algebra, "MAX_MEETS", 20)
     parts = [{"properties": {f"a{i}": {"allOf": [{"minimum": i}, {"maximum": i + 1}]}}} for i in range(40)]
     with pytest.raises(UnsupportedSchemaError) as caught:
         Grammar.from_json_schema({"allOf": parts, "anyOf": parts})

@@ -1,0 +1,168 @@
+"""Every strategy of docs/concepts/how-a-mask-is-made.md is in the code, is used, and alone makes the right masks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from typing import Any, Final, get_args
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from experiments.mechanisms import MECHANISMS, current_name, find_mechanism
+from kernels_core import GrammarCompiler, GrammarMatcher, Options, compiler
+from kernels_core.inspect.snapshots import CacheStats
+from kernels_core.inspect.trace import FillKind
+from kernels_core.laboratory import NAMES, watch, without
+from tests.engine.test_laboratory import INFO, INPUTS, NEAR, check, expected, new_vocabulary, read
+from tests.project.tree import ROOT
+from visualizers.caches import NAMES as SAID
+
+__all__ = ["expected", "new_vocabulary"]  # fixtures
+
+PAGE: Final = (ROOT / "docs" / "concepts" / "how-a-mask-is-made.md").read_text()
+RESULTS: Final = (ROOT / "experiments" / "RESULTS.md").read_text()
+ROW: Final = re.compile(r"^\| (modules|chosen|invariant|cost|worth|switch|counter) \| (.+) \|$", re.MULTILINE)
+SHARED: Final = PAGE.partition("## What all strategies share")[2]
+STRATEGIES: Final = {
+    part.partition("\n")[0]: dict(ROW.findall(part))
+    for part in PAGE.partition("## The strategies")[2].partition("## What all strategies share")[0].split("\n### ")[1:]
+}
+IN_MASKS: Final = {
+    mechanism.name for mechanism in MECHANISMS if any(part.startswith("masks/") for part in mechanism.parts)
+}
+BY_SWITCH: Final = {row["switch"].strip("`"): name for name, row in STRATEGIES.items()}
+# A strategy that is a part of another one, which has to be there for it.
+PART_OF: Final = {
+    "reference states": (),
+    "unanchored searches": ("string bodies",),
+    "kept token sets": ("string bodies",),
+}
+
+
+def test_every_strategy_says_all_that_a_strategy_says() -> None:
+    rows = ("modules", "chosen", "invariant", "cost", "worth", "switch", "counter")
+    assert {name: tuple(row) for name, row in STRATEGIES.items()} == dict.fromkeys(STRATEGIES, rows)
+
+
+def test_every_module_of_the_room_is_on_the_page_and_the_other_way_round() -> None:
+    files = (ROOT / "kernels_core" / "masks").iterdir()
+    there = {f"masks/{file.stem}" for file in files if file.suffix in (".py", ".pyx") and file.stem != "__init__"}
+    named = {name for row in STRATEGIES.values() for name in re.findall(r"`([\w/]+)`", row["modules"])}
+    shared = set(re.findall(r"`(masks/\w+)`", SHARED))
+    assert named | shared == there | {"warm_start"}
+
+
+def test_every_mechanism_of_the_room_is_a_strategy() -> None:
+    names = {name.lower() for name in STRATEGIES}
+    assert sorted(name for name in IN_MASKS if name.lower() not in names) == []
+    known = {mechanism.name.lower() for mechanism in MECHANISMS} | {"lookahead", "masks and steps remembered"}
+    assert sorted(names - known) == []
+
+
+def test_every_kind_that_a_trace_tells_is_on_the_page() -> None:
+    rows = re.findall(r"^\| `([a-z -]+)` \| ([a-z ]+) \|", PAGE, re.MULTILINE)
+    assert dict(rows).keys() == set(get_args(FillKind))
+    assert dict(rows) == {kind: word for kind, (word, _) in SAID.items()}
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_switches_and_counters_exist(name: str) -> None:
+    switch, counter = STRATEGIES[name]["switch"].strip("`"), STRATEGIES[name]["counter"].strip("`")
+    if switch.startswith("Options."):
+        assert switch.removeprefix("Options.") in {field.name for field in fields(Options)}
+        assert counter in {field.name for field in fields(CacheStats)}
+    else:
+        assert switch in NAMES
+        assert counter == "uses of the switch"
+
+
+@pytest.mark.parametrize("name", [name for name in STRATEGIES if name != "Lookahead"])
+def test_the_worth_of_a_strategy_is_the_recorded_one(name: str) -> None:
+    table = RESULTS.partition("**What each mechanism buys at most, anywhere**")[2].partition("\n\n**")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.count("|") > 5]
+    recorded = {current_name(row[0]).lower(): f"{row[2]}, {row[4]}" for row in rows}
+    assert STRATEGIES[name]["worth"] == recorded[name.lower()]
+
+
+def test_recorded_names_are_known_mechanisms() -> None:
+    assert find_mechanism("usual base").name == "reference states"
+    with pytest.raises(KeyError, match="no mechanism 'usual bases'"):
+        find_mechanism("usual bases")
+
+
+@pytest.mark.parametrize("switch", [switch for switch in NAMES if switch in BY_SWITCH])
+def test_a_strategy_alone_makes_the_masks_of_the_reference(
+    switch: str, expected: dict[str, list[list[NDArray[np.bool_]]]]
+) -> None:
+    """With all other switches of the room off, but for what the strategy is a part of."""
+    kept = {switch, *PART_OF.get(switch, ())}
+    with without(*(name for name in NAMES if name in BY_SWITCH and name not in kept)), watch() as used:
+        check(expected)
+        check(expected, Options())
+    assert used[switch] > 0
+
+
+OPTIONS: Final[dict[str, tuple[Options, Options, str]]] = {
+    "memoize_sets": (Options(), Options(memoize_sets=False), "mask_hits"),
+    "direct_limit": (Options(direct_limit=1 << 20), Options(direct_limit=0), "walks"),
+    "differential_masks": (
+        Options(direct_limit=0, differential_from=1, sweeps=False),
+        Options(direct_limit=0, differential_masks=False, sweeps=False),
+        "",
+    ),
+    "iteration_profiles": (
+        Options(direct_limit=0),
+        Options(direct_limit=0, iteration_profiles=False, differential_masks=False),
+        "",
+    ),
+    "cross_grammar_cache": (NEAR, Options(direct_limit=64, cross_grammar_cache=False), "pool_hits"),
+    "warm_start": (Options(direct_limit=0), Options(direct_limit=0, warm_start=False), ""),
+    "lookahead": (Options(lookahead=True, direct_limit=0), Options(direct_limit=0), "lookahead_dropped"),
+}
+"""By field: options that bring a strategy about, options without it, and the counter that tells them apart."""
+
+
+def counted(options: Options, *, grammars: int = 2) -> tuple[dict[str, Any], set[str]]:
+    """All counters after the texts of the inputs, and how the token sets were stored."""
+    engine = GrammarCompiler(INFO, options=options, cache_enabled=False)
+    total: dict[str, Any] = {}
+    storages: set[str] = set()
+    for source, texts in INPUTS.values():
+        for _ in range(grammars):
+            compiled = engine.compile_grammar(read(source))
+            for text in [text for text in texts for _ in range(2)]:
+                matcher = GrammarMatcher(compiled)
+                for byte in text.encode():
+                    matcher.allowed_token_ids()
+                    storages |= {state.storage for state in matcher.token_sets().states}
+                    assert matcher.accept_string(bytes([byte]))
+            for field in fields(CacheStats):
+                total[field.name] = total.get(field.name, 0) + getattr(compiled.cache_stats(), field.name)
+    return total, storages
+
+
+def test_every_option_that_is_a_switch_is_tried() -> None:
+    switches = {switch.removeprefix("Options.") for switch in BY_SWITCH if switch.startswith("Options.")}
+    assert switches == set(OPTIONS)
+
+
+@pytest.mark.parametrize("field", OPTIONS)
+def test_a_strategy_of_the_options_is_used_and_makes_the_masks_of_the_reference(
+    field: str, expected: dict[str, list[list[NDArray[np.bool_]]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiler, "FROM_TOKENS", 1)  # small vocabularies have a warm start, too
+    on, off, counter = OPTIONS[field]
+    check(expected, on)
+    check(expected, off)
+    (with_it, stored), (without_it, stored_without) = counted(on), counted(off)
+    if counter:
+        assert with_it[counter] > without_it[counter] == 0
+    elif field == "differential_masks":
+        assert "difference" in stored - stored_without
+    elif field == "iteration_profiles":
+        assert "iterations" in stored - stored_without
+    else:
+        assert with_it["pool_hits"] > without_it["pool_hits"]
+        assert with_it["token_set_misses"] < without_it["token_set_misses"]
