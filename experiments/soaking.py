@@ -98,8 +98,8 @@ def soak(info: TokenizerInfo, load: Load, tell: Callable[[Window], None] | None 
     """Run a load; JSON values: `windows`, `requests` by kind, `errors` as [kind, where, what, count, sample], `times`
     of all of it, `resident` bytes at the end.  tell: called after each window."""
     # Small enough that what is kept is full soon: then memory must not grow.
-    options = Options(pool_bytes=1 << 26, max_bytes=1 << 28)
-    compiler = GrammarCompiler(info, options=options, cache_bytes=1 << 28)
+    options = Options(pool_bytes=1 << 26, max_bytes=1 << 26)
+    compiler = GrammarCompiler(info, options=options, cache_bytes=1 << 26)
     stream, over = itertools.count(), threading.Event()
     counts = [_Counts() for _ in range(load.threads)]
     shares = [len(range(number, load.matchers, load.threads)) for number in range(load.threads)]

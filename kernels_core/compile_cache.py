@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from kernels_core.clock import look
+from kernels_core.giving_back import AFTER_BYTES, give_back
 
 if TYPE_CHECKING:
     from kernels_core.compiler import CompiledGrammar
@@ -45,7 +46,7 @@ class _Entry:
 class CompileCache:
     """At most `limit_bytes` of compiled grammars (-1: any number).  Safe to use from several threads.
 
-    Sizes are `CompiledGrammar.memory_size_bytes`.
+    Sizes are `CompiledGrammar.held_bytes`.
     """
 
     def __init__(self, limit_bytes: int) -> None:
@@ -54,6 +55,7 @@ class CompileCache:
         self._sizes: dict[Hashable, int] = {}  # of entries that are made, as last measured
         self._held = 0  # their sum
         self._new = 0  # grammars since all were measured
+        self._dropped = 0  # bytes since memory was given back
         self._lock = threading.Lock()
         _ALIVE.add(self)
 
@@ -93,10 +95,15 @@ class CompileCache:
 
     def _keep(self, key: Hashable, entry: _Entry) -> None:
         assert entry.made is not None
-        size = entry.made.memory_size_bytes
+        size = entry.made.held_bytes
         with self._lock:
             if self._entries.get(key) is entry:
                 self._weigh(key, size)
+            much = self._dropped >= AFTER_BYTES
+            if much:
+                self._dropped = 0
+        if much:
+            give_back()
 
     def _weigh(self, key: Hashable, size: int) -> None:
         """Count what was added, and drop the least recently used where it is too much."""
@@ -108,11 +115,13 @@ class CompileCache:
         while self._held > self.limit_bytes >= 0:
             oldest = next(key for key in self._entries if key in self._sizes)  # others are being made
             del self._entries[oldest]
-            self._held -= self._sizes.pop(oldest)
+            size = self._sizes.pop(oldest)
+            self._held -= size
+            self._dropped += size
 
     def _measure(self) -> None:
         made = {key: entry.made for key, entry in self._entries.items()}
-        self._sizes = {key: grammar.memory_size_bytes for key, grammar in made.items() if grammar is not None}
+        self._sizes = {key: grammar.held_bytes for key, grammar in made.items() if grammar is not None}
         self._held = sum(self._sizes.values())
         self._new = 0
 
@@ -121,11 +130,12 @@ class CompileCache:
         with self._lock:
             self._entries.clear()
             self._sizes.clear()
-            self._held = self._new = 0
+            self._held = self._new = self._dropped = 0
+        give_back()
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the grammars that are kept."""
+        """About what the grammars hold that are kept, in bytes."""
         with self._lock:
             self._measure()
             return self._held

@@ -53,6 +53,10 @@ _TRIES_LOCK = new_lock()
 _WARM_LOCK = new_lock()
 _UNLIMITED = Options(max_compile_ms=0, max_fill_ms=0)  # for what is done once for a vocabulary
 CACHE_BYTES = 1 << 30  # of compiled grammars that one compiler remembers, unless it is told otherwise
+# What objects of Python hold, in bytes: of any grammar, and for each rule and each character of the source.
+_OF_A_GRAMMAR = 60_000
+_OF_A_RULE = 2_000
+_OF_A_CHARACTER = 25
 _RESERVE = 1 << 22  # bytes for parser states and masks that are ready before the first grammar
 
 
@@ -262,6 +266,22 @@ class CompiledGrammar:
         counters = self.masks.counters()
         return int(self.machine.nbytes + counters["mask_bytes"] + counters["token_set_bytes"])
 
+    @property
+    def held_bytes(self) -> int:
+        """About all that is given back with this grammar: `memory_size_bytes`, its automata, its rules and its source.
+
+        Objects of Python are not measured, which would take longer than compiling: `_OF_...` are what the requests of
+        `experiments/strangers.py` hold.  A compiler's cache goes by this.
+        """
+        rules, source = len(self.grammar.lazy_ir.rules), len(self.grammar.source)
+        return (
+            self.memory_size_bytes
+            + int(self.machine.tables.nbytes)
+            + _OF_A_GRAMMAR
+            + _OF_A_RULE * rules
+            + _OF_A_CHARACTER * source
+        )
+
     def automaton(self) -> Automaton:
         """The rule automata as far as they are made, to draw or to read; all of them after `complete()`."""
         return self.state_table.automaton
@@ -295,8 +315,8 @@ def _check_tokens(ir: GrammarIR, tokenizer_info: TokenizerInfo) -> None:
 class GrammarCompiler:
     """Compiles grammars for one vocabulary, and remembers what it compiled (`cache_enabled`).
 
-    cache_bytes: what remembered grammars may hold together (`CompiledGrammar.memory_size_bytes`) before those that were
-    not asked for longest are forgotten; -1 is any amount.  Grammars in use live on.
+    cache_bytes: what remembered grammars may hold together (`CompiledGrammar.held_bytes`) before those that were not
+    asked for longest are forgotten; -1 is any amount.  Grammars in use live on.
     All its grammars share `pool`, the cross-grammar cache of token sets (`Options.cross_grammar_cache`).
     Safe to use from several threads.
     """
@@ -438,7 +458,7 @@ class GrammarCompiler:
         self._cache.clear()
 
     def get_cache_size_bytes(self) -> int:
-        """Bytes held by the compiled grammars that are remembered."""
+        """About what the compiled grammars hold that are remembered, in bytes."""
         return self._cache.nbytes
 
     def __repr__(self) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import platform
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +21,7 @@ from kernels_core import (
 )
 from kernels_core.compile_cache import CompileCache
 
+ROOT = Path(__file__).resolve().parents[2]
 INFO = TokenizerInfo([b"a", b"b", b"ab", b"</s>"], stop_token_ids=[3])
 
 
@@ -25,7 +30,7 @@ def compiled(text: str) -> CompiledGrammar:
 
 
 def test_the_cache_drops_what_was_not_used_for_longest() -> None:
-    size = compiled('root ::= "a"').memory_size_bytes
+    size = compiled('root ::= "a" # 1').held_bytes
     cache = CompileCache(3 * size)
     made: list[str] = []
 
@@ -107,7 +112,7 @@ def test_who_waits_for_a_failure_makes_its_own() -> None:
 
 
 def test_a_compiler_keeps_what_it_was_told_and_no_more() -> None:
-    size = compiled('root ::= "a"').memory_size_bytes
+    size = compiled('root ::= "a"').held_bytes
     compiler = GrammarCompiler(INFO, cache_bytes=10 * size)
     for number in range(100):
         compiler.compile_grammar(f'root ::= "a" # {number}')
@@ -119,6 +124,41 @@ def test_a_compiler_keeps_what_it_was_told_and_no_more() -> None:
     assert nothing.compile_regex("a+") is not nothing.compile_regex("a+")
     with pytest.raises(ValueError, match="or a number of bytes, not -2"):
         GrammarCompiler(INFO, cache_bytes=-2)
+
+
+def test_what_a_grammar_is_made_of_counts() -> None:
+    """Rules, sources and automata fill memory as parser states do: a schema of thousands of names is no small one."""
+    small = GrammarCompiler(INFO, cache_enabled=False).compile_json_schema({"type": "object"})
+    large = GrammarCompiler(INFO, cache_enabled=False).compile_json_schema(
+        {"properties": {f"p{number}": {"type": "integer"} for number in range(5_000)}}
+    )
+    assert small.memory_size_bytes < small.held_bytes < 1_000_000 < large.held_bytes - large.memory_size_bytes
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries give memory back by themselves")
+def test_what_was_dropped_is_given_back() -> None:
+    script = """
+import resource
+from kernels_core import GrammarCompiler, TokenizerInfo
+from kernels_core.giving_back import give_back
+from experiments.memory import resident_bytes
+
+compiler = GrammarCompiler(TokenizerInfo([b"a", b"b", b"</s>"], stop_token_ids=[2]))
+kept = []
+for number in range(200):
+    compiler.compile_json_schema({"enum": [f"{number} {one}" for one in range(2_000)]})
+    kept.append(compiler.compile_json_schema({"const": number}))  # between them, so that no heap ends with free memory
+before = resident_bytes()
+compiler.clear_cache()
+after = resident_bytes()
+give_back()
+print(before - after, after - resident_bytes())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True, timeout=300
+    )
+    given, later = map(int, done.stdout.split())
+    assert given > 8 * max(later, 1 << 20), done.stdout
 
 
 def test_what_grew_while_it_was_kept_is_noticed() -> None:
