@@ -34,6 +34,9 @@ from workbench.cli.doctor import find_chromium
 __all__ = ["Section", "page", "sections", "write_figures"]
 
 SIZE: Final = (900, 520)
+TITLE_HEIGHT: Final = 70
+PANEL_REM: Final = 16
+CLAIM_HEADS: Final = ("verdict", "claim", "ours", "the paper")
 STYLE: Final = """
 :root { --ink: #1c2430; --soft: #64748b; --line: #dde3ea; --paper: #fff; --tint: #f5f7fa;
   --held: #1a7f4b; --refuted: #c0392b; --undecided: #6b7684; color-scheme: light dark }
@@ -64,20 +67,33 @@ details { margin: .4rem 0 } summary { cursor: pointer; color: var(--soft) }
 .claims td { padding: .5rem .7rem .5rem .3rem }
 .legend { font-size: .8rem; color: var(--soft); columns: 2; column-gap: 2.5rem; margin: .5rem 0 0; padding: 0 }
 code { font-size: .95em; background: var(--tint); padding: 0 .25em; border-radius: 3px }
+.caption { font-size: .8rem; color: var(--soft); margin: .2rem 0 1rem }
 .legend div { break-inside: avoid } .legend b { color: var(--ink); font-weight: 600 }
 pre { white-space: pre-wrap; font-size: .8rem; background: var(--tint); padding: .7rem 1rem }
-@media (max-width: 50rem) { .legend { columns: 1 } main { padding: 1rem } }
+@media (max-width: 50rem) { .legend { columns: 1 } main { padding: 1rem }
+  nav { flex-wrap: nowrap; overflow-x: auto; padding: .5rem 1rem }
+  .claims th { display: none } .claims tr { display: block; border-bottom: 1px solid var(--line); padding: .5rem 0 }
+  .claims td { display: block; border: 0; padding: .1rem 0 }
+  .claims td[data-head]::before { content: attr(data-head) ": "; color: var(--soft) } }
 """
 
 
 # Figures take the page's colours, and change with them.
 DRESS: Final = """
+const NARROW = 640;
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const dress = () => {
   const style = getComputedStyle(document.documentElement), colour = (name) => style.getPropertyValue(name).trim();
   for (const figure of document.querySelectorAll(".plotly-graph-div")) {
-    const change = { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", "font.color": colour("--ink"),
-      "title.font.color": colour("--ink"), "title.subtitle.font.color": colour("--soft") };
+    const change = { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", "font.color": colour("--ink") };
+    const beside = figure.dataset.legend ??= figure._fullLayout.legend?.orientation || "";
+    if (beside === "v") {
+      // Beside the axes a legend takes most of a narrow page.
+      const below = figure.clientWidth < NARROW;
+      Object.assign(change, below
+        ? { "legend.orientation": "h", "legend.x": 0, "legend.y": -0.25, "legend.yanchor": "top" }
+        : { "legend.orientation": "v", "legend.x": 1.02, "legend.y": 1, "legend.yanchor": "top" });
+    }
     for (const axis of Object.keys(figure._fullLayout).filter((key) => /^[xy]axis\\d*$/.test(key)))
       for (const [key, name] of [["gridcolor", "--line"], ["zerolinecolor", "--soft"], ["linecolor", "--line"]])
         change[`${axis}.${key}`] = colour(name);
@@ -85,6 +101,7 @@ const dress = () => {
   }
 };
 dark.addEventListener("change", dress);
+matchMedia(`(max-width: ${NARROW + 40}px)`).addEventListener("change", () => setTimeout(dress, 100));
 dress();
 """
 
@@ -136,16 +153,8 @@ def _section(one: Section) -> str:
     parts = [f'<h2 id="{_anchor(one.name)}">{html.escape(one.name)}</h2><p>{_prose(experiment.title)}.<br>']
     parts.append(f"<small>Source: {_prose(experiment.source)}</small></p>{_claims(one.verdicts)}")
     if one.figure is not None:
-        height = max(SIZE[1], int(one.figure.layout.height or 0))
-        parts.append(
-            plotly.io.to_html(
-                one.figure,
-                include_plotlyjs=False,
-                full_html=False,
-                config={"responsive": True},
-                default_height=f"{height}px",
-            )
-        )
+        parts.append(_drawn(one.figure))
+        parts.append(f'<p class="caption">{html.escape(one.result.caption())}</p>')
     for number, (caption, table) in enumerate(one.tables.items()):
         shown = f"<h3>{html.escape(caption)}</h3>{_table(table)}"
         parts.append(shown if number < 2 else f"<details><summary>{html.escape(caption)}</summary>{shown}</details>")
@@ -154,6 +163,20 @@ def _section(one: Section) -> str:
         f"<pre>{html.escape(one.result.origin)}</pre></details>"
     )
     return "".join(parts)
+
+
+def _drawn(figure: go.Figure) -> str:
+    """A figure without its title, which the section has in its head and under the figure."""
+    bare = go.Figure(figure)
+    height = max(SIZE[1], int(bare.layout.height or 0)) - TITLE_HEIGHT
+    bare.update_layout(title=None, height=None, margin={"t": max(30, int(figure.layout.margin.t or 0) - TITLE_HEIGHT)})
+    drawn = plotly.io.to_html(
+        bare, include_plotlyjs=False, full_html=False, config={"responsive": True}, default_height=f"{height}px"
+    )
+    # Axes side by side need their room: on a narrow page such a figure is moved sideways.
+    across = len({axis.domain for axis in bare.select_xaxes()})
+    least = PANEL_REM * across if across > 1 else 0
+    return f'<div class="scroll"><div style="min-width: {least}rem">{drawn}</div></div>'
 
 
 def _claims(verdicts: Sequence[Verdict]) -> str:
@@ -171,8 +194,10 @@ def _claims(verdicts: Sequence[Verdict]) -> str:
             f"{show(one.size) or '–'}{interval}{units}",
             f"{_prose(claim.paper) or '–'}{differs}",
         )
-        rows.append(f'<tr class="{one.word}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    heads = "".join(f"<th>{head}</th>" for head in ("verdict", "claim", "ours", "the paper"))
+        named = zip(("", "", *CLAIM_HEADS[2:]), cells, strict=True)  # where cells stand under each other
+        row = "".join(f'<td data-head="{head}">{cell}</td>' if head else f"<td>{cell}</td>" for head, cell in named)
+        rows.append(f'<tr class="{one.word}">{row}</tr>')
+    heads = "".join(f"<th>{head}</th>" for head in CLAIM_HEADS)
     return f'<div class="scroll"><table class="claims"><tr>{heads}</tr>{"".join(rows)}</table></div>'
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "reasons",
     "show",
     "to_markdown",
+    "with_heading",
     "write_section",
 ]
 
@@ -40,15 +41,20 @@ RESULTS_FILE: Final = Path(__file__).resolve().parent / "RESULTS.md"
 CLAIMS_CAPTION: Final = "Claims"
 LIGHTS: Final[Mapping[Word, str]] = {"held": "🟢", "refuted": "🔴", "undecided": "⚪"}
 STYLES: Final[Mapping[Word, str]] = {"held": "bold green", "refuted": "bold red", "undecided": "bold yellow"}
-HEADING: Final = (
-    "# Results\n\n"
-    "Each section is written by the command it names, which overwrites it. Times are in microseconds unless said\n"
-    "otherwise; a ratio below 1 means that ours is faster. What the experiments claim, and what would refute it:\n"
-    "`python -m workbench experiment list`.\n\n"
-    "Heads of the tables of verdicts: "
-    + "; ".join(f"*{head}*, {meaning}" for head, meaning in VERDICT_HEADS.items())
-    + ".\n"
-)
+HEADING: Final = f"""# Results
+
+Each section is written by the command it names. Until that is run again it keeps the numbers of the commit, the day
+and the machine that it names, so compare within a section, or sections of one machine. Times are in microseconds
+unless said otherwise; where something is divided by something, less than 1 means that the first is less. What the
+experiments claim, and what would refute it: `python -m workbench experiment list`.
+
+A claim has a number and a bound. 🟢 held: the whole 95 % interval keeps the bound; 🔴 refuted: none of it does, or
+one unit breaks what must hold always; ⚪ undecided: neither, or fewer than five independent units. *The paper* is
+XGrammar-2: its numbers come from its text, and its machines, models and data are others, so compare ratios and
+directions. Sections without lights were recorded before claims were judged.
+
+Heads of the tables of verdicts: {"; ".join(f"*{head}*, {meaning}" for head, meaning in VERDICT_HEADS.items())}.
+"""
 SHOWN_REASONS: Final = 8
 TEXT_WIDTH: Final = 32
 TRIED: Final = ("engine", "step", "parser", "left_out", "form")  # columns that may name what a trial is about
@@ -187,13 +193,29 @@ def write_section(
     if note:
         parts.append(note)
     section = "\n\n".join(parts) + "\n"
-    text = file.read_text() if file.exists() else HEADING
+    text = file.read_text() if file.exists() else ""
     pattern = re.compile(rf"^## {re.escape(name)}\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
     if pattern.search(text):
         text = pattern.sub(lambda _: section + "\n", text)
     else:
         text = text.rstrip("\n") + "\n\n" + section
-    file.write_text(text.rstrip("\n") + "\n")
+    file.write_text(with_heading(text))
+
+
+def with_heading(text: str) -> str:
+    """The sections of a results file under the heading, and an overview of them: lights, day and commit of each."""
+    _, *parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    rows = []
+    for part in parts:
+        name = part.splitlines()[0].removeprefix("## ")
+        found = {word: re.search(rf"^- {word}: (.+)$", part, re.MULTILINE) for word in ("Date", "Commit")}
+        told = {word: match[1] if match else "" for word, match in found.items()}
+        lights = [re.match(rf"- ({'|'.join(LIGHTS.values())})", line) for line in part.splitlines()]
+        shown = " ".join(light[1] for light in lights if light)
+        rows.append({"section": f"[{name}](#{name.replace(' ', '-')})", "claims": shown, "day": told["Date"]})
+        rows[-1]["commit"] = told["Commit"]
+    overview = to_markdown(pd.DataFrame(rows)) + "\n\n" if rows else ""
+    return HEADING + "\n" + overview + "".join(parts).rstrip("\n") + "\n"
 
 
 def _counts(frame: pd.DataFrame) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from rich.console import Console
 
 from experiments.ledger import Ledger
 from experiments.measurement import FLOOR, mistakes, samples, verdicts
-from experiments.report import print_tables, provenance, reasons, show, to_markdown, write_section
+from experiments.report import print_tables, provenance, reasons, show, to_markdown, with_heading, write_section
 from experiments.sweep import run_sweep
 from experiments.tails import compare, describe
 from tests.experiments import trials
@@ -147,6 +148,16 @@ def test_sections_are_replaced_and_others_stay(tmp_path: Path, ledger: Ledger) -
     assert r"Third \1." in text
     assert "Nothing was measured." in text
     assert "A note." in text
+    day = re.search(r"Date: (\S+)", origin)
+    assert day is not None
+    assert f"| [tools](#tools) |  | {day[1]} |" in text
+    file.write_text(text.replace("Second.\n", "Second.\n\n- 🟢 **held**: so.\n- 🔴 **refuted**: or so.\n", 1))
+    write_section("more of it", "Fourth", {"t": table}, origin, file=file)
+    text = file.read_text()
+    assert f"| [tools](#tools) | 🟢 🔴 | {day[1]} |" in text
+    assert "| [more of it](#more-of-it) |" in text
+    assert text.count("# Results\n") == 1
+    assert with_heading(text) == text
     with pytest.raises(ValueError, match="words"):
         write_section("a\n## b", "x", {}, origin, file=file)
 
