@@ -18,6 +18,8 @@ from libc.string cimport memcpy
 from kernels_core.automata.identity cimport siphash128
 from kernels_core.automata.nfa cimport Epsilon, NfaView, RangeEdge
 
+from kernels_core.grammar.components import strong_components
+
 __all__ = ["LazyIdentities"]
 
 cdef int FEW_RULES = 12
@@ -159,7 +161,7 @@ cdef class LazyIdentities(Identities):
                 continue
             calls[number] = lowering.nfa(number).called()
             pending += calls[number]
-        for group in strong_components(calls):
+        for group in map(set, strong_components(calls, calls)):
             for number in group:
                 if len(group) == 1 and number not in calls[number]:
                     self.rules[number] = self._hash(b"rule" + self._describe(number, self.rules))
@@ -197,39 +199,3 @@ cdef class LazyIdentities(Identities):
 
 def _unnamed(symbol):
     return b""
-
-
-def strong_components(calls):
-    """Strongly connected components of `{rule: rules it calls}`, callees before callers (Tarjan's algorithm)."""
-    index, low, found, path, on_path = {}, {}, [], [], set()
-    for start in calls:
-        if start in index:
-            continue
-        work = [(start, iter(calls[start]))]
-        index[start] = low[start] = len(index)
-        path.append(start)
-        on_path.add(start)
-        while work:
-            rule, following = work[-1]
-            for called in following:
-                if called not in calls:
-                    continue
-                if called not in index:
-                    index[called] = low[called] = len(index)
-                    path.append(called)
-                    on_path.add(called)
-                    work.append((called, iter(calls[called])))
-                    break
-                if called in on_path:
-                    low[rule] = min(low[rule], index[called])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[rule])
-                if low[rule] == index[rule]:
-                    group = set()
-                    while rule not in group:
-                        group.add(path.pop())
-                    on_path -= group
-                    found.append(group)
-    return found

@@ -17,6 +17,7 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from ..errors import GrammarError
+from .components import strong_components
 from .ir import (
     MAX_CODE_POINT,
     ByteSet,
@@ -86,41 +87,8 @@ def reachable_rules(ir: GrammarIR) -> tuple[str, ...]:
 
 
 def components(ir: GrammarIR) -> list[tuple[str, ...]]:
-    """Strongly connected components of the call graph, callees before callers (Tarjan's algorithm, as a loop)."""
-    calls = call_graph(ir)
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    open_rules: list[str] = []
-    is_open: set[str] = set()
-    found: list[tuple[str, ...]] = []
-    for start in ir.rules:
-        if start in index:
-            continue
-        work = [(start, 0)]
-        while work:
-            name, position = work.pop()
-            if position == 0:
-                index[name] = low[name] = len(index)
-                open_rules.append(name)
-                is_open.add(name)
-            else:
-                low[name] = min(low[name], low[calls[name][position - 1]])
-            for i in range(position, len(calls[name])):
-                callee = calls[name][i]
-                if callee not in index:
-                    work += [(name, i + 1), (callee, 0)]
-                    break
-                if callee in is_open:
-                    low[name] = min(low[name], index[callee])
-            else:
-                if low[name] == index[name]:
-                    at = len(open_rules) - 1
-                    while open_rules[at] != name:
-                        at -= 1
-                    found.append(tuple(open_rules[at:]))
-                    is_open.difference_update(open_rules[at:])
-                    del open_rules[at:]
-    return found
+    """Strongly connected components of the call graph, callees before callers."""
+    return strong_components(call_graph(ir), ir.rules)
 
 
 def recursive_rules(ir: GrammarIR) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -11,18 +12,49 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from tests.project.tree import PACKAGES, ROOT, imports, module_name, package_files, project_files, shown
+from kernels_core.grammar.components import strong_components
+from tests.project.tree import (
+    PACKAGES,
+    ROOT,
+    imports,
+    module_name,
+    modules_used,
+    package_files,
+    project_files,
+    shown,
+)
 
 SOURCES = (".py", ".pyx", ".pxd")
-# A room may look at the rooms named here and at itself; modules in `OPEN` are open to all.
+# A room, or a room in a room, may look at the rooms named here and at itself; modules in `OPEN` are open to all.
+REGULAR = {"grammar", "grammar.regular"}
 ROOMS = {
-    "grammar": set(),
+    "grammar": {"grammar.regular"},
+    "grammar.regular": {"grammar"},
+    "grammar.json_schema": {*REGULAR, "grammar.json_schema.keywords"},
+    "grammar.json_schema.keywords": {*REGULAR, "grammar.json_schema"},
+    "grammar.structural_tag": {*REGULAR, "grammar.json_schema"},
+    "grammar.lark": {*REGULAR, "grammar.json_schema", "grammar.structural_tag"},
+    "grammar.templates": set(),
     "tokens": set(),
-    "automata": {"grammar"},
-    "earley": {"grammar", "automata"},
-    "masks": {"grammar", "automata", "earley", "tokens"},
+    "automata": REGULAR,
+    "earley": {"automata"},
+    "masks": {"automata", "earley"},
+    "inspect": {"grammar", "automata", "earley", "masks"},
 }
 OPEN = {"clock", "errors", "locks", "options", "laboratory", "_freshness", "_cyshared"}
+# Files that may look further than their rooms; "" is the front door.
+DOORS = {
+    "grammar.grammar": {"grammar.json_schema", "grammar.lark", "grammar.structural_tag"},  # `Grammar` of every language
+    "inspect.sharing": {""},  # what the grammars of a compiler share
+}
+# Circles of files that are left in the engine; whoever cuts one takes it out here.
+CIRCLES = {
+    # Where transitions are kept, and what makes them: the records of sets belong into a file that both read.
+    ("kernels_core.earley.machine", "kernels_core.earley.transitions"),
+    # A matcher asks for the class of its argument, and a compiler warms its pool with matchers: `CompiledGrammar`
+    # belongs into a file of its own; and forced text needs a parser and a set, not a matcher.
+    ("kernels_core.compiler", "kernels_core.forced", "kernels_core.matcher", "kernels_core.warm_start"),
+}
 CYTHON_MODULES = {"cython", "libc", "libcpp", "cpython"}
 # Used when they happen to be there: the meta-schemas that a JSON schema may refer to.
 OPTIONAL = {"jsonschema-specifications"}
@@ -57,18 +89,63 @@ def test_visualizers_know_only_the_inspected_objects() -> None:
     assert not wrong
 
 
+def engine_files() -> dict[Path, str]:
+    """The engine's sources, and the room that each lies in: folders below `kernels_core`, "" for the front door."""
+    top = ROOT / "kernels_core"
+    files = package_files("kernels_core", suffixes=SOURCES)
+    return {file: ".".join(file.parent.relative_to(top).parts) for file in files}
+
+
+def test_every_room_of_the_engine_has_arrows() -> None:
+    assert {room for room in engine_files().values() if room} == set(ROOMS)
+
+
 @pytest.mark.parametrize("room", ROOMS)
 def test_rooms_of_the_engine_look_only_back(room: str) -> None:
-    allowed = ROOMS[room] | OPEN | {room}
-    files = [file for file in package_files("kernels_core", suffixes=SOURCES) if file.parent.name == room]
-    assert files, f"no sources in kernels_core/{room}"
+    files = engine_files()
+    known = frozenset(map(module_name, files))
+    home = {module_name(file): place for file, place in files.items()}
     wrong = []
-    for file in files:
-        for name in imports(file):
-            parts = name.split(".")
-            if parts[0] == "kernels_core" and len(parts) > 1 and parts[1] not in allowed:
+    for file in (file for file, place in files.items() if place == room):
+        own = module_name(file).partition(".")[2]
+        allowed = {room} | ROOMS[room] | DOORS.get(own, set())
+        for name in modules_used(file, known):
+            if home[name] not in allowed and name.partition(".")[2] not in OPEN:
                 wrong.append(f"{shown(file)} imports {name}")
     assert not wrong
+
+
+def test_the_engine_has_no_circle_of_files() -> None:
+    """Imports inside functions count, and so do cimports; what only type checkers read does not."""
+    files = package_files("kernels_core", suffixes=SOURCES)
+    known = frozenset(map(module_name, files))
+    uses: dict[str, set[str]] = {name: set() for name in known}
+    for file in files:
+        uses[module_name(file)] |= set(modules_used(file, known))
+    found = {tuple(sorted(group)) for group in strong_components(uses, sorted(known)) if len(group) > 1}
+    assert found == CIRCLES
+
+
+@pytest.mark.parametrize("package", [package for package in PACKAGES if package != "kernels_core"])
+def test_other_packages_have_no_circle_of_imports_at_the_top(package: str) -> None:
+    """What a module needs to be imported; a function may import what imports its module."""
+    files = package_files(package)
+    known = frozenset(map(module_name, files))
+    uses: dict[str, set[str]] = {name: set() for name in known}
+    for file in files:
+        uses[module_name(file)] |= set(modules_used(file, known, functions=False))
+    assert not [sorted(group) for group in strong_components(uses, sorted(known)) if len(group) > 1]
+
+
+def test_python_has_one_search_for_components() -> None:
+    """Those in C run over arrays that exist nowhere else."""
+    native = {"kernels_core/earley/machine.pyx", "kernels_core/automata/identity.pyx"}
+    named = {
+        shown(file)
+        for file in package_files("kernels_core", suffixes=(".py", ".pyx"))
+        if re.search(r"\bTarjan\b", file.read_text())
+    }
+    assert named == native | {"kernels_core/grammar/components.py"}
 
 
 def test_importing_the_engine_is_light() -> None:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("kernels_core", "workbench", "visualizers", "experiments")
+FROM_CIMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+c?import[ \t]+(\([^)]*\)|[^\n]*)|c?import[ \t]+([\w.]+))", re.MULTILINE
+)
 CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\b|c?import\s+([\w.]+))", re.MULTILINE)
 
 
@@ -56,6 +59,52 @@ def imports(file: Path) -> Iterator[str]:
             base = ".".join([*up, *([node.module] if node.module else [])])
             yield base
             yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def modules_used(file: Path, known: frozenset[str], *, functions: bool = True) -> Iterator[str]:
+    """The modules in `known` that a file imports or cimports, without its own and those that only type checkers read.
+
+    functions: whether imports inside functions count.
+
+    `from package import name` is the module `package.name` if there is one, else `package`.
+    """
+    own = module_name(file)
+    for base, names in _statements(file, functions):
+        for name in names or [""]:
+            target = f"{base}.{name}".strip(".")
+            while target and target not in known:
+                target = target.rpartition(".")[0]
+            if target and target != own:
+                yield target
+
+
+def _statements(file: Path, functions: bool) -> Iterator[tuple[str, list[str]]]:
+    text = file.read_text()
+    if file.suffix != ".py":
+        for match in FROM_CIMPORT.finditer(text):
+            if match[0][0] in " \t" and not functions:
+                continue
+            if match[3]:
+                yield match[3], []
+            else:
+                names = re.sub(r"#[^\n]*", "", match[2]).strip("() \n").split(",")
+                yield match[1], [name.split(" as ")[0].strip() for name in names if name.strip()]
+        return
+    package = module_name(file) if file.name == "__init__.py" else module_name(file).rpartition(".")[0]
+    work: list[ast.AST] = [ast.parse(text)]
+    while work:
+        node = work.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            work += node.orelse
+            continue
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and not functions:
+            continue
+        work += ast.iter_child_nodes(node)
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, []) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            up = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            yield ".".join([*up, *([node.module] if node.module else [])]), [alias.name for alias in node.names]
 
 
 def shown(file: Path) -> str:

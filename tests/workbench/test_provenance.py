@@ -11,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, TokenizerInfo
+from kernels_core.grammar.structural_tag.build import format_types
 from kernels_core.grammar.templates import model_templates
+from tests.grammar.structural_tag.driver import INFO as TAG_INFO
+from tests.grammar.structural_tag.test_formats import CASES as FORMAT_CASES
 from tests.workbench.test_positions import LAYOUTS, PATIENT, VALUES
 from workbench.languages import Source, parts_of, read_json
 from workbench.provenance import forbidding, place_at, provenance
@@ -262,6 +265,17 @@ def test_every_text_of_a_template_has_a_reading(model: str) -> None:
     assert met
     back = walk.read(text[:20])
     assert back == FormatWalk(tag["format"], "#/format", INFO, Oracles()).read(text[:20])
+
+
+def test_every_format_is_followed() -> None:
+    followed = set()
+    for form, accepts, _ in FORMAT_CASES:
+        walk = FormatWalk(form, "#/format", TAG_INFO, Oracles())
+        for text in accepts:
+            if isinstance(text, str) and len(text) > 1:
+                assert walk.read(text[:1].encode()), form
+        followed.add(form["type"])
+    assert followed == set(format_types())
 
 
 # -- grammars ---------------------------------------------------------------------------------------------------------

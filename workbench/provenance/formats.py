@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from kernels_core import Grammar, GrammarMatcher, TokenizerInfo
 from kernels_core.grammar.json_schema.exact_text import exact_text
@@ -24,6 +24,10 @@ from workbench.provenance.branches import Oracles
 __all__ = ["FormatWalk", "Standing", "Where"]
 
 Where = Literal["free", "trigger", "begin", "content", "end", "text", "separator"]
+LEAVES: Final = frozenset({"json_schema", "regex", "grammar"})
+"""Formats of which only the engine knows what they read."""
+FREE: Final = frozenset({"any_tokens", "exclude_token"})
+"""Formats that are read as free text."""
 MAX_THREADS = 400
 _SNAPSHOTS = 200
 
@@ -181,7 +185,7 @@ class FormatWalk:
                 waiting.append(rest)
             elif isinstance(item, _Again):
                 waiting += self._again(item, rest, at)
-            elif item.value.get("type", "tag") in ("json_schema", "regex", "grammar"):
+            elif item.value.get("type", "tag") in LEAVES:
                 matcher = self._leaf(item.value)
                 yield _Thread(item, rest, at, matcher)
                 if matcher is not None and matcher.is_completed():
@@ -256,7 +260,11 @@ class FormatWalk:
                 return [_Todo(_Free(pointer, tuple(switches), bool(value.get("loop", True)), deadly), rest)]
             case "token":
                 return [_Todo(_Text(self._name(value["token"]), pointer, "text"), rest)]
-        return [_Todo(_Free(pointer, (), True, stops), rest)]  # any_tokens, exclude_token
+        if kind not in FREE:
+            raise LookupError(
+                f"nobody said how the format {kind!r} is followed: add it to LEAVES or FREE, or a case"
+            )
+        return [_Todo(_Free(pointer, (), True, stops), rest)]
 
     def _triggered(
         self, value: Mapping[str, Any], pointer: str, stops: tuple[bytes, ...], rest: _Todo | None

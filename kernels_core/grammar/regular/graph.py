@@ -9,6 +9,7 @@ Read on: `rulebook.py`, `spelling.py` and `objects.py` (who builds graphs).
 
 from __future__ import annotations
 
+from ..components import strong_components
 from ..ir import Empty, Never, Node, RuleRef, children
 from ..nodes import choice, repeat, seq
 from ..rulebook import RuleBook
@@ -54,7 +55,9 @@ class Graph:
         """All texts from the start to a final state; rules that are needed are added to `book`."""
         alive = self._alive()
         # What leads nowhere is left out: a rule for a cycle of such states would be one that no text matches.
-        components = [component for component in self._components() if component[0] in alive]
+        edges = dict(enumerate(self._edges))
+        reached = (component[::-1] for component in strong_components(edges, (0,)))
+        components = [component for component in reached if component[0] in alive]
         entries = [0] * len(self)
         for source, targets in enumerate(self._edges):
             for target in targets:
@@ -115,38 +118,3 @@ class Graph:
         if loops:
             body = seq((repeat(choice(loops), 0, None), body))
         return body, total + 1, deepest + 1
-
-    def _components(self) -> list[list[int]]:
-        """Strongly connected components of what the start reaches, targets first (Tarjan's algorithm, as a loop)."""
-        index: dict[int, int] = {0: 0}
-        low: dict[int, int] = {0: 0}
-        open_states = [0]
-        is_open = {0}
-        found: list[list[int]] = []
-        work = [(0, iter(self._edges[0]))]
-        while work:
-            state, targets = work[-1]
-            for target in targets:
-                if target not in index:
-                    index[target] = low[target] = len(index)
-                    open_states.append(target)
-                    is_open.add(target)
-                    work.append((target, iter(self._edges[target])))
-                    break
-                if target in is_open:
-                    low[state] = min(low[state], index[target])
-            else:
-                work.pop()
-                if work:
-                    parent = work[-1][0]
-                    low[parent] = min(low[parent], low[state])
-                if low[state] == index[state]:
-                    component = []
-                    while True:
-                        top = open_states.pop()
-                        is_open.discard(top)
-                        component.append(top)
-                        if top == state:
-                            break
-                    found.append(component)
-        return found
