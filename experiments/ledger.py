@@ -107,8 +107,11 @@ class Ledger:
 
     def _prepare(self) -> None:
         (layout,) = self._db.execute("PRAGMA user_version").fetchone()
-        if layout > LAYOUT:
-            raise LedgerError(f"{self.path} was written by a newer version (layout {layout}, known: {LAYOUT})")
+        if layout != LAYOUT and layout != 0:
+            age = "a newer" if layout > LAYOUT else "another"
+            raise LedgerError(f"{self.path} was written by {age} version (layout {layout}, known: {LAYOUT})")
+        if layout == 0 and self._db.execute("SELECT 1 FROM sqlite_master").fetchone() is not None:
+            raise LedgerError(f"{self.path} is not a ledger: it is a database of something else")
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = NORMAL")  # with WAL: a crash of the process loses nothing
         self._db.executescript(SCHEMA)

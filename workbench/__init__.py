@@ -103,12 +103,17 @@ _HOMES = {
     "load_tokenizer": "workbench.tokenizers",
 }
 
+_INSTALL = "pip install 'maskscope[workbench]'"
+
 
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(home), name)
+    try:
+        value = getattr(importlib.import_module(home), name)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{name} needs {error.name}: {_INSTALL}", name=error.name) from error
     globals()[name] = value
     return value
 

@@ -256,6 +256,7 @@ grammar = GrammarCompiler(info, options=options).compile_grammar(large)
 matcher, other = GrammarMatcher(grammar), GrammarMatcher(grammar)
 row = allocate_token_bitmask(1, info.vocab_size)
 assert matcher.accept_string("a")
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores Ctrl-C for what runs in its background
 timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
 timer.start()
 began = time.monotonic()

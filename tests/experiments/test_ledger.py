@@ -169,12 +169,25 @@ def test_other_files_are_not_taken_for_ledgers(tmp_path: Path) -> None:
         Ledger(tmp_path / "nowhere" / "ledger.sqlite")
 
 
-def test_a_ledger_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("layout", "problem"), [(99, "newer version .layout 99"), (-1, "another version .layout -1")])
+def test_a_ledger_of_another_version_is_left_alone(layout: int, problem: str, tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     with sqlite3.connect(path) as database:
-        database.execute("PRAGMA user_version = 99")
-    with pytest.raises(LedgerError, match="newer"):
+        database.execute(f"PRAGMA user_version = {layout}")
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match=problem):
         Ledger(path)
+    assert path.read_bytes() == before
+
+
+def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE notes (text TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match="a database of something else"):
+        Ledger(path)
+    assert path.read_bytes() == before
 
 
 def test_this_machine_is_described() -> None:
