@@ -141,7 +141,7 @@ VALUES = r"""root ::= "{" ws pair (ws "," ws pair)* ws "}"
 
 
 @pytest.mark.parametrize("pool_bytes", [1 << 28, 1])
-def test_stretches_and_unions_are_shared_and_change_no_mask(pool_bytes: int) -> None:
+def test_self_loops_and_unions_are_shared_and_change_no_mask(pool_bytes: int) -> None:
     texts = [b'{ a : -120.55 , a:"ab1" }', b'{b:1234,c:1211111,a: "" }']
     naive = GrammarCompiler(DIGITS, options=Options(parser="naive"))
     compiler = GrammarCompiler(DIGITS, options=Options(pool_bytes=pool_bytes))
@@ -154,7 +154,7 @@ def test_stretches_and_unions_are_shared_and_change_no_mask(pool_bytes: int) -> 
                 assert mask(quick) == mask(plain), plain.text
                 assert plain.accept_string(bytes([byte]))
                 assert quick.accept_string(bytes([byte]))
-        sizes.append((len(compiler.pool.trie.loops), len(compiler.pool.unions)))
+        sizes.append((len(compiler.pool.trie.self_loops), len(compiler.pool.unions)))
     assert sizes[0] == sizes[1]
     assert min(sizes[0]) > 0
 

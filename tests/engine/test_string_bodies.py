@@ -64,7 +64,7 @@ def compare(string: dict[str, Any], draw: st.DataObject) -> None:
 @pytest.mark.parametrize("name", STRINGS)
 @settings(max_examples=12, deadline=None)
 @given(draw=st.data())
-def test_shared_insides_change_no_mask(name: str, draw: st.DataObject) -> None:
+def test_shared_string_bodies_change_no_mask(name: str, draw: st.DataObject) -> None:
     compare(STRINGS[name], draw)
 
 
@@ -84,7 +84,7 @@ def test_patterns_that_are_drawn(parts: list[tuple[str, str]], front: str, back:
     compare({"pattern": pattern}, draw)
 
 
-def test_patterns_with_one_inside_share_it() -> None:
+def test_patterns_with_one_string_body_share_it() -> None:
     """Only where the closing quote may come is found out anew."""
     info = tokenizer(INFO.decoded_vocab[:-1])
     compiler = GrammarCompiler(info, options=Options(**EVERYWHERE, cross_grammar_cache=False))
@@ -95,7 +95,7 @@ def test_patterns_with_one_inside_share_it() -> None:
         for byte in b'{"b": "abZ7a':
             mask(matcher)
             assert matcher.accept_string(bytes([byte]))
-        made.append(cold.masks.insides.shared.made)
+        made.append(cold.masks.string_bodies.shared.made)
         walked.append(cold.masks.counters()["nodes_walked"])
     assert made[0] > 0
     assert made[1:] == [made[0]] * 2
@@ -123,12 +123,12 @@ def test_what_any_rest_follows_is_drawn_with_it(string: dict[str, Any]) -> None:
     cold = compiled(compiler, string)
     matcher = GrammarMatcher(cold)
     assert matcher.accept_string('{"b": "')
-    before = cold.masks.insides.shared.made
+    before = cold.masks.string_bodies.shared.made
     mask(matcher)
-    assert cold.masks.insides.shared.made == before + 1
+    assert cold.masks.string_bodies.shared.made == before + 1
 
 
-def test_equal_masks_of_shared_insides_are_found_to_be_equal() -> None:
+def test_equal_masks_of_shared_string_bodies_are_found_to_be_equal() -> None:
     """Hashes of masks are sums over their tokens, however these were put together."""
     compiler = GrammarCompiler(INFO, options=Options(**EVERYWHERE, cross_grammar_cache=False))
     for string in STRINGS.values():
