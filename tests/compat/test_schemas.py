@@ -101,6 +101,30 @@ def test_nothing_else_gives_way() -> None:
             xgr.Grammar.from_json_schema(schema)
 
 
+OUT_OF_REACH = {
+    '{"type": "array", "minItems": 3000000000}': "#, minItems: minItems must be at most 2,147,483,646",
+    '{"type": "string", "minLength": 3000000000}': "#, minLength: minLength must be at most 2,147,483,646",
+    '{"type": "object", "minProperties": 1e400}': "#, minProperties: minProperties must be at most 2,147,483,646",
+    '{"properties": {"a": {"const": 1e-5000000}}}': "#/properties/a, const: a number has more than 2,000 digits",
+    '{"type": "integer", "minimum": 1e5000000}': "#, minimum: a number has more than 2,000 digits",
+}
+
+
+@pytest.mark.parametrize("schema", OUT_OF_REACH)
+def test_limits_are_met_when_a_schema_is_compiled(schema: str) -> None:
+    tag = f'{{"format": {{"type": "json_schema", "json_schema": {schema}}}}}'
+    for make in (xgr.Grammar.from_json_schema, COMPILER.compile_json_schema):
+        with pytest.raises(RuntimeError, match=OUT_OF_REACH[schema]):
+            make(schema)
+    with pytest.raises(RuntimeError, match=OUT_OF_REACH[schema].partition(": ")[2]):
+        COMPILER.compile_structural_tag(tag)
+
+
+def test_a_length_that_no_text_has_forbids_nothing() -> None:
+    grammar = xgr.Grammar.from_json_schema({"type": "string", "maxLength": 3000000000})
+    assert _is_grammar_accept_string(grammar, '"abc"')
+
+
 def test_phrases_that_programs_look_for() -> None:
     tag = {"type": "tag", "begin": "<", "content": {"type": "any_text"}, "end": ">"}
     for form, phrase in (

@@ -8,7 +8,7 @@ from ...regular.languages import ALL, ANY_CHARACTER, Language, loop
 from ...regular.patterns import search
 from ..formats import APPROXIMATED, format_language
 from ..terms import Place
-from ..values import a_size, a_string
+from ..values import a_size, a_string, at_least
 from .entry import Status, StringKeyword
 from .quick import Quick
 
@@ -64,7 +64,7 @@ ENTRIES: tuple[StringKeyword, ...] = (
     StringKeyword(
         name="minLength",
         meaning="at least so many characters",
-        check=a_size,
+        check=at_least,
         validates=True,
         quick=Quick.LENGTH,
         blame=2,
