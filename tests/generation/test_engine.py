@@ -10,13 +10,12 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-import workbench.generation.engine as engine_module  # noqa: E402
+import workbench.generation.drawing as drawing_module  # noqa: E402
 from kernels_core import DeadEndError, GrammarCompiler, GrammarMatcher, TokenizerInfo  # noqa: E402
 from kernels_core.errors import TokenizerError  # noqa: E402
 from workbench.generation import LanguageModel, ModelError, generate  # noqa: E402
 from workbench.generation.engine import Engine, Row  # noqa: E402
 from workbench.generation.forced import forced_tokens  # noqa: E402
-from workbench.generation.lookup import Lookup  # noqa: E402
 from workbench.generation.sampling import Sampling  # noqa: E402
 from workbench.generation.slots import SlotRun  # noqa: E402
 
@@ -137,7 +136,7 @@ def test_a_failed_step_with_drafts_changes_nothing(tiny: LanguageModel, monkeypa
             engine.step()
         if fails:
             with monkeypatch.context() as patched:
-                patched.setattr(engine_module, "draw_rows", _interrupt)
+                patched.setattr(drawing_module, "draw_rows", _interrupt)
                 with pytest.raises(KeyboardInterrupt):
                     engine.step()
             with monkeypatch.context() as patched:
@@ -153,20 +152,6 @@ def test_a_failed_step_with_drafts_changes_nothing(tiny: LanguageModel, monkeypa
 
 def _interrupt(*args: Any, **kwargs: Any) -> Any:
     raise KeyboardInterrupt
-
-
-def test_what_stood_behind_the_last_two_tokens() -> None:
-    text = [1, 2, 3, 1, 2]
-    lookup = Lookup(text)
-    assert lookup.draft(4) == [3, 1, 2]
-    assert lookup.draft(1) == [3]
-    assert lookup.draft(0) == []
-    lookup.add(4)
-    assert lookup.draft(3) == []  # 2 4 stood nowhere before
-    for token in (9, 1, 2):
-        lookup.add(token)
-    assert lookup.draft(2) == [4, 9]  # the last time counts
-    assert Lookup([1]).draft(3) == []
 
 
 def test_masks_stay_on_the_device(tiny: LanguageModel) -> None:
@@ -261,7 +246,7 @@ def test_a_failed_step_changes_nothing(tiny: LanguageModel, monkeypatch: pytest.
         with pytest.raises(torch.OutOfMemoryError):
             engine.step()
     with monkeypatch.context() as patched:
-        patched.setattr(engine_module, "draw_rows", failing)
+        patched.setattr(drawing_module, "draw_rows", failing)
         with pytest.raises(KeyboardInterrupt):
             engine.step()
     for _ in engine:
@@ -320,7 +305,7 @@ def test_limits(tiny: LanguageModel) -> None:
         engine.admit([1], GrammarMatcher(other))
     with pytest.raises(TokenizerError, match="scores"):
         Engine(tiny.model, other.tokenizer_info)
-    with pytest.raises(ValueError, match="drafts must not be negative"):
+    with pytest.raises(ValueError, match="drafts must be at least 1"):
         Engine(tiny.model, tiny.tokenizer.info, drafts=-1)
     with pytest.raises(ValueError, match="encode"):
         Engine(tiny.model, tiny.tokenizer.info, jump=True)

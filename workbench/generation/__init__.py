@@ -9,8 +9,8 @@ Names are loaded on first use, because torch and transformers are heavy.
 Code map, in reading order: `trace` (the records), `sampling` (the draw), `model` (weights and cache), `loop` (one token
 after another), `branch` (going on from any step; side by side), `refusals` (why favourites were refused),
 `logits_processor` (the same constraint inside `transformers`); for many texts at once and without records, `engine`,
-over `slots` (the model's cache), `device_masks` (masks where a GPU's logits are), `forced` (text without a
-choice) and `lookup` (drafts).
+over `slots` (the model's cache), `drawing` (few logits, or all), `device_masks` (masks where a GPU's logits are),
+`forced` (text without a choice), `drafts` and `lookup` (guesses).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from workbench.generation.branch import SideBySide, generate_side_by_side
     from workbench.generation.device_masks import DeviceMasks, MaskTraffic
+    from workbench.generation.drafts import Drafts
     from workbench.generation.engine import Chunk, Engine, Row
     from workbench.generation.logits_processor import GrammarLogitsProcessor
     from workbench.generation.loop import BeginningError, Constraint, TokenStream, astream, generate, stream
@@ -34,6 +35,7 @@ __all__ = [
     "Chunk",
     "Constraint",
     "DeviceMasks",
+    "Drafts",
     "Engine",
     "FinishReason",
     "Generation",
@@ -61,6 +63,7 @@ _HOMES = {
     **dict.fromkeys(("BeginningError", "Constraint", "TokenStream", "astream", "generate", "stream"), "loop"),
     **dict.fromkeys(("Chunk", "Engine", "Row"), "engine"),
     **dict.fromkeys(("DeviceMasks", "MaskTraffic"), "device_masks"),
+    "Drafts": "drafts",
     **dict.fromkeys(("SideBySide", "generate_side_by_side"), "branch"),
     "GrammarLogitsProcessor": "logits_processor",
     "Sampling": "sampling",

@@ -12,11 +12,11 @@ none, settings, seeds, limits and stop strings; an error of one row ends that ro
 A mask is interned, so it says how many ids it allows (`kernels_core.mask_rows`).  Where they are few, the model's head
 is asked for their logits alone and one of them is drawn (`sparse`): such a token costs less than one without a grammar.
 On a GPU all logits are computed and masks are kept beside them: a step sends a number a row (`device_masks.py`).
-With `drafts` a step may write several tokens of a row: what followed its last two before is read along with them, and
-each position draws by the number that it would have drawn by alone, so the text is the same as without.
+With `drafts` a step may write several tokens of a row: guesses are read along with its last token, and each position
+draws by the number that it would have drawn by alone, so the text is the same as without.
 Nothing is recorded for people here: `loop.py` does that, for one text.
-Read on: `slots.py` (the model and its cache), `sampling.py` (the draw), `forced.py` (text without a choice),
-`lookup.py` (drafts).
+Read on: `slots.py` (the model and its cache), `drawing.py` (the draw), `forced.py` (text without a choice),
+`drafts.py` (guesses).
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import index
 from random import Random
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from kernels_core import BatchGrammarMatcher, GrammarMatcher, TokenizerInfo, apply_token_bitmask_inplace
-from kernels_core.batch import apply_masks_inplace
+from kernels_core import BatchGrammarMatcher, GrammarMatcher, TokenizerInfo
 from kernels_core.errors import DeadEndError, TokenizerError
 from kernels_core.mask_rows import MaskRows
 from workbench.generation.device_masks import DEFAULT_BYTES, DeviceMasks
+from workbench.generation.drafts import Drafter, Drafts, DraftTree, LookupDrafter, ModelDrafter, tensors_of
+from workbench.generation.drawing import Drawer, send
 from workbench.generation.forced import Encode, forced_tokens
-from workbench.generation.lookup import Lookup
 from workbench.generation.model import ModelError
-from workbench.generation.sampling import NOT_A_NUMBER, Sampling, draw_rows
+from workbench.generation.sampling import NOT_A_NUMBER, Sampling
 from workbench.generation.slots import SlotRun
 from workbench.generation.trace import FinishReason
 
@@ -49,9 +49,6 @@ if TYPE_CHECKING:
     from workbench.generation.model import LanguageModel
 
 __all__ = ["Chunk", "Engine", "Row"]
-
-WIDTHS: Final = (16, 192, 2048)
-"""Masks of at most so many ids are drawn from by a list, those of one class together; wider ones by all logits."""
 
 
 @dataclass(eq=False)
@@ -61,7 +58,8 @@ class Row:
     tokens: ids so far, a stop token included.  text: bytes so far, up to a stop string if one ended it.
     finish_reason: None while it goes on; "error" with `error`, otherwise as `Generation.finish_reason`.
     forced: how many tokens were written without asking the model.  drawn_from_list: how many were drawn from a list of
-    few ids.  drafted: how many tokens were guessed ahead; accepted: how many of those were drawn.
+    few ids.  refused: how many guesses the grammar cut before the model read them; drafted: how many the model read;
+    accepted: how many of those were drawn, and so became text.
     """
 
     number: int
@@ -77,19 +75,24 @@ class Row:
     error: Exception | None = None
     forced: int = 0
     drawn_from_list: int = 0
+    refused: int = 0
     drafted: int = 0
     accepted: int = 0
     _unread: list[int] = field(default_factory=list, repr=False)
     _random: Random = field(default_factory=Random, repr=False)
     _lucks: list[float] = field(default_factory=list, repr=False)  # of the next draws
-    _lookup: Lookup | None = field(default=None, repr=False)
     _shown: int = field(default=0, repr=False)  # bytes that chunks have held
     _told: int = field(default=0, repr=False)  # tokens that chunks have held
     _cancelled: bool = field(default=False, repr=False)
     _closed: bool = field(default=False, repr=False)  # its last chunk was given
 
-    def _luck(self, ahead: int) -> float:
-        """The number of the draw after `ahead` others."""
+    @property
+    def rejected(self) -> int:
+        """How many guesses the model read in vain."""
+        return self.drafted - self.accepted
+
+    def luck(self, ahead: int) -> float:
+        """The number, from 0 to 1, of the draw after `ahead` others."""
         while len(self._lucks) <= ahead:
             self._lucks.append(self._random.random())
         return self._lucks[ahead]
@@ -127,7 +130,8 @@ class Engine:
     jump
         True: text that a grammar forces is written without asking the model; needs `encode`.
     drafts
-        At most so many tokens of a row are guessed ahead at a step, from its own text; the text stays the same.
+        How tokens are guessed ahead (`Drafts`: how many, in how many branches, by which model); a number: so many, from
+        the row's own text.  The text stays the same.
     threads
         How many masks may be computed at once.
 
@@ -148,13 +152,11 @@ class Engine:
         device_masks: bool | None = None,
         jump: bool = False,
         encode: Encode | None = None,
-        drafts: int = 0,
+        drafts: Drafts | int = 0,
         threads: int | Literal["auto"] = "auto",
     ) -> None:
         if jump and encode is None:
             raise ValueError("to write forced text the engine has to cut it into tokens: pass `encode`")
-        if drafts < 0:
-            raise ValueError(f"drafts must not be negative, not {drafts}")
         width = int(model.get_output_embeddings().weight.shape[0])
         if info.vocab_size != width:
             raise TokenizerError(f"the model scores {width:,} tokens, the vocabulary has {info.vocab_size:,}")
@@ -163,15 +165,18 @@ class Engine:
         self.rows = rows
         self.info = info
         self.sparse = sparse
-        self._drafts = drafts
         self._encode = encode if jump else None
         self._batch = BatchGrammarMatcher(threads)
         self._run = SlotRun(model, rows, self.max_length)
         self._device = self._run.device
         kept = self._device.type != "cpu" if device_masks is None else device_masks
+        self._drafts = Drafts(drafts) if isinstance(drafts, int) and drafts else drafts or None
+        nodes = 1 if self._drafts is None else 1 + self._drafts.tokens * self._drafts.branches
         # A step needs at most one mask a position, so the default budget is only too small for thousands of them.
-        room = max(DEFAULT_BYTES, 2 * rows * (1 + drafts) * 4 * ((info.vocab_size + 31) // 32))
+        room = max(DEFAULT_BYTES, 2 * rows * nodes * 4 * ((info.vocab_size + 31) // 32))
         self.device_masks = DeviceMasks(info.vocab_size, self._device, max_bytes=room) if kept else None
+        self._drawer = Drawer(self._run, info.vocab_size, sparse=sparse, device_masks=self.device_masks)
+        self._drafter = self._make_drafter()
         self._stops = frozenset(info.stop_token_ids)
         self._special = frozenset(info.special_token_ids)
         self._vocabulary = info.decoded_vocab
@@ -183,6 +188,22 @@ class Engine:
     def of(cls, model: LanguageModel, **options: Any) -> Engine:
         """For a model that `load_model` loaded; forced text is cut by its tokenizer."""
         return cls(model.model, model.tokenizer.info, encode=model.tokenizer.encode, **options)
+
+    def _make_drafter(self) -> Drafter | None:
+        if self._drafts is None:
+            return None
+        if self._drafts.model is None:
+            return LookupDrafter(self._drafts, self.rows)
+        return ModelDrafter(
+            self._drafts,
+            self.rows,
+            self.max_length,
+            self.info,
+            self.device_masks,
+            sparse=self.sparse,
+            device=self._device,
+            batch=self._batch,
+        )
 
     # -- the three verbs --------------------------------------------------------------------------------------------
 
@@ -222,7 +243,6 @@ class Engine:
         seed = secrets.randbelow(2**32) if seed is None else seed
         row = Row(self._count, ids, matcher, sampling or Sampling(), seed, max_tokens, stops)
         row._unread, row._random = list(ids), Random(seed)
-        row._lookup = Lookup(ids) if self._drafts else None
         self._count += 1
         self._waiting.append(row)
         return row
@@ -240,13 +260,21 @@ class Engine:
         rows = list(self._active)
         if not rows:
             return ended
-        if self._drafts and any(drafts := self._guess(rows)):
-            self._step_with_drafts(rows, drafts)
-            return ended + [chunk for row in rows if (chunk := self._chunk(row)) is not None]
+        trees = [] if self._drafter is None else self._guess(rows)
+        if any(len(tree) > 1 for tree in trees):
+            self._step_with_drafts(rows, trees)
+        else:
+            self._step_by_one(rows)
+        for row, tree in zip(rows, trees, strict=False):
+            row.refused += tree.refused
+        return ended + [chunk for row in rows if (chunk := self._chunk(row)) is not None]
+
+    def _step_by_one(self, rows: list[Row]) -> None:
+        """One token of each row, and forced text behind it."""
         pending = self._batch.start_masks([row.matcher for row in rows])
         try:
             self._read_all_but_last(rows)
-            last = self._send(np.array([row._unread[0] for row in rows], dtype=np.int64))
+            last = send(np.array([row._unread[0] for row in rows], dtype=np.int64), self._device)
             states = self._run.decode(last)
         finally:
             masks = pending.result()
@@ -262,7 +290,6 @@ class Engine:
         for row, token in zip(rows, tokens, strict=True):
             if row.finish_reason is None:
                 self._take(row, token)
-        return ended + [chunk for row in rows if (chunk := self._chunk(row)) is not None]
 
     def __iter__(self) -> Iterator[list[Chunk]]:
         """Steps until no row is left and none waits."""
@@ -302,9 +329,12 @@ class Engine:
                 slot += 1
                 continue
             last = self._active.pop()
-            self._run.clear(slot)
+            for kept in (self._run, self._drafter):
+                if kept is not None:
+                    kept.clear(slot)
+                    if slot < len(self._active):
+                        kept.move(len(self._active), slot)
             if slot < len(self._active):
-                self._run.move(len(self._active), slot)
                 self._active[slot] = last
         while self._waiting and len(self._active) < self.rows:
             self._active.append(self._waiting.popleft())
@@ -335,169 +365,69 @@ class Engine:
 
     # -- drafts -----------------------------------------------------------------------------------------------------
 
-    def _guess(self, rows: list[Row]) -> list[list[int]]:
-        """A draft for each row; all rows of a pass are as wide, so the longest text limits them."""
+    def _guess(self, rows: list[Row]) -> list[DraftTree]:
+        """Guesses for each row; all rows of a pass are as wide, so the longest text limits them."""
+        assert self._drafter is not None
+        assert self._drafts is not None
         room = self.max_length - max(len(row.prompt) + len(row.tokens) for row in rows)
-        return [self._draft(row, room) for row in rows]
+        most = min(room, self._drafts.tokens * self._drafts.branches)
+        depths = [min(room, self._drafts.tokens, row.max_tokens - len(row.tokens) - 1) for row in rows]
+        trees = [DraftTree(row._unread[-1], row.matcher, most) for row in rows]
+        self._drafter.guess(rows, trees, depths)
+        return trees
 
-    def _draft(self, row: Row, room: int) -> list[int]:
-        """At most `room` tokens to be read along with the last of `row`: such as its grammar takes."""
-        assert row._lookup is not None
-        found = row._lookup.draft(min(self._drafts, room, row.max_tokens - len(row.tokens) - 1))
-        if row.matcher is None:
-            return found
-        taken = 0
-        while taken < len(found) and not row.matcher.is_terminated() and row.matcher.accept_token(found[taken]):
-            taken += 1
-        row.matcher.rollback(taken)
-        return found[:taken]
-
-    def _step_with_drafts(self, rows: list[Row], drafts: list[list[int]]) -> None:
-        """One pass over the last token of every row and its draft; each position draws, and what was guessed rightly
-        stays.  The same draws as one by one, so the same text."""
-        firsts, matchers, places = list[int](), list[GrammarMatcher | None](), list[int]()
-        width = 1 + max(len(draft) for draft in drafts)
-        for number, (row, draft) in enumerate(zip(rows, drafts, strict=True)):
-            firsts.append(len(matchers))
-            matchers.append(row.matcher)
-            for token in draft:
-                ahead = None if matchers[-1] is None else matchers[-1].fork()
-                if ahead is not None:
-                    ahead.accept_token(token)
-                matchers.append(ahead)
-            places += range(number * width, number * width + 1 + len(draft))
-        pending = self._batch.start_masks(matchers)
+    def _step_with_drafts(self, rows: list[Row], trees: list[DraftTree]) -> None:
+        """One pass over the last token of every row and its guesses; each node draws by the number of its depth, and a
+        guess that the node before it draws stays.  The same draws as one by one, so the same text."""
+        firsts = np.cumsum([0, *map(len, trees)]).tolist()  # of each tree's nodes among all
+        pending = self._batch.start_masks([matcher for tree in trees for matcher in tree.matchers])
         try:
             self._read_all_but_last(rows)
-            tokens = np.array(
-                [(row._unread + draft + width * [0])[:width] for row, draft in zip(rows, drafts, strict=True)]
-            )
-            states = self._run.verify(self._send(tokens)).flatten(0, 1)
+            tokens, followed = tensors_of(trees, self._device)
+            states = self._run.verify(tokens, followed).flatten(0, 1)
         finally:
             masks = pending.result()
         populations = masks.populations()
-        drawing: list[Row] = []
-        lucks: list[float] = []
-        for row, draft, first in zip(rows, drafts, firsts, strict=True):
+        for row, first in zip(rows, firsts, strict=False):
             self._end_without_a_draw(row, first, masks, populations)
-            drawing += [row] * (1 + len(draft))
-            lucks += [row._luck(ahead) for ahead in range(1 + len(draft))]
-        here = states[self._send(np.array(places))]
-        drawn, listed = self._draw(drawing, lucks, here, masks)
-        for slot, (row, draft, first) in enumerate(zip(rows, drafts, firsts, strict=True)):
-            row.drafted += len(draft)
-            self._run.lengths[slot] += 1
-            for ahead in range(1 + len(draft)):
-                if ahead and row.finish_reason is None:
-                    self._end_without_a_draw(row, first + ahead, masks, populations)
+        width = tokens.shape[1]
+        places = np.concatenate([number * width + np.arange(len(tree)) for number, tree in enumerate(trees)])
+        nodes = [(row, depth) for row, tree in zip(rows, trees, strict=True) for depth in tree.depths]
+        drawn, listed = self._drawer.draw(
+            states[send(places, self._device)],
+            masks,
+            [row.sampling for row, _ in nodes],
+            [row.luck(depth) for row, depth in nodes],
+            np.array([row.finish_reason is None for row, _ in nodes]),
+        )
+        kept = [[0] for _ in rows]  # nodes that are text, and that the pass has read
+        for row, tree, first, path in zip(rows, trees, firsts, kept, strict=False):
+            row.drafted += len(tree) - 1
+            node: int | None = 0
+            while node is not None:
+                if node:
+                    path.append(node)
+                    row.accepted += 1
+                    self._end_without_a_draw(row, first + node, masks, populations)
                 if row.finish_reason is not None:
                     break
-                token, forced = drawn[first + ahead], row.forced
-                row.drawn_from_list += listed[first + ahead]
+                token, forced = int(drawn[first + node, 0]), row.forced
+                row.drawn_from_list += bool(listed[first + node])
                 self._take(row, token)
-                if ahead == len(draft) or token != draft[ahead] or row.forced != forced:
-                    break
-                self._run.lengths[slot] += 1  # the pass has read it
-                row.accepted += 1
+                node = tree.child(node, token) if row.finish_reason is None and row.forced == forced else None
+        self._run.keep(kept)
 
     # -- drawing ----------------------------------------------------------------------------------------------------
 
     def choose(self, rows: list[Row], states: torch.Tensor, masks: MaskRows) -> list[int]:
         """A token for each row that has not ended; one wait for the device."""
-        tokens, listed = self._draw(rows, [row._luck(0) for row in rows], states, masks)
-        for row, from_list in zip(rows, listed, strict=True):
-            row.drawn_from_list += from_list
-        return tokens
-
-    @torch.inference_mode()
-    def _draw(
-        self, rows: list[Row], lucks: list[float], states: torch.Tensor, masks: MaskRows
-    ) -> tuple[list[int], list[bool]]:
-        """A token for each of `rows` that has not ended, and whether it was drawn from a list; one wait for the
-        device."""
-        populations = masks.populations()
         going = np.array([row.finish_reason is None for row in rows])
-        listed = [False] * len(rows)
-        if not going.any():
-            return [0] * len(rows), listed
-        uniforms = self._send(np.array(lucks, dtype=np.float64))
-        tokens = torch.zeros(len(rows), dtype=torch.int64, device=self._device)
-        for members, few in self._groups(going, populations):
-            which = None if len(members) == len(rows) else self._send(members)
-            here = states if which is None else states[which]
-            logits, ids = (self._listed if few else self._masked)(members, here, masks, populations)
-            luck = uniforms if which is None else uniforms[which]
-            drawn = draw_rows(logits, [rows[member].sampling for member in members], luck)
-            if ids is not None:
-                drawn = torch.where(drawn < 0, drawn, ids.gather(-1, drawn.clamp(min=0).unsqueeze(-1)).squeeze(-1))
-                for member in members:
-                    listed[member] = True
-            if which is None:
-                tokens.copy_(drawn)
-            else:
-                tokens[which] = drawn
-        found: list[int] = tokens.tolist()
-        return found, listed
-
-    def _groups(
-        self, going: npt.NDArray[np.bool_], populations: npt.NDArray[np.int32]
-    ) -> Iterator[tuple[npt.NDArray[np.int64], bool]]:
-        """Rows that are drawn together, and whether their masks allow so few ids that these are listed."""
-        left = going.copy()
-        low = 0
-        for high in WIDTHS if self.sparse and self.device_masks is None else ():
-            few = left & (populations > low) & (populations <= high)
-            low = high
-            if few.any():
-                yield np.flatnonzero(few), True
-                left &= ~few
-        if left.any():
-            yield np.flatnonzero(left), False
-
-    def _listed(
-        self,
-        members: npt.NDArray[np.int64],
-        states: torch.Tensor,
-        masks: MaskRows,
-        populations: npt.NDArray[np.int32],
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Rows that allow few ids: the logits of those alone, minus infinity behind the last, and the ids."""
-        counts = populations[members]
-        width = int(counts.max())
-        ids = self._send(masks.listed(members, width))
-        logits = self._run.logits_of(states, ids)
-        if counts.min() < width:
-            logits.masked_fill_(self._send(np.arange(width) >= counts[:, None]), -torch.inf)
-        return logits, ids
-
-    def _masked(
-        self,
-        members: npt.NDArray[np.int64],
-        states: torch.Tensor,
-        masks: MaskRows,
-        populations: npt.NDArray[np.int32],
-    ) -> tuple[torch.Tensor, None]:
-        """Rows that allow much or everything: all logits, minus infinity where something is not allowed."""
-        logits = self._run.logits(states)
-        masked = np.flatnonzero(populations[members] >= 0)
-        if len(masked) and self.device_masks is not None:
-            self.device_masks.apply(logits, self.device_masks.slots(masks, members))
-        elif len(masked) and self._device.type == "cpu":
-            apply_masks_inplace(logits, masks, rows=members[masked], indices=masked)
-        elif len(masked):
-            bits = np.empty((len(masked), (self.info.vocab_size + 31) // 32), dtype=np.int32)
-            masks.write(bits, members[masked])
-            apply_token_bitmask_inplace(logits, self._send(bits), indices=masked.tolist())
-        return logits, None
-
-    def _send(self, array: npt.NDArray[Any]) -> torch.Tensor:
-        """An array on the model's device; the copy to a GPU is not waited for."""
-        tensor = torch.from_numpy(array)
-        if self._device.type == "cpu":
-            return tensor
-        if self._device.type == "cuda":
-            tensor = tensor.pin_memory()
-        return tensor.to(self._device, non_blocking=True)
+        samplings, lucks = [row.sampling for row in rows], [row.luck(0) for row in rows]
+        drawn, listed = self._drawer.draw(states, masks, samplings, lucks, going)
+        for number in np.flatnonzero(listed):
+            rows[number].drawn_from_list += 1
+        found: list[int] = drawn[:, 0].tolist()
+        return found
 
     # -- taking -----------------------------------------------------------------------------------------------------
 
@@ -532,8 +462,6 @@ class Engine:
         start = len(row.text)
         row.tokens.append(token)
         row._unread.append(token)
-        if row._lookup is not None:
-            row._lookup.add(token)
         if token not in self._special:
             row.text += self._vocabulary[token]
         stops = self._stops if row.matcher is None else row.matcher.stop_token_ids

@@ -1,7 +1,7 @@
-"""Drafts from the text itself: what followed the last two tokens when they stood together before.
+"""Guesses from the text itself: what followed the last two tokens when they stood together before.
 
 Tool calls repeat names, tables repeat keys, answers repeat the question; so what follows can often be read off.
-Finding it costs the same however long the text is.  A draft is only a guess: `engine.py` lets the model judge it.
+Finding it costs the same however long the text is.  Read on: `drafts.py`, `engine.py` (the model judges).
 """
 
 from __future__ import annotations
@@ -12,24 +12,30 @@ __all__ = ["Lookup"]
 
 
 class Lookup:
-    """The tokens of one text, prompt included, and where each pair of them stood last."""
+    """The tokens of one text, prompt included, and the last `places` places where each pair of them stood."""
 
-    def __init__(self, tokens: Iterable[int]) -> None:
+    def __init__(self, tokens: Iterable[int], places: int = 1) -> None:
         self._tokens: list[int] = []
-        self._behind: dict[tuple[int, int], int] = {}  # a pair -> the place behind it
+        self._places = places
+        self._behind: dict[tuple[int, int], list[int]] = {}  # a pair -> places behind it, the last one at the end
         for token in tokens:
             self.add(token)
+
+    def __len__(self) -> int:
+        """Tokens read."""
+        return len(self._tokens)
 
     def add(self, token: int) -> None:
         """The text goes on by `token`."""
         self._tokens.append(token)
         if len(self._tokens) > 2:
-            before = self._tokens[-3], self._tokens[-2]
-            self._behind[before] = len(self._tokens) - 1
+            behind = self._behind.setdefault((self._tokens[-3], self._tokens[-2]), [])
+            behind.append(len(self._tokens) - 1)
+            del behind[: -self._places]
 
-    def draft(self, count: int) -> list[int]:
-        """At most `count` tokens that followed the last two before; [] where these never stood together."""
+    def drafts(self, count: int) -> list[list[int]]:
+        """At most `count` tokens that followed the last two, for each place that is known, the last one first."""
         if count < 1 or len(self._tokens) < 2:
             return []
-        place = self._behind.get((self._tokens[-2], self._tokens[-1]))
-        return [] if place is None else self._tokens[place : place + count]
+        places = self._behind.get((self._tokens[-2], self._tokens[-1]), ())
+        return [self._tokens[place : place + count] for place in reversed(places)]

@@ -1,7 +1,8 @@
 """A model that reads many texts side by side: a static key-value cache with a slot for each, all of different lengths.
 
 `SlotRun.read` reads several tokens into one slot, `decode` one more token in each of the first `n` slots, in one pass,
-and `verify` several in each, of which the caller keeps as many as turn out to be the text's.
+and `verify` several in each, one behind the other or as a tree, of which the caller keeps (`keep`) those that turn out
+to be the text's.
 What differs from `transformers`' own static cache is that every slot has its own length: a pass writes each slot at its
 own place and says with a mask of attention how far each may look.  What lies beyond a slot's length is never looked at,
 so a slot is shortened, or handed to another text, by forgetting its length.
@@ -17,13 +18,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import torch
 
 from workbench.generation.model import ModelError
 
-__all__ = ["SlotRun"]
+__all__ = ["SlotRun", "Trees"]
 
 FIRST_LENGTH: Final = 256  # tokens that slots have room for at first; doubled when a text needs more
 VIEW: Final = 64  # the part of the cache that a pass looks at is a multiple of this
@@ -35,6 +36,17 @@ class _Place:
 
     first = past = position = length = 0
     positions: torch.Tensor | None = None
+
+
+class Trees(NamedTuple):
+    """Whom each token that `SlotRun.verify` reads follows, on the model's device.
+
+    depths: int64 (n, q), how many tokens of its tree stand before it.  seen: bool (n, q, q), which of the q tokens it
+    looks at, itself among them.
+    """
+
+    depths: torch.Tensor
+    seen: torch.Tensor
 
 
 class SlotRun:
@@ -95,10 +107,11 @@ class SlotRun:
         return found
 
     @torch.inference_mode()
-    def verify(self, tokens: torch.Tensor) -> torch.Tensor:
+    def verify(self, tokens: torch.Tensor, trees: Trees | None = None) -> torch.Tensor:
         """Read `tokens` behind each of the first `n` slots: int64 (n, q) on the model's device.
 
-        Slots stay as long as they were: the caller adds to `lengths` how many of the q tokens are its text's.
+        trees: None where each token follows the one before it; otherwise whom each follows.
+        Slots stay as long as they were: the caller says which of the q tokens are its text's (`keep`).
         Returns what `decode` returns, for each token: (n, q, hidden), or (n, q, vocab).
         """
         count, width = tokens.shape
@@ -107,9 +120,33 @@ class SlotRun:
         self._reserve(longest)
         place = self._place
         place.first, place.past, place.length = 0, count, min(-(-longest // VIEW) * VIEW, self._room())
-        place.positions = torch.tensor(lengths, device=self.device).unsqueeze(-1) + self._numbers[:width]
-        seen = self._numbers[: place.length] <= place.positions.unsqueeze(-1)
-        return self._pass(tokens, place.positions, seen[:, None], logits=True)
+        before = torch.tensor(lengths, device=self.device).unsqueeze(-1)
+        place.positions = before + self._numbers[:width]
+        if trees is None:
+            seen = self._numbers[: place.length] <= place.positions.unsqueeze(-1)
+            return self._pass(tokens, place.positions, seen[:, None], logits=True)
+        seen = (self._numbers[: place.length] < before).unsqueeze(1).repeat(1, width, 1)
+        seen.scatter_(2, place.positions.unsqueeze(1).expand(-1, width, -1), trees.seen)
+        return self._pass(tokens, before + trees.depths, seen[:, None], logits=True)
+
+    @torch.inference_mode()
+    def keep(self, kept: Sequence[Sequence[int]]) -> None:
+        """Of the tokens that `verify` read behind each of the first slots, those numbered `kept[slot]` are its text's,
+        in this order: the slot grows by them, and the others are forgotten."""
+        slots, sources, targets = list[int](), list[int](), list[int]()
+        for slot, numbers in enumerate(kept):
+            length = self.lengths[slot]
+            for target, number in enumerate(numbers):
+                if number != target:
+                    slots.append(slot)
+                    sources.append(length + number)
+                    targets.append(length + target)
+        if slots:
+            moved = torch.tensor([slots, sources, targets], device=self.device)
+            for layer in self._cache.layers:
+                layer.shift(*moved)
+        for slot, numbers in enumerate(kept):
+            self.lengths[slot] += len(numbers)
 
     @torch.inference_mode()
     def logits(self, states: torch.Tensor) -> torch.Tensor:
@@ -287,6 +324,10 @@ def _cache(place: _Place, layers: int, slots: int, max_length: int) -> Any:
         def move(self, source: int, target: int, length: int) -> None:
             self.keys[target, :, :length] = self.keys[source, :, :length]
             self.values[target, :, :length] = self.values[source, :, :length]
+
+        def shift(self, slots: torch.Tensor, sources: torch.Tensor, targets: torch.Tensor) -> None:
+            for kept in (self.keys, self.values):
+                kept[slots, :, targets] = kept[slots, :, sources]  # read before anything is written
 
         @property
         def nbytes(self) -> int:

@@ -1,0 +1,145 @@
+"""From hidden states and masks to tokens: of few allowed ids the model's head computes those logits and no others.
+
+`Drawer.draw` groups rows by how many ids their masks allow, draws for a group together, and waits for the device once.
+Read on: `sampling.py` (the draw of one group), `slots.py` (logits of states), `device_masks.py` (masks on a GPU).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from kernels_core import apply_token_bitmask_inplace
+from kernels_core.batch import apply_masks_inplace
+from kernels_core.mask_rows import MaskRows
+from workbench.generation.device_masks import DeviceMasks
+from workbench.generation.sampling import Sampling, draw_rows
+from workbench.generation.slots import SlotRun
+
+__all__ = ["Drawer", "send"]
+
+WIDTHS: Final = (16, 192, 2048)
+"""Masks of at most so many ids are drawn from by a list, those of one class together; wider ones by all logits."""
+
+
+class Drawer:
+    """Draws tokens from what `run` returned.
+
+    sparse: False computes and masks all logits, however few ids a mask allows.  device_masks: masks that are kept on
+    the model's device; all logits are computed then.
+    """
+
+    def __init__(self, run: SlotRun, vocab_size: int, *, sparse: bool, device_masks: DeviceMasks | None) -> None:
+        self._run = run
+        self._device = run.device
+        self._vocab_size = vocab_size
+        self._widths = WIDTHS if sparse and device_masks is None else ()
+        self._device_masks = device_masks
+
+    @torch.inference_mode()
+    def draw(
+        self,
+        states: torch.Tensor,
+        masks: MaskRows,
+        samplings: Sequence[Sampling],
+        lucks: Sequence[float],
+        going: npt.NDArray[np.bool_],
+        *,
+        best: int = 0,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """A token for each row of `states` that is `going`, by its number from `lucks`; one wait for the device.
+
+        Returns int64 (rows, 1 + best), the token drawn and behind it the likeliest that are allowed (-1 where there are
+        fewer), and which rows were drawn from a list.  A drawn token below 0 is what `draw_rows` says it is.
+        """
+        rows = len(going)
+        listed = np.zeros(rows, dtype=np.bool_)
+        if not going.any():
+            return np.zeros((rows, 1 + best), dtype=np.int64), listed
+        populations = masks.populations()
+        uniforms = send(np.array(lucks, dtype=np.float64), self._device)
+        tokens = torch.full((rows, 1 + best), -1, dtype=torch.int64, device=self._device)
+        for members, few in self._groups(going, populations):
+            which = None if len(members) == rows else send(members, self._device)
+            here = states if which is None else states[which]
+            logits, ids = (self._listed if few else self._masked)(members, here, masks, populations)
+            count = min(best, logits.shape[1])
+            likeliest = logits.topk(count) if count else None  # before the draw, which overwrites them
+            luck = uniforms if which is None else uniforms[which]
+            drawn = draw_rows(logits, [samplings[member] for member in members], luck).unsqueeze(-1)
+            if likeliest is not None:
+                places = torch.where(likeliest.values == -torch.inf, -1, likeliest.indices)
+                drawn = torch.cat([drawn, places], dim=-1)
+            if ids is not None:
+                drawn = torch.where(drawn < 0, drawn, ids.gather(-1, drawn.clamp(min=0)))
+                listed[members] = True
+            if which is None:
+                tokens[:, : 1 + count] = drawn
+            else:
+                tokens[which, : 1 + count] = drawn
+        return tokens.cpu().numpy(), listed
+
+    def _groups(
+        self, going: npt.NDArray[np.bool_], populations: npt.NDArray[np.int32]
+    ) -> Iterator[tuple[npt.NDArray[np.int64], bool]]:
+        """Rows that are drawn together, and whether their masks allow so few ids that these are listed."""
+        left = going.copy()
+        low = 0
+        for high in self._widths:
+            few = left & (populations > low) & (populations <= high)
+            low = high
+            if few.any():
+                yield np.flatnonzero(few), True
+                left &= ~few
+        if left.any():
+            yield np.flatnonzero(left), False
+
+    def _listed(
+        self,
+        members: npt.NDArray[np.int64],
+        states: torch.Tensor,
+        masks: MaskRows,
+        populations: npt.NDArray[np.int32],
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Rows that allow few ids: the logits of those alone, minus infinity behind the last, and the ids."""
+        counts = populations[members]
+        width = int(counts.max())
+        ids = send(masks.listed(members, width), self._device)
+        logits = self._run.logits_of(states, ids)
+        if counts.min() < width:
+            logits.masked_fill_(send(np.arange(width) >= counts[:, None], self._device), -torch.inf)
+        return logits, ids
+
+    def _masked(
+        self,
+        members: npt.NDArray[np.int64],
+        states: torch.Tensor,
+        masks: MaskRows,
+        populations: npt.NDArray[np.int32],
+    ) -> tuple[torch.Tensor, None]:
+        """Rows that allow much or everything: all logits, minus infinity where something is not allowed."""
+        logits = self._run.logits(states)
+        masked = np.flatnonzero(populations[members] >= 0)
+        if len(masked) and self._device_masks is not None:
+            self._device_masks.apply(logits, self._device_masks.slots(masks, members))
+        elif len(masked) and self._device.type == "cpu":
+            apply_masks_inplace(logits, masks, rows=members[masked], indices=masked)
+        elif len(masked):
+            bits = np.empty((len(masked), (self._vocab_size + 31) // 32), dtype=np.int32)
+            masks.write(bits, members[masked])
+            apply_token_bitmask_inplace(logits, send(bits, self._device), indices=masked.tolist())
+        return logits, None
+
+
+def send(array: npt.NDArray[Any], device: torch.device) -> torch.Tensor:
+    """An array on `device`; the copy to a GPU is not waited for."""
+    tensor = torch.from_numpy(array)
+    if device.type == "cpu":
+        return tensor
+    if device.type == "cuda":
+        tensor = tensor.pin_memory()
+    return tensor.to(device, non_blocking=True)
