@@ -97,7 +97,7 @@ REPEATING = [
 ]
 
 
-@pytest.mark.parametrize("options", [{}, {"sparse": False}, {"device_masks": True}, {"jump": True}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"sparse": False}, {"jump": "guess"}, {"jump": True}], ids=str)
 @pytest.mark.parametrize("rows", [1, 4])
 def test_drafts_change_the_steps_and_not_the_text(tiny: LanguageModel, rows: int, options: dict[str, Any]) -> None:
     """Texts that repeat themselves, beside some that do not; limits, stop strings and ends fall among drafts."""
@@ -270,6 +270,29 @@ def test_forced_text_is_written_without_the_model(tiny: LanguageModel) -> None:
     reader = GrammarMatcher(compiled)
     assert reader.accept_string(bytes(rows[True].text))
     assert reader.is_completed()
+
+
+def test_forced_text_is_guessed(tiny: LanguageModel) -> None:
+    """A call's head, which a tag forces: fewer passes, and the same tokens, whatever stands behind it."""
+    content = {"type": "regex", "pattern": '"name": "quick brown", "list": "[a-z]{5}"'}
+    tag = {"type": "tag", "begin": "<tool>{", "content": content, "end": "}</tool>"}
+    compiled = tiny.compiler.compile_structural_tag({"type": "structural_tag", "format": tag})
+    found: dict[Any, tuple[list[Row], int]] = {}
+    for jump in (False, "guess", True):
+        engine = Engine.of(tiny, rows=2, jump=jump)
+        rows = [
+            engine.admit(tiny.encode_prompt(prompt), GrammarMatcher(compiled), seed=seed, max_tokens=most)
+            for seed, (prompt, most) in enumerate([("a", 90), ("fox", 90), ("the", 7)])
+        ]
+        found[jump] = rows, sum(1 for _ in engine)
+    plain, guessed, written = (found[jump][0] for jump in (False, "guess", True))
+    assert [(row.tokens, row.finish_reason) for row in guessed] == [(row.tokens, row.finish_reason) for row in plain]
+    assert found["guess"][1] < found[False][1]
+    assert all(row.accepted > 0 and row.forced == 0 for row in guessed)
+    assert written[2].tokens[:3] == tiny.tokenizer.encode('<tool>{"name": "quick brown", "list": "')[:3]
+    assert written[2].forced == 7  # from the beginning on
+    with pytest.raises(ValueError, match="jump is True, False or"):
+        Engine.of(tiny, jump="draft")
 
 
 def test_forced_text_is_cut_as_the_tokenizer_cuts_it(tiny: LanguageModel) -> None:

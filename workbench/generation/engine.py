@@ -27,14 +27,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import index
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from kernels_core import BatchGrammarMatcher, GrammarMatcher, TokenizerInfo
-from kernels_core.errors import DeadEndError, TokenizerError
+from kernels_core.errors import DeadEndError, MaskscopeError, TokenizerError
 from kernels_core.mask_rows import MaskRows
 from workbench.generation.device_masks import DEFAULT_BYTES, DeviceMasks
 from workbench.generation.drafts import Drafter, Drafts, DraftTree, LookupDrafter, ModelDrafter, tensors_of
@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from workbench.generation.model import LanguageModel
 
 __all__ = ["Chunk", "Engine", "Row"]
+
+FORCED_TOKENS: Final = 256  # that are written at once
+FORCED_GUESSES: Final = 16  # that are guessed at once: all rows of the pass are as wide
 
 
 @dataclass(eq=False)
@@ -128,7 +131,9 @@ class Engine:
         Keep masks on the model's device, and compute all logits (`sparse` has no effect then).  None: where that is not
         the CPU.  `Engine.device_masks` says what is kept and sent.
     jump
-        True: text that a grammar forces is written without asking the model; needs `encode`.
+        What becomes of text that a grammar forces; needs `encode`.  True: it is written without asking the model, cut
+        as the tokenizer cuts it; what is drawn behind it may differ, since the model might have cut it otherwise.
+        "guess": it is guessed like drafts, so it costs one pass, and the text stays the same token by token.
     drafts
         How tokens are guessed ahead (`Drafts`: how many, in how many branches, by which model); a number: so many, from
         the row's own text.  The text stays the same.
@@ -150,11 +155,13 @@ class Engine:
         max_length: int = 2048,
         sparse: bool = True,
         device_masks: bool | None = None,
-        jump: bool = False,
+        jump: bool | Literal["guess"] = False,
         encode: Encode | None = None,
         drafts: Drafts | int = 0,
         threads: int | Literal["auto"] = "auto",
     ) -> None:
+        if jump not in (True, False, "guess"):
+            raise ValueError(f'jump is True, False or "guess", not {jump!r}')
         if jump and encode is None:
             raise ValueError("to write forced text the engine has to cut it into tokens: pass `encode`")
         width = int(model.get_output_embeddings().weight.shape[0])
@@ -165,13 +172,17 @@ class Engine:
         self.rows = rows
         self.info = info
         self.sparse = sparse
-        self._encode = encode if jump else None
+        self._encode = encode
+        self._jump = jump
         self._batch = BatchGrammarMatcher(threads)
         self._run = SlotRun(model, rows, self.max_length)
         self._device = self._run.device
         kept = self._device.type != "cpu" if device_masks is None else device_masks
         self._drafts = Drafts(drafts) if isinstance(drafts, int) and drafts else drafts or None
-        nodes = 1 if self._drafts is None else 1 + self._drafts.tokens * self._drafts.branches
+        self._most_guesses = 0 if self._drafts is None else self._drafts.tokens * self._drafts.branches
+        if jump == "guess":
+            self._most_guesses = max(self._most_guesses, FORCED_GUESSES)
+        nodes = 1 + self._most_guesses
         # A step needs at most one mask a position, so the default budget is only too small for thousands of them.
         room = max(DEFAULT_BYTES, 2 * rows * nodes * 4 * ((info.vocab_size + 31) // 32))
         self.device_masks = DeviceMasks(info.vocab_size, self._device, max_bytes=room) if kept else None
@@ -260,7 +271,7 @@ class Engine:
         rows = list(self._active)
         if not rows:
             return ended
-        trees = [] if self._drafter is None else self._guess(rows)
+        trees = self._guess(rows) if self._most_guesses else []
         if any(len(tree) > 1 for tree in trees):
             self._step_with_drafts(rows, trees)
         else:
@@ -338,6 +349,8 @@ class Engine:
                 self._active[slot] = last
         while self._waiting and len(self._active) < self.rows:
             self._active.append(self._waiting.popleft())
+            if self._jump is True:  # behind the prompt
+                self._write_forced(self._active[-1])
         return ended
 
     def _read_all_but_last(self, rows: list[Row]) -> None:
@@ -367,13 +380,17 @@ class Engine:
 
     def _guess(self, rows: list[Row]) -> list[DraftTree]:
         """Guesses for each row; all rows of a pass are as wide, so the longest text limits them."""
-        assert self._drafter is not None
-        assert self._drafts is not None
         room = self.max_length - max(len(row.prompt) + len(row.tokens) for row in rows)
-        most = min(room, self._drafts.tokens * self._drafts.branches)
-        depths = [min(room, self._drafts.tokens, row.max_tokens - len(row.tokens) - 1) for row in rows]
-        trees = [DraftTree(row._unread[-1], row.matcher, most) for row in rows]
-        self._drafter.guess(rows, trees, depths)
+        trees = [DraftTree(row._unread[-1], row.matcher, min(room, self._most_guesses)) for row in rows]
+        left = [min(room, row.max_tokens - len(row.tokens) - 1) for row in rows]
+        if self._jump == "guess":
+            for row, tree, most in zip(rows, trees, left, strict=True):
+                for token in self._forced(row, min(most, FORCED_GUESSES)):
+                    tree.add(len(tree) - 1, token)
+        if self._drafter is not None and self._drafts is not None:
+            ahead = self._drafts.tokens
+            depths = [min(ahead, most) if len(tree) == 1 else 0 for tree, most in zip(trees, left, strict=True)]
+            self._drafter.guess(rows, trees, depths)
         return trees
 
     def _step_with_drafts(self, rows: list[Row], trees: list[DraftTree]) -> None:
@@ -448,14 +465,27 @@ class Engine:
         row._unread = []
         del row._lucks[:1]
         self._append(row, token)
-        if self._encode is None or row.matcher is None or row.finish_reason is not None:
-            return
-        for follower in forced_tokens(row.matcher, self._encode, self._vocabulary, bytes(row.text[-32:])):
+        if self._jump is True and row.finish_reason is None:
+            self._write_forced(row)
+
+    def _write_forced(self, row: Row) -> None:
+        """Write the text that the grammar forces here."""
+        for token in self._forced(row, FORCED_TOKENS):
             if row.finish_reason is not None:
                 break
-            row.matcher.accept_token(follower)
+            assert row.matcher is not None
+            row.matcher.accept_token(token)
             row.forced += 1
-            self._append(row, follower)
+            self._append(row, token)
+
+    def _forced(self, row: Row, most: int) -> list[int]:
+        """At most `most` tokens of forced text; its errors are those of the row's next mask, which tells them."""
+        if self._encode is None or row.matcher is None or most < 1:
+            return []
+        try:
+            return forced_tokens(row.matcher, self._encode, self._vocabulary, bytes(row.text[-32:]), limit=most)
+        except MaskscopeError:
+            return []
 
     def _append(self, row: Row, token: int) -> None:
         """Write a token down, and end the row where it says so."""

@@ -3,8 +3,8 @@
 Where the grammar forces `{"name": "`, its mask still allows several tokens (`{`, `{"`, ...), since the same text can
 be cut in several ways.  Cut as the tokenizer would cut it, the text costs one pass of the model instead of one a token.
 A token is taken only while every token that the mask allows stays inside the forced text: where one reaches beyond it,
-the model has to choose, so the end of a span is left to it.  The text is the same as without; only the cut was chosen.
-Read on: `engine.py`, which takes such tokens when it is told to (`jump`).
+the model has to choose, so the end of a span is left to it.  The span is the same as without; only the cut was chosen.
+Read on: `engine.py`, which takes such tokens, or guesses them, when it is told to (`jump`).
 """
 
 from __future__ import annotations
