@@ -16,9 +16,10 @@ became of a text), `session`, `trace` (a recorded run), `desk` and `explorer` (t
 
 from __future__ import annotations
 
-import importlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from workbench.lazy import lazy_names
 
 if TYPE_CHECKING:
     from kernels_core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher, Options, TokenizerInfo
@@ -102,24 +103,7 @@ _HOMES = {
     "load_model": "workbench.generation",
     "load_tokenizer": "workbench.tokenizers",
 }
-
-_INSTALL = "pip install 'maskscope[workbench]'"
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        value = getattr(importlib.import_module(home), name)
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"{name} needs {error.name}: {_INSTALL}", name=error.name) from error
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOMES, cure="pip install 'maskscope[workbench]'")
 
 
 def _register_formatters() -> None:

@@ -15,8 +15,9 @@ over `slots` (the model's cache), `drawing` (few logits, or all), `device_masks`
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from workbench.lazy import lazy_names
 
 if TYPE_CHECKING:
     from workbench.generation.branch import SideBySide, generate_side_by_side
@@ -57,36 +58,21 @@ __all__ = [
     "stream",
 ]
 
-_HOMES = {
-    **dict.fromkeys(("Alternative", "FinishReason", "Generation", "Source", "Step"), "trace"),
-    **dict.fromkeys(("LanguageModel", "ModelError", "ModelRun", "load_model"), "model"),
-    **dict.fromkeys(("BeginningError", "Constraint", "TokenStream", "astream", "generate", "stream"), "loop"),
-    **dict.fromkeys(("Chunk", "Engine", "Row"), "engine"),
-    **dict.fromkeys(("DeviceMasks", "MaskTraffic"), "device_masks"),
-    "Drafts": "drafts",
-    **dict.fromkeys(("SideBySide", "generate_side_by_side"), "branch"),
-    "GrammarLogitsProcessor": "logits_processor",
-    "Sampling": "sampling",
+_NAMES = {
+    "branch": ("SideBySide", "generate_side_by_side"),
+    "device_masks": ("DeviceMasks", "MaskTraffic"),
+    "drafts": ("Drafts",),
+    "engine": ("Chunk", "Engine", "Row"),
+    "logits_processor": ("GrammarLogitsProcessor",),
+    "loop": ("BeginningError", "Constraint", "TokenStream", "astream", "generate", "stream"),
+    "model": ("LanguageModel", "ModelError", "ModelRun", "load_model"),
+    "sampling": ("Sampling",),
+    "trace": ("Alternative", "FinishReason", "Generation", "Source", "Step"),
 }
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        module = importlib.import_module(f"{__name__}.{home}")
-    except ModuleNotFoundError as error:
-        if error.name not in {"torch", "transformers", "safetensors"}:
-            raise
-        raise ImportError(
-            f"generation needs {error.name}: pip install 'maskscope[generate]' (on a machine without a GPU with "
-            "-c constraints.txt, so that no CUDA packages come along)"
-        ) from error
-    value = getattr(module, name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {name: f"{__name__}.{home}" for home, names in _NAMES.items() for name in names},
+    {"torch", "transformers", "safetensors"},
+    cure="pip install 'maskscope[generate]' (on a machine without a GPU with -c constraints.txt, so that no CUDA "
+    "packages come along)",
+)

@@ -11,8 +11,9 @@ are data throughout; nobody is asked who they are: the server listens on this ma
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from workbench.lazy import lazy_names
 
 if TYPE_CHECKING:
     from workbench.serving.app import make_app
@@ -24,22 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["Limits", "RequestError", "Service", "make_app", "serve"]
 
 _HOMES = {"Limits": "limits", "RequestError": "errors", "Service": "service", "make_app": "app", "serve": "http"}
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        module = importlib.import_module(f"{__name__}.{home}")
-    except ModuleNotFoundError as error:
-        if error.name not in {"starlette", "uvicorn", "pydantic"}:
-            raise
-        raise ImportError(f"serving needs {error.name}: pip install 'maskscope[workbench,generate,serve]'") from error
-    value = getattr(module, name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {name: f"{__name__}.{home}" for name, home in _HOMES.items()},
+    {"starlette", "uvicorn", "pydantic"},
+    cure="pip install 'maskscope[workbench,generate,serve]'",
+)

@@ -1,0 +1,49 @@
+"""Names that are loaded when they are asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A package of two names, one of which needs a library that is missing."""
+    folder = tmp_path / "lazily"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(
+        "from workbench.lazy import lazy_names\n"
+        '__all__ = ["LIGHT", "HEAVY", "BROKEN"]\n'
+        "__getattr__, __dir__ = lazy_names(__name__, {\n"
+        '    "LIGHT": "lazily.light", "HEAVY": "lazily.heavy", "BROKEN": "lazily.broken"},\n'
+        '    {"no_such_library"}, cure="pip install it")\n'
+    )
+    (folder / "light.py").write_text("LIGHT = object()\n")
+    (folder / "heavy.py").write_text("import no_such_library\n")
+    (folder / "broken.py").write_text("import no_such_module_of_ours\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield "lazily"
+    for name in [name for name in sys.modules if name.partition(".")[0] == "lazily"]:
+        del sys.modules[name]
+
+
+def test_a_name_is_loaded_once_and_when_asked_for(package: str) -> None:
+    module = __import__(package)
+    assert "lazily.light" not in sys.modules
+    assert {"LIGHT", "HEAVY"} <= set(dir(module))
+    assert "lazily.light" not in sys.modules
+    assert module.LIGHT is sys.modules["lazily.light"].LIGHT
+    assert vars(module)["LIGHT"] is module.LIGHT
+
+
+def test_what_cannot_be_loaded_says_why(package: str) -> None:
+    module = __import__(package)
+    with pytest.raises(AttributeError, match="module 'lazily' has no attribute 'other'"):
+        _ = module.other
+    with pytest.raises(ImportError, match="HEAVY needs no_such_library: pip install it"):
+        _ = module.HEAVY
+    with pytest.raises(ModuleNotFoundError, match="no_such_module_of_ours"):
+        _ = module.BROKEN
