@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from kernels_core.errors import BudgetExceededError, DeadEndError
-from tests.serve.conftest import Client
+from tests.serve.conftest import SCHEMA, TOOLS, Client
 from tests.serve.test_errors import refused
+from workbench.generation import Drafts
 from workbench.generation.sampling import Sampling
+from workbench.serving import Limits, Service
 from workbench.serving.runner import Draw, Job, Runner
 
 LONG = Draw(sampling=Sampling(), max_tokens=400, seed=0)
@@ -170,3 +172,28 @@ def wait(condition: Callable[[], bool], seconds: float = 20) -> None:
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.005)
+
+
+def test_guesses_change_no_answer(client: Client) -> None:
+    """A call whose name and brackets are forced, with a model that guesses; seeds are those of the service without."""
+    model = client.service.model
+    asked: list[dict[str, Any]] = [
+        {"tools": TOOLS, "tool_choice": "required", "seed": 4},
+        {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}, "seed": 5},
+        {"seed": 6, "max_tokens": 9},
+    ]
+    before = client.service.runner.steps
+    plain = [client.chat(**fields).json()["choices"][0] for fields in asked]
+    service = Service(model, Limits(rows=2), drafts=Drafts(3, 2, model), guess_forced=True)
+    try:
+        for fields, expected in zip(asked, plain, strict=True):
+            found = Client(service).chat(**fields).json()["choices"][0]
+            for choice in (found, expected):
+                for call in choice["message"].get("tool_calls", ()):
+                    del call["id"]
+            assert found == expected
+        guesses = service.health()["guesses"]
+        assert 0 < guesses["accepted"] <= guesses["drafted"]
+        assert service.runner.steps < client.service.runner.steps - before
+    finally:
+        service.close()

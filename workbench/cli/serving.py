@@ -47,6 +47,14 @@ def serve(
     max_blanks: Annotated[int, typer.Option(min=0, help="In a row, between two tokens of JSON.")] = 1,
     cache_bytes: Annotated[int, typer.Option(min=0, help="Of compiled grammars kept for the next request.")] = 1 << 28,
     grace: Annotated[float, typer.Option(min=0, help="Seconds that running requests get at the end.")] = 5.0,
+    drafts: Annotated[int, typer.Option(min=0, help="Tokens that are guessed ahead; answers stay the same.")] = 0,
+    draft_model: Annotated[
+        str | None, typer.Option(help="A smaller model that guesses, instead of the text itself.", show_default=False)
+    ] = None,
+    draft_branches: Annotated[int, typer.Option(min=1, help="Guesses for one place.")] = 1,
+    guess_forced: Annotated[
+        bool, typer.Option("--guess-forced", help="Read text that a grammar forces in one pass; answers stay the same.")
+    ] = False,
     pause: Annotated[float, typer.Option(min=0, help="Seconds between two tokens, for looking on.")] = 0.0,
     page: Annotated[
         bool | None,
@@ -62,11 +70,13 @@ def serve(
     Example: serve --model demo, then open the address in a browser
     """
     try:
-        from workbench.generation import load_model
+        from workbench.generation import Drafts, load_model
         from workbench.serving import Limits, Service
         from workbench.serving import serve as run
     except ImportError as error:
         fail(str(error))
+    if draft_model is not None and not drafts:
+        fail("--draft-model guesses nothing without --drafts: say how many tokens ahead")
     with reporting():
         try:
             limits = Limits(
@@ -85,7 +95,16 @@ def serve(
                 grace_seconds=grace,
             )
             loaded = load_model(model, device)
-            service = Service(loaded, limits, name=name, tool_format=tool_format, pause=pause)
+            smaller = None if draft_model is None else load_model(draft_model, device)
+            service = Service(
+                loaded,
+                limits,
+                name=name,
+                tool_format=tool_format,
+                pause=pause,
+                drafts=Drafts(drafts, draft_branches, smaller) if drafts else 0,
+                guess_forced=guess_forced,
+            )
         except (ImportError, RuntimeError, ValueError) as error:
             fail(str(error))
         sys.setswitchinterval(SWITCH_SECONDS)

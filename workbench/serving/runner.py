@@ -24,6 +24,7 @@ from typing import Final, TypeAlias
 from kernels_core import CompiledGrammar, GrammarMatcher
 from kernels_core.inspect.trace import Fill
 from kernels_core.mask_rows import MaskRows
+from workbench.generation.drafts import Drafts
 from workbench.generation.engine import Chunk, Engine, Row
 from workbench.generation.model import LanguageModel, fit_threads
 from workbench.generation.sampling import Sampling
@@ -99,17 +100,29 @@ class Job:
 class Runner:
     """Owns an `Engine` and its thread.  `submit`, `cancel` and `close` may be called from any thread.
 
-    pause: seconds to wait between two steps, for those who look on.
+    pause: seconds to wait between two steps, for those who look on.  drafts, guess_forced: what is guessed ahead, as
+    `Engine` has it (`jump="guess"`); answers are the same as without.
     """
 
-    def __init__(self, model: LanguageModel, limits: Limits, *, pause: float = 0.0) -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        limits: Limits,
+        *,
+        pause: float = 0.0,
+        drafts: Drafts | int = 0,
+        guess_forced: bool = False,
+    ) -> None:
         self._model = model
         self._limits = limits
         self.pause = pause
         context = model.context
         length = limits.max_length if context is None else min(limits.max_length, context)
-        self.engine = Engine.of(model, rows=limits.rows, max_length=length)
+        self.engine = Engine.of(
+            model, rows=limits.rows, max_length=length, drafts=drafts, jump="guess" if guess_forced else False
+        )
         self.steps = 0
+        self.guesses = {"refused": 0, "drafted": 0, "accepted": 0}  # of rows that have ended
         self._wake = threading.Condition()
         self._inbox: list[Job] = []
         self._jobs: dict[Row, Job] = {}
@@ -203,6 +216,8 @@ class Runner:
         for chunk in chunks:
             if chunk.finish_reason is not None:
                 self._jobs.pop(chunk.row, None)
+                for name in self.guesses:
+                    self.guesses[name] += getattr(chunk.row, name)
         self._look()
         if self.pause:
             time.sleep(self.pause)

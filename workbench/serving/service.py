@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from kernels_core import CancelToken, GrammarCompiler
 from kernels_core.errors import OperationCancelledError, TokenizerError
+from workbench.generation.drafts import Drafts
 from workbench.generation.engine import Chunk
 from workbench.generation.errors import PromptTooLongError
 from workbench.generation.model import LanguageModel, ModelError
@@ -72,8 +73,8 @@ class Service:
     """A model with its limits.
 
     name: what requests call the model.  tool_format: how it writes calls (`workbench compat` names the templates);
-    None takes that of its family.  pause: seconds between two steps.  `ValueError` and `ModelError` for what cannot
-    be served.
+    None takes that of its family.  pause: seconds between two steps.  drafts, guess_forced: tokens that are guessed
+    ahead (`Runner`).  `ValueError` and `ModelError` for what cannot be served.
     """
 
     def __init__(
@@ -84,6 +85,8 @@ class Service:
         name: str | None = None,
         tool_format: str | None = None,
         pause: float = 0.0,
+        drafts: Drafts | int = 0,
+        guess_forced: bool = False,
     ) -> None:
         self.limits = limits or Limits()
         self.model = model
@@ -95,7 +98,7 @@ class Service:
         self.compiler = GrammarCompiler(
             model.tokenizer.info, options=self.limits.options, cache_bytes=self.limits.cache_bytes
         )
-        self.runner = Runner(model, self.limits, pause=pause)
+        self.runner = Runner(model, self.limits, pause=pause, drafts=drafts, guess_forced=guess_forced)
         self.running: dict[int, Running] = {}
         self.ended: deque[Running] = deque(maxlen=KEPT)
         self.answered = 0
@@ -236,6 +239,7 @@ class Service:
             "requests": len(self.running),
             "answered": self.answered,
             "steps": self.runner.steps,
+            "guesses": dict(self.runner.guesses),
             "cache_bytes": self.runner.engine.cache_bytes,
             "grammar_bytes": self.compiler.get_cache_size_bytes(),
         }
