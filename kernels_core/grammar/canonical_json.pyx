@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""JSON values as text, in one pass: what a request is known by, and the copy that work put off reads later.
+"""Write JSON values as canonical text in one pass: what a request is known by, and the copy that deferred work reads.
 
 The text is that of `json.dumps(value, ensure_ascii=False)`, and a `Decimal` keeps all its digits.  Where the items
 stand in it is remembered for the lists under one key, so that an item can be taken out again long after the value

@@ -1,6 +1,6 @@
-"""Compact bodies: bodies of deferred rules that are large when spelt out in nodes, and small when said as they are.
+"""Say the body of a deferred rule in a few words, where it would be large in grammar nodes.
 
-`ir.DeferredRule.make` may return one where it is asked for something brief; the automaton is then written from it
+`ir.DeferredRule.make` may return a compact body where it is asked for one; the automaton is then written from it
 (`automata/compact_bodies.pyx`), with the language and not necessarily the states of the body that is made in full.
 
 - `ExcludedWords`: any text but for some words, such as "all other keys" of an object.

@@ -4,7 +4,7 @@ In reading order: `keywords` (the table of keywords), `values` (what their value
 `resolve` (references); `formats` (strings, by `..regular`); `numbers`; `terms`, `shapes`, `schema_algebra`, `members`,
 `items` (the algebra); `reading`, `evaluated`, `constants` (what keywords mean);
 `layout`, `spelling`, `raw_spelling`, `number_text`, `numerals`, `objects`, `arrays`, `emit` (text);
-`deferrable_schemas`, `quick_writer`, `quick_reader`, `deferrable_terms`, `lazy_document` (what waits); `compile`,
+`deferrable_schemas`, `quick_writer`, `quick_reader`, `deferrable_terms`, `lazy_document` (what is deferred); `compile`,
 `conflicts`, `explain`, `problems` (the front door).
 """
 

@@ -1,11 +1,11 @@
 # distutils: language = c++
-"""Whether a schema is of the most usual kind, at a glance: what it says can be seen without asking anything else.
+"""Recognise the most common schemas in one pass, without asking anything else.
 
-Usual are any value, the scalar types, some strings in a list, lists of what is usual, and objects with usual members,
-required or not; with notes about them that say nothing.  Each is plain in every draft, and always has an instance.
-What is not usual may be plain all the same: `deferrable_schemas.pyx` looks closer.
+Common are any value, the scalar types, some strings in a list, lists of what is common, and objects with common
+members, required or not; with notes about them that say nothing.  Each is deferrable in every draft, and always has an
+instance.  Other schemas may be deferrable all the same: `deferrable_schemas.pyx` looks closer.
 
-Nine of ten schemas of tools are usual, and a request brings hundreds of them: so this reads each object once and keeps
+Nine of ten schemas of tools are common, and a request brings hundreds of them: so this reads each object once and keeps
 nothing.
 """
 

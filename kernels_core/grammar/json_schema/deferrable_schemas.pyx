@@ -1,15 +1,14 @@
 # distutils: language = c++
-"""Which sub-schemas need not be looked into before a text gets there.
+"""Judge by its keywords whether a schema is deferrable: whether its rule may be made when the parser predicts it.
 
 Compiling has to find every problem of a schema, and that it has instances at all.  Most sub-schemas are of a kind that
 can have no problem: types, properties, items, references, bounds and constants, each used the way it is meant, without
-conditions that meet at one place.  A *plain* schema is of that kind in all its parts, and certainly has an instance:
-its rule is left to be made when the parser predicts it.  Saying "not plain" is always safe; that part of
-the schema is then compiled at once.
+conditions that meet at one place.  A *deferrable* schema is of that kind in all its parts, and certainly has an
+instance.  Saying "not deferrable" is always safe; that part of the schema is then compiled at once.
 
 This is a single walk over the schema in C, since it is what compiling a large schema costs.
 
-Read on: `quick_reader.pyx` (what becomes of plain schemas), `reading.py` (what keywords mean).
+Read on: `quick_reader.pyx` (what becomes of them), `reading.py` (what keywords mean).
 """
 
 from kernels_core.grammar.canonical_json cimport is_word

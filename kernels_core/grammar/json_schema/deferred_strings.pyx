@@ -1,6 +1,6 @@
-"""Sets of strings that are written when the parser gets there, as compact bodies.
+"""Defer large sets of strings: write them as compact bodies when the parser predicts them.
 
-They are large, and nothing can go wrong with them: what is made in full has the same language.
+They certainly have instances; what is made in full has the same language.
 
 Read on: `spelling.py` (writes both), `..rules.DeferredRule`, `..compact_body`.
 """

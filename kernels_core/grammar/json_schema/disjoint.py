@@ -1,4 +1,4 @@
-"""Schemas that have no value in common, by what is written: types, constants, and tags (required constant members).
+"""Tell by their keywords that schemas have no value in common: types, constants, tags (required constant members).
 
 That is how most `oneOf` are meant; `deferrable_schemas.pyx` asks, so this only looks and never works anything out.
 """

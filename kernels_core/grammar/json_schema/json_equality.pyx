@@ -1,4 +1,4 @@
-"""Equal JSON values: an outline to look them up by, and the comparison that decides.
+"""Compare JSON values: an outline to look them up by, and the comparison that decides.
 
 Two values are alike if they are written as the same text: members in the same order, numbers of the same type and
 spelling.  Looking at values as they are costs a fraction of writing the text, and an outline looks at their beginning

@@ -1,7 +1,9 @@
-"""One document whose rules wait until the parser predicts them: what is plain is left to `quick_reader.pyx`, and what
-goes through the algebra is set up when the first of it is met.
+"""Hold one document whose rules are made when the parser predicts them.
 
-Read on: `deferrable_schemas.pyx` (what is plain), `deferrable_terms.py` (what else may wait), `emit.py`,
+`quick_reader.pyx` reads what is deferrable by its keywords; the schema algebra is set up when the first schema that
+needs it is met.
+
+Read on: `deferrable_schemas.pyx` and `deferrable_terms.py` (what may wait), `emit.py`,
 `..rules.DeferredRule`.
 """
 

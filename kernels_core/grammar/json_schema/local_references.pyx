@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Whether references in a document certainly are pointers into it, at a glance.
+"""Tell in one pass whether all references in a document are pointers into it.
 
 That is so where no schema but the whole has a name, and no reference leads elsewhere or depends on the way to it.  Most
 documents with references are of that kind; `resolve.py` knows about all others.

@@ -1,14 +1,14 @@
 # distutils: language = c++
-"""Plain schemas straight to rules: what they say is written as it is read, with no terms or shapes in between.
+"""Turn deferrable schemas straight into rules: write what they say as it is read, with no terms or shapes in between.
 
 A value becomes a node that stands where it is used: texts, calls of rules, or a choice of these.  Objects, arrays and
-what has conditions are rules (`QuickRule`), made when they are needed; equal ones are one.  What a plain schema may say
+what has conditions are rules (`QuickRule`), made when they are needed; equal ones are one.  What such a schema may say
 and is not written here (keys by pattern, lists of items, members in any order) goes through the algebra, as do bodies
 that are asked for in full.
 
-Most real schemas are plain in most of their parts, and this is run inside the first masks, so it is written in C.
+Most real schemas are deferrable in most of their parts, and this is run inside the first masks, so it is written in C.
 
-Read on: `deferrable_schemas.pyx` (which schemas are plain), `quick_writer.pyx`, `lazy_document.py` (one document),
+Read on: `deferrable_schemas.pyx` (which schemas these are), `quick_writer.pyx`, `lazy_document.py` (one document),
 `emit.py` (all others).
 """
 

@@ -1,4 +1,4 @@
-"""What the plain schemas of a grammar share: brackets and commas by level, strings, names.
+"""Write what the deferrable schemas of a grammar share: brackets and commas by level, strings, names.
 
 Read on: `quick_reader.pyx` (who writes with it), `layout.py`, `spelling.py`, `numerals.py`.
 """

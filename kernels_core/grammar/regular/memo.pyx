@@ -1,4 +1,4 @@
-"""Answers that one process remembers for all grammars, bounded by their number and by what they weigh.
+"""Memoise answers for all grammars of a process, bounded by their number and by their weight.
 
 What is remembered by number alone grows with whatever hostile schemas bring: an automaton may have ten states or ten
 thousand.

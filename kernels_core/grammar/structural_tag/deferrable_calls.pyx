@@ -1,13 +1,12 @@
 # distutils: language = c++
-"""Which tags of a list are plain calls: a string, arguments as JSON of a plain schema, one of some strings.
+"""Find the deferrable calls in a list of tags: a string, arguments as JSON of a deferrable schema, one of some strings.
 
-Sets of tools are lists of such tags, often hundreds, of which a text uses one or two.  A plain call certainly has
-nothing to complain about, so only this much is asked about it at first; the tag is read in earnest when the parser
-gets to it.  Saying "not plain" is always safe: such a tag is read at once, and that is what finds faults and names
-them.
+Sets of tools are lists of such tags, often hundreds, of which a text uses one or two.  Such a call certainly has no
+problem, so only this much is asked about it at first; the tag is read when the parser gets to it.  Saying "not
+deferrable" is always safe: such a tag is read at once, and that is what finds faults and names them.
 
-Read on: `tag_lists.py` (who asks), `../json_schema/deferrable_schemas.pyx` (plain schemas), `../canonical_json.pyx`
-(the copy that is read).
+Read on: `tag_lists.py` (who asks), `../json_schema/deferrable_schemas.pyx`, `../canonical_json.pyx` (the copy that is
+read).
 """
 
 cimport cython
