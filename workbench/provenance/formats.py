@@ -261,9 +261,7 @@ class FormatWalk:
             case "token":
                 return [_Todo(_Text(self._name(value["token"]), pointer, "text"), rest)]
         if kind not in FREE:
-            raise LookupError(
-                f"nobody said how the format {kind!r} is followed: add it to LEAVES or FREE, or a case"
-            )
+            raise LookupError(f"nobody said how the format {kind!r} is followed: add it to LEAVES or FREE, or a case")
         return [_Todo(_Free(pointer, (), True, stops), rest)]
 
     def _triggered(
