@@ -16,7 +16,8 @@ budget of tokens cuts short is counted apart.  One trial is one way.
 
 The demo model was trained on partly wrong calls, so that there is something to lose, and is more careful with the list
 of tools in its prompt, as it was trained to be.  `MASKSCOPE_MODEL` names another model (`load_model`).  With BFCL in
-the data folder its calls are asked for too; the demo model was never trained for them.
+the data folder its calls are asked for too; the demo model was never trained for them.  `MASKSCOPE_BFCL` names a file
+or folder of the leaderboard's as it is published (`bfcl.py`), whose questions are asked then.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ __all__ = ["CLAIMS", "MODEL", "WAYS", "grid", "plot", "tables", "trial"]
 
 MODEL: Final = "MASKSCOPE_MODEL"
 """The environment variable that names the model; without it the demo model."""
+BFCL: Final = "MASKSCOPE_BFCL"
+"""The environment variable that names questions of the Berkeley Function-Calling Leaderboard."""
 DEMO: Final = "demo"
 WAYS: Final = ("unconstrained", "schema in the prompt", "constrained", "structural tag")
 UNBOUND: Final = ("unconstrained", "schema in the prompt")
@@ -60,8 +63,11 @@ PAPER: Final = (
 
 
 def grid(preset: str) -> list[Params]:
-    """Four ways; 4, 30 or 300 prompts, and with BFCL in the data folder 6 (quick) or 60 (full) of its calls."""
+    """Four ways; 4, 30 or 300 prompts, and with BFCL in the data folder 6 (quick) or 60 (full) of its calls; of
+    questions that `MASKSCOPE_BFCL` names as many as prompts."""
     counts = {"demo": PROMPTS[preset], "bfcl": BFCL_PROMPTS[preset] if has_tools() else 0}
+    if os.environ.get(BFCL):
+        counts[f"bfcl:{os.environ[BFCL]}"] = PROMPTS[preset]
     shared = {"model": os.environ.get(MODEL) or DEMO, "seed": 0}
     return [
         {"way": way, "source": source, "prompts": count, **shared}
@@ -93,7 +99,7 @@ def trial(params: Params) -> dict[str, Any]:
             model,
             request.long if way == "schema in the prompt" else request.short,
             None if grammar is None else model.compiler.compile_grammar(grammar),
-            max_tokens=LONGEST[source].get(way, FREE),
+            max_tokens=LONGEST[source.partition(":")[0]].get(way, FREE),
             seed=params["seed"] + number,
             alternatives=0,
             record=False,
@@ -102,21 +108,23 @@ def trial(params: Params) -> dict[str, Any]:
             raise KeyboardInterrupt
         tokens += len(answer)
         calls, fault = request.read(answer.text)
-        for name, flag in judged(answer.text, calls, fault, request.asked).items():
+        for name, flag in judged(answer.text, calls, fault, request.asked, request.right).items():
             found[name].append(flag)
         found["cut"].append(answer.finish_reason == "length")
     return found | {"tokens": tokens}
 
 
-def judged(text: str, calls: Any, fault: str | None, asked: Any) -> dict[str, bool]:
+def judged(
+    text: str, calls: Any, fault: str | None, asked: Any, right: Callable[[Any], bool] | None = None
+) -> dict[str, bool]:
     """An answer's flags, from the calls that were read in it, what is wrong with the first wrong one, and those asked
-    for."""
+    for; right: says whether calls are right, None compares them with those."""
     called = OPEN in text
     return {
         "asked": bool(asked),
         "called": called,
         "valid": called and fault is None,
-        "right": fault is None and calls == list(asked),
+        "right": fault is None and (calls == list(asked) if right is None else right(calls)),
     }
 
 
@@ -157,9 +165,10 @@ def plot(frame: pd.DataFrame) -> go.Figure:
     return figure
 
 
-def _flags(frame: pd.DataFrame, way: str, *, sources: tuple[str, ...] = ("demo", "bfcl")) -> Mapping[str, Any]:
-    """Each flag of all requests of a way, as arrays of 0 and 1."""
-    rows = frame[(frame["status"] == "ok") & (frame["way"] == way) & frame["source"].isin(sources)]
+def _flags(frame: pd.DataFrame, way: str, *, source: str | None = None) -> Mapping[str, Any]:
+    """Each flag of all requests of a way, of one source or of all, as arrays of 0 and 1."""
+    rows = frame[(frame["status"] == "ok") & (frame["way"] == way)]
+    rows = rows if source is None else rows[rows["source"] == source]
     return {name: np.array([flag for flags in rows[name] for flag in flags], dtype=bool) for name in FLAGS}
 
 
@@ -180,7 +189,7 @@ def _more(way: str, name: str, *, asked: bool) -> Callable[[pd.DataFrame], Effec
     """Percentage points above unconstrained answers, request by request, of the demo's requests."""
 
     def effect(frame: pd.DataFrame) -> Effect | None:
-        free, bound = (_flags(frame, one, sources=("demo",)) for one in (WAYS[0], way))
+        free, bound = (_flags(frame, one, source="demo") for one in (WAYS[0], way))
         if free[name].size != bound[name].size:
             return None
         among = free["asked"] == asked

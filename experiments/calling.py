@@ -1,9 +1,10 @@
 """Requests that are to be answered with calls, and how answers are judged: for the experiment `accuracy`.
 
-Two sources.  `demo`: the demo model's dialogues with another seed: calls alone, calls among words, and requests that no
-tool is for.  `bfcl`: the calls of the Berkeley Function-Calling Leaderboard in the data folder (`bfcl/`).  A line of
+Three sources.  `demo`: the demo model's dialogues with another seed: calls alone, calls among words, and requests that
+no tool is for.  `bfcl`: the calls of the Berkeley Function-Calling Leaderboard in the data folder (`bfcl/`).  A line of
 `calls.jsonl.gz` may have a `question`, which is asked; without one the request spells out the call ("Call NAME. City:
-...").  Each request offers the called tool among others.
+...").  Each request offers the called tool among others.  `bfcl:PATH`: questions in a file or folder as the leaderboard
+publishes them (`bfcl.py`), with their functions and all answers that it takes for right.
 
 A call is `<tool_call>{"name": ..., "arguments": {...}}</tool_call>` everywhere; an application runs the calls that it
 finds in an answer, whatever stands around them.  Read on: `accuracy.py`, `demo_model/tools.py`.
@@ -15,12 +16,15 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from random import Random
 from typing import Any, Final
 
 import jsonschema
 
 from experiments import datasets
+from experiments.bfcl import Question, is_right, read_questions
+from experiments.datasets import DataError
 from experiments.demo_model.dialogues import dialogues
 from experiments.demo_model.tools import (
     CLOSE,
@@ -36,7 +40,7 @@ from experiments.trial import NotRunError
 from kernels_core import Grammar
 from workbench.peers.toolsets import Tool
 
-__all__ = ["SOURCES", "Request", "bfcl_requests", "demo_requests", "requests"]
+__all__ = ["SOURCES", "Request", "bfcl_requests", "demo_requests", "file_requests", "requests"]
 
 SOURCES: Final = ("demo", "bfcl")
 WORDS: Final = 0.4  # of the demo model's requests: those that ask for words as well
@@ -52,7 +56,8 @@ class Request:
 
     short, long: the prompt without and with what arguments the tools take.  asked: the calls (`name`, `arguments`), in
     order; none where no tool is for it.  calls, tags: makes the grammar of calls and nothing else, and of calls in free
-    text.  read: the calls of an answer, and what is wrong with the first wrong one.
+    text.  read: the calls of an answer, and what is wrong with the first wrong one.  right: whether calls are those
+    that were asked for; None compares them with `asked`.
     """
 
     short: str
@@ -61,6 +66,7 @@ class Request:
     calls: Callable[[], Grammar]
     tags: Callable[[], Grammar]
     read: Callable[[str], tuple[list[Mapping[str, Any]], str | None]]
+    right: Callable[[Sequence[Mapping[str, Any]]], bool] | None = None
 
 
 def requests(source: str, count: int, *, seed: int, trained: bool) -> list[Request]:
@@ -72,7 +78,10 @@ def requests(source: str, count: int, *, seed: int, trained: bool) -> list[Reque
         return demo_requests(count, seed=seed, trained=trained)
     if source == "bfcl":
         return bfcl_requests(count, seed=seed)
-    raise KeyError(f"no source {source!r}; known: {', '.join(SOURCES)}")
+    kind, _, path = source.partition(":")
+    if kind == "bfcl":
+        return file_requests(Path(path), count, seed=seed)
+    raise KeyError(f"no source {source!r}; known: {', '.join(SOURCES)} and bfcl:PATH")
 
 
 # -- the demo model's -------------------------------------------------------------------------------------------------
@@ -155,8 +164,33 @@ def _bfcl_request(call: datasets.Call, offered: Sequence[Tool]) -> Request:
     )
 
 
-def _tagged(schemas: Mapping[str, Any], *, alone: bool) -> Grammar:
-    """One call and nothing else, or calls in free text, as a structural tag."""
+def file_requests(path: Path, count: int, *, seed: int) -> list[Request]:
+    """Questions of files of the leaderboard, drawn at random, as far as there are; `NotRunError` without any."""
+    try:
+        questions = read_questions(path)
+    except (DataError, OSError) as error:
+        raise NotRunError(str(error)) from None
+    Random(f"questions of BFCL {seed}").shuffle(questions)
+    return [_question(one) for one in questions[:count]]
+
+
+def _question(question: Question) -> Request:
+    schemas = dict(question.functions)
+    lines = [f"- {name}: {json.dumps(schema, ensure_ascii=False)}" for name, schema in schemas.items()]
+    several = len(question.answers) > 1
+    return Request(
+        short=_named(schemas) + question.text,
+        long="\n".join([f"{FORMAT} Tools and the JSON Schemas of their arguments:", *lines, "", question.text]),
+        asked=tuple({"name": name, "arguments": dict(allowed)} for name, allowed in question.answers),
+        calls=partial(_tagged, schemas, alone=True, several=several),
+        tags=partial(_tagged, schemas, alone=False),
+        read=partial(read_calls, judge=partial(_judge_by_schema, schemas)),
+        right=partial(is_right, question),
+    )
+
+
+def _tagged(schemas: Mapping[str, Any], *, alone: bool, several: bool = False) -> Grammar:
+    """One call (or several, one a line) and nothing else, or calls in free text, as a structural tag."""
     tags = [
         {
             "type": "tag",
@@ -167,6 +201,8 @@ def _tagged(schemas: Mapping[str, Any], *, alone: bool) -> Grammar:
         for name, schema in schemas.items()
     ]
     form: dict[str, Any] = {"type": "or", "elements": tags}
+    if several:
+        form = {"type": "tags_with_separator", "tags": tags, "separator": "\n", "at_least_one": True}
     if not alone:
         form = {"type": "triggered_tags", "triggers": [OPEN], "tags": tags}
     return Grammar.from_structural_tag({"type": "structural_tag", "format": form})

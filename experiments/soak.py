@@ -28,13 +28,13 @@ __all__ = ["CLAIMS", "TELL", "grid", "grid_of", "plot", "tables", "trial"]
 
 GIVEN: Final = 500  # schemas of the data folder
 # By preset: seconds, matchers, threads, seconds of a window.
-EXTENT: Final = {"smoke": (2.0, 8, 2, 0.5), "quick": (60.0, 64, 8, 5.0), "full": (3600.0, 64, 8, 30.0)}
+EXTENT: Final = {"smoke": (2.0, 8, 2, 0.5), "quick": (40.0, 64, 8, 4.0), "full": (3600.0, 64, 8, 30.0)}
 TELL: list[Callable[[Window], None]] = []
 """Who is told of each window while a trial of this process goes on."""
 
 
 def grid(preset: str) -> list[Params]:
-    """One soak: two seconds, a minute, an hour."""
+    """One soak: two seconds, forty seconds, an hour."""
     seconds, matchers, threads, window_s = EXTENT[preset]
     vocabulary = datasets.defaults(preset)[1]
     return grid_of(seconds, matchers=matchers, threads=threads, window_s=window_s, vocabulary=vocabulary)

@@ -7,12 +7,14 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
+import jsonschema
 import pandas as pd
 import pytest
 
-from experiments import accuracy, calling, compile_dynamic, datasets, pipeline
+from experiments import accuracy, bfcl, calling, compile_dynamic, datasets, pipeline
 from experiments.claims import judge as judge_claims
 from experiments.demo_model.tools import TOOLS, Call, judge, read_calls, render, tool_list
 from experiments.ledger import Ledger
@@ -88,7 +90,7 @@ def test_requests_of_the_demo_model_are_of_three_kinds() -> None:
 
 
 @pytest.fixture
-def bfcl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def bfcl_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Three tools in the layout of the data folder."""
     folder = tmp_path / "data" / "bfcl"
     folder.mkdir(parents=True)
@@ -114,7 +116,7 @@ def bfcl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     datasets.load_calls.cache_clear()
 
 
-def test_requests_of_the_data_folder(bfcl: None) -> None:
+def test_requests_of_the_data_folder(bfcl_folder: None) -> None:
     found = {one.asked[0]["name"]: one for one in calling.requests("bfcl", 5, seed=0, trained=False)}
     assert set(found) == {"tool.a", "tool.b"}
     assert found["tool.a"].short.endswith("Call tool.a. n: 7.")
@@ -219,3 +221,120 @@ def test_schemas_that_no_finite_automaton_takes_are_not_run(monkeypatch: pytest.
     monkeypatch.setattr(pipeline, "load_case", lambda name: Case("x", recursive, (Instance("[[]]", True),)))
     with pytest.raises(NotRunError, match="ahead"):
         pipeline.trial({"file": "x", "index": 0, "vocabulary": "demo", "max_tokens": 5})
+
+
+# -- files of the leaderboard as they are published -------------------------------------------------------------------
+
+
+def leaderboard(folder: Path, seed: int, count: int = 12) -> Path:
+    """A small file of questions and its answers, by a seeded generator; every third asks for two calls."""
+    random = Random(f"leaderboard {seed}")
+    questions, answers = [], []
+    for number in range(count):
+        tool, calls = f"math.area_{number}", []
+        for _ in range(2 if number % 3 == 2 else 1):
+            base, unit = random.randint(1, 99), random.choice(["cm", "square metres"])
+            calls.append({tool: {"base": [base], "unit": [unit, ""], "at": [{"x": [0.5, 1.5], "tags": [["a", "b"]]}]}})
+        properties = {
+            "base": {"type": "integer", "description": "of the triangle"},
+            "unit": {"type": "string"},
+            "at": {
+                "type": "dict",
+                "properties": {"x": {"type": "float"}, "tags": {"type": "tuple", "items": {"type": "string"}}},
+                "required": ["x", "tags"],
+            },
+            "any": {"type": "any"},
+        }
+        parameters = {"type": "dict", "properties": properties, "required": ["base", "at"]}
+        other = {"name": "other", "description": "no use", "parameters": {"type": "dict", "properties": {}}}
+        function = [{"name": tool, "description": "an area", "parameters": parameters}, other]
+        asked = [[{"role": "system", "content": "no"}, {"role": "user", "content": f"Areas of {number}, please"}]]
+        questions.append({"id": f"simple_{number}", "question": asked, "function": function})
+        answers.append({"id": f"simple_{number}", "ground_truth": calls})
+    (folder / "possible_answer").mkdir(parents=True, exist_ok=True)
+    for name, records in (("", questions), ("possible_answer/", answers)):
+        (folder / f"{name}BFCL_v3_simple.json").write_text("\n".join(map(json.dumps, records)) + "\n")
+    (folder / "BFCL_v3_no_answers.json").write_text(json.dumps(questions[0]))
+    return folder
+
+
+def written(question: bfcl.Question) -> list[dict[str, Any]]:
+    """Right calls, with the last of the allowed values that are none of leaving out."""
+    found = []
+    for name, allowed in question.answers:
+        arguments = {key: [one for one in values if one != ""][-1] for key, values in allowed.items()}
+        arguments["at"] = {key: values[-1] for key, values in arguments["at"].items()}
+        found.append({"name": name, "arguments": arguments})
+    return found
+
+
+def test_questions_of_the_leaderboard_and_their_answers(tmp_path: Path) -> None:
+    folder = leaderboard(tmp_path, 1)
+    questions = bfcl.read_questions(folder)
+    assert [one.id for one in questions] == [f"simple_{number}" for number in range(12)]
+    assert questions == bfcl.read_questions(folder / "BFCL_v3_simple.json")
+    assert questions[3].text == "Areas of 3, please"
+    schema = questions[0].functions["math.area_0"]
+    assert (schema["type"], schema["additionalProperties"], schema["required"]) == ("object", False, ["base", "at"])
+    assert schema["properties"]["at"]["properties"]["x"] == {"type": "number"}
+    assert schema["properties"]["at"]["properties"]["tags"] == {"type": "array", "items": {"type": "string"}}
+    assert schema["properties"]["any"] == {}
+    for question in questions:
+        calls = written(question)
+        jsonschema.validate(calls[0]["arguments"], question.functions[calls[0]["name"]])
+        assert bfcl.is_right(question, calls)
+        assert bfcl.is_right(question, calls[::-1])
+        shorter = [{**call, "arguments": {k: v for k, v in call["arguments"].items() if k != "unit"}} for call in calls]
+        assert bfcl.is_right(question, shorter)
+        louder = [
+            {**call, "arguments": call["arguments"] | {"unit": call["arguments"]["unit"].upper()}} for call in calls
+        ]
+        assert bfcl.is_right(question, louder)
+        for change in (
+            {"base": 1000},
+            {"base": True},
+            {"more": 1},
+            {"at": {"x": 0.5}},
+            {"at": {"x": 0.5, "tags": ["b", "a"]}},
+        ):
+            assert not bfcl.is_right(question, [{**calls[0], "arguments": calls[0]["arguments"] | change}, *calls[1:]])
+        assert not bfcl.is_right(question, [*calls, calls[0]])
+        assert not bfcl.is_right(question, [])
+        assert not bfcl.is_right(question, [{**calls[0], "name": "other"}, *calls[1:]])
+
+
+def test_requests_from_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = f"bfcl:{leaderboard(tmp_path, 2)}"
+    found = calling.requests(source, 12, seed=0, trained=False)
+    questions = {one.text: one for one in bfcl.read_questions(tmp_path)}
+    assert len(found) == 12
+    assert [one.short for one in found] != [one.short for one in calling.requests(source, 12, seed=1, trained=False)]
+    request = next(one for one in found if len(one.asked) == 2)
+    calls = written(questions[request.short.rpartition("\n")[2]])
+    text = "\n".join(f"<tool_call>{json.dumps(call)}</tool_call>" for call in calls)
+    assert takes(request.calls(), text)
+    assert takes(request.tags(), f"So: {text} Done.")
+    assert not takes(request.calls(), text.replace('"base": ', '"base": "'))
+    for answer, right in ((text, True), (text.replace('"x": 1.5', '"x": 2.5'), False)):
+        assert accuracy.judged(answer, *request.read(answer), request.asked, request.right) == {
+            "asked": True,
+            "called": True,
+            "valid": True,
+            "right": right,
+        }
+    monkeypatch.setenv("MASKSCOPE_BFCL", str(tmp_path))
+    assert {params["source"] for params in accuracy.grid("smoke")} == {"demo", source}
+
+
+def test_files_that_are_not_the_leaderboards(tmp_path: Path) -> None:
+    with pytest.raises(NotRunError, match="possible_answer"):
+        calling.requests(f"bfcl:{tmp_path}", 1, seed=0, trained=False)
+    file = leaderboard(tmp_path, 3) / "BFCL_v3_simple.json"
+    good = file.read_text()
+    for bad, said in (("{", "line 1 is not JSON"), ('{"id": 1}', "line 1: a line needs")):
+        file.write_text(f"{bad}\n{good}")
+        with pytest.raises(datasets.DataError, match=said):
+            bfcl.read_questions(file)
+    file.write_text(good.replace('"content"', '"contents"', 2))
+    with pytest.raises(datasets.DataError, match="simple_0"):
+        bfcl.read_questions(file)
