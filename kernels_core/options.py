@@ -24,7 +24,7 @@ class Options:
         "naive": every token of the vocabulary is tried at every fill.
     memoize_sets: remember the mask of a parser state and where each byte leads from it; without it both are computed
         again at every step (token sets stay).
-    lookahead: drop uncertain tokens whose rest no caller of the rule can take.
+    lookahead: drop uncertain tokens whose suffix no caller of the rule can take.
     jit: how many states' token sets are computed at compile time, the costliest first; "all" is ahead of time.
     repetition: what becomes of a counted repetition `x{l,r}` too big for `unroll_limit`.
         "counters": one automaton with an iteration counter serves all counts.
@@ -49,8 +49,9 @@ class Options:
         all counts and
         bounds, instead of verdicts for each count near a bound.
     sweeps: accept whole subtrees of the vocabulary where every byte in them leads back to the same parser state,
-        instead of walking them, and walk the others in outline, all bytes of one kind as one; keep what leads back
-        below a node, and unions of it with token sets, for all grammars.
+        instead of walking them, and walk the others in the byte-class trie, where all bytes of one class are one; keep
+        the rows of self-loops, and unions of them with token sets, for all grammars; put token sets of strings together
+        from those of their bodies.
     cross_grammar_cache: share token sets between the grammars of a compiler, by structural identity of states.
     warm_start: begin with the token sets of JSON's strings (with lengths and frequent formats, too), numbers and white
         space, made once for a vocabulary and process when the first compiler is made; of use with "earley" and

@@ -437,7 +437,7 @@ class CacheStats(Table):
     `pool_hits` as they were wanted (perfect), `partial_hits` for an equal state with another lookahead, which are
     filtered again.  `walks`: masks where the trie was followed from the parser state itself; `nodes_walked`: trie
     nodes that walks for token sets visited.
-    `lookahead_dropped`: uncertain tokens' rests that no caller can take, dropped by the lookahead filter.
+    `lookahead_dropped`: uncertain tokens' suffixes that no caller can take, dropped by the lookahead filter.
     `*_bytes` are bytes held.
     """
 
