@@ -77,11 +77,11 @@ class Knowing:
 
     def frontier(self) -> Frontier:
         """The Earley items after the bytes read so far."""
-        return self._once("frontier", cast("Callable[[], Frontier]", self._matcher.frontier))
+        return self._once("frontier", self._matcher.frontier)
 
     def operations(self) -> Operations:
         """What the textbook parser did in the last step: scan, predict, complete, byte by byte."""
-        return self._once("operations", cast("Callable[[], Operations]", self._matcher.operations))
+        return self._once("operations", self._matcher.operations)
 
     def token_sets(self) -> TokenSets:
         """The mask of this step grouped by reason: accepted, rejected, uncertain.

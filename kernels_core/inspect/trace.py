@@ -190,7 +190,8 @@ class Tracing:
         Raises `BudgetExceededError` for a text whose chart is too large; the events are then as they were.
         """
         at = self._matcher
-        token: int | None = at.history[-1] if taken is None else taken.token
+        last = at.history[-1]
+        token = taken.token if taken is not None else last if isinstance(last, int) else None
         done: list[ParserEvent] = []
         if taken is not None:
             if self._chart is None:
