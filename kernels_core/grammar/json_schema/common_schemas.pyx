@@ -3,7 +3,8 @@
 
 Common are any value, the scalar types, some strings in a list, lists of what is common, and objects with common
 members, required or not; with notes about them that say nothing.  Each is deferrable in every draft, and always has an
-instance.  Other schemas may be deferrable all the same: `deferrable_schemas.pyx` looks closer.
+instance.  Other schemas may be deferrable all the same: `deferrable_schemas.pyx` looks closer.  Which words mean the
+same in every draft, and which are notes, comes from the table of keywords (`keywords/quick.pyx`).
 
 Nine of ten schemas of tools are common, and a request brings hundreds of them: so this reads each object once and keeps
 nothing.
@@ -24,9 +25,15 @@ from kernels_core.grammar.borrowed cimport (
     next_member,
     spells,
 )
+from kernels_core.grammar.json_schema.keywords.quick cimport (
+    CONSTANTS, ITEMS, MEMBERS, NAMES, NOTE, OTHER_MEMBERS, QuickTable, TYPE,
+)
 
-__all__ = ["usual"]
+from kernels_core.grammar.json_schema.keywords import QUICK
 
+__all__ = ["is_common_schema"]
+
+cdef QuickTable TABLE = QUICK
 cdef int DEEPEST = 60           # schemas in schemas
 cdef int NO_TYPE = 0, SCALAR = 1, TEXT = 2, ARRAY = 3, OBJECT = 4, OTHER = 5
 
@@ -49,7 +56,7 @@ cdef bint _is_common(PyObject* schema, int depth) noexcept:
     cdef PyObject* items = NULL
     cdef PyObject* constants = NULL
     cdef Py_ssize_t at = 0
-    cdef int kind = NO_TYPE
+    cdef int number, quick, kind = NO_TYPE
     if schema == TRUE:
         return True
     if not is_dict(schema) or depth > DEEPEST:
@@ -57,23 +64,25 @@ cdef bint _is_common(PyObject* schema, int depth) noexcept:
     while next_member(schema, &at, &word, &value):
         if not is_text(word):
             return False
-        if spells(word, b"type", 4):
+        number = TABLE.at_a_glance(word)
+        if number < 0:
+            return False
+        quick = TABLE.quick[number]
+        if quick == TYPE:
             kind = _kind(value)
             if kind == OTHER:
                 return False
-        elif spells(word, b"description", 11) or spells(word, b"title", 5) or spells(word, b"default", 7):
-            pass
-        elif spells(word, b"properties", 10):
+        elif quick == MEMBERS:
             properties = value
-        elif spells(word, b"required", 8):
+        elif quick == NAMES:
             required = value
-        elif spells(word, b"items", 5):
+        elif quick == ITEMS:
             items = value
-        elif spells(word, b"enum", 4):
+        elif quick == CONSTANTS:
             constants = value
-        elif spells(word, b"additionalProperties", 20):
+        elif quick == OTHER_MEMBERS:
             others = value
-        else:
+        elif quick != NOTE:
             return False
     if constants != NULL:
         return ((kind == TEXT or kind == NO_TYPE) and properties == required == others == items == NULL

@@ -8,14 +8,25 @@ instance.  Saying "not deferrable" is always safe; that part of the schema is th
 
 This is a single walk over the schema in C, since it is what compiling a large schema costs.
 
+What is done with each keyword is in its entry (`keywords/`: `quick`), and so is the reason where it is never
+deferred here.
+
 Read on: `quick_reader.pyx` (what becomes of them), `reading.py` (what keywords mean).
 """
 
+from cpython.object cimport PyObject
+
+from kernels_core.grammar.json_schema.keywords.quick cimport (
+    ARRAY, BOOLEAN, BOUND, CONSTANTS, FALSE_ALONE, FORMAT, INTEGER, ITEM_COUNT, ITEMS, LENGTH, MEMBERS, NAMES, NEVER,
+    NOTE, NULL_TYPE, NUMBER, OBJECT, ONE_CONSTANT, OPTIONS, OTHER_ITEMS, OTHER_MEMBERS, PATTERN, PATTERNS, QuickTable,
+    STRING, TYPE,
+)
 from kernels_core.grammar.canonical_json cimport is_word
 
 from decimal import Decimal
 
 from kernels_core.grammar.json_schema.disjoint import all_disjoint, signature
+from kernels_core.grammar.json_schema.keywords import QUICK
 from kernels_core.grammar.json_schema.simple_patterns import are_disjoint, is_simple
 
 __all__ = ["DeferrableSchemas"]
@@ -30,6 +41,8 @@ cdef int MAX_ROUNDS = 12        # circles of references that turned out not to b
 cdef long long LARGEST = 1_000_000_000_000
 cdef int SMALL = 100        # places before or behind the point
 cdef object UNSET = object()
+cdef str UNSURE = "its value is not of a kind that certainly has instances and can be written"
+cdef QuickTable TABLE = QUICK
 
 
 cdef class DeferrableSchemas:
@@ -57,6 +70,8 @@ cdef class DeferrableSchemas:
     ):
         self.root = root
         self.keywords = keywords
+        self.words = TABLE.words_of(keywords)
+        self.typed = "type" in self.words
         self.pointers = pointers
         self.strict = strict
         self.any_order = any_order
@@ -86,6 +101,25 @@ cdef class DeferrableSchemas:
             self.state = {key: state for key, state in self.state.items() if state == NOT_PLAIN}
         return False
 
+    def reason(self, schema):
+        """Why `schema`, a part of the document, is not plain: the keyword and what; "" if it is."""
+        self.renew(self.root)       # what is known to be plain or not has no reason any more
+        self.why = None
+        if self.holds(schema):
+            return ""
+        place, what = self.why or ("schema", UNSURE)
+        return f"{place}: {what}"
+
+    cdef bint _no(self, place, what) except -1:
+        """False; the first reason is kept, since it stands deepest."""
+        if self.why is None:
+            self.why = (place, what)
+        return False
+
+    cdef int scalar(self, dict schema) except -1:
+        """`scalar_of`, in a dialect that knows types."""
+        return scalar_of(schema) if self.typed else 0
+
     cdef bint _check(self, schema, bint needed, int depth, int level) except -1:
         """`needed`: the schema around this one has no instance without an instance of this.  `level`: values in
         values.
@@ -95,7 +129,7 @@ cdef class DeferrableSchemas:
             return True
         if type(schema) is not dict:
             return False
-        if scalar_of(<dict>schema):
+        if self.scalar(<dict>schema):
             return True
         through = self.through(<dict>schema)
         if through is not None:
@@ -122,88 +156,86 @@ cdef class DeferrableSchemas:
 
     cdef bint _look(self, dict schema, int depth, int level) except -1:
         cdef bint bounds = False, lengths = False, constants = False, sized = False
+        cdef int number, quick
         types = None
         for word, value in schema.items():
-            if word not in self.keywords:
+            found = self.words.get(word)
+            if found is None:
                 if schema is not self.root and self._is_name(<dict>schema, word, value):
-                    return False
+                    return self._no(word, "it gives the schema a name")
                 continue
-            if word == "type":
-                if type(value) is str:
-                    if value not in TYPES:
-                        return False
-                elif type(value) is list and value:
-                    for one in <list>value:
-                        if type(one) is not str or one not in TYPES:
-                            return False
-                else:
-                    return False
+            number = found
+            quick = TABLE.quick[number]
+            if quick == NEVER:
+                return self._no(word, TABLE.why[number])
+            if quick == OPTIONS:
+                return self._alternatives(schema, word, value, depth, level) or self._no(word, UNSURE)
+            if not self._is_read(schema, quick, value, depth, level):
+                return self._no(word, UNSURE)
+            if quick == TYPE:
                 types = value
-            elif word == "properties":
-                if type(value) is not dict:
-                    return False
-            elif word == "required":
-                if type(value) is not list:
-                    return False
-            elif word == "items" and type(value) is list:
-                if not self.tuples or "prefixItems" in schema or not self._tuple(schema, <list>value, depth, level):
-                    return False
-            elif word == "additionalProperties" or word == "items":
-                if value is not False or word == "items":
-                    if not self._check(value, False, depth + 1, level + 1):
-                        return False
-            elif word == "additionalItems":
-                if type(schema.get("items")) is not list:
-                    return False
-            elif word == "patternProperties":
-                if not self._patterns(schema, value, depth, level):
-                    return False
-            elif word == "enum":
-                if type(value) is not list or not value:
-                    return False
+            elif quick == CONSTANTS or quick == ONE_CONSTANT:
                 constants = True
-            elif word == "const":
-                constants = True
-            elif word == "minItems" or word == "maxItems":
-                if not _is_count(value):
-                    return False
+            elif quick == ITEM_COUNT:
                 sized = True
-            elif word == "minLength" or word == "maxLength":
-                if not _is_count(value):
-                    return False
+            elif quick == LENGTH:
                 lengths = True
-            elif word == "minimum" or word == "maximum" or word == "exclusiveMinimum" or word == "exclusiveMaximum":
-                if not _is_number(value):
-                    return False
+            elif quick == BOUND:
                 bounds = True
-            elif word == "format":
-                if type(value) is not str or "minLength" in schema or "maxLength" in schema:
-                    return False
-            elif word == "pattern":
-                if lengths or "format" in schema or "minLength" in schema or "maxLength" in schema:
-                    return False
-                if type(value) is not str or not is_simple(value):
-                    return False
-            elif word == "uniqueItems":
-                if value is not False:
-                    return False
-            elif word == "anyOf" or word == "oneOf":
-                return self._alternatives(schema, word, value, depth, level)
-            else:
-                return False
         if constants:
-            return not (bounds or lengths) and self._constants(schema, types) == SOME_FIT
+            if bounds or lengths or self._constants(schema, types) != SOME_FIT:
+                return self._no("enum" if "enum" in schema else "const", UNSURE)
+            return True
         if bounds and not _has_room(schema, types):
-            return False
+            return self._no("type", "its bounds may leave no number")
         if lengths and not _in_order(schema, "minLength", "maxLength"):
-            return False
+            return self._no("minLength", "no string is as long and as short")
         if sized or "items" in schema:
             if not _in_order(schema, "minItems", "maxItems"):
-                return False
+                return self._no("minItems", "no array is as long and as short")
             if schema.get("minItems", 0) and type(schema.get("items", True)) is dict:
                 if not self._check(schema["items"], True, depth + 1, level + 1):
+                    return self._no("items", UNSURE)
+        return self._members(schema, depth, level) or self._no("properties", UNSURE)
+
+    cdef bint _is_read(self, dict schema, int quick, value, int depth, int level) except -1:
+        """Whether the value of a keyword, which is read in the way `quick`, is of the kind that can be read so."""
+        if quick == TYPE:
+            if type(value) is str:
+                return value in TYPES
+            if type(value) is not list or not value:
+                return False
+            for one in <list>value:
+                if type(one) is not str or one not in TYPES:
                     return False
-        return self._members(schema, depth, level)
+            return True
+        if quick == MEMBERS:
+            return type(value) is dict
+        if quick == NAMES:
+            return type(value) is list
+        if quick == ITEMS and type(value) is list:
+            return self.tuples and "prefixItems" not in schema and self._tuple(schema, <list>value, depth, level)
+        if quick == OTHER_MEMBERS or quick == ITEMS:
+            return value is False and quick != ITEMS or self._check(value, False, depth + 1, level + 1)
+        if quick == OTHER_ITEMS:
+            return type(schema.get("items")) is list
+        if quick == PATTERNS:
+            return self._patterns(schema, value, depth, level)
+        if quick == CONSTANTS:
+            return type(value) is list and len(<list>value) > 0
+        if quick == ITEM_COUNT or quick == LENGTH:
+            return _is_count(value)
+        if quick == BOUND:
+            return _is_number(value)
+        if quick == FORMAT:
+            return type(value) is str and "minLength" not in schema and "maxLength" not in schema
+        if quick == PATTERN:
+            if "format" in schema or "minLength" in schema or "maxLength" in schema:
+                return False
+            return type(value) is str and is_simple(value)
+        if quick == FALSE_ALONE:
+            return value is False
+        return quick == ONE_CONSTANT
 
     cdef bint _members(self, dict schema, int depth, int level) except -1:
         cdef dict properties = schema.get("properties") or {}
@@ -438,18 +470,21 @@ cdef int type_of(str word) except -1:
 
 
 cdef int scalar_of(dict schema) except -1:
-    """The scalar type whose name, perhaps with words about it, is all of a schema: most schemas are such.  Else 0."""
-    cdef int found = 0
+    """The scalar type whose name, perhaps with notes about it, is all of a schema: most schemas are such.  Else 0."""
+    cdef int found = 0, number
     for word, value in schema.items():
         if type(word) is not str:
             return 0
-        if is_word(word, b"type", 4):
+        number = TABLE.at_a_glance(<PyObject*>word)
+        if number < 0:
+            return 0
+        if TABLE.quick[number] == TYPE:
             if type(value) is not str:
                 return 0
             found = type_of(value) & ~(ARRAY | OBJECT)
             if not found:
                 return 0
-        elif not is_word(word, b"description", 11) and not is_word(word, b"title", 5):
+        elif TABLE.quick[number] != NOTE:
             return 0
     return found
 

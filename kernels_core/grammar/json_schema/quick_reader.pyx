@@ -17,9 +17,11 @@ cimport cython
 from libc.stdint cimport uint64_t
 
 from kernels_core.grammar.json_schema.json_equality cimport alike, outline
-from kernels_core.grammar.json_schema.deferrable_schemas cimport (
-    ARRAY, BOOLEAN, EVERY_TYPE, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, DeferrableSchemas, scalar_of, type_of,
+from kernels_core.grammar.json_schema.keywords.quick cimport (
+    ARRAY, BOOLEAN, CONSTANTS, EVERY_TYPE, FALSE_ALONE, INTEGER, NULL_TYPE, NUMBER, OBJECT, ONE_CONSTANT, OPTIONS,
+    QuickTable, STRING, TYPE,
 )
+from kernels_core.grammar.json_schema.deferrable_schemas cimport DeferrableSchemas, type_of
 from kernels_core.grammar.json_schema.quick_writer cimport Frame, QuickWriter
 from kernels_core.grammar.nodes cimport choice, literal, repeat, seq
 from kernels_core.grammar.rules cimport DeferredRule
@@ -29,6 +31,7 @@ from kernels_core.grammar.tree cimport Literal, Never, Node, RuleRef, call_of
 from hashlib import blake2b
 
 from kernels_core.grammar.json_schema.exact_text import exact_text
+from kernels_core.grammar.json_schema.keywords import QUICK
 from kernels_core.grammar.json_schema.numbers import ALL_NUMBERS
 from kernels_core.grammar.json_schema.numerals import INTEGERS, INTEGERS_BEFORE_6
 from kernels_core.grammar.json_schema.resolve import REFERENCES
@@ -40,16 +43,7 @@ from kernels_core.grammar.canonical_json import write
 __all__ = ["QuickReader"]
 
 cdef tuple TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
-cdef int TYPE = 0, OPTIONS = 1, CONSTANT = 2, OF_OBJECTS = 3, OF_ARRAYS = 4, OF_STRINGS = 5, OF_NUMBERS = 6, IDLE = 7
-cdef dict WORDS = {
-    "type": TYPE, "anyOf": OPTIONS, "oneOf": OPTIONS, "enum": CONSTANT, "const": CONSTANT,
-    "properties": OF_OBJECTS, "required": OF_OBJECTS, "additionalProperties": OF_OBJECTS,
-    "patternProperties": OF_OBJECTS,
-    "items": OF_ARRAYS, "minItems": OF_ARRAYS, "maxItems": OF_ARRAYS, "additionalItems": OF_ARRAYS,
-    "minLength": OF_STRINGS, "maxLength": OF_STRINGS, "pattern": OF_STRINGS, "format": OF_STRINGS,
-    "minimum": OF_NUMBERS, "maximum": OF_NUMBERS, "exclusiveMinimum": OF_NUMBERS, "exclusiveMaximum": OF_NUMBERS,
-    "uniqueItems": IDLE,            # a plain schema says `false`
-}
+cdef QuickTable TABLE = QUICK
 cdef int MOST_TWINS = 16            # rules that are looked through for one that says the same
 # items of an array that are counted by its automaton; more are counted by the parser
 cdef int MOST_COPIES = 4
@@ -64,19 +58,6 @@ cdef Node ANY_BOOLEAN = choice(BOTH)
 # (the former, the nodes).
 cdef dict ANYTHING = {}
 cdef int MOST_ANYTHING = 256
-
-cdef dict WORDS_BY_KEYWORDS = {}    # of the dialects there are, and what options leave of them
-cdef int MOST_DIALECTS = 64
-
-
-cdef dict _words_of(keywords):
-    """Those of `WORDS` that a dialect knows."""
-    found = WORDS_BY_KEYWORDS.get(keywords)
-    if found is None:
-        if len(WORDS_BY_KEYWORDS) >= MOST_DIALECTS:
-            WORDS_BY_KEYWORDS.clear()
-        found = WORDS_BY_KEYWORDS[keywords] = {word: kind for word, kind in WORDS.items() if word in keywords}
-    return <dict>found
 
 
 @cython.final
@@ -97,7 +78,7 @@ cdef class QuickReader:
         self.writer = writer
         self.document = document
         self.old_integers = old_integers
-        self.words = _words_of(judge.keywords)
+        self.words = judge.words
         self.known = {}
         self.rules = {}
 
@@ -115,7 +96,7 @@ cdef class QuickReader:
         if schema is True:
             return self.rule(True, level, "any")
         said = schema
-        kind = scalar_of(said)
+        kind = self.judge.scalar(said)
         if kind:
             return self._scalar(kind)
         # No other value lies within so many bytes (`layout.py`: levels end at 16).
@@ -174,38 +155,43 @@ cdef class QuickReader:
 
     cdef Words _read(self, dict schema):
         cdef Words words = Words.__new__(Words)
-        cdef int kind
+        cdef int number, quick, of
         words.types = EVERY_TYPE
         for word, said in schema.items():
             found = self.words.get(word)
             if found is None:
                 continue
-            kind = found
+            number = found
+            quick, of = TABLE.quick[number], TABLE.types[number]
             words.says_something = True
-            if kind == TYPE:
+            if quick == TYPE:
                 words.types = 0
                 if type(said) is str:
                     words.types = type_of(said)
                 else:
                     for one in <list>said:
                         words.types |= type_of(one)
-            elif kind == OPTIONS:
+            elif quick == OPTIONS:
                 words.options = said
-            elif kind == CONSTANT:
-                words.constants = said if word == "enum" else [said]
-            elif kind == OF_OBJECTS:
+            elif quick == CONSTANTS:
+                words.constants = said
+            elif quick == ONE_CONSTANT:
+                words.constants = [said]
+            elif quick == FALSE_ALONE:
+                pass
+            elif of == OBJECT:
                 if words.members is None:
                     words.members = {"type": "object"}
                 words.members[word] = said
-            elif kind == OF_ARRAYS:
+            elif of == ARRAY:
                 if words.listed is None:
                     words.listed = {"type": "array"}
                 words.listed[word] = said
-            elif kind == OF_STRINGS:
+            elif of == STRING:
                 if words.spelt is None:
                     words.spelt = {"type": "string"}
                 words.spelt[word] = said
-            elif kind == OF_NUMBERS:
+            elif of == INTEGER | NUMBER:
                 if words.bounded is None:
                     words.bounded = {}
                 words.bounded[word] = said
@@ -437,7 +423,7 @@ cdef class QuickReader:
         least, most = said.get("minItems", 0), said.get("maxItems")
         if most == 0:
             return frame.no_array
-        kind = scalar_of(items) if type(items) is dict else 0
+        kind = self.judge.scalar(items) if type(items) is dict else 0
         if kind:
             item = self._scalar(kind)
         else:

@@ -24,7 +24,7 @@ from . import items as item_shapes
 from . import members as member_shapes
 from .evaluated import Evaluation
 from .exact_text import exact_text
-from .keywords import IN_PLACE, ITEMS, MEMBERS, NUMBERS, STRINGS, VALUES
+from .keywords import IN_PLACE, ITEMS, KEYWORDS, MEMBERS, NUMBERS, STRINGS, VALUES
 from .numbers import ALL_NUMBERS, Numbers
 from .problems import Problems, child
 from .resolve import REFERENCES, Context, Documents, Target, Unresolved
@@ -92,6 +92,12 @@ class Reader:
     def term_at(self, place: Place, keyword: str, name: str) -> Term:
         """The term of a keyword that takes one schema."""
         return self.term(place.schema[keyword], place.context, child(place.pointer, keyword), name)
+
+    def beside(self, place: Place, keyword: str, otherwise: Any) -> Any:
+        """The value of a keyword that another one reads; `otherwise` where it is not there, or no keyword here."""
+        if keyword not in place.schema or keyword not in place.context.dialect.keywords:
+            return otherwise
+        return KEYWORDS[keyword].check(place.schema[keyword], keyword)
 
     def terms(self, place: Place, keyword: str, schemas: list[Any]) -> list[Term]:
         """The terms of a keyword that takes a list of schemas."""

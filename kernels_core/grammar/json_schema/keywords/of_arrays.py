@@ -51,13 +51,9 @@ def _max_items(reader: Reader, place: Place, most: int | None, items: Items) -> 
 
 
 def _contains(reader: Reader, place: Place, value: Any, items: Items) -> Items:
-    schema, known = place.schema, place.context.dialect.keywords
     term = reader.term_at(place, "contains", f"{place.name}_item")
-    least, most = 1, None
-    if "minContains" in schema and "minContains" in known:
-        least = at_least(schema["minContains"], "minContains")
-    if "maxContains" in schema and "maxContains" in known:
-        most = at_most(schema["maxContains"], "maxContains")
+    least = reader.beside(place, "minContains", 1)
+    most = reader.beside(place, "maxContains", None)
     return replace(items, counts=(*items.counts, Count(((0, None, term),), least, most)))
 
 
@@ -148,6 +144,7 @@ ENTRIES: tuple[ItemKeyword, ...] = (
         name="minContains",
         meaning="at least so many items fit the schema under contains",
         drafts=SINCE_2019,
+        check=at_least,
         beside="contains",
         validates=True,
         why=_ANY_COUNT,
@@ -157,6 +154,7 @@ ENTRIES: tuple[ItemKeyword, ...] = (
         name="maxContains",
         meaning="at most so many items fit the schema under contains",
         drafts=SINCE_2019,
+        check=at_most,
         beside="contains",
         validates=True,
         why=_ANY_COUNT,

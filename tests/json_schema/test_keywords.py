@@ -1,0 +1,86 @@
+"""The table of keywords: it agrees with the meta-schemas of the drafts, and its entries with each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
+
+from kernels_core.grammar.json_schema import explain_schema
+from kernels_core.grammar.json_schema.dialect import dialect_of
+from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES, QUICK, TABLE, Quick, blamed
+from kernels_core.grammar.json_schema.keywords.entry import ARRAY, NUMBER, OBJECT, STRING
+from workbench.languages.keywords import KEYWORDS as MEANINGS
+
+DRAFTS = [
+    "http://json-schema.org/draft-04/schema",
+    "http://json-schema.org/draft-06/schema",
+    "http://json-schema.org/draft-07/schema",
+    "https://json-schema.org/draft/2019-09/schema",
+    "https://json-schema.org/draft/2020-12/schema",
+]
+# The first drafts' meta-schemas do not speak of references, and later ones keep words that mean nothing any more.
+UNSPOKEN = {"$ref"}
+KEPT = {"dependencies", "$recursiveRef"}
+
+
+def words_of(uri: str) -> set[str]:
+    """The words that the meta-schema of a draft, and those of its vocabularies, say something of."""
+    meta: Any = REGISTRY.contents(uri)
+    found = set(meta["properties"])
+    for part in meta.get("allOf", ()):
+        found |= set(REGISTRY.contents(uri.removesuffix("schema") + part["$ref"])["properties"])
+    return found
+
+
+@pytest.mark.parametrize("uri", DRAFTS)
+def test_a_draft_knows_the_words_of_its_meta_schema(uri: str) -> None:
+    dialect = dialect_of(uri)
+    assert dialect is not None
+    spoken = words_of(uri) - NOTES - (KEPT - dialect.keywords if dialect.draft >= 2019 else set())
+    assert dialect.keywords - UNSPOKEN == spoken - UNSPOKEN
+
+
+def test_entries_name_each_other() -> None:
+    assert len(KEYWORDS) == len(TABLE)
+    order = list(KEYWORDS)
+    for entry in TABLE:
+        assert entry.meaning
+        assert not entry.meaning[0].isupper()
+        assert all(order.index(other) < order.index(entry.name) for other in entry.after)
+        if entry.beside:
+            assert not KEYWORDS[entry.beside].beside
+            assert entry.drafts & KEYWORDS[entry.beside].drafts == entry.drafts
+    assert set(MEANINGS) == set(KEYWORDS)
+
+
+def test_what_is_read_at_a_glance() -> None:
+    """Words that mean the same in every draft, and notes that name nothing: what `common_schemas.pyx` goes by."""
+    words = {name for name in QUICK.glance if KEYWORDS[name].quick != Quick.NOTE}
+    assert words == {"type", "enum", "items", "properties", "required", "additionalProperties"}
+    notes = set(QUICK.glance) - words
+    assert {"title", "description", "default", "examples"} <= notes < NOTES
+    assert notes.isdisjoint(("$id", "id", "$schema", "$anchor", "$defs"))
+
+
+def test_the_likeliest_keyword_is_blamed_first() -> None:
+    assert blamed(STRING)[:4] == ("pattern", "maxLength", "minLength", "format")
+    assert blamed(OBJECT)[:2] == ("minProperties", "maxProperties")
+    assert blamed(ARRAY)[:2] == ("uniqueItems", "contains")
+    assert blamed(NUMBER)[0] == "multipleOf"
+    assert all(words[-1] == "$ref" for words in map(blamed, (STRING, OBJECT, ARRAY, NUMBER)))
+
+
+@pytest.mark.parametrize("entry", TABLE, ids=lambda entry: entry.name)
+def test_every_word_is_explained(entry: Any) -> None:
+    """A row for each word, whatever its value is, in every draft; and no error besides refusals."""
+    for uri in (None, *DRAFTS):
+        dialect = dialect_of(uri) if uri is not None else None
+        for value in (True, 1, "a", [{}], {"a": {}}):
+            schema: dict[str, Any] = {} if uri is None else {"$schema": uri}
+            schema |= {"properties": {"a": {entry.name: value}}}
+            rows = {row.keyword: row.status for row in explain_schema(schema) if row.pointer == "#/properties/a"}
+            assert entry.name in rows
+            if dialect is not None and entry.name not in dialect.keywords:
+                assert rows[entry.name] in ("annotation", "refused")
