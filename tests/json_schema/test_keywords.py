@@ -11,6 +11,7 @@ from kernels_core.grammar.json_schema import explain_schema
 from kernels_core.grammar.json_schema.dialect import dialect_of
 from kernels_core.grammar.json_schema.keywords import KEYWORDS, NOTES, QUICK, TABLE, Quick, blamed
 from kernels_core.grammar.json_schema.keywords.entry import ARRAY, NUMBER, OBJECT, STRING
+from tests.json_schema.driver import texts
 from workbench.languages.keywords import KEYWORDS as MEANINGS
 
 DRAFTS = [
@@ -75,7 +76,7 @@ def test_the_likeliest_keyword_is_blamed_first() -> None:
 @pytest.mark.parametrize("entry", TABLE, ids=lambda entry: entry.name)
 def test_every_word_is_explained(entry: Any) -> None:
     """A row for each word, whatever its value is, in every draft; and no error besides refusals."""
-    for uri in (None, *DRAFTS):
+    for uri in (None, *DRAFTS, "https://spec.openapis.org/oas/3.0/dialect"):
         dialect = dialect_of(uri) if uri is not None else None
         for value in (True, 1, "a", [{}], {"a": {}}):
             schema: dict[str, Any] = {} if uri is None else {"$schema": uri}
@@ -84,3 +85,15 @@ def test_every_word_is_explained(entry: Any) -> None:
             assert entry.name in rows
             if dialect is not None and entry.name not in dialect.keywords:
                 assert rows[entry.name] in ("annotation", "refused")
+
+
+def test_a_vocabulary_that_a_meta_schema_leaves_out() -> None:
+    uri = "http://example.com/meta"
+    core = {f"https://json-schema.org/draft/2020-12/vocab/{name}": True for name in ("core", "applicator")}
+    meta = {"$schema": DRAFTS[-1], "$id": uri, "$vocabulary": core}
+    schema = {"$schema": uri, "type": "array", "items": {"type": "string", "not": {"items": False}}}
+    found = texts(schema, resources={uri: meta})
+    assert '"x"' in found
+    assert "[[1]]" in found
+    assert "[1]" not in found
+    assert '{"a": 1}' in texts({"$schema": uri, "properties": {"a": {"type": "string"}}}, resources={uri: meta})

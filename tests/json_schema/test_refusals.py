@@ -68,6 +68,13 @@ def test_lenient_never_narrows() -> None:
     assert chosen.accepts("y")
 
 
+def test_lenient_leaves_out_what_depends_on_a_keyword_that_could_not_be_read() -> None:
+    members = {"patternProperties": {"[": {"type": "string"}}, "additionalProperties": False}
+    assert '{"a": "x"}' in texts(members, lenient=True)
+    items = {"prefixItems": {}, "items": {"type": "string"}}
+    assert "[1]" in texts(items, lenient=True)
+
+
 @pytest.mark.parametrize(
     ("schema", "place", "words"),
     [

@@ -2,7 +2,8 @@
 
 A schema without `$schema` is read as draft 2020-12 that also understands what older drafts spelt differently
 (`dependencies`, `items` as a list, `additionalItems` beside it, Boolean `exclusiveMinimum`).  With `$schema`, keywords
-that the named draft does not know are annotations, as the specification has it.
+that the named draft does not know are annotations, as the specification has it.  OpenAPI 3.0 has a dialect of its own,
+which is most of draft 4 and `nullable`; that of OpenAPI 3.1 is draft 2020-12 with more annotations.
 
 Read on: `keywords/` (the table: in which drafts a keyword is), `resolve.py` (references), `reading.py`.
 """
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from .keywords import IN_PLACE, TABLE, InPlace, Keyword
-from .keywords.entry import DRAFT_4, DRAFT_6, DRAFT_7, DRAFT_2019, DRAFT_2020, UNDECLARED
+from .keywords.entry import DRAFT_4, DRAFT_6, DRAFT_7, DRAFT_2019, DRAFT_2020, OPENAPI_3_0, UNDECLARED
 
 __all__ = ["DEFAULT", "Dialect", "dialect_of"]
 
@@ -54,7 +55,12 @@ class Dialect:
     @property
     def identifier(self) -> str:
         """The keyword that names a schema."""
-        return "id" if self.draft == 4 else "$id"
+        return "id" if self.bit == DRAFT_4 else "$id"
+
+    @property
+    def specification(self) -> str:
+        """The meta-schema of the draft that says how schemas are named, for the `referencing` library."""
+        return _URI_6 if self.bit == OPENAPI_3_0 else self.uri
 
     @property
     def boolean_bounds(self) -> bool:
@@ -64,7 +70,7 @@ class Dialect:
     @property
     def lists_of_items(self) -> bool:
         """`items` may be a list of schemas, one for each position."""
-        return self.draft < 2020 or self.bit == UNDECLARED
+        return (self.draft < 2020 and self.bit != OPENAPI_3_0) or self.bit == UNDECLARED
 
     def without_validation(self) -> Dialect:
         """The same draft for a meta-schema that leaves out the validation vocabulary."""
@@ -76,16 +82,19 @@ def _dialect(uri: str, draft: int, bit: int) -> Dialect:
     return Dialect(uri, draft, bit, frozenset(entry.name for entry in TABLE if entry.drafts & bit))
 
 
+_URI_6 = "http://json-schema.org/draft-06/schema"
 _DRAFTS = {
     uri: _dialect(uri, draft, bit)
     for uri, draft, bit in (
         ("http://json-schema.org/draft-04/schema", 4, DRAFT_4),
-        ("http://json-schema.org/draft-06/schema", 6, DRAFT_6),
+        (_URI_6, 6, DRAFT_6),
         ("http://json-schema.org/draft-07/schema", 7, DRAFT_7),
         ("https://json-schema.org/draft/2019-09/schema", 2019, DRAFT_2019),
         ("https://json-schema.org/draft/2020-12/schema", 2020, DRAFT_2020),
+        ("https://spec.openapis.org/oas/3.0/dialect", 4, OPENAPI_3_0),
     )
 }
+_DRAFTS["https://spec.openapis.org/oas/3.1/dialect/base"] = _DRAFTS["https://json-schema.org/draft/2020-12/schema"]
 DEFAULT = _dialect("https://json-schema.org/draft/2020-12/schema", 2020, UNDECLARED)
 
 

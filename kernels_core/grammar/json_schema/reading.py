@@ -97,7 +97,11 @@ class Reader:
         """The value of a keyword that another one reads; `otherwise` where it is not there, or no keyword here."""
         if keyword not in place.schema or keyword not in place.context.dialect.keywords:
             return otherwise
-        return KEYWORDS[keyword].check(place.schema[keyword], keyword)
+        try:
+            return KEYWORDS[keyword].check(place.schema[keyword], keyword)
+        except Malformed as error:
+            error.keyword = keyword
+            raise
 
     def terms(self, place: Place, keyword: str, schemas: list[Any]) -> list[Term]:
         """The terms of a keyword that takes a list of schemas."""
@@ -178,7 +182,7 @@ class Reader:
         try:
             return work()
         except Malformed as error:
-            reason = str(error)
+            reason, keyword = str(error), error.keyword or keyword
         except GrammarError as error:
             reason = f"{error.reason} (character {error.offset} of the pattern)" if error.offset else error.reason
         except (TooLarge, ValueError) as error:
@@ -210,7 +214,7 @@ class Reader:
             members = member_shapes.normal(self.algebra, self._together(place, present, MEMBERS, Members()))
             shape = replace(shape, objects=() if members is None else (members,))
         for name, entry in VALUES.items():
-            if name in present and name != "type":
+            if name in present and name != "type" and entry.read is not None:
                 values = self.read_keyword(place, entry)
                 if values is not None:
                     shape = self.algebra.meet(shape, values)

@@ -249,7 +249,7 @@ class Documents:
             dialect = (self._declared(declared) if isinstance(declared, str) else None) or self._dialects[self._base]
             documents.setdefault(bare, (document, dialect))
         for uri, (document, dialect) in documents.items():
-            specification: Any = specification_with(dialect.uri)
+            specification: Any = specification_with(dialect.specification)
             registry = registry.with_resource(uri, specification.create_resource(document))
         try:
             registry = registry.crawl()

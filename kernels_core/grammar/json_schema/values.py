@@ -43,7 +43,9 @@ _MOST_THINGS = MAX_REPEAT - 1
 
 
 class Malformed(Exception):
-    """A keyword has a value that it cannot have."""
+    """A keyword has a value that it cannot have.  `keyword`: which one, if it is not the one that is being read."""
+
+    keyword = ""
 
 
 def kind_of(value: Any) -> str:

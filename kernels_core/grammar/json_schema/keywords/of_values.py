@@ -1,4 +1,4 @@
-"""Keywords that say which values there are: `type`, `enum`, `const`."""
+"""Keywords that say which values there are: `type` (with `nullable`), `enum`, `const`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..numbers import ALL_NUMBERS
 from ..numerals import INTEGERS, INTEGERS_BEFORE_6
 from ..shapes import ANYTHING, VOID, Shape
 from ..terms import Place
-from ..values import Malformed, a_list
-from .entry import SINCE_6, ValueKeyword
+from ..values import Malformed, a_boolean, a_list
+from .entry import OPENAPI_3_0, SINCE_6, ValueKeyword
 from .quick import Quick
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _type(reader: Reader, place: Place, names: list[str]) -> Shape:
     elif "integer" in names:
         numbers = INTEGERS_BEFORE_6 if place.context.dialect.draft == 4 else INTEGERS
     return Shape(
-        "null" in names,
+        "null" in names or reader.beside(place, "nullable", False),
         ANYTHING.booleans if "boolean" in names else VOID.booleans,
         numbers,
         ALL if "string" in names else VOID.strings,
@@ -63,6 +63,15 @@ ENTRIES: tuple[ValueKeyword, ...] = (
         check=_type_names,
         quick=Quick.TYPE,
         read=_type,
+    ),
+    ValueKeyword(
+        name="nullable",
+        meaning="null is allowed beside the types that are named (OpenAPI 3.0)",
+        drafts=OPENAPI_3_0,
+        check=a_boolean,
+        beside="type",
+        why="it adds a type to those that another keyword names",
+        read=None,
     ),
     ValueKeyword(
         name="enum",
