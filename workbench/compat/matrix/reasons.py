@@ -9,13 +9,13 @@ __all__ = ["REASONS"]
 _ALL_COUNT = "all keywords of a schema count; XGrammar drops what stands beside the one it reads first"
 _IGNORED = "respected here; XGrammar ignores the keyword"
 _OPEN = "keywords without a type say nothing about other types, as the standard has it"
-_STANDARD = "as the standard has it"
+_STANDARD = "the standard allows it; XGrammar refuses it"
 _NO_INSTANCE = "it has no instance, so it is refused when it is read"
 _ANY_INSTANCE = "read as any array or object that meets it; XGrammar closes such a schema, or refuses it"
 _SEARCH = "a pattern is searched, as the standard says; XGrammar matches the whole"
 _JSON = "always JSON: XGrammar writes the characters as they are"
 _ASSERTIONS = "assertions are honoured; XGrammar drops or refuses them"
-_MORE = "more is read here"
+_MORE = "read here; XGrammar refuses the notation"
 _DOT = "the dot excludes line ends; there only where flags are given"
 _FOLD = "the flag i folds all letters; there those of ASCII"
 _MAX_TOKENS = "limits in tokens are refused with their place, but for any_tokens"
@@ -29,7 +29,7 @@ REASONS: Mapping[str, Mapping[str, str]] = {
     "JSON Schema: types": {
         "empty list of types": "a list of types has at least one, so it is refused",
         "true": "booleans are schemas, as in Python's own JSON",
-        "const object": "laid out as the rest is",
+        "const object": "lists and objects inside may hold blanks, as all others may",
         "enum beside type": _ALL_COUNT,
         "enum beside bounds": _ALL_COUNT,
     },
@@ -48,13 +48,13 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "pattern without a type": _OPEN,
     },
     "JSON Schema: formats": {
-        "date": "days that exist",
+        "date": "only days that exist; XGrammar takes day 31 of every month",
         "date-time": "letters in either case, as RFC 3339 has it",
         "email": "last parts of one letter are names, too",
         "ipv4": "no leading zeros, as RFC 2673 has it",
         "uri-reference": "a URI is a reference, too",
-        "idn-email": "known here; XGrammar ignores it",
-        "regex": "known here; XGrammar ignores it",
+        "idn-email": "the format is known here; XGrammar ignores it",
+        "regex": "the format is known here; XGrammar ignores it",
     },
     "JSON Schema: numbers": {
         "a bound of integers that is none": _STANDARD,
@@ -106,7 +106,9 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "$ref to itself": _NO_INSTANCE,
         "$ref to another document": "a document that is not there is an error; XGrammar takes any JSON",
     },
-    "JSON Schema: layout": {"indent and values that are open": "laid out as json.dumps does"},
+    "JSON Schema: layout": {
+        "indent and values that are open": "laid out as json.dumps does; XGrammar leaves open values on one line"
+    },
     "EBNF": {
         "count without a lower bound": _MORE,
         "empty alternative": "as in llama.cpp's GBNF",
@@ -156,7 +158,7 @@ REASONS: Mapping[str, Mapping[str, str]] = {
     },
     "Lark: captures": {
         "around a stop": "a capture around another rule holds all of its text",
-        "before a pattern that stops": "a capture is cut at a text, and not at a pattern",
+        "before a pattern that stops": "refused: a capture is cut at a text, and not yet at a pattern",
     },
     "Structural tags": {
         "any_text with max_tokens": _MAX_TOKENS,
@@ -167,7 +169,7 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "missing type": "a format says its type; XGrammar tries each in turn",
     },
     "Structural tags: tokens": {
-        "any_tokens with max_tokens": "a limit; there it is one only for masks",
+        "any_tokens with max_tokens": "the limit holds for texts and masks; in XGrammar for masks alone",
         "token by its text inside repeat": _SOUND,
     },
     "Templates": {
@@ -193,19 +195,19 @@ REASONS: Mapping[str, Mapping[str, str]] = {
     "Templates: tools and choices": {"no call when there is no choice": _NO_CALL},
     "TokenizerInfo": {
         "padding": _CONTROL,
-        "other names of stop tokens": "three more names are known",
+        "other names of stop tokens": "the end tokens of ChatML, of Llama and of harmony are known by name, too",
         "stop tokens out of range": _PLACE,
         "special ids": _CONTROL,
     },
     "GrammarCompiler": {
-        "size of what is kept": "clearing frees everything",
+        "size of what is kept": "clearing frees everything; XGrammar keeps a part",
         "stored, loaded with another vocabulary": "vocabularies are compared token by token",
         "two grammars that differ in a token's id": _SOUND,
     },
     "GrammarMatcher": {
         "mask without a stop token": "what accept_token refuses is not in the mask",
         "forced text beside a token": _SOUND,
-        "forced text in mid character": "text stops in front of it",
+        "forced text in mid character": "the forced text stops in front of a character that is not forced whole",
         "draft tree with a token that is refused": "rows below are empty; there they stay as they were",
         "a token that holds another": _SOUND,
         "stop token in the grammar": _SOUND,
@@ -213,6 +215,6 @@ REASONS: Mapping[str, Mapping[str, str]] = {
     "Bitmasks and batches": {"on logits, beyond the bitmask": "bits beyond the vocabulary are 0; there they are 1"},
     "Settings": {
         "version of what is stored": "texts of this project, which XGrammar does not read",
-        "range as a regular expression": "the same language",
+        "range as a regular expression": "the same texts, with one pair of brackets less",
     },
 }
