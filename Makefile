@@ -18,7 +18,7 @@ PYX = $(shell find kernels_core -name '*.pyx')
 .PHONY: help
 help: ## show this list
 	@echo "Maskscope: a workbench for grammar-constrained decoding. Targets:"
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "Settings: PYTHON=python3.12 (which Python), TORCH=gpu (CUDA build of PyTorch), ARGS=... (passed on by test, bench)."
 
 $(VENV)/.stamp: pyproject.toml constraints.txt tools/make_venv.py
@@ -72,6 +72,10 @@ screenshot: build ## let the browser tests make the documentation's pictures ane
 .PHONY: sanitize
 sanitize: $(VENV)/.stamp ## run the engine's tests under the address and undefined-behaviour sanitizers
 	@tools/sanitize.sh $(PY)
+
+.PHONY: sanitize-threads
+sanitize-threads: $(VENV)/.stamp ## run eight threads at shared grammars under the thread sanitizer
+	@tools/sanitize.sh $(PY) --threads $(ARGS)
 
 .PHONY: annotate
 annotate: $(VENV)/.stamp ## write Cython's annotated sources to build/annotate

@@ -2,6 +2,7 @@
 
 Metadata lives in pyproject.toml.  Switches, as environment variables: MASKSCOPE_DEBUG=1 (symbols, little optimisation),
 MASKSCOPE_SANITIZE=1 (the same, and the address and undefined-behaviour sanitizers: see tools/sanitize.sh),
+MASKSCOPE_SANITIZE=thread (the thread sanitizer instead),
 MASKSCOPE_TRACE=1 (line tracing for coverage), MASKSCOPE_JOBS=N (N modules are compiled at a time).
 
 Cython's own helpers (memoryviews, type conversions) are compiled once, into `kernels_core._cyshared`, and not into
@@ -18,14 +19,16 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-DEBUG, SANITIZE, TRACE = (os.environ.get(f"MASKSCOPE_{name}") == "1" for name in ("DEBUG", "SANITIZE", "TRACE"))
-SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
+DEBUG, TRACE = (os.environ.get(f"MASKSCOPE_{name}") == "1" for name in ("DEBUG", "TRACE"))
+SANITIZE = {
+    "1": ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"],
+    "thread": ["-fsanitize=thread", "-fno-omit-frame-pointer"],
+}.get(os.environ.get("MASKSCOPE_SANITIZE", ""), [])
 COMPILE = ["-std=c++17", "-fno-strict-aliasing", *(["-O1", "-g"] if DEBUG or SANITIZE else ["-O3", "-g0"])]
 LINK: list[str] = []
 MACROS = [("CYTHON_TRACE", "1")] if TRACE else []
-if SANITIZE:
-    COMPILE += SANITIZERS
-    LINK += SANITIZERS
+COMPILE += SANITIZE
+LINK += SANITIZE
 JOBS = int(os.environ.get("MASKSCOPE_JOBS") or os.cpu_count() or 1)
 CACHE = Path("build/cython")
 SHARED = "kernels_core._cyshared"

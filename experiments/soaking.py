@@ -41,6 +41,7 @@ NEVER: Final = ("not documented", "mask too wide")
 """Kinds of errors that no request may bring about."""
 _STEP: Final = 20  # buckets of times for each doubling
 _BUCKETS: Final = 40 * _STEP
+_PATIENCE: Final = 300.0  # seconds: limits are of processor time, of which a loaded machine gives each thread little
 _TRIES: Final = 30  # random ids that are looked up in a mask before all of it is read
 
 
@@ -123,9 +124,9 @@ def soak(info: TokenizerInfo, load: Load, tell: Callable[[Window], None] | None 
     finally:
         over.set()
         for thread in threads:
-            thread.join(60)
+            thread.join(_PATIENCE)
     if any(thread.is_alive() for thread in threads):
-        raise RuntimeError("a thread has not come back 60 seconds after the end")
+        raise RuntimeError(f"a thread has not come back {_PATIENCE:.0f} seconds after the end")
     whole = _sum(counts)
     return {
         "windows": [_plain(window) for window in windows],

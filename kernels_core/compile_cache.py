@@ -46,7 +46,7 @@ class _Entry:
 class CompileCache:
     """At most `limit_bytes` of compiled grammars (-1: any number).  Safe to use from several threads.
 
-    Sizes are `CompiledGrammar.held_bytes`.
+    Sizes are `CompiledGrammar.held_bytes`, of a grammar at work as they were when it was last measured.
     """
 
     def __init__(self, limit_bytes: int) -> None:
@@ -121,7 +121,9 @@ class CompileCache:
 
     def _measure(self) -> None:
         made = {key: entry.made for key, entry in self._entries.items()}
-        self._sizes = {key: grammar.held_bytes for key, grammar in made.items() if grammar is not None}
+        # Nobody waits here for a mask that another thread makes.
+        sizes = {key: grammar.held_bytes_now() for key, grammar in made.items() if grammar is not None}
+        self._sizes = {key: self._sizes.get(key, 0) if size is None else size for key, size in sizes.items()}
         self._held = sum(self._sizes.values())
         self._new = 0
 
@@ -148,7 +150,6 @@ class CompileCache:
         self._lock = threading.Lock()
         for key in [key for key, entry in self._entries.items() if entry.made is None]:
             del self._entries[key]
-        self._measure()
 
 
 def _all_after_fork() -> None:

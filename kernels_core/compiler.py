@@ -263,8 +263,8 @@ class CompiledGrammar:
 
         A token set that other grammars and the pool hold as well counts in equal shares.
         """
-        counters = self.masks.counters()
-        return int(self.machine.nbytes + counters["mask_bytes"] + counters["token_set_bytes"])
+        masks = self.masks
+        return _size(masks, masks.counters())
 
     @property
     def held_bytes(self) -> int:
@@ -273,14 +273,17 @@ class CompiledGrammar:
         Objects of Python are not measured, which would take longer than compiling: `_OF_...` are what the requests of
         `experiments/strangers.py` hold.  A compiler's cache goes by this.
         """
+        return self.memory_size_bytes + self._made_of()
+
+    def held_bytes_now(self) -> int | None:
+        """`held_bytes`, or None while another thread makes masks here: for callers who must not wait."""
+        masks = self.masks
+        counters = masks.counters(wait=False)
+        return None if counters is None else _size(masks, counters) + self._made_of()
+
+    def _made_of(self) -> int:
         rules, source = len(self.grammar.lazy_ir.rules), len(self.grammar.source)
-        return (
-            self.memory_size_bytes
-            + int(self.machine.tables.nbytes)
-            + _OF_A_GRAMMAR
-            + _OF_A_RULE * rules
-            + _OF_A_CHARACTER * source
-        )
+        return int(self.machine.tables.nbytes) + _OF_A_GRAMMAR + _OF_A_RULE * rules + _OF_A_CHARACTER * source
 
     def automaton(self) -> Automaton:
         """The rule automata as far as they are made, to draw or to read; all of them after `complete()`."""
@@ -301,6 +304,10 @@ class CompiledGrammar:
     def __reduce__(self) -> tuple[Any, ...]:
         # What was computed stays behind: it is cheaper to compute again than to move.
         return CompiledGrammar, (self.grammar, self.tokenizer_info, self.options)
+
+
+def _size(masks: MaskCache, counters: Mapping[str, int]) -> int:
+    return int(masks.machine.nbytes) + counters["mask_bytes"] + counters["token_set_bytes"]
 
 
 def _check_tokens(ir: GrammarIR, tokenizer_info: TokenizerInfo) -> None:

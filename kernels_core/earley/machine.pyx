@@ -668,15 +668,31 @@ cdef class Machine:
 
     def set_items(self, int number):
         """The (state, frame, counter) triples of set `number`."""
-        if not 0 <= number < <int>self.sets.size():
-            raise IndexError(f"no set {number}: there are {self.sets.size()}")
-        return _triples(self.sets[number].items, self.sets[number].count)
+        cdef SetRec* record = NULL
+        cdef size_t count
+        with nogil:
+            self.lock.lock()            # another thread may be making the list longer
+            count = self.sets.size()
+            if 0 <= number < <int>count:
+                record = self.sets[number]
+            self.lock.unlock()
+        if record == NULL:
+            raise IndexError(f"no set {number}: there are {count}")
+        return _triples(record.items, record.count)
 
     def frame_returns(self, int number):
         """The (state, frame, counter) triples that frame `number` returns to."""
-        if not 0 <= number < <int>self.frames.size():
-            raise IndexError(f"no frame {number}: there are {self.frames.size()}")
-        return _triples(self.frames[number].returns, self.frames[number].count)
+        cdef FrameRec* record = NULL
+        cdef size_t count
+        with nogil:
+            self.lock.lock()
+            count = self.frames.size()
+            if 0 <= number < <int>count:
+                record = self.frames[number]
+            self.lock.unlock()
+        if record == NULL:
+            raise IndexError(f"no frame {number}: there are {count}")
+        return _triples(record.returns, record.count)
 
 
 cdef list _triples(const Item* items, int32_t count):

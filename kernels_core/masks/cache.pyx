@@ -93,7 +93,7 @@ cdef class MaskCache:
         """The mask of `record`.  The caller holds neither lock nor, if it may have to wait, the GIL."""
         cdef MaskRec* mask = <MaskRec*>ms_load(&record.mask)
         if mask != NULL:
-            self.mask_hits += 1
+            ms_count(&self.mask_hits)
             return mask
         self.machine.lock.lock()
         self.machine.begin(self.max_fill_ms, cancelled)
@@ -526,7 +526,7 @@ cdef class MaskCache:
 
     def allowed_ids(self, int set_number):
         """Ids that the mask of set `set_number` allows, ascending, stop tokens apart."""
-        cdef SetRec* record = self.machine.sets[set_number]
+        cdef SetRec* record
         cdef vector[uint32_t] row
         cdef MaskRec* mask
         cdef int word
@@ -534,6 +534,9 @@ cdef class MaskCache:
         cdef list found = []
         row.resize(self.trie.words)
         with nogil:
+            self.machine.lock.lock()        # another thread may be making the list of sets longer
+            record = self.machine.sets[set_number]
+            self.machine.lock.unlock()
             mask = self.mask_of(record, NULL)
             write_mask(mask, row.data(), self.trie.words)
         for word in range(self.trie.words):
@@ -599,8 +602,26 @@ cdef class MaskCache:
         """Bytes of masks, and of the parser states that they hang on; `Options.max_bytes` bounds them."""
         return self.held()
 
-    def counters(self):
-        """All counters by name, as `inspect.snapshots.CacheStats` names them."""
+    def counters(self, *, bint wait=True):
+        """All counters by name, as `inspect.snapshots.CacheStats` names them.
+
+        Takes the machine's lock, since other threads add to what is counted; None if they hold it and `wait` is false.
+        """
+        cdef bint mine
+        with nogil:
+            mine = self.machine.lock.try_lock()
+            if wait and not mine:
+                self.machine.lock.lock()
+                mine = True
+        if not mine:
+            return None
+        try:
+            return self._counters()
+        finally:
+            self.machine.lock.unlock()
+
+    def _counters(self):
+        """With the machine's lock held."""
         cdef size_t count = 0
         cdef double nbytes = shares_of(self.filtered)
         cdef unordered_map[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]].iterator kept = self.states.begin()
@@ -622,7 +643,7 @@ cdef class MaskCache:
             "masks": self.sets_with_mask,
             "distinct_masks": self.table.masks.size(),
             "token_sets": count,
-            "mask_hits": self.mask_hits,
+            "mask_hits": ms_counted(&self.mask_hits),
             "mask_misses": self.mask_misses,
             "walks": self.walks,
             "nodes_walked": self.machine.nodes_walked,
@@ -637,6 +658,15 @@ cdef class MaskCache:
 
 
 cdef extern from *:
+    """
+    // Counters of what is found without a lock: threads that count at one time may lose a count, and nothing else.
+    static inline void ms_count(int64_t* counter) {
+        __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+    }
+    static inline int64_t ms_counted(const int64_t* counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
+    """
+    void ms_count(int64_t* counter) noexcept nogil
+    int64_t ms_counted(const int64_t* counter) noexcept nogil
     int __builtin_ctzll(unsigned long long) nogil
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -173,6 +174,63 @@ def test_what_grew_while_it_was_kept_is_noticed() -> None:
     cache.limit_bytes = cache.nbytes
     cache.get("second", lambda: compiled('root ::= "a"'))
     assert len(cache) == 1
+
+
+def test_a_grammar_at_work_holds_up_nobody() -> None:
+    """Sizes are read under the lock that makes masks; whoever compiles something else does not wait for it."""
+    compiler = GrammarCompiler(INFO, options=Options(warm_start=False))
+    busy = compiler.compile_grammar('root ::= ("a" | "b" "a")*')
+    others: list[int] = []
+    busy.machine.tables.hold()
+    try:
+        assert busy.held_bytes_now() is None
+        thread = threading.Thread(target=lambda: others.append(busy.memory_size_bytes))
+        thread.start()
+        for number in range(8):
+            compiler.compile_grammar(f'root ::= "a" # {number}')
+        assert not others
+    finally:
+        busy.machine.tables.let_go()
+    thread.join(30)
+    assert others == [busy.memory_size_bytes]
+    assert busy.held_bytes_now() == busy.held_bytes
+
+
+def test_sizes_and_sets_are_read_while_others_make_them() -> None:
+    compiler = GrammarCompiler(INFO, options=Options(direct_limit=0, warm_start=False))
+    grammar = compiler.compile_grammar('root ::= ("a" | "b" root "b" | "ab"{3,9} "b")*')
+    over = threading.Event()
+    failures: list[BaseException] = []
+
+    def look() -> None:
+        try:
+            while not over.is_set():
+                assert grammar.held_bytes > 0
+                for number in range(2, grammar.machine.set_count):
+                    assert grammar.masks.allowed_ids(number) is not None
+        except BaseException as error:
+            failures.append(error)
+
+    def follow(seed: int) -> None:
+        matcher, row = GrammarMatcher(grammar), allocate_token_bitmask(1, INFO.vocab_size)
+        choose = Random(seed).choice
+        for _ in range(300):
+            matcher.fill_next_token_bitmask(row)
+            token = choose(matcher.allowed_token_ids())
+            if token == 3:
+                matcher.reset()
+            else:
+                assert matcher.accept_token(token)
+
+    threads = [threading.Thread(target=follow, args=(seed,)) for seed in range(4)]
+    looking = threading.Thread(target=look)
+    for thread in (looking, *threads):
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    over.set()
+    looking.join(120)
+    assert not failures
 
 
 def test_what_grammars_share_counts_once_among_them() -> None:

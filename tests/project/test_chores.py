@@ -24,6 +24,7 @@ CHORES = (
     "bench",
     "docs",
     "sanitize",
+    "sanitize-threads",
     "annotate",
     "build",
     "venv",
