@@ -61,7 +61,7 @@ def main() -> None:
             target = folder / html_name(page)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(render(page, pages))
-    for picture in (ROOT / "docs").rglob("*.png"):
+    for picture in (path for kind in ("png", "svg") for path in (ROOT / "docs").rglob(f"*.{kind}")):
         target = folder / picture.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(picture, target)
