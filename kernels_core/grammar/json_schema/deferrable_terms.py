@@ -33,7 +33,7 @@ from .numbers import Numbers, Piece
 from .schema_algebra import Circular, SchemaAlgebra, TooLarge
 from .shapes import Items, Members
 from .steps import AnyOrder, member_steps
-from .terms import FALSE, Term
+from .terms import FALSE, Place, Term
 
 if TYPE_CHECKING:
     from .spelling import Speller
@@ -227,7 +227,7 @@ class DeferrableTerms:
 
     def _is_void(self, term: Term) -> bool:
         """Whether a value never occurs, since no type that is asked for has one of the constants."""
-        if self._plain(term):
+        if not isinstance(term, Place) or not ("enum" in term.schema or "const" in term.schema) or self._plain(term):
             return False
         try:
             return self._algebra.is_void_shape(self._algebra.shape(term))
