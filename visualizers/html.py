@@ -98,8 +98,8 @@ def frontier(snapshot: Frontier, *, limit: int = MAX_ITEMS) -> str:
     for item in snapshot.items[:limit]:
         dotted = "<br>".join(map(_dotted, split_rules(item.dot)[:MAX_DOTS]))
         flags = _badge("scans", "active") * item.scannable + _badge("completes", "accepted") * item.accepting
-        counted = item.counter if item.characters is None else item.characters
-        count = f"{counted:,}" if counted else ""
+        dotted += f"<br>{html_escape(item.members)}" if item.members else ""
+        count = f"{item.count:,}" if item.count else ""
         rows.append([dotted, f"{item.origin:,}", count, str(item.state), flags])
     table = _table(["dotted rule", "origin", "count", "state", ""], rows, align="lrrrl", mono=(0, 1, 2, 3))
     return _card("Frontier", facts, table + _more(len(snapshot.items) - limit, "items"), end)

@@ -14,10 +14,12 @@ from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
+from kernels_core.automata.members cimport ALWAYS, MemberSet
 from kernels_core.automata.nfa cimport Nfa, RangeEdge, SymbolEdge
 from kernels_core.clock cimport rest
 from kernels_core.grammar.regular.partition cimport Arrow, coarsest_partition
 
+from kernels_core.automata.unordered import refuse_keys
 from kernels_core.errors import BudgetExceededError
 
 __all__ = ["Fsm", "determinise"]
@@ -33,7 +35,7 @@ cdef class Fsm:
 
     Plain tuples, made once: `byte_edges` (source, low, high, target), `call_edges` (source, rule id, target) and
     `token_edges` (source, token set id, target), sorted by source; `accepting` one bool a state; `tags` the indices of
-    each state's tags in its NFA, ascending.
+    each state's tags in its NFA, ascending; `gates` one a state, None or (guards, update) as `tables.Gate` has them.
     """
 
     cdef readonly int size
@@ -42,14 +44,16 @@ cdef class Fsm:
     cdef readonly tuple token_edges
     cdef readonly tuple accepting
     cdef readonly tuple tags
+    cdef readonly tuple gates
 
-    def __init__(self, size, byte_edges, call_edges, token_edges, accepting, tags):
+    def __init__(self, size, byte_edges, call_edges, token_edges, accepting, tags, gates):
         self.size = size
         self.byte_edges = byte_edges
         self.call_edges = call_edges
         self.token_edges = token_edges
         self.accepting = accepting
         self.tags = tags
+        self.gates = gates
 
     def __repr__(self):
         return f"Fsm({self.size} states, {len(self.byte_edges)} byte edges, {len(self.call_edges)} calls)"
@@ -77,6 +81,10 @@ cdef class _Determinised:
     cdef vector[SymbolEdge] symbols
     cdef vector[uint8_t] accepts
     cdef vector[vector[int]] tags
+    cdef vector[int] gates          # by state, in `specs`
+    cdef list specs                 # of gates, each once; None is the first
+    cdef dict spec_numbers
+    cdef str where
 
     cdef int run(self, Nfa nfa, bint proper, int max_states, str where) except -1:
         cdef int n = nfa.size
@@ -102,6 +110,8 @@ cdef class _Determinised:
         cdef unordered_map[string, int] known
         cdef vector[vector[int]] subsets
         cdef vector[int] seed, closed, cuts, labels
+        self.where, self.specs = where, [None]
+        self.spec_numbers = {None: 0}
 
         # The start subset is kept apart from an equal one met later when the empty word is to be left out.
         stamp += 1
@@ -178,7 +188,7 @@ cdef class _Determinised:
         self._note(subset, nfa, tags_of, True)
         return number
 
-    cdef void _note(self, vector[int]& subset, Nfa nfa, vector[vector[int]]& tags_of, bint may_accept):
+    cdef int _note(self, vector[int]& subset, Nfa nfa, vector[vector[int]]& tags_of, bint may_accept) except -1:
         cdef vector[int] tags
         cdef bint accepting = False
         cdef size_t i, j
@@ -189,6 +199,13 @@ cdef class _Determinised:
         accepting = accepting and may_accept
         self.accepts.push_back(accepting)
         self.tags.push_back(tags)
+        spec = _gate(nfa.members.get(), subset, self.where)
+        number = self.spec_numbers.get(spec)
+        if number is None:
+            number = self.spec_numbers[spec] = len(self.specs)
+            self.specs.append(spec)
+        self.gates.push_back(number)
+        return 0
 
     cdef void trim(self):
         """Drop states from which no accepting state can be reached (all are reachable); the start always stays."""
@@ -199,6 +216,7 @@ cdef class _Determinised:
         cdef vector[SymbolEdge] symbols
         cdef vector[uint8_t] accepts
         cdef vector[vector[int]] tags
+        cdef vector[int] gates
         cdef size_t k
         cdef int i, top
         back.resize(self.size)
@@ -226,6 +244,7 @@ cdef class _Determinised:
                 top += 1
                 accepts.push_back(self.accepts[i])
                 tags.push_back(self.tags[i])
+                gates.push_back(self.gates[i])
         for k in range(self.edges.size()):
             if alive[self.edges[k].source] and alive[self.edges[k].target]:
                 edges.push_back(RangeEdge(number[self.edges[k].source], self.edges[k].low, self.edges[k].high,
@@ -238,6 +257,7 @@ cdef class _Determinised:
         self.symbols.swap(symbols)
         self.accepts.swap(accepts)
         self.tags.swap(tags)
+        self.gates.swap(gates)
         self.size = top
 
     cdef object as_it_is(self):
@@ -271,6 +291,9 @@ cdef class _Determinised:
                 arrows.push_back(Arrow(i, self.edges[k].source, self.edges[k].target))
         for k in range(self.symbols.size()):
             arrows.push_back(Arrow(257 + self.symbols[k].symbol, self.symbols[k].source, self.symbols[k].target))
+        for i in range(self.size):
+            if self.gates[i]:       # states with different gates are different
+                arrows.push_back(Arrow(-self.gates[i], i, i))
         coarsest_partition(self.size, arrows, self.accepts, block)
         return self._quotient(block)
 
@@ -330,7 +353,23 @@ cdef class _Determinised:
                     tags[number[block[i]]].add(self.tags[i][m])
         accepting = tuple([bool(self.accepts[order[i]]) for i in range(<int>order.size())])
         return Fsm(<int>order.size(), tuple(byte_edges), tuple(call_edges), tuple(token_edges), accepting,
-                   tuple([tuple(sorted(one)) for one in tags]))
+                   tuple([tuple(sorted(one)) for one in tags]),
+                   tuple([self.specs[self.gates[order[i]]] for i in range(<int>order.size())]))
+
+
+cdef object _gate(const MemberSet* members, vector[int]& subset, str where):
+    """What has to hold where one comes to a set of NFA states: (guards, update), or None."""
+    cdef size_t i
+    cdef list named
+    if members == NULL:
+        return None
+    named = [subset[i] for i in range(subset.size()) if members.update[subset[i]] >= 0]
+    found = {members.guard[subset[i]] for i in range(subset.size()) if members.update[subset[i]] < 0}
+    if not named:
+        return None if ALWAYS in found else (tuple(sorted(found)), -1)
+    if len(named) > 1 or found - {ALWAYS}:
+        refuse_keys(where)
+    return (members.guard[<int>named[0]],), members.update[<int>named[0]]
 
 
 cdef string _key(vector[int]& subset):

@@ -17,7 +17,8 @@ Read on: `lazy_identity.pyx`, for tables of which only a part is there.
 
 from libc.string cimport memcpy
 
-from kernels_core.automata.tables cimport ACCEPTING, COUNTED
+from kernels_core.automata.members cimport MemberSet
+from kernels_core.automata.tables cimport ACCEPTING, COUNTED, Gate, members_at
 
 __all__ = ["Identities", "EagerIdentities"]
 
@@ -245,6 +246,8 @@ cdef class EagerIdentities(Identities):
             state = order[head]
             head += 1
             out.push_back(self.tables.flags[state] & (ACCEPTING | COUNTED))
+            if members_at(self.tables, state) != NULL:
+                _put_gate(self.tables, state, out)
             if self.tables.flags[state] & COUNTED:
                 _put_state(self, self.tables.start[self.tables.rule_of[state]], root, place, order, out)
             _put_int(out, self.tables.edge_past[state] - self.tables.edge_first[state])
@@ -266,6 +269,22 @@ cdef class EagerIdentities(Identities):
                 _put_int(out, self.tables.max_iterations[rule])
                 _put_state(self, self.tables.start[rule], root, place, order, out)
                 _put_state(self, self.tables.calls[k].target, root, place, order, out)
+
+
+cdef void _put_gate(Tables tables, int32_t state, vector[uint8_t]& out) noexcept nogil:
+    """What members there are in the rule of `state`, and the state's gate."""
+    cdef const MemberSet* members = members_at(tables, state)
+    cdef Gate gate
+    _put_int(out, -members.count)
+    _put_int(out, members.least)
+    _put_int(out, members.most)
+    _put_int(out, members.others)
+    _put(out, members.required.data(), members.required.size() * sizeof(uint64_t))
+    if tables.gate_of[state] >= 0:
+        gate = tables.gates[tables.gate_of[state]]
+        _put_int(out, gate.past - gate.first)
+        _put(out, tables.guards.data() + gate.first, (gate.past - gate.first) * sizeof(int32_t))
+        _put_int(out, gate.update)
 
 
 cdef void _put_state(EagerIdentities self, int32_t state, int32_t root, vector[int32_t]& place, vector[int32_t]& order,

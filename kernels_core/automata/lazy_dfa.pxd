@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from kernels_core.automata.lengths cimport Lengths, Room
+from kernels_core.automata.members cimport MemberSet
 from kernels_core.automata.nfa cimport NfaView, RangeEdge, SymbolEdge
 from kernels_core.automata.tables cimport Tables
 from kernels_core.automata.word_trie cimport Prefix
@@ -31,7 +32,7 @@ cdef class LazyTables(Tables):
     cdef vector[uint32_t] hashes         # odd; 0 for states that are found otherwise
     cdef size_t alike                    # how many there are
     # scratch
-    cdef vector[int32_t] mark, stack, cuts, targets, subset
+    cdef vector[int32_t] mark, stack, cuts, targets, subset, conditions
     cdef vector[RangeEdge] ranges
     cdef vector[SymbolEdge] symbols
     cdef int32_t stamp
@@ -52,4 +53,6 @@ cdef class LazyTables(Tables):
     cdef void _spread(self) noexcept nogil
     cdef int32_t _intern(self, int32_t rule, int32_t first, int32_t past) except -1 nogil
     cdef int32_t _make(self, int32_t rule, int32_t first, int32_t past, bint may_accept) except -1 nogil
+    cdef int _guard(self, int32_t rule, int32_t state, const MemberSet* members, int32_t first,
+                    int32_t past) except -1 nogil
     cdef void _put(self, size_t first, int32_t low, int32_t high, int32_t target) noexcept nogil

@@ -17,6 +17,7 @@ from libcpp.algorithm cimport sort, unique
 
 from kernels_core.automata.nfa_builder cimport nfa_of
 from kernels_core.automata.lengths cimport Lengths
+from kernels_core.automata.members cimport ALWAYS, MemberSet
 from kernels_core.automata.nfa cimport Nfa
 from kernels_core.automata.tables cimport (
     ACCEPTING, CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL, TOKENS, ByteEdge, CallEdge, TokenEdge,
@@ -25,6 +26,7 @@ from kernels_core.automata.tables cimport (
 from kernels_core.automata.word_trie cimport Branch, Prefix, WordTrie, add_edges, branch_of, ends_at, is_prefix
 from kernels_core.clock cimport breathe
 
+from kernels_core.automata.unordered import refuse_keys
 from kernels_core.errors import BudgetExceededError
 
 __all__ = ["LazyTables"]
@@ -81,6 +83,8 @@ cdef class LazyTables(Tables):
         first = self.closures.size()
         self.nfas[rule].closures = <int32_t>first
         self.bounded = self.bounded or self.nfas[rule].nfa.lengths != NULL
+        self.gated = self.gated or self.nfas[rule].nfa.members != NULL
+        self.member_sets[rule] = self.nfas[rule].nfa.members
         self.closures.resize(first + self.nfas[rule].nfa.size, unknown)
         if <int32_t>self.mark.size() < self.nfas[rule].nfa.size:
             self.mark.resize(self.nfas[rule].nfa.size, 0)
@@ -199,7 +203,8 @@ cdef class LazyTables(Tables):
                 continue
             if (top == FINAL or nfa.first[top].byte < nfa.first[top + 1].byte
                     or nfa.first[top].symbol < nfa.first[top + 1].symbol
-                    or nfa.lengths != NULL and nfa.lengths.between[top]):
+                    or nfa.lengths != NULL and nfa.lengths.between[top]
+                    or nfa.members != NULL and nfa.members.update[top] >= 0):
                 self.subset.push_back(top)
             for k in range(nfa.first[top].epsilon, nfa.first[top + 1].epsilon):
                 other = nfa.epsilons[k].target
@@ -346,7 +351,35 @@ cdef class LazyTables(Tables):
         if not flags & (SCANNABLE | TOKENS | CALLS):
             flags |= EXPANDED
         self.flags[state] = flags
+        if nfa.members != NULL:
+            self._guard(rule, state, nfa.members, first, past)
         return state
+
+    cdef int _guard(self, int32_t rule, int32_t state, const MemberSet* members, int32_t first,
+                    int32_t past) except -1 nogil:
+        """Give a state the gate of its NFA states: where one of them is behind a name its own, else that of all."""
+        cdef int32_t k, one, named = -1, count = 0
+        cdef bint always = False, conditional = False
+        self.conditions.clear()
+        for k in range(first, past):
+            one = self.members[k]
+            if members.update[one] >= 0:
+                named = one
+                count += 1
+                continue
+            always = always or members.guard[one] == ALWAYS
+            conditional = conditional or members.guard[one] != ALWAYS
+            self.conditions.push_back(members.guard[one])
+        if count == 0:
+            if not always:
+                self.put_gate(state, self.conditions, -1)
+            return 0
+        if count > 1 or conditional:
+            with gil:
+                refuse_keys(f"rule {self.lowering.rules[rule].name!r}")
+        self.conditions.assign(1, members.guard[named])
+        self.put_gate(state, self.conditions, members.update[named])
+        return 0
 
     cdef int expand(self, int32_t state) except -1 nogil:
         cdef int32_t rule = self.rule_of[state]

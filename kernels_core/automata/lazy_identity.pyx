@@ -77,9 +77,10 @@ cdef class LazyIdentities(Identities):
         return self.near[rule] == 1
 
     cdef bint _calls_nothing(self, int32_t rule) noexcept nogil:
-        """Whether `rule` is byte edges and no more: no calls, no tokens, no words that are left out; it is lowered."""
+        """Whether `rule` is byte edges and no more: no calls, no tokens, no words that are left out, no members in any
+        order; it is lowered."""
         cdef NfaView* nfa = &self.growing.nfas[rule].nfa
-        return nfa.first[nfa.size].symbol == 0 and nfa.words == NULL
+        return nfa.first[nfa.size].symbol == 0 and nfa.words == NULL and nfa.members == NULL
 
     cdef Identity _name_of_bytes(self, int32_t rule) noexcept nogil:
         """Name a rule that calls nothing as `_inside` would: the hash of its automaton."""

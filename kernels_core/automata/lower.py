@@ -21,11 +21,12 @@ from kernels_core.automata.inlining import Inlining, LoweredRule
 from kernels_core.automata.nfa import AFTER, Nfa
 from kernels_core.automata.nfa_builder import nfa_of
 from kernels_core.automata.tag_dispatch import spell_dispatch
+from kernels_core.automata.unordered import spell_unordered
 from kernels_core.automata.utf8 import utf8_sequences
 from kernels_core.errors import BudgetExceededError, UnsupportedFeatureError
 from kernels_core.grammar.analysis import components, nullable_rules, recursive_rules
 from kernels_core.grammar.compact_body import CompactBody
-from kernels_core.grammar.ir import CharSet, GrammarIR, Literal, Node, Repeat, Rule, RuleRef, TagDispatch
+from kernels_core.grammar.ir import CharSet, GrammarIR, Literal, Node, Repeat, Rule, RuleRef, TagDispatch, Unordered
 from kernels_core.grammar.nodes import fold
 from kernels_core.options import Options
 
@@ -104,6 +105,11 @@ class Lowering(Inlining):
                     return below[0] * max(1, minimum + 1 if maximum is None else maximum)
                 case RuleRef(name):
                     return self.cost(name)
+                case Unordered():
+                    raise UnsupportedFeatureError(
+                        "which members were there is kept beside the states of an automaton, and a finite automaton "
+                        'has nothing else; use parser="earley"'
+                    )
                 case _:
                     return 1 + sum(below)
 
@@ -161,6 +167,10 @@ class Lowering(Inlining):
         nfa.epsilon(at, target)
         if node.maximum is None:
             nfa.spell_deferred(Repeat(node.item, 0, None), at, target, place)
+
+    def unordered(self, nfa: Nfa, node: Unordered, source: int, target: int, place: int) -> None:
+        """Spell members in any order out between two states."""
+        spell_unordered(nfa, self, node, source, target, place)
 
     def dispatch(self, nfa: Nfa, node: TagDispatch, source: int, target: int, place: int) -> None:
         """Spell free text with tags out between two states."""

@@ -8,6 +8,7 @@ from libcpp.vector cimport vector
 from kernels_core.automata.inlining cimport Inlining
 from kernels_core.automata.edges cimport Epsilon, First, RangeEdge, SymbolEdge
 from kernels_core.automata.lengths cimport Lengths
+from kernels_core.automata.members cimport MemberSet
 from kernels_core.automata.size_estimate cimport Callee
 from kernels_core.automata.word_trie cimport WordTrie
 from kernels_core.grammar.tree cimport Node, Repeat
@@ -44,6 +45,7 @@ cdef struct NfaView:
     const uint8_t* alive
     const WordTrie* words       # what is left out, if it was made of a `ExcludedWords`; else NULL
     const Lengths* lengths      # if it was made of a `Bounded`; else NULL
+    const MemberSet* members    # if its texts end with members in any order; else NULL
 
 
 @cython.final
@@ -73,6 +75,7 @@ cdef class Nfa:
     cdef bint counts            # alone: something is counted, so it is none
     cdef bint text, searches    # it is that of a text in quotes, in which something may come anywhere
     cdef Callee latest          # the rule that was called last: white space is called all the time
+    cdef shared_ptr[MemberSet] members  # as in `NfaView`
 
     cpdef int32_t state(self) noexcept
     cpdef void byte_range(self, int32_t source, int32_t low, int32_t high, int32_t target) noexcept

@@ -18,13 +18,14 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t
 
 from kernels_core.automata.inlining cimport Inlining, LoweredRule
+from kernels_core.automata.members cimport ALWAYS, MemberSet
 from kernels_core.automata.edge_layout cimport find_alive, order_edges, take_spare_memory
 from kernels_core.automata.size_estimate cimport INLINED, Callee
 from kernels_core.automata.word_trie cimport Letters, WordTrie, add_edges, is_prefix
 from kernels_core.clock cimport rest
 from kernels_core.grammar.tree cimport (
     HOLDS_CALLS, HOLDS_TOKENS, ByteSet, CharSet, Choice, Empty, Literal, Never, Node, Repeat, RuleRef, Seq, TagDispatch,
-    TokenSet,
+    TokenSet, Unordered,
 )
 
 from kernels_core.automata.utf8 import utf8_sequences
@@ -230,6 +231,8 @@ cdef class Nfa:
         elif kind is TagDispatch:
             self.may_be_dead = True
             lowering.dispatch(self, node, source, target, place)
+        elif kind is Unordered:
+            lowering.unordered(self, node, source, target, place)
         elif kind is Never:
             self.may_be_dead = True
         else:
@@ -438,6 +441,9 @@ cdef class Nfa:
         self.entries = self.classes = self.rule_places = self.held = None
         order_edges(self.size, self.bytes, self.symbols, self.epsilons, self.first)
         self._give_room_back()
+        if self.members.get() != NULL:
+            self.members.get().guard.resize(self.size, ALWAYS)
+            self.members.get().update.resize(self.size, -1)
         if self.may_be_dead:
             find_alive(self.size, self.bytes, self.symbols, self.epsilons, FINAL, self.alive)
         else:
@@ -509,6 +515,7 @@ cdef class Nfa:
         view.alive = self.alive.data()
         view.words = self.words.get()
         view.lengths = self.lengths.get()
+        view.members = self.members.get()
         return view
 
     def called(self):
@@ -536,12 +543,23 @@ cdef class Nfa:
             parts.append(b"besides %d %d " % (self.words.get().spelling.size(), self.words.get().ranges.size()))
             parts.append((<char*>self.words.get().spelling.data())[:self.words.get().spelling.size()])
             parts.append((<char*>self.words.get().ranges.data())[:self.words.get().ranges.size() * sizeof(Letters)])
+        if self.members.get() != NULL:
+            parts.append(describe_members(self.members.get()))
         for k in range(self.symbols.size()):
             symbol = self.symbols[k].symbol
             meaning = token_set(symbol >> 1) if symbol & 1 else reference(symbol >> 1)
             parts.append(b"%d %d %d %d " % (self.symbols[k].source, self.symbols[k].target, symbol & 1, len(meaning)))
             parts.append(meaning)
         return b"".join(parts)
+
+
+cdef bytes describe_members(const MemberSet* members):
+    """Bytes that say all about what members there are, and where."""
+    return b"members %d %d %d %d %d " % (members.count, members.least, members.most, members.others,
+                                         members.guard.size()) + (
+        (<const char*>members.required.data())[:8 * members.required.size()]
+        + (<const char*>members.guard.data())[:4 * members.guard.size()]
+        + (<const char*>members.update.data())[:4 * members.update.size()])
 
 
 cdef inline int32_t _moved(int32_t state, int32_t source, int32_t target, int32_t shift) noexcept:

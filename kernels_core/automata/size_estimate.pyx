@@ -12,7 +12,7 @@ from libc.stdint cimport int8_t
 
 from kernels_core.grammar.rules cimport DeferredRule
 from kernels_core.grammar.tree cimport (
-    HOLDS_CALLS, ByteSet, CharSet, Choice, Empty, Literal, Never, RuleRef, Seq, TagDispatch, TokenSet,
+    HOLDS_CALLS, ByteSet, CharSet, Choice, Empty, Literal, Never, RuleRef, Seq, TagDispatch, TokenSet, Unordered,
 )
 
 from kernels_core.laboratory cimport SHARED_ESTIMATES, has
@@ -192,7 +192,7 @@ cdef class SizeEstimates:
             total = self.repeat_cost(<Repeat>node, below)
             if total < 0:
                 return CALLED
-        elif kind is TagDispatch:
+        elif kind is TagDispatch or kind is Unordered:
             return CALLED
         else:
             total = 1
@@ -311,6 +311,8 @@ cdef class SizeEstimates:
             return self._empty((<Repeat>node).held[0], depth + 1)
         if kind is TagDispatch:
             return not (<TagDispatch>node).stops
+        if kind is Unordered:
+            return 0
         found = kind is Seq         # a sequence needs all its items, a choice one
         for item in (<Seq>node).items if kind is Seq else (<Choice>node).items:
             below = self._empty(item, depth + 1)

@@ -4,6 +4,7 @@ from libcpp.vector cimport vector
 
 from kernels_core.automata.inlining cimport Inlining
 from kernels_core.automata.lengths cimport Room
+from kernels_core.automata.members cimport MemberSet
 from kernels_core.automata.word_trie cimport Prefix
 
 
@@ -32,6 +33,13 @@ cdef struct CallEdge:
 cdef struct TokenEdge:
     int32_t token_set
     int32_t target
+
+
+cdef struct Gate:
+    # When an item may come to a state whose rule has members in any order (`members.pxd`).
+    int32_t first       # in `Tables.guards`, ascending: one of these conditions has to hold
+    int32_t past
+    int32_t update      # the member that is added then; -1: none
 
 
 cdef inline void mark_bytes(uint64_t* bytes, int32_t low, int32_t high) noexcept nogil:
@@ -69,6 +77,12 @@ cdef class Tables:
     cdef vector[vector[int32_t]] token_ids
     cdef vector[uint8_t] token_negated
 
+    cdef bint gated                       # whether some rule has members in any order
+    cdef vector[int32_t] gate_of          # by state: its number in `gates`; -1: no condition, and no update
+    cdef vector[Gate] gates
+    cdef vector[int32_t] guards
+    cdef vector[const MemberSet*] member_sets    # by rule; NULL for most
+
     cdef int _open(self, lowering) except -1
     cdef bint contains(self, int32_t token_set, int32_t token) noexcept nogil
     cdef int expand(self, int32_t state) except -1 nogil
@@ -79,6 +93,7 @@ cdef class Tables:
     cdef bint count(self, int32_t state, int32_t* counter) noexcept nogil
     cdef bint room(self, int32_t state, int32_t counter, Room* room) noexcept nogil
     cdef int32_t _new_state(self, int32_t rule, uint8_t flags) noexcept nogil
+    cdef void put_gate(self, int32_t state, vector[int32_t]& guards, int32_t update) noexcept nogil
 
     cdef inline int need(self, int32_t state) except -1 nogil:
         """Makes the edges of `state` known."""
@@ -93,6 +108,13 @@ cdef class Tables:
         if self.start[rule] < 0:
             self.lower_rule(rule)
         return self.start[rule]
+
+
+cdef inline const MemberSet* members_at(Tables tables, int32_t state) noexcept nogil:
+    """The members of the rule of `state`, if they come in any order; else NULL."""
+    if not tables.gated or tables.rule_of[state] < 0:
+        return NULL
+    return tables.member_sets[tables.rule_of[state]]
 
 
 cdef class EagerTables(Tables):

@@ -9,9 +9,11 @@ Tables may grow: a rule has a start state once it was entered (`enter`), and a s
 makes states when they are met.  Whoever reads or grows tables holds `lock`, which all machines on them share.
 """
 
-from libcpp.algorithm cimport binary_search
+from libcpp.algorithm cimport binary_search, sort, unique
 
 from kernels_core.automata.inlining cimport LoweredRule
+from kernels_core.automata.members cimport AHEAD, CLOSES, OTHER, MemberSet
+from kernels_core.automata.nfa cimport Nfa
 
 from kernels_core.automata.eager_dfa import determinise
 from kernels_core.errors import BudgetExceededError
@@ -59,6 +61,7 @@ cdef class Tables:
         self.token_first.push_back(0)
         self.token_past.push_back(0)
         self.live.resize(self.live.size() + 4)
+        self.gate_of.push_back(-1)
         return <int32_t>self.flags.size() - 1
 
     cdef int _declare(self) except -1:
@@ -71,11 +74,23 @@ cdef class Tables:
             self.start.push_back(-1)
             self.min_iterations.push_back(rule.min_iterations)
             self.max_iterations.push_back(rule.max_iterations)
+            self.member_sets.push_back(NULL)
         for i in range(self.token_ids.size(), len(token_sets)):
             ids, negated = token_sets[i]
             self.token_ids.push_back(list(ids))
             self.token_negated.push_back(negated)
         return 0
+
+    cdef void put_gate(self, int32_t state, vector[int32_t]& guards, int32_t update) noexcept nogil:
+        """Give a new state its conditions, of which one has to hold; those are put in order."""
+        cdef Gate gate
+        sort(guards.begin(), guards.end())
+        guards.erase(unique(guards.begin(), guards.end()), guards.end())
+        gate.first, gate.update = <int32_t>self.guards.size(), update
+        self.guards.insert(self.guards.end(), guards.begin(), guards.end())
+        gate.past = <int32_t>self.guards.size()
+        self.gate_of[state] = <int32_t>self.gates.size()
+        self.gates.push_back(gate)
 
     cdef int expand(self, int32_t state) except -1 nogil:
         """Find the edges of a state that was only heard of."""
@@ -193,12 +208,21 @@ cdef class Tables:
             self.lock.unlock()
         return found
 
-    def counted(self, int state, int counter):
-        """An item's counter where it comes to `state`; None if its text is too long then, or cannot become long
-        enough.
+    def counted(self, int state, counter):
+        """An item's counter where it comes to `state`; None if its text is too long then, or cannot become long enough.
+
+        In rules with members in any order: what `seen_members` explains; None if no such member may come.
         """
-        cdef int32_t count = counter
+        cdef int32_t count = 0
         cdef bint fits = True
+        with nogil:
+            self.lock.lock()
+        try:
+            if members_at(self, state) != NULL:
+                return _with_member(self, state, counter)
+        finally:
+            self.lock.unlock()
+        count = counter
         if self.bounded:
             with nogil:
                 self.lock.lock()
@@ -220,6 +244,36 @@ cdef class Tables:
                 self.lock.unlock()
         return (room.missing - 1, room.left - 1, count > 0) if found else None
 
+    def may_end(self, int state, counter):
+        """Whether an item at `state`, which accepts, may end there: required members were there."""
+        with nogil:
+            self.lock.lock()
+        try:
+            return members_at(self, state) == NULL or _holds(members_at(self, state), CLOSES, counter)
+        finally:
+            self.lock.unlock()
+
+    def seen_members(self, int state, counter):
+        """(those seen, required ones that are missing), by number, where members come in any order; None elsewhere.
+
+        The counter of such an item is a number: a bit for each declared member that was seen, and above these how many
+        members there were in all, up to where that matters.
+        """
+        cdef const MemberSet* members
+        cdef int32_t i
+        with nogil:
+            self.lock.lock()
+        try:
+            members = members_at(self, state)
+            if members == NULL:
+                return None
+            return (
+                [i for i in range(members.count) if counter >> i & 1],
+                [i for i in range(members.count) if members.required[i >> 6] >> (i & 63) & 1 and not counter >> i & 1],
+            )
+        finally:
+            self.lock.unlock()
+
     def positions(self, int state):
         """The dotted positions (`lower.Position`) that a state stands for."""
         raise NotImplementedError
@@ -232,6 +286,41 @@ cdef class Tables:
     def __repr__(self):
         return (f"{type(self).__name__}({self.rule_count} rules, {self.state_count} states, {self.edges.size()} "
                 f"byte edges, {self.calls.size()} calls)")
+
+
+cdef object _with_member(Tables tables, int32_t state, counter):
+    """`counted`, in a rule with members in any order."""
+    cdef const MemberSet* members = members_at(tables, state)
+    cdef Gate gate
+    if tables.gate_of[state] < 0:
+        return counter
+    gate = tables.gates[tables.gate_of[state]]
+    if not any([_holds(members, tables.guards[k], counter) for k in range(gate.first, gate.past)]):
+        return None
+    if gate.update < 0:
+        return counter
+    count, seen = counter >> members.count, counter & (1 << members.count) - 1
+    return min(count + 1, members.cap) << members.count | seen | (gate.update < members.count) << gate.update
+
+
+cdef bint _holds(const MemberSet* members, int32_t guard, counter) except -1:
+    """Whether `guard` holds for members as `Tables.seen_members` has them; as `../earley/registers.pyx` says it."""
+    cdef int32_t i, missing = 0, optional = 0
+    count = counter >> members.count
+    for i in range(members.count):
+        if not counter >> i & 1:
+            if members.required[i >> 6] >> (i & 63) & 1:
+                missing += 1
+            else:
+                optional += 1
+    room = members.most < 0 or count + missing < members.most
+    if guard == CLOSES:
+        return count == 0 or missing == 0 and count >= members.least
+    if guard == OTHER:
+        return room
+    if guard == AHEAD:
+        return missing > 0 or room and (members.others or optional > 0)
+    return not counter >> guard & 1 and (room or members.required[guard >> 6] >> (guard & 63) & 1)
 
 
 cdef class EagerTables(Tables):
@@ -263,10 +352,19 @@ cdef class EagerTables(Tables):
         cdef ByteEdge edge
         cdef CallEdge call
         cdef TokenEdge token
+        cdef vector[int32_t] guards
+        cdef Nfa nfa = <Nfa?>rule.nfa
         self.start[number] = base
         self.fsms.append(fsm)
         for _ in range(fsm.size):
             self._new_state(number, 0)
+        if nfa.members.get() != NULL:       # the rule keeps its automaton, and that these
+            self.gated = True
+            self.member_sets[number] = nfa.members.get()
+            for source, gate in enumerate(fsm.gates):
+                if gate is not None:
+                    guards = gate[0]
+                    self.put_gate(base + source, guards, gate[1])
         for source, low, high, target in fsm.byte_edges:
             state = base + source
             if not self.flags[state] & SCANNABLE:

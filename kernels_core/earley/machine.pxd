@@ -6,6 +6,7 @@ from kernels_core.automata.tables cimport Tables
 from kernels_core.clock cimport Clock
 from kernels_core.earley.arena cimport Arena
 from kernels_core.earley.distinct cimport Distinct, Item
+from kernels_core.earley.registers cimport Registers
 from kernels_core.earley.slots cimport Slot
 
 
@@ -82,6 +83,7 @@ cdef class Machine:
     cdef vector[vector[Item]] entries
     cdef Distinct met                    # items of long lists among these
     cdef vector[int32_t] include_into, include_from
+    cdef Registers registers
 
     cdef SetRec* advance(self, SetRec* source, uint8_t byte) except NULL nogil
     cdef SetRec* advance_locked(self, SetRec* source, uint8_t byte) except NULL nogil
@@ -105,6 +107,11 @@ cdef class Machine:
     cdef void begin(self, int64_t limit_ms, const int* cancelled) noexcept nogil
     cdef void end(self) noexcept nogil
     cdef int _check_budget(self) except -1 nogil
+
+    cdef inline bint _enters(self, int32_t state, int32_t* counter) except -1 nogil:
+        """Whether an item may come to `state` with what it has seen; `counter` is then right there."""
+        return not self.tables.gated or self.tables.gate_of[state] < 0 or self.registers.enter(self.tables, state,
+                                                                                               counter)
 
 
 cdef void add_item(vector[Item]& items, int32_t state, int32_t frame, int32_t counter) noexcept nogil

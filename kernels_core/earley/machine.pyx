@@ -2,10 +2,10 @@
 """The Earley parser as a machine of interned sets.
 
 An *item* is (automaton state, frame, counter): of iterations or, where a rule bounds its texts
-(`automata/lengths.pxd`), of characters.  A *frame* is the return context of a predicted rule: the items that wait for
-it, which is Earley's origin made canonical.  A *set* is the closure of items; sets, frames and kernels that sets are
-closed from are interned, so equal parser states are one pointer, and parsing is a walk in a deterministic machine that
-is built as it is used.
+(`automata/lengths.pxd`), of characters; where its members come in any order (`automata/members.pxd`), the number of a
+register (`registers.pyx`).  A *frame* is the return context of a predicted rule: the items that wait for it, which is
+Earley's origin made canonical.  A *set* is the closure of items.  Sets, frames and the kernels of sets are
+interned: equal parser states are one pointer, and parsing is a walk in a deterministic machine, built as it is used.
 
 Closing a kernel (`close`) is Earley's complete and predict:
 
@@ -33,6 +33,7 @@ from libc.string cimport memcmp, memcpy
 from libcpp.algorithm cimport sort, unique
 
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS, ByteEdge
+from kernels_core.automata.tables cimport members_at
 from kernels_core.clock cimport breathe, start_clock, stop_clock
 from kernels_core.earley.distinct cimport add_new, forget
 from kernels_core.earley.slots cimport Slot, after, put
@@ -100,8 +101,8 @@ cdef class Machine:
         self.max_bytes = max_bytes
         self.where = where
         self.arena = Arena()
-        # Small: many a grammar is compiled for a few steps, and clearing memory is most of what a machine costs at
-        # first.
+        self.registers = Registers(self.arena)
+        # Small: many a grammar is compiled for a few steps, and clearing memory costs most at first.
         self.set_slots.assign(64, Slot(0, 0))
         self.frame_slots.assign(32, Slot(0, 0))
         self.kernel_slots.assign(64, Slot(0, 0))
@@ -152,7 +153,8 @@ cdef class Machine:
                 else:
                     low, high = max(low, edge.low), min(high, edge.high)
                     counter = item.counter
-                    if not self.tables.bounded or self.tables.count(edge.target, &counter):
+                    if ((not self.tables.bounded or self.tables.count(edge.target, &counter))
+                            and self._enters(edge.target, &counter)):
                         self.kernel.push_back(Item(edge.target, item.frame, counter))
         cdef SetRec* target = self.close()
         if self.memoize and source.first == NULL:
@@ -180,7 +182,7 @@ cdef class Machine:
         Joining keeps both readings: a token may match by its id and by its bytes.  Negated sets take a token only if
         it `has_text` and is no stop token.
         """
-        cdef int32_t i, k, chosen
+        cdef int32_t i, k, chosen, counter
         cdef Item item
         cdef SetRec* whole
         self.lock.lock()
@@ -192,8 +194,10 @@ cdef class Machine:
                 self.tables.need(item.state)
                 for k in range(self.tables.token_first[item.state], self.tables.token_past[item.state]):
                     chosen = self.tables.tokens[k].token_set
-                    if self.tables.contains(chosen, token) and (has_text or not self.tables.token_negated[chosen]):
-                        self.kernel.push_back(Item(self.tables.tokens[k].target, item.frame, item.counter))
+                    counter = item.counter
+                    if (self.tables.contains(chosen, token) and (has_text or not self.tables.token_negated[chosen])
+                            and self._enters(self.tables.tokens[k].target, &counter)):
+                        self.kernel.push_back(Item(self.tables.tokens[k].target, item.frame, counter))
             if self.kernel.empty():
                 return spelt
             whole = self.close()
@@ -327,6 +331,8 @@ cdef class Machine:
             flags = self.tables.flags[item.state]
             if not flags & ACCEPTING:
                 continue
+            if not self.registers.may_end(members_at(self.tables, item.state), item.counter):
+                continue
             if flags & COUNTED:
                 rule = self.tables.rule_of[item.state]
                 iterations = item.counter + 1
@@ -367,7 +373,7 @@ cdef class Machine:
         While frames are being made, a frame number f < 0 in an entry means the frame in slot -1-f.
         """
         cdef size_t i, j
-        cdef int32_t k, m, slot, state, other
+        cdef int32_t k, m, slot, state, other, counter
         cdef Item item
         cdef FrameRec* frame
         cdef bint changed
@@ -385,6 +391,9 @@ cdef class Machine:
                 continue
             self.tables.need(item.state)
             for k in range(self.tables.call_first[item.state], self.tables.call_past[item.state]):
+                counter = item.counter
+                if not self._enters(self.tables.calls[k].target, &counter):
+                    continue
                 slot = self._slot(self.tables.calls[k].rule)
                 if self.tables.flags[self.tables.calls[k].target] & TAIL:
                     frame = self.frames[item.frame]
@@ -392,20 +401,23 @@ cdef class Machine:
                         add_new(&self.met, self.entries[slot], slot, frame.returns[m].state, frame.returns[m].frame,
                                 frame.returns[m].counter)
                 else:
-                    add_new(&self.met, self.entries[slot], slot, self.tables.calls[k].target, item.frame, item.counter)
+                    add_new(&self.met, self.entries[slot], slot, self.tables.calls[k].target, item.frame, counter)
         i = 0
         while i < self.slot_rule.size():
             breathe(1)
             state = self.tables.enter(self.slot_rule[i])
             self.tables.need_calls(state)
             for k in range(self.tables.call_first[state], self.tables.call_past[state]):
+                counter = 0
+                if not self._enters(self.tables.calls[k].target, &counter):
+                    continue
                 slot = self._slot(self.tables.calls[k].rule)
                 if self.tables.flags[self.tables.calls[k].target] & TAIL:
                     if slot != <int32_t>i:
                         self.include_into.push_back(slot)
                         self.include_from.push_back(<int32_t>i)
                 else:
-                    add_new(&self.met, self.entries[slot], slot, self.tables.calls[k].target, -1 - <int32_t>i, 0)
+                    add_new(&self.met, self.entries[slot], slot, self.tables.calls[k].target, -1 - <int32_t>i, counter)
             i += 1
         if self.slot_rule.empty():
             return 0
@@ -623,7 +635,10 @@ cdef class Machine:
                 record.escaped = 1
             if self.tables.flags[items[i].state] & TOKENS:
                 record.tokens = 1
-            add_live(self.tables, items[i], record.live)
+            if members_at(self.tables, items[i].state) != NULL:
+                self.registers.add_live(self.tables, items[i].state, items[i].counter, record.live)
+            else:
+                add_live(self.tables, items[i], record.live)
         self.sets.push_back(record)
         put(self.set_slots, at, tag, record.number)
         return record

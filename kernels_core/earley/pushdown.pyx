@@ -31,7 +31,7 @@ cdef class PushdownMachine(Machine):
     cdef int _predict(self) except -1 nogil:
         """Follow every call in `self.items`, one new stack each; leaves the set's items, unsorted, in `self.final`."""
         cdef size_t i = 0
-        cdef int32_t k, frame
+        cdef int32_t k, frame, counter
         cdef Item item
         self.final.clear()
         while i < self.items.size():
@@ -43,10 +43,12 @@ cdef class PushdownMachine(Machine):
             if self.tables.flags[item.state] & (SCANNABLE | SPECIAL | TOKENS):
                 self.final.push_back(item)
             for k in range(self.tables.call_first[item.state], self.tables.call_past[item.state]):
-                frame = item.frame
+                frame, counter = item.frame, item.counter
+                if not self._enters(self.tables.calls[k].target, &counter):
+                    continue
                 if not self.tables.flags[self.tables.calls[k].target] & TAIL:
                     self.entry.clear()
-                    self.entry.push_back(Item(self.tables.calls[k].target, item.frame, item.counter))
+                    self.entry.push_back(Item(self.tables.calls[k].target, item.frame, counter))
                     frame = self._intern_frame(self.entry).number
                 add_item(self.items, self.tables.start[self.tables.calls[k].rule], frame, 0)
         return 0

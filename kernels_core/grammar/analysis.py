@@ -35,6 +35,7 @@ from .ir import (
     Seq,
     TagDispatch,
     TokenSet,
+    Unordered,
     children,
     walk,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "call_graph",
     "check",
     "components",
+    "members_are_last",
     "normal_form",
     "nullable_rules",
     "productive_rules",
@@ -153,6 +155,27 @@ def _derivable(
                 if not node.stops or holds(node):
                     true_nodes.append(here)  # free text may be empty; before a stop string it is some text
                 continue
+            elif isinstance(node, Unordered):
+                needed[here] = 3
+                stack += ((node.separator, here), (node.closing, here))
+                # Enough members besides the required ones: so many that are declared, or any other one.
+                enough, declared = len(parents), len(parents) + 1
+                parents += (here, enough)
+                needed += (1, max(1, node.least) - sum(node.required))
+                if needed[declared] <= 0:
+                    true_nodes.append(declared)
+                pairs = [
+                    (key, value, here if required else declared)
+                    for key, value, required in zip(node.keys, node.values, node.required, strict=True)
+                ]
+                needed[here] += sum(node.required)
+                others = zip(node.other_keys, node.other_values, strict=True)
+                pairs += [(key, value, enough) for key, value in others]
+                for key, value, above in pairs:
+                    stack += ((key, len(parents)), (value, len(parents)))
+                    parents.append(above)
+                    needed.append(2)
+                continue
             elif isinstance(node, Repeat) and (node.minimum == 0 or node.maximum == 0):
                 true_nodes.append(here)
                 continue
@@ -207,6 +230,21 @@ def check(ir: GrammarIR) -> None:
                 offset = node.span.start if node.span else None
                 raise GrammarError(f"in rule {name!r}: {problem}", ir.source or None, offset)
             stack += [(child, depth + 1, groups + _is_grouped(node, child)) for child in children(node)]
+        if not isinstance(rule, DeferredRule) and not members_are_last(rule.body):
+            raise GrammarError(
+                f"in rule {name!r}: members in any order are the end of a rule, and there is one such end"
+            )
+
+
+def members_are_last(body: Node) -> bool:
+    """Whether `body` holds no `Unordered`, or one, and that where the rule ends."""
+    found = sum(isinstance(node, Unordered) for node in walk(body))
+    ends, stack = 0, [body]
+    while found and stack:
+        node = stack.pop()
+        ends += isinstance(node, Unordered)
+        stack += node.items[-1:] if isinstance(node, Seq) else node.items if isinstance(node, Choice) else ()
+    return found == ends <= 1
 
 
 def _is_grouped(parent: Node, child: Node) -> bool:
@@ -230,6 +268,10 @@ def _problem(node: Node, ir: GrammarIR) -> str | None:
         case Repeat(_, minimum, maximum):
             if not 0 <= minimum <= MAX_REPEAT or not (maximum is None or minimum <= maximum <= MAX_REPEAT):
                 return f"repeat bounds {minimum}..{maximum} are not within 0 <= minimum <= maximum <= {MAX_REPEAT:,}"
+        case Unordered(keys, _, required, other_keys, _, _, _, least, most):
+            needed = max(1, least, sum(required))
+            if (most is not None and most < needed) or (not other_keys and len(keys) < needed):
+                return "members in any order that can never be enough; write Never()"
         case TagDispatch(tags, contents, _, excludes, stops):
             if len(tags) != len(contents):
                 return f"{len(tags)} tags, but {len(contents)} contents"

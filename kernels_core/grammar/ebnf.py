@@ -35,11 +35,12 @@ from typing import NoReturn
 
 from ..errors import GrammarError, UnsupportedFeatureError
 from . import charset, escapes, nodes
-from .analysis import MAX_NESTING
+from .analysis import MAX_NESTING, members_are_last
 from .attributes import Attribute, shaped
 from .ir import GrammarIR, Node, Rule, RuleRef, Span
 from .lexer import Tokens
 from .macros import Dispatch, call
+from .members_macro import Members
 from .names import MACROS, RESERVED, undefined
 
 __all__ = ["parse_ebnf"]
@@ -67,7 +68,7 @@ class _Group:
 
     __slots__ = ("alternatives", "dispatch", "is_lookahead", "items", "start")
 
-    def __init__(self, start: int, dispatch: Dispatch | None = None, *, is_lookahead: bool = False) -> None:
+    def __init__(self, start: int, dispatch: Dispatch | Members | None = None, *, is_lookahead: bool = False) -> None:
         self.start = start
         self.dispatch = dispatch  # the call whose content this is
         self.is_lookahead = is_lookahead
@@ -112,6 +113,8 @@ class _Parser(Tokens):
                 attributes[name] = given
             first = i + (3 if self.kinds[i + 1] == "set" else 2)
             body, i = self._body(first, name)
+            if not members_are_last(body):
+                self.fail("Unordered is the last thing of its rule, and the only one there", start)
             rules[name] = Rule(name, body, span=Span(start, self.ends[i - 1]))
         for name, body in self.added:
             rules[name] = Rule(name, body)
@@ -210,8 +213,8 @@ class _Parser(Tokens):
             start = starts[i]
             if kind == "name" and not self._is_head(i):
                 if self.kinds[i + 1] == "(" and self.text(i) in MACROS and self.text(i) not in self.defined:
-                    if self.text(i) in ("TagDispatch", "TokenTagDispatch"):
-                        dispatch = Dispatch(self, i)
+                    if self.text(i) in ("TagDispatch", "TokenTagDispatch", "Unordered"):
+                        dispatch = Members(self, i) if self.text(i) == "Unordered" else Dispatch(self, i)
                         i, more = dispatch.first(i + 2)
                         group = self._resume(dispatch, group, outer, i, more)
                     else:
@@ -259,6 +262,11 @@ class _Parser(Tokens):
                 group = _Group(start, is_lookahead=True)
             elif kind == "," and group.dispatch is not None and kinds[i + 1] == ")":
                 pass  # the closing parenthesis follows
+            elif kind == "," and group.dispatch is not None and group.dispatch.splits():
+                group, closed = outer.pop(), group
+                group, i = self._close_content(closed, group, outer, i, rule)
+                quantified = False
+                continue
             elif kind in _QUANTIFIERS or kind == "count":
                 if not group.items:
                     self.fail("nothing to repeat here", start)
@@ -294,7 +302,7 @@ class _Parser(Tokens):
         group.alternatives.append(nodes.seq(items, span))
         group.items = []
 
-    def _resume(self, dispatch: Dispatch, group: _Group, outer: list[_Group], i: int, more: bool) -> _Group:
+    def _resume(self, dispatch: Dispatch | Members, group: _Group, outer: list[_Group], i: int, more: bool) -> _Group:
         """The group to go on with at token `i`: a content of `dispatch`, or the one the finished call stands in."""
         if not more:
             group.items.append(dispatch.node(self.ends[i - 1]))

@@ -157,7 +157,7 @@ class Grammar:
         any_whitespace, max_whitespace_cnt: blanks between tokens, and how many in one place (128 if None).
         indent, separators: the fixed layout without `any_whitespace`, as in `json.dumps`.
         strict_mode: what a schema that lists properties or prefix items does not mention is forbidden.
-        any_order: members in any order, instead of the declared one (few properties only).  "loose": each any number of
+        any_order: members in any order, instead of the declared one, each at most once.  "loose": each any number of
             times, too, and as many members as there are required names, whichever they are; that takes no states.
         lenient: drop what cannot be exact, and say so in `warnings`, instead of refusing the schema.
         canonical_numbers: only the shortest spelling of a number, without exponent.

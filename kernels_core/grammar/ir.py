@@ -28,6 +28,7 @@ from .tree import (
     Span,
     TagDispatch,
     TokenSet,
+    Unordered,
     children,
     walk,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "Span",
     "TagDispatch",
     "TokenSet",
+    "Unordered",
     "children",
     "walk",
 ]

@@ -9,6 +9,7 @@ r"""Macros of EBNF: `name(arguments)`, where `name` is not the name of a rule.
   `regular/reader.py`.  The pattern stands in a string, so a backslash is written twice.  `json_string=true`: only texts
   that can stand between the quotes of a JSON string as they are, without quotes, backslashes and control characters.
 - `Substring("c1", "c2", ...)`: any run of neighbouring chunks, the empty one too.
+- `Unordered((key, value), ...)`: members in any order (`members_macro.py`).
 
 Arguments in parentheses may end with a comma, calls may not; named arguments come last.
 
@@ -41,6 +42,10 @@ class Dispatch:
         self._tags: list[tuple[bytes | int, int]] = []  # with their offsets
         self._contents: list[Node] = []
         self._named: dict[str, bool | list[tuple[bytes | int, int]]] = {}
+
+    def splits(self) -> bool:
+        """Whether a content may end at a comma."""
+        return False
 
     def first(self, i: int) -> tuple[int, bool]:
         """From the token after the call's parenthesis to the first content or the end; see `arguments`."""

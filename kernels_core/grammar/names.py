@@ -10,7 +10,7 @@ __all__ = ["MACROS", "RESERVED", "fresh", "is_name", "undefined"]
 
 # Boolean arguments of macros.
 RESERVED = frozenset({"true", "false"})
-MACROS = frozenset({"ExcludeToken", "Regex", "Substring", "TagDispatch", "Token", "TokenTagDispatch"})
+MACROS = frozenset({"ExcludeToken", "Regex", "Substring", "TagDispatch", "Token", "TokenTagDispatch", "Unordered"})
 
 _NAME = re.compile(r"[A-Za-z_.\-][A-Za-z0-9_.\-]*")
 # Comparing names is quadratic in their length and only serves a message.

@@ -13,7 +13,8 @@ Read on: `ir.py` (the nodes), `ebnf.py` and `regex.py` (who builds them), `analy
 
 from kernels_core.clock cimport rest
 from kernels_core.grammar.tree cimport (
-    ByteSet, CharSet, Choice, Empty, Literal, Never, Node, Repeat, RuleRef, Seq, Span, TagDispatch, TokenSet, children,
+    ByteSet, CharSet, Choice, Empty, Literal, Never, Node, Repeat, RuleRef, Seq, Span, TagDispatch, TokenSet, Unordered,
+    children,
 )
 
 from kernels_core.grammar import charset
@@ -31,6 +32,7 @@ __all__ = [
     "tag_dispatch",
     "token_dispatch",
     "token_set",
+    "unordered",
 ]
 
 # Largest bound of a counted repeat: counters are signed 32-bit numbers in the engine.
@@ -217,6 +219,34 @@ def tag_dispatch(tuple tags, tuple contents, bint loop, tuple excludes, span=Non
     )
 
 
+def unordered(members, others, Node separator not None, Node closing not None, least=0, most=None, span=None):
+    """Members in any order.  `members` are (key, value, required), `others` (key, value); see `Unordered`.
+
+    A member without any text is left out; where one is required that has none, there is no text at all.
+    """
+    kept = [member for member in members if type(member[0]) is not Never and type(member[1]) is not Never]
+    others = [other for other in others if type(other[0]) is not Never and type(other[1]) is not Never]
+    needed = max(1, least, sum([1 for member in members if member[2]]))
+    if type(separator) is Never or type(closing) is Never or not kept and not others:
+        return Never(span=span)
+    if any([member[2] for member in members if type(member[0]) is Never or type(member[1]) is Never]):
+        return Never(span=span)
+    if most is not None and most < needed or not others and len(kept) < needed:
+        return Never(span=span)
+    return Unordered(
+        tuple([key for key, _, _ in kept]),
+        tuple([value for _, value, _ in kept]),
+        tuple([bool(required) for _, _, required in kept]),
+        tuple([key for key, _ in others]),
+        tuple([value for _, value in others]),
+        separator,
+        closing,
+        least,
+        most,
+        span=span,
+    )
+
+
 def token_set(ids, bint negated=False, span=None):
     """One token out of `ids`, or with `negated` one that is not in it."""
     ids = tuple(sorted(set(ids)))
@@ -245,6 +275,17 @@ def rebuild(Node node, list below):
         return repeat(below[0], (<Repeat>node).minimum, (<Repeat>node).maximum, node.span)
     if kind is TagDispatch:
         return tag_dispatch(node.tags, tuple(below), node.loop, node.excludes, node.span, stops=node.stops)
+    if kind is Unordered:
+        count, more = len(node.keys), len(node.other_keys)
+        return unordered(
+            list(zip(below[:count], below[count:2 * count], node.required, strict=True)),
+            list(zip(below[2 * count:2 * count + more], below[2 * count + more:-2], strict=True)),
+            below[-2],
+            below[-1],
+            node.least,
+            node.most,
+            node.span,
+        )
     if kind is Literal:
         return node if (<Literal>node).value else Empty(span=node.span)
     if kind is CharSet:

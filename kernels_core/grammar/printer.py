@@ -26,6 +26,7 @@ from .ir import (
     Seq,
     TagDispatch,
     TokenSet,
+    Unordered,
 )
 from .nodes import fold
 
@@ -112,7 +113,28 @@ def _combine(node: Node, below: list[_Printed]) -> _Printed:
                     spelt = ", ".join(map(_literal, strings))
                     arguments.append(f"{name}=({spelt}{',' if len(strings) == 1 else ''})")
             return f"TagDispatch({', '.join(arguments)})", _ATOM
+        case Unordered():
+            return _unordered(node, [text for text, _ in below]), _ATOM
     raise TypeError(f"not an IR node: {node!r}")
+
+
+def _unordered(node: Unordered, below: list[str]) -> str:
+    """`Unordered((key, value, required), ..., others=((key, value),), separator=..., closing=...)`."""
+    count, more = len(node.keys), len(node.other_keys)
+    keys, values, rest = below[:count], below[count : 2 * count], below[2 * count :]
+    arguments = [
+        f"({key}, {value}, required)" if required else f"({key}, {value})"
+        for key, value, required in zip(keys, values, node.required, strict=True)
+    ]
+    if more:
+        others = [f"({key}, {value})" for key, value in zip(rest[:more], rest[more : 2 * more], strict=True)]
+        arguments.append(f"others=({', '.join(others)}{',' if more == 1 else ''})")
+    arguments += [f"separator=({rest[-2]})", f"closing=({rest[-1]})"]
+    if node.least:
+        arguments.append(f"least={node.least}")
+    if node.most is not None:
+        arguments.append(f"most={node.most}")
+    return f"Unordered({', '.join(arguments)})"
 
 
 def _grouped(printed: _Printed, loosest: int) -> str:

@@ -72,4 +72,10 @@ cdef class TagDispatch(Node):
     cdef readonly bint loop
 
 
+cdef class Unordered(Node):
+    cdef readonly tuple keys, values, required, other_keys, other_values
+    cdef tuple held                 # all of these but `required`, separator, closing
+    cdef readonly object least, most
+
+
 cpdef tuple children(Node node)

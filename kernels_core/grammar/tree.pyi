@@ -99,8 +99,55 @@ class TagDispatch(_Node):
         span: Span | None = None,
     ) -> None: ...
 
+class Unordered(_Node):
+    __match_args__ = (
+        "keys",
+        "values",
+        "required",
+        "other_keys",
+        "other_values",
+        "separator",
+        "closing",
+        "least",
+        "most",
+    )
+    @property
+    def keys(self) -> tuple[Node, ...]: ...
+    @property
+    def values(self) -> tuple[Node, ...]: ...
+    @property
+    def required(self) -> tuple[bool, ...]: ...
+    @property
+    def other_keys(self) -> tuple[Node, ...]: ...
+    @property
+    def other_values(self) -> tuple[Node, ...]: ...
+    @property
+    def separator(self) -> Node: ...
+    @property
+    def closing(self) -> Node: ...
+    @property
+    def least(self) -> int: ...
+    @property
+    def most(self) -> int | None: ...
+    def __init__(
+        self,
+        keys: tuple[Node, ...],
+        values: tuple[Node, ...],
+        required: tuple[bool, ...],
+        other_keys: tuple[Node, ...],
+        other_values: tuple[Node, ...],
+        separator: Node,
+        closing: Node,
+        least: int = 0,
+        most: int | None = None,
+        *,
+        span: Span | None = None,
+    ) -> None: ...
+
 # One of the classes above: a `match` over all of them is complete.
-Node = Empty | Never | Literal | CharSet | ByteSet | Seq | Choice | Repeat | RuleRef | TokenSet | TagDispatch
+Node = (
+    Empty | Never | Literal | CharSet | ByteSet | Seq | Choice | Repeat | RuleRef | TokenSet | TagDispatch | Unordered
+)
 
 def calls_nothing(node: Node) -> bool: ...
 def names_tokens(node: Node) -> bool: ...

@@ -29,6 +29,7 @@ __all__ = [
     "Span",
     "TagDispatch",
     "TokenSet",
+    "Unordered",
     "calls_nothing",
     "children",
     "names_tokens",
@@ -318,6 +319,48 @@ cdef class TagDispatch(Node):
         return (self.tags, self.contents, self.loop, self.excludes, self.stops)
 
 
+@cython.final
+@cython.no_gc
+cdef class Unordered(Node):
+    """Members in any order, each at most once: `m1 separator m2 separator ... mn closing`, with n at least 1.
+
+    A member is a text of `keys[i]` and one of `values[i]`; no two of them have the same i, and each i with `required[i]`
+    occurs.  Other members, texts of `other_keys[j]` and `other_values[j]`, may come any number of times.  There are
+    `least` to `most` members in all (`most` may be None).
+
+    No text of a key, others included, is the beginning of a text of another.  This is the end of its rule: the body, or
+    the last item of a sequence that is, or an alternative of a choice that is; and there is one in a rule.
+    """
+
+    __match_args__ = ("keys", "values", "required", "other_keys", "other_values", "separator", "closing", "least", "most")
+
+    def __init__(self, tuple keys not None, tuple values not None, tuple required not None, tuple other_keys not None,
+                 tuple other_values not None, Node separator not None, Node closing not None, least=0, most=None, *,
+                 span=None):
+        if not len(keys) == len(values) == len(required) or len(other_keys) != len(other_values):
+            raise ValueError("keys, values and required are about the same members")
+        self.keys, self.values, self.required = keys, values, required
+        self.other_keys, self.other_values = other_keys, other_values
+        self.held = (*keys, *values, *other_keys, *other_values, separator, closing)
+        self.least, self.most = least, most
+        self.span = span
+        self.holds = _held(self.held)
+
+    @property
+    def separator(self):
+        """Between any two members."""
+        return self.held[len(self.held) - 2]
+
+    @property
+    def closing(self):
+        """Behind the last member."""
+        return self.held[len(self.held) - 1]
+
+    cdef tuple parts(self):
+        return (self.keys, self.values, self.required, self.other_keys, self.other_values, self.separator, self.closing,
+                self.least, self.most)
+
+
 cdef uint8_t _held(tuple items) except? 255:
     cdef uint8_t holds = 0
     cdef Node item
@@ -338,6 +381,8 @@ cpdef tuple children(Node node):
         return (<Repeat>node).held
     if kind is TagDispatch:
         return (<TagDispatch>node).contents
+    if kind is Unordered:
+        return (<Unordered>node).held
     return ()
 
 

@@ -49,7 +49,10 @@ class ParserEvent:
 
 
 class ChartItem(NamedTuple):
-    """State, position at which its rule was predicted, iterations counted so far (0 outside counted rules)."""
+    """State, position at which its rule was predicted, iterations counted so far (0 outside counted rules).
+
+    Where members come in any order the counter says which were seen (`automata.tables.Tables.seen_members`).
+    """
 
     state: int
     origin: int
@@ -174,7 +177,10 @@ class Chart:
         """Whether the text may end here."""
         table = self._table
         return any(
-            item.origin == 0 and table.rule_of[item.state] == 0 and table.accepting[item.state]
+            item.origin == 0
+            and table.rule_of[item.state] == 0
+            and table.accepting[item.state]
+            and table.may_end(item.state, item.counter)
             for item in self._columns[-1].items
         )
 
@@ -223,16 +229,19 @@ class Chart:
             column.items[item] = None
             row = table.row(item.state)
             for rule, target in row.call_edges:
+                counter = table.counted(target, item.counter)
+                if counter is None:
+                    continue
                 waiting = column.waiting.setdefault(rule, [])
                 if not waiting:
                     begun = ChartItem(table.entered(rule), position, 0)
                     pending.append(begun)
                     kind: Operation = "dispatch" if self._dispatches(item.state) else "predict"
                     self._note(kind, position, begun, table.rule_name(item.state))
-                waiting.append(ChartItem(target, item.origin, item.counter))
+                waiting.append(ChartItem(target, item.origin, counter))
             rule = row.rule
             # A rule that ends where it began was stepped over by an ε-edge at its call.
-            if row.accepting and item.origin < position:
+            if row.accepting and item.origin < position and table.may_end(item.state, item.counter):
                 bounds = table.rule(rule).repeat
                 if bounds is not None:
                     iterations = item.counter + 1
@@ -265,6 +274,7 @@ class Chart:
 
     def _picture(self, item: ChartItem) -> EarleyItem:
         table = self._table
+        seen, missing = table.members(item.state, item.counter) or (None, ())
         return EarleyItem(
             rule=table.rule_name(item.state),
             dot="   ".join(table.dots(item.state)),
@@ -272,8 +282,10 @@ class Chart:
             counter=item.counter,
             state=item.state,
             scannable=table.scannable(item.state),
-            accepting=table.accepting[item.state],
+            accepting=table.accepting[item.state] and table.may_end(item.state, item.counter),
             span=table.span(table.rule_of[item.state]),
             source_rules=table.source_rules(item.state),
             characters=None if table.lengths(item.state) is None else max(0, item.counter - 1),
+            seen=seen,
+            missing=missing,
         )

@@ -178,7 +178,7 @@ class Forest:
 
     def accepts(self, item: ChartItem) -> bool:
         """Whether the rule of `item` may end here, iterations counted."""
-        if not self.table.accepting[item.state]:
+        if not self.table.accepting[item.state] or not self.table.may_end(item.state, item.counter):
             return False
         bounds = self.table.repeat[self.table.rule_of[item.state]]
         return bounds is None or item.counter + 1 >= bounds[0]
@@ -211,7 +211,10 @@ class Forest:
             calls = self.table.call_edges
             for item in self.items(column):
                 for rule, target in calls[item.state]:
-                    after = ChartItem(target, item.origin, item.counter)
+                    counter = self.table.counted(target, item.counter)
+                    if counter is None:
+                        continue
+                    after = ChartItem(target, item.origin, counter)
                     known.setdefault((rule, after), []).append(item)
                     by_rule.setdefault(rule, []).append((item, after))
         return known

@@ -8,13 +8,16 @@ Read on: `classic.py` (the chart over a table), `dots.py` and `parts.py` (dotted
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar, overload
 
 from kernels_core.automata.inlining import LoweredRule
 from kernels_core.automata.lower import Lowering, Position
 from kernels_core.automata.tables import FIRST_STATE, Tables
-from kernels_core.grammar.ir import DeferredRule, Node
+from kernels_core.grammar.compact_body import CompactBody
+from kernels_core.grammar.ir import Choice, DeferredRule, Literal, Node, Seq, Unordered, walk
+from kernels_core.grammar.printer import print_node
 from kernels_core.inspect.dots import DOT, dotted_rule
 from kernels_core.inspect.parts import PartDots
 from kernels_core.inspect.snapshots import Automaton, AutomatonEdge, AutomatonState, RuleAutomaton, SourceRule
@@ -159,7 +162,8 @@ class StateTable:
         return self._lowering.token_sets[token_set]
 
     def counted(self, target: int, counter: int) -> int | None:
-        """An item's counter where a byte leads it to `target`; None where its text is too long or ends too early."""
+        """An item's counter where it comes to `target`; None where its text is too long or ends too early, or where no
+        such member may come."""
         found: int | None = self._tables.counted(target, counter)
         return found
 
@@ -168,6 +172,21 @@ class StateTable:
         `state` is to have read one.  An item there counts characters, and one for the place before the first."""
         found: tuple[int, int, bool] | None = self._tables.lengths(state)
         return found
+
+    def may_end(self, state: int, counter: int) -> bool:
+        """Whether an item at a `state` that accepts may end there: all members that are required were there."""
+        return bool(self._tables.may_end(state, counter))
+
+    def members(self, state: int, counter: int) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+        """The names of members that were read and of required ones that were not, where members come in any order."""
+        found = self._tables.seen_members(state, counter)
+        if found is None:
+            return None
+        body = self._lowering.spelt[self.rule(self.row(state).rule)]
+        assert not isinstance(body, CompactBody)  # members in any order are a node
+        names = [_key(key) for node in walk(body) if isinstance(node, Unordered) for key in node.keys]
+        seen, missing = found
+        return tuple(names[i] for i in seen), tuple(names[i] for i in missing)
 
     def rule_name(self, state: int) -> str:
         return self.rule(self.row(state).rule).name
@@ -334,3 +353,24 @@ def _glyph(byte: int) -> str:
     if 0x21 <= byte < 0x7F:
         return chr(byte)
     return f"⟨{byte:02X}⟩"
+
+
+def _key(key: Node) -> str:
+    """The name of a member as it is shown: what the first of its spellings in JSON stands for."""
+    text = _first_text(key).decode(errors="replace")
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        return text
+
+
+def _first_text(node: Node) -> bytes:
+    match node:
+        case Literal(value):
+            return value
+        case Seq(items):
+            return b"".join(map(_first_text, items))
+        case Choice(items):
+            return _first_text(items[0])
+        case _:
+            return print_node(node).encode()

@@ -56,7 +56,7 @@ def token_sets(matcher: GrammarMatcher, allowed: Ids | None = None) -> TokenSets
                 rejected_count=found["rejected_count"],
                 storage=storage,
                 nbytes=nbytes,
-                counter=counter,
+                counter=counter if table.members(state, 0) is None else 0,
                 source_rules=table.source_rules(state),
             )
         )

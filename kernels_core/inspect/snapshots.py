@@ -129,9 +129,10 @@ class EarleyItem:
     are the rules that the dots stand in as they were written: `rule`, or small rules that are spelt out in it.
     `origin` is the byte position at which `rule` was predicted (the paper's first index); `counter` is the iteration of
     a counted rule; where a rule bounds the characters of its texts, those that were read, and one since the text began;
-    0 elsewhere.  `characters`: those that were read, None where they are not counted.  `state` is the automaton state's
-    id in the engine that runs; -1 if the engine has not made it (an item of a text that was only asked about).  `dot`:
-    its dotted rules, three blanks apart.
+    where members come in any order, a code of those that were read; 0 elsewhere.  `characters`: those that were read,
+    None where they are not counted.  `seen`: names of the members that were read, None where their order is fixed, and
+    `missing` the required ones that were not.  `state` is the automaton state's id in the engine that runs; -1 if the
+    engine has not made it (an item of a text that was only asked about).  `dot`: its dotted rules, three blanks apart.
     """
 
     rule: str
@@ -144,11 +145,30 @@ class EarleyItem:
     span: tuple[int, int] | None
     source_rules: tuple[SourceRule, ...] = ()
     characters: int | None = None
+    seen: tuple[str, ...] | None = None
+    missing: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """Iterations of a counted rule, or characters where a rule bounds them; else 0."""
+        if self.seen is not None:
+            return 0
+        return self.counter if self.characters is None else self.characters
+
+    @property
+    def members(self) -> str:
+        """What is known of members in any order, in words; "" where there are none."""
+        if self.seen is None:
+            return ""
+        seen = f"read: {', '.join(self.seen)}" if self.seen else "none of the members read"
+        return f"{seen}; still required: {', '.join(self.missing)}" if self.missing else seen
 
     def __str__(self) -> str:
-        counter = f", iteration {self.counter}" if self.counter else ""
+        counter = f", iteration {self.count}" if self.count else ""
         if self.characters is not None:
             counter = f", {self.characters} character{'' if self.characters == 1 else 's'}"
+        if self.seen is not None:
+            counter = f", {self.members}"
         return f"[{self.origin}, {self.dot}{counter}]"
 
 

@@ -12,7 +12,7 @@ Read on: `string_bodies.pyx`.
 """
 
 from kernels_core.automata.lengths cimport Room
-from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL, TOKENS
+from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL, TOKENS, members_at
 from kernels_core.masks.mask_table cimport ms_mix
 
 cdef size_t MOST_STATES = 1024
@@ -60,7 +60,8 @@ cdef bint _collect(Tables tables, int32_t start, vector[int32_t]& place_of, Body
     while i < graph.states.size():
         state = graph.states[i]
         i += 1
-        if tables.flags[state] & (ACCEPTING | CALLS | COUNTED | TOKENS) or graph.states.size() > MOST_STATES:
+        if (tables.flags[state] & (ACCEPTING | CALLS | COUNTED | TOKENS) or graph.states.size() > MOST_STATES
+                or members_at(tables, state) != NULL):
             return False
         graph.edge_first.push_back(<int32_t>graph.edges.size())
         graph.may_close.push_back(False)

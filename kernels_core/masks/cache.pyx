@@ -17,7 +17,7 @@ from kernels_core.automata.lazy_dfa cimport LazyTables
 from kernels_core.automata.lazy_identity cimport LazyIdentities
 from kernels_core.automata.identity cimport EagerIdentities
 from kernels_core.automata.lengths cimport Room
-from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS, Tables
+from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS, Tables, members_at
 from kernels_core.automata.word_trie cimport Prefix
 from kernels_core.earley.machine cimport FREE, Item, ms_clock, ms_load, ms_store
 from kernels_core.laboratory cimport EXCLUDED_WORDS, FOLLOW_BYTES, STRING_BODIES, has
@@ -415,6 +415,8 @@ cdef class MaskCache:
             # Another key than that of verdicts for which nothing is counted.
             horizon += room.reserve
             key.to_minimum, key.to_maximum = min(max(room.missing, 0), horizon), 2 * horizon + min(room.left, horizon)
+        elif members_at(self.machine.tables, state) != NULL:
+            return <uint64_t>state << 36 ^ <uint64_t>(counter + 1)      # of no pool: registers are this machine's
         return (<uint64_t>state << 36) ^ (<uint64_t>(key.to_minimum + 2) << 18) ^ <uint64_t>(key.to_maximum + 2)
 
     cdef int token_set(self, int32_t state, int32_t counter, bint to_filter, shared_ptr[TokenSet]& result,
@@ -432,7 +434,8 @@ cdef class MaskCache:
             return 0
         # Where words are left out, what they are left out of is shared; the difference costs less than its name.
         cdef Prefix prefix
-        cdef bint shared = self.pool is not None and (self.lookahead is not None or (
+        cdef bint shared = self.pool is not None and members_at(self.machine.tables,
+                                                                state) == NULL and (self.lookahead is not None or (
             not (self.machine.tables.find_prefix(state,
                                                  &prefix) and has(EXCLUDED_WORDS)) and self.identities.is_near(state)))
         if shared:
@@ -462,6 +465,7 @@ cdef class MaskCache:
         cdef uint64_t local
         cdef int32_t rule = self.machine.tables.rule_of[state]
         cdef shared_ptr[TokenSet] tokens
+        cdef bint shared = self.pool is not None and members_at(self.machine.tables, state) == NULL
         if self.lookahead is None:
             return self.token_set(state, counter, False, result)
         local = self._pool_key(state, counter, key)
@@ -469,7 +473,7 @@ cdef class MaskCache:
             self.state_hits += 1
             result = self.filtered[local]
             return 0
-        if self.pool is not None:
+        if shared:
             self.identities.identity(state, &key.state)
             self.lookahead.identity(rule, self.identities, self.pool.key, key.lookahead)
             result = self.pool.find(key, False)
@@ -480,7 +484,7 @@ cdef class MaskCache:
         self.token_set(state, counter, True, tokens)
         self.lookahead.filter(tokens, rule, self.stack, result)
         self.filtered[local] = result
-        if self.pool is not None:
+        if shared:
             self.pool.keep(key, result)
         return 0
 
@@ -492,7 +496,8 @@ cdef class MaskCache:
         cdef const uint64_t* follow = NULL
         cdef ReferenceState reference
         cdef Room room
-        cdef bint has_reference, counts = self.machine.tables.room(state, counter, &room)
+        cdef bint has_reference, counts = (self.machine.tables.room(state, counter, &room)
+                                   or members_at(self.machine.tables, state) != NULL)
         if self.follow_key:
             follow = self.follow
         has_reference = (self.differential and not self.in_reference and not counts
@@ -515,7 +520,7 @@ cdef class MaskCache:
             if verdicts.get() != NULL:
                 reference_start = self.machine.single(reference.state, BOTTOM_FRAME, reference.counter)
                 prefix = &reference.prefix if reference.leaves_words_out else NULL
-        if counts:      # each character leads to another set, so there is no subtree to accept whole
+        if counts:      # each character, or member, leads to another set, so there is no subtree to accept whole
             return compute_token_set(self.trie, self.machine, None, state, counter, verdicts, NULL, NULL, follow,
                                      result)
         return compute_token_set(self.trie, self.machine, self.sweeps, state, counter, verdicts, reference_start,

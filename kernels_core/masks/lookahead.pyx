@@ -11,7 +11,7 @@ import hashlib
 
 from libcpp.memory cimport shared_ptr
 
-from kernels_core.automata.tables cimport ACCEPTING, COUNTED
+from kernels_core.automata.tables cimport ACCEPTING, COUNTED, members_at
 from kernels_core.earley.machine cimport FREE, add_item, step
 from kernels_core.masks.suffixes cimport lay_out_suffixes
 
@@ -54,9 +54,10 @@ cdef class Lookahead:
             self.machine.kernel.clear()
             for i in range(self.targets[rule].size()):
                 state = self.targets[rule][i]
-                # How many iterations a counted caller has behind it is not known here: any number.
+                # How many iterations, or which members, a caller has behind it is not known here: any.
                 add_item(self.machine.kernel, state, BOTTOM_FRAME,
-                         FREE if self.machine.tables.flags[state] & COUNTED else 0)
+                         FREE if self.machine.tables.flags[state] & COUNTED
+                         or members_at(self.machine.tables, state) != NULL else 0)
             self.follow[rule] = self.machine.close()
         return self.follow[rule]
 

@@ -28,14 +28,16 @@ from kernels_core.grammar.ir import (
     Seq,
     TagDispatch,
     TokenSet,
+    Unordered,
     children,
 )
 from tests.reference.dispatch import FREE, Reading, read_byte, whole_switch
+from tests.reference.members import BEGUN, Roll, following, may_have_text, next_parts
 from tests.reference.terminals import begins, matches
 
 __all__ = ["EarleySet", "Item", "Recogniser"]
 
-Progress = int | bytes | Reading
+Progress = int | bytes | Reading | Roll
 
 
 class Item(NamedTuple):
@@ -43,7 +45,7 @@ class Item(NamedTuple):
 
     `progress` is the bytes read so far for a terminal, the parts done for a `Seq`, the iterations done for a `Repeat`
     (clipped at the minimum where there is no maximum), and 0 or 1 for a `Choice` or a `RuleRef`.  In a `TagDispatch` it
-    is how the text since the last content is read, or 1 when no text may follow.
+    is how the text since the last content is read, or 1 when no text may follow; in an `Unordered` a `Roll`.
     """
 
     node: int
@@ -178,11 +180,11 @@ class Recogniser:
                 agenda.append(Item(part, self._nothing(part), here))
                 # Only these two gain by an empty part: a choice, a call or a repeat that is empty is empty as a whole,
                 # and whoever waits for it has moved on for the same reason; see `is_whole` for empty iterations.
-                if self.nullable[part] and isinstance(self.nodes[node], Seq | TagDispatch):
-                    agenda.append(self._moved(item))
+                if self.nullable[part] and isinstance(self.nodes[node], Seq | TagDispatch | Unordered):
+                    agenda.append(self._moved(item, part))
             # A match that began here is empty, and has been dealt with above.
             if origin is not here and self.is_whole(item):
-                agenda.extend(self._moved(waiter) for waiter in origin.waiting.get(node, ()))
+                agenda.extend(self._moved(waiter, node) for waiter in origin.waiting.get(node, ()))
                 here.completed |= node == self.root and origin.position == 0
 
     def wanted(self, item: Item) -> list[int]:
@@ -200,6 +202,9 @@ class Recogniser:
             case TagDispatch() as dispatch:
                 tag = whole_switch(dispatch, progress) if isinstance(progress, Reading) else None
                 wanted = [] if tag is None else [parts[tag]]
+            case Unordered() as members:
+                assert isinstance(progress, Roll)
+                wanted = [parts[i] for i in next_parts(members, progress, [self.productive[part] for part in parts])]
             case _:
                 wanted = []
         return [part for part in wanted if self.productive[part]]
@@ -217,6 +222,9 @@ class Recogniser:
                 return progress == 1
             case TagDispatch(stops=stops):
                 return progress == 1 or (not stops and isinstance(progress, Reading) and progress.switch is None)
+            case Unordered():
+                assert isinstance(progress, Roll)
+                return progress.at == "end"
             case Repeat(minimum=minimum):
                 assert isinstance(progress, int)
                 # With iterations that may be empty, any minimum is reached for nothing.  It follows that an iteration
@@ -225,9 +233,12 @@ class Recogniser:
             case _:
                 return False  # Empty is never complete in a later set, Never is never predicted
 
-    def _moved(self, item: Item) -> Item:
-        """`item` with one more part, iteration or alternative done."""
+    def _moved(self, item: Item, part: int) -> Item:
+        """`item` with one more part, iteration or alternative done: the node `part`."""
         node, progress = self.nodes[item.node], item.progress
+        if isinstance(node, Unordered):
+            assert isinstance(progress, Roll)
+            return Item(item.node, following(node, progress, self.parts[item.node].index(part)), item.origin)
         if isinstance(node, TagDispatch):
             return Item(item.node, FREE if node.loop else 1, item.origin)
         assert isinstance(progress, int)
@@ -242,6 +253,8 @@ class Recogniser:
                 return b""
             case TagDispatch():
                 return FREE
+            case Unordered():
+                return BEGUN
             case _:
                 return 0
 
@@ -259,6 +272,8 @@ class Recogniser:
                     return any(parts)
                 case Repeat(minimum=minimum):
                     return minimum == 0 or any(parts)
+                case Unordered() as members:
+                    return may_have_text(members, parts)
                 case leaf:
                     return of_leaf(leaf)
 

@@ -39,6 +39,7 @@ function render({ model, el }) {
       item.scannable ? h("span", { class: "ms-badge active", title: "reads the next byte" }, "scans") : null,
       item.accepting ? h("span", { class: "ms-badge accepted", title: "the rule may end here" }, "completes") : null), ...item.dots.map(([before, after]) => after === undefined ? h("div", {}, before)
       : h("div", {}, h("span", { class: "before" }, before), h("span", { class: "dot" }, "•"), h("span", { class: "after" }, after))),
+      item.members ? h("div", { class: "ms-muted", "data-testid": "frontier-members", title: "members in any order: those that this item has behind it" }, item.members) : null,
       item.more ? h("div", { class: "ms-muted" }, `+${number(item.more)} more positions of this state`) : null);
     return h("tr", { "data-item": index, "data-state": item.state, "data-testid": "frontier-item", onclick: () => choose(index) },
       rule, h("td", { class: "ms-num" }, number(item.origin)), h("td", { class: "ms-num iteration" }, item.counter ? number(item.counter) : ""),

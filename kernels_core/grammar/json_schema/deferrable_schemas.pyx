@@ -35,7 +35,6 @@ cdef frozenset TYPES = frozenset(("array", "boolean", "integer", "null", "number
 cdef int PLAIN = 1, NOT_PLAIN = 2, OPEN = 3       # OPEN + the level at which it was opened
 cdef int DEEPEST = 200          # schemas in schemas; what is deeper is compiled at once
 cdef int UNKNOWN = 0, SOME_FIT = 1, NONE_FITS = 2
-cdef int FEW_NAMES = 6           # members in any order take few states
 cdef int MOST_OPTIONS = 48       # alternatives of one place, far below what a normal form may have
 cdef int MAX_ROUNDS = 12        # circles of references that turned out not to be plain
 cdef long long LARGEST = 1_000_000_000_000
@@ -241,8 +240,6 @@ cdef class DeferrableSchemas:
         cdef dict properties = schema.get("properties") or {}
         cdef list required = schema.get("required") or []
         cdef bint is_open = schema.get("additionalProperties", True) is not False and not self.strict
-        if self.any_order and len(properties) + len(required) > FEW_NAMES:
-            return False
         for name in required:
             if type(name) is not str or not _is_text(name):
                 return False
@@ -255,8 +252,7 @@ cdef class DeferrableSchemas:
             if value is False or not _is_text(name):
                 return False
             if not self._check(value, False, depth + 1, level + 1):
-                # In any order a member is a rule of its own, which must have some text (`emit.py`).
-                if self.any_order or not self._is_idle(value, depth, level):
+                if not self._is_idle(value, depth, level):
                     return False
         return True
 

@@ -195,7 +195,7 @@ class DeferrableTerms:
         failing, doubt = _together([self._strings(kind.keys) for kind in kinds.others])
         plain_order = not self._any_order or len(kinds.named) < 2
         counted = members.least or members.most is not None
-        if plain_order and not members.needs and (all(kinds.required) or not counted):
+        if not members.needs and (not plain_order or all(kinds.required) or not counted):
             # An expression, of any number of members; what never occurs is left out of it.
             below += (
                 kind.term
@@ -204,6 +204,9 @@ class DeferrableTerms:
             )
             below += (kind.term for kind in kinds.others)
             way = [kind.term for kind, needed in zip(kinds.named, kinds.required, strict=True) if needed]
+            if members.least > len(way) and not all(kinds.required):
+                optional = [kind.term for kind, needed in zip(kinds.named, kinds.required, strict=True) if not needed]
+                way += sorted(optional, key=self._cost)[: members.least - len(way)]
             if members.least > len(way):
                 more = [kind.term for kind in kinds.others if not isinstance(kind.keys, Words)]
                 doubt = doubt or ("" if more else "there may be fewer names than members")

@@ -1,8 +1,9 @@
-"""Objects as text: members in declared order, then all others; or in any order where there are few.
+"""Objects as text: members in declared order, then all others; or in any order.
 
-Without obligations beyond required names the text is one expression.  With needs ("some member lies in ..."), bounds
-on the number of members, or free order, it is a graph whose states are (place in the order or names seen, needs met,
-members counted); a member is an edge.
+Without obligations beyond required names the text is one expression.  In any order it is one node (`ir.Unordered`), of
+which the parser keeps the names that it has seen.  With needs ("some member lies in ..."), or with bounds on the number
+of members in declared order, it is a graph whose states are (place in the order or names seen, needs met, members
+counted); a member is an edge.
 
 A member that is declared cannot come twice.  Others can: "no key twice" is not context-free for free keys.  So a text
 with distinct keys is accepted exactly when it is valid; a text that repeats an additional key is judged as if the two
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from ..compact_body import Item, Listing
 from ..ir import Choice, Literal, Never, Node, RuleRef
-from ..nodes import choice, repeat, seq
+from ..nodes import choice, repeat, seq, unordered
 from ..regular.languages import Language
 from ..rulebook import RuleBook
 from .kinds import Kind
@@ -55,15 +56,20 @@ class ObjectText:
         self.named = [(self.declared_key(kind.name), kind) for kind in kinds.named if kind.name is not None]
         self.required = list(kinds.required)
         self.others = [(self.other_key(kind.keys), kind) for kind in kinds.others]
+        opening, closing = layout.opening(b"{", self.level), layout.closing(b"}", self.level)
         if self.any_order == "loose" and not members.needs:
             body = self._loose()
         elif self.any_order and (len(self.named) > 1 or (len(self.named) == 1 and bool(self.others))):
-            body = self._graph()
+            unordered = None if members.needs else self._unordered(closing)
+            if unordered is None:
+                body = self._graph()
+            else:
+                body, closing = unordered, seq(())
         elif members.needs or members.least or members.most is not None:
             body = self._counted() or self._graph()
         else:
             body = self._plain()
-        filled = seq((layout.opening(b"{", self.level), body, layout.closing(b"}", self.level)))
+        filled = seq((opening, body, closing))
         may_be_empty = not (any(self.required) or members.needs or members.least)
         return choice((filled, layout.empty(b"{}"))) if may_be_empty else filled
 
@@ -106,6 +112,10 @@ class ObjectText:
         """One member with a value of `term`."""
         return seq((key, self.layout.colon(self.level), self.emitter.value(term, self.inner)))
 
+    def parted(self, key: Node, term: Term) -> tuple[Node, Node] | None:
+        """A member in two parts, of which the first ends where it is known which member it is; None if none does."""
+        return key, seq((self.layout.colon(self.level), self.emitter.value(term, self.inner)))
+
     # -- text -----------------------------------------------------------------------------------------------------
 
     def _plain(self) -> Node:
@@ -134,6 +144,23 @@ class ObjectText:
         options = [seq((some(0, len(named)), others))] if named else []
         options.append(seq((other, others)))
         return choice(options)
+
+    def _unordered(self, closing: Node) -> Node | None:
+        """No needs: members in any order, the end of the object with them; None where their names do not part."""
+        named: list[tuple[Node, Node, bool]] = []
+        others: list[tuple[Node, Node]] = []
+        for (key, kind), required in zip(self.named, self.required, strict=True):
+            parts = self.parted(key, kind.term)
+            if parts is None:
+                return None
+            named.append((*parts, required))
+        for key, kind in self.others:
+            parts = self.parted(key, kind.term)
+            if parts is None:
+                return None
+            others.append(parts)
+        comma = self.layout.comma(self.level)
+        return unordered(named, others, comma, closing, self.members.least, self.members.most)
 
     def _loose(self) -> Node:
         """Members in any order, each any number of times, as many as there are required names."""
@@ -164,7 +191,7 @@ class ObjectText:
         return seq((first, *behind, repeat(seq((comma, other)), least, most)))
 
     def _graph(self) -> Node:
-        """Needs, bounds or free order: the ways through a graph."""
+        """Needs, or bounds: the ways through a graph."""
         kinds = [*self.named, *self.others]
         steps = member_steps(self.members, self.emitter.kinds(self.members), any_order=bool(self.any_order))
 

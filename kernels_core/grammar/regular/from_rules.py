@@ -14,7 +14,21 @@ from typing import NoReturn
 from ...errors import UnsupportedFeatureError
 from .. import nodes
 from ..analysis import components, recursive_rules
-from ..ir import ByteSet, CharSet, Choice, Empty, GrammarIR, Literal, Never, Node, Repeat, RuleRef, Seq, TagDispatch
+from ..ir import (
+    ByteSet,
+    CharSet,
+    Choice,
+    Empty,
+    GrammarIR,
+    Literal,
+    Never,
+    Node,
+    Repeat,
+    RuleRef,
+    Seq,
+    TagDispatch,
+    Unordered,
+)
 from .assertions import START, rest
 from .languages import (
     EPSILON,
@@ -107,6 +121,8 @@ def _tree(node: Node, known: dict[str, Tree], ir: GrammarIR) -> Tree:
                 _refuse("raw bytes", node, ir)
             case TagDispatch():
                 _refuse("free text with tags", node, ir)
+            case Unordered():
+                _refuse("members in any order", node, ir)
             case _:
                 _refuse("tokens", node, ir)
 

@@ -244,6 +244,9 @@ class _ObjectElements(CarefulObject):
         back = nodes.seq([node for text in style.back for node in (key, spell(text))][1:])
         return self.emitter.element(nodes.seq((spell(style.front), key)), term, back, self.place)
 
+    def parted(self, key: Node, term: Term) -> tuple[Node, Node] | None:
+        return None  # a name may be the beginning of another, and what follows it says of which type the value is
+
 
 class _ArrayElements(ArrayText):
     """The items of an array as elements without a name."""

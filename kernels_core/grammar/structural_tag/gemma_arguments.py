@@ -16,6 +16,7 @@ from ..ir import Node
 from ..json_schema.layout import Layout
 from ..json_schema.raw_spelling import RawSpeller, without
 from ..json_schema.spelling import Speller
+from ..json_schema.terms import Term
 from ..regular.languages import Language, character, intersection, loop, matches
 from ..rulebook import RuleBook
 from .json_excluding import CarefulEmitter, CarefulObject
@@ -50,6 +51,10 @@ class _BareObject(CarefulObject):
     def other_key(self, keys: Language) -> Node:
         names = without(intersection(keys, _NAMES), self.emitter.avoid)
         return self.emitter.names.texts(names, f"{self.name}_name")
+
+    def parted(self, key: Node, term: Term) -> tuple[Node, Node] | None:
+        # A name may be the beginning of another, but a name and a colon may not.
+        return nodes.seq((key, self.layout.colon(self.level))), self.emitter.value(term, self.inner)
 
 
 class BareEmitter(CarefulEmitter):

@@ -1,0 +1,38 @@
+"""Which members a text has, for rules whose members come in any order (`grammar.tree.Unordered`): a set beside the automaton.
+
+An item of such a rule has a *register*, the number of an interned set of members (`../earley/registers.pyx`), where
+items of other rules count.  The automaton has one state for each place in a name, whatever was there before, so it is as
+large as that of the same members in one order.  What may not come any more is told by guards:
+
+- Each NFA state has a guard, a condition on the register for coming there; and the state behind a name has an update,
+  which adds the member.
+- A guard is about what may still become of the text, not only about what was: inside a name it asks whether *this*
+  member may come, behind a comma whether any may, behind the last member whether all required ones were there.  So a
+  state that may be entered can be finished, and every byte that leads to one is live.
+
+Read on: `unordered.pyx` (puts guards on states), `tables.pxd` (gates: the guards of a state of the tables),
+`../earley/registers.pyx` (asks).
+"""
+
+from libc.stdint cimport int32_t, uint64_t
+from libcpp.vector cimport vector
+
+
+cdef enum:
+    # Guards; from 0 on: the member of that number may come.
+    ALWAYS = -1         # no condition
+    CLOSES = -2         # there may be no other member
+    AHEAD = -3          # there may be another member
+    OTHER = -4          # there may be another member that is not declared
+
+
+cdef cppclass MemberSet:
+    int32_t count               # declared members
+    int32_t least, most         # members in all; `most` is -1 where there is no bound
+    int32_t cap                 # so many are as good as more: members are counted up to here
+    int32_t needed              # required members
+    bint others                 # whether there may be members that are not declared
+    vector[uint64_t] required   # one bit a declared member
+    # by NFA state
+    vector[int32_t] guard
+    vector[int32_t] update      # the member that was read where one comes here; `count`: another one; -1: none

@@ -1,0 +1,108 @@
+# distutils: language = c++
+"""Members in any order (`grammar.tree.Unordered`) as a part of an automaton: a loop over all of them, and guards.
+
+Two states do for all members: `ahead`, where one begins, and `behind`, where one has ended.  That a member comes once,
+and required ones do come, is said by guards on states and updates of the register (`members.pxd`).
+
+Read on: `nfa.pyx` (asks, by way of `lower.py`).
+"""
+
+from libc.stdint cimport int32_t
+from libcpp.vector cimport vector
+
+from kernels_core.automata.inlining cimport Inlining
+from kernels_core.automata.members cimport AHEAD, ALWAYS, CLOSES, OTHER, MemberSet
+from kernels_core.automata.nfa cimport Nfa, Pending
+from kernels_core.grammar.tree cimport Node, Unordered
+
+from kernels_core.errors import UnsupportedFeatureError
+
+__all__ = ["refuse_keys", "spell_unordered"]
+
+cdef int32_t FINAL = 1
+
+
+def spell_unordered(Nfa nfa not None, Inlining lowering not None, Unordered node not None, int32_t source,
+                    int32_t target, int32_t place):
+    """Write `node`, which is at `place`, between two states of `nfa`; too many states are the caller's business."""
+    cdef MemberSet* members
+    cdef vector[Pending] pending
+    cdef dict entries = nfa.entries, classes = nfa.classes
+    if target != FINAL or nfa.members.get() != NULL:
+        raise ValueError("members in any order are the end of a rule, and there is one such end")
+    members = new MemberSet()
+    nfa.members.reset(members)
+    members.count = <int32_t>len(node.keys)
+    members.least, members.most = node.least, -1 if node.most is None else node.most
+    members.cap = max(1, members.least, members.most)
+    members.others = len(node.other_keys) > 0
+    members.required.assign((members.count + 63) // 64, 0)
+    members.needed = 0
+    for i in range(members.count):
+        if node.required[i]:
+            members.required[i >> 6] |= <unsigned long long>1 << (i & 63)
+            members.needed += 1
+    # What is spelt out here leads to states of its own: it shares nothing with what was spelt out before.
+    pending.swap(nfa.pending)
+    nfa.entries = nfa.classes = None
+    try:
+        _spell(nfa, lowering, members, node, source, place)
+    finally:
+        nfa.entries, nfa.classes = entries, classes
+        pending.swap(nfa.pending)
+
+
+cdef bint _spell(Nfa nfa, Inlining lowering, MemberSet* members, Unordered node, int32_t source,
+                 int32_t place) except -1:
+    """False, and not all of it is there, past the limit of states."""
+    cdef int32_t ahead = nfa.state(), behind, limit = lowering.limits.most_states, first, closing, i
+    cdef int32_t count = members.count, more = <int32_t>len(node.other_keys)
+    nfa.epsilon(source, ahead)
+    _guard(nfa, members, ahead, AHEAD)
+    behind = nfa.state()
+    for i in range(count):
+        if not _spell_member(nfa, lowering, members, node.keys[i], node.values[i], i, i, ahead, behind,
+                             nfa.place(place, i), nfa.place(place, count + i)):
+            return False
+    for i in range(more):
+        if not _spell_member(nfa, lowering, members, node.other_keys[i], node.other_values[i], OTHER, count, ahead,
+                             behind,
+                             nfa.place(place, 2 * count + i), nfa.place(place, 2 * count + more + i)):
+            return False
+    first = nfa.size
+    if not nfa.spell(lowering, node.separator, behind, ahead, nfa.place(place, 2 * (count + more)), limit):
+        return False
+    _guard(nfa, members, first, AHEAD)
+    closing = nfa.state()
+    nfa.epsilon(behind, closing)
+    if not nfa.spell(lowering, node.closing, closing, FINAL, nfa.place(place, 2 * (count + more) + 1), limit):
+        return False
+    _guard(nfa, members, closing, CLOSES)
+    members.guard[FINAL] = CLOSES
+    return True
+
+
+cdef bint _spell_member(Nfa nfa, Inlining lowering, MemberSet* members, Node key, Node value, int32_t guard,
+                        int32_t update, int32_t ahead, int32_t behind, int32_t key_place, int32_t value_place) except -1:
+    """One member: its key, with a guard, then the update, then its value, which nothing more is asked of."""
+    cdef int32_t first = nfa.size, named = nfa.state(), limit = lowering.limits.most_states
+    if not nfa.spell(lowering, key, ahead, named, key_place, limit):
+        return False
+    _guard(nfa, members, first, guard)
+    members.update.resize(nfa.size, -1)
+    members.update[named] = update
+    return nfa.spell(lowering, value, named, behind, value_place, limit)
+
+
+cdef void _guard(Nfa nfa, MemberSet* members, int32_t first, int32_t guard) noexcept:
+    """Put `guard` on the states from `first` on; those before that have none yet get ALWAYS."""
+    members.guard.resize(first, ALWAYS)
+    members.guard.resize(nfa.size, guard)
+
+
+def refuse_keys(str where not None):
+    """`UnsupportedFeatureError`: behind a key (in the rule that `where` says) it is not known which member it was
+    of.
+    """
+    raise UnsupportedFeatureError(
+        f"in {where} a key of members in any order is the beginning of another; end both with the same mark")
