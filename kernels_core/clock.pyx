@@ -12,7 +12,7 @@ A thread spends no more of it than passes, so a steady clock, which is cheaper t
 Whoever breathes for long in the main thread also asks for Ctrl-C, with or without the GIL: `KeyboardInterrupt` is raised
 where a time limit would be, and everything is as it was.  Other handlers of signals run when the call has returned.
 
-Decision: ../docs/decisions/0035-one-clock.md.  Read on: `options.py` (`max_compile_ms`, `max_fill_ms`).
+Decision: ../docs/decisions/0012-one-clock-and-budgets.md.  Read on: `options.py` (`max_compile_ms`, `max_fill_ms`).
 """
 
 import signal
