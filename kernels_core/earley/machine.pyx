@@ -30,12 +30,14 @@ Read on: `../masks/token_sets.pyx`, `../matcher.pyx`; `../inspect/classic.py` sh
 
 from cpython.object cimport PyObject
 from libc.string cimport memcmp, memcpy
-from libcpp.algorithm cimport sort, unique
+from libcpp.algorithm cimport sort
 
-from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS, ByteEdge
-from kernels_core.automata.tables cimport members_at
+from kernels_core.automata.tables cimport (
+    ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS, ByteEdge, members_at,
+)
 from kernels_core.clock cimport breathe, start_clock, stop_clock
 from kernels_core.earley.distinct cimport add_new, forget
+from kernels_core.earley.items cimport hash_words, normalise
 from kernels_core.earley.slots cimport Slot, after, put
 from kernels_core.earley.transitions cimport add_live, remember
 
@@ -47,35 +49,6 @@ ROOT, BOTTOM = 0, 1        # frames
 
 cdef int32_t IN_SET = -1   # the list of a set's own items; those of frames have their slot's number
 cdef int32_t C_ACCEPT = 0, C_ESCAPE = 1, C_ROOT = 0, C_BOTTOM = 1
-
-
-cdef bint _less(const Item& a, const Item& b) noexcept nogil:
-    if a.state != b.state:
-        return a.state < b.state
-    if a.frame != b.frame:
-        return a.frame < b.frame
-    return a.counter < b.counter
-
-
-cdef bint _same(const Item& a, const Item& b) noexcept nogil:
-    return a.state == b.state and a.frame == b.frame and a.counter == b.counter
-
-
-cdef void _normalise(vector[Item]& items) noexcept nogil:
-    if items.size() > 1:
-        sort(items.begin(), items.end(), _less)
-        items.erase(unique(items.begin(), items.end(), _same), items.end())
-
-
-cdef uint64_t _hash(const void* data, size_t size) noexcept nogil:
-    """64-bit mix of `size` bytes, a multiple of 4."""
-    cdef const uint32_t* words = <const uint32_t*>data
-    cdef uint64_t h = 0x9E3779B97F4A7C15ULL ^ (size * 0xBF58476D1CE4E5B9ULL)
-    cdef size_t i
-    for i in range(size // 4):
-        h = (h ^ words[i]) * 0xD6E8FEB86659FD93ULL
-        h ^= h >> 32
-    return h
 
 
 cdef void add_item(vector[Item]& items, int32_t state, int32_t frame, int32_t counter) noexcept nogil:
@@ -290,10 +263,10 @@ cdef class Machine:
                 return self._intern_set(self.kernel)        # nothing ends and nothing begins: inside a word
             if self.tables.flags[only] & TAIL and self.memoize:
                 return self.returned(self.kernel[0].frame)
-        _normalise(self.kernel)
+        normalise(self.kernel)
         cdef int32_t count = <int32_t>self.kernel.size()
         cdef size_t nbytes = count * sizeof(Item)
-        cdef uint32_t tag = <uint32_t>_hash(self.kernel.data(), nbytes)
+        cdef uint32_t tag = <uint32_t>hash_words(self.kernel.data(), nbytes)
         cdef size_t at = tag & (self.kernel_slots.size() - 1)
         cdef KernelRec* known
         while self.kernel_slots[at].number:          # without `memoize` there are none
@@ -458,7 +431,7 @@ cdef class Machine:
                 entry = &self.entries[i][j]
                 if entry.frame < 0:
                     entry.frame = self.frame_of_slot[-1 - entry.frame]
-            _normalise(self.entries[i])
+            normalise(self.entries[i])
             self.frame_of_slot[i] = self._intern_frame(self.entries[i]).number
         return True
 
@@ -548,7 +521,7 @@ cdef class Machine:
                     self.entries[members[i]][j].frame = -1 - place[slot]
                 else:
                     self.entries[members[i]][j].frame = self.frame_of_slot[slot]
-            _normalise(self.entries[members[i]])
+            normalise(self.entries[members[i]])
         if not recursive:
             self.frame_of_slot[members[0]] = self._intern_frame(self.entries[members[0]]).number
             return 0
@@ -559,7 +532,7 @@ cdef class Machine:
                 key.push_back(self.entries[members[i]][j].frame)
                 key.push_back(self.entries[members[i]][j].counter)
         nbytes = key.size() * sizeof(int32_t)
-        tag = <uint32_t>_hash(key.data(), nbytes)
+        tag = <uint32_t>hash_words(key.data(), nbytes)
         at = tag & (self.group_slots.size() - 1)
         while self.group_slots[at].number:
             group = self.groups[self.group_slots[at].number - 1]
@@ -575,7 +548,7 @@ cdef class Machine:
             for j in range(returns.size()):
                 if returns[j].frame < 0:
                     returns[j].frame = base + (-1 - returns[j].frame)
-            _normalise(returns)
+            normalise(returns)
             self._new_frame(returns)
         group = <GroupRec*>self.arena.take(sizeof(GroupRec) + nbytes)
         group.size, group.first = <int32_t>key.size(), base
@@ -598,7 +571,7 @@ cdef class Machine:
     cdef FrameRec* _intern_frame(self, vector[Item]& returns) except NULL nogil:
         """`returns` must be sorted and distinct."""
         cdef size_t nbytes = returns.size() * sizeof(Item)
-        cdef uint32_t tag = <uint32_t>_hash(returns.data(), nbytes)
+        cdef uint32_t tag = <uint32_t>hash_words(returns.data(), nbytes)
         cdef size_t at = tag & (self.frame_slots.size() - 1)
         cdef FrameRec* record
         while self.frame_slots[at].number:
@@ -612,9 +585,9 @@ cdef class Machine:
         return record
 
     cdef SetRec* _intern_set(self, vector[Item]& items) except NULL nogil:
-        _normalise(items)
+        normalise(items)
         cdef size_t nbytes = items.size() * sizeof(Item)
-        cdef uint32_t tag = <uint32_t>_hash(items.data(), nbytes)
+        cdef uint32_t tag = <uint32_t>hash_words(items.data(), nbytes)
         cdef size_t at = tag & (self.set_slots.size() - 1)
         cdef size_t i
         cdef SetRec* record

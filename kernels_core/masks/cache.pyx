@@ -434,10 +434,10 @@ cdef class MaskCache:
             return 0
         # Where words are left out, what they are left out of is shared; the difference costs less than its name.
         cdef Prefix prefix
-        cdef bint shared = self.pool is not None and members_at(self.machine.tables,
-                                                                state) == NULL and (self.lookahead is not None or (
-            not (self.machine.tables.find_prefix(state,
-                                                 &prefix) and has(EXCLUDED_WORDS)) and self.identities.is_near(state)))
+        cdef bint shared = self.pool is not None and members_at(self.machine.tables, state) == NULL
+        if shared and self.lookahead is None:
+            shared = (not (self.machine.tables.find_prefix(state, &prefix) and has(EXCLUDED_WORDS))
+                      and self.identities.is_near(state))
         if shared:
             self.identities.identity(state, &key.state)
             key.lookahead.high = self.follow_key

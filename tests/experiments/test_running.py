@@ -33,7 +33,7 @@ def test_run_takes_its_preset_from_the_environment(monkeypatch: pytest.MonkeyPat
     assert len(result.frame) == len(find_experiment("reuse").module.grid("smoke"))
     assert set(result.frame["status"]) == {"ok"}
     assert result.table() is not None
-    assert "n = 4 trials" in result.plot().layout.title.text
+    assert "n = 4 trials" in result.plot().layout.title.text.replace("\xa0", " ")
     assert "Machine:" in result.origin
     seconds = result.frame["seconds"].tolist()
     assert run("reuse", ledger=ledger).frame["seconds"].tolist() == seconds  # nothing was measured again

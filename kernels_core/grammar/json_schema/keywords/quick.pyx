@@ -16,6 +16,8 @@ __all__ = ["Quick", "QuickTable"]
 cdef extern from "Python.h":
     long as_long "PyLong_AsLong"(PyObject* number) noexcept
 
+Quick.__doc__ = """What the quick readers do with a keyword; `NEVER`: a schema with it is compiled now."""
+
 cdef int MOST_DIALECTS = 64
 # What can be read at a glance, where every draft knows it.
 cdef frozenset GLANCED = frozenset((
