@@ -176,41 +176,56 @@ print("done")
 """
 )
 
+# Ten thousand interrupts, each at some moment of a compile, before, within and behind what its cache keeps. Whoever
+# asks for the same schema next does not wait for what the interrupted one began.
 INTERRUPT = (
     PRELUDE
     + """
-class Interrupt(BaseException):
-    pass
+import faulthandler
 
 
 def interrupt(*_):
     if armed:
-        raise Interrupt
+        raise KeyboardInterrupt
 
 
 armed = False
 signal.signal(signal.SIGALRM, interrupt)
 compiler = GrammarCompiler(info)
-interrupted = 0
-for number in range(3000):
+took = []
+for schema in schemas[5:25]:
+    began = time.perf_counter()
+    compiler.compile_json_schema(schema)
+    took.append(time.perf_counter() - began)
+whole = sorted(took)[10]  # so that most interrupts come within a compile, on a machine of any speed
+faulthandler.dump_traceback_later(60, exit=True)
+interrupted = hung = number = 0
+while interrupted < 10_000 and number < 400_000:
+    number += 1
     schema = schemas[number % 5]
-    if number % 3 == 0:
-        compiler.clear_cache()
+    compiler.clear_cache()
     try:
         armed = True
-        signal.setitimer(signal.ITIMER_REAL, random.random() * 0.0008 + 1e-6)
+        signal.setitimer(signal.ITIMER_REAL, random.random() * whole + 1e-6)
         compiler.compile_json_schema(schema)
         armed = False
-    except Interrupt:
+    except KeyboardInterrupt:
         interrupted += 1
     armed = False
     signal.setitimer(signal.ITIMER_REAL, 0)
+    compiler.compile_json_schema(schema)
+    if number % 500 == 0:
+        faulthandler.dump_traceback_later(60, exit=True)  # who hangs from here on says where
+        asking = threading.Thread(target=compiler.compile_json_schema, args=(schema,))
+        asking.start()
+        asking.join(20)
+        hung += asking.is_alive()
 row = allocate_token_bitmask(1, info.vocab_size)
 for schema in schemas[:5]:
     matcher = GrammarMatcher(compiler.compile_json_schema(schema))
     assert matcher.accept_string('["x')
     matcher.fill_next_token_bitmask(row)
-print("done" if interrupted > 100 else interrupted)
+print("done" if interrupted == 10_000 and not hung else (interrupted, hung))
 """
 )
 
