@@ -2,7 +2,7 @@
 
 Source: XGrammar-2, table 4 (its three mechanisms first), over MaskBench schemas.
 Claim: just-in-time masks cut preprocessing and cost time per mask, which the cross-grammar cache and repetition
-    compression win back; interned sets, differential masks, inlining and lap counters then beat all of these.
+    compression win back; interned sets, differential masks, inlining and iteration counters then beat all of these.
 Refuted by: a step that makes neither preprocessing nor masks faster than the step before it, beyond the noise of a
     repeated run.
 
@@ -63,10 +63,10 @@ STEPS: Final = (
     Step("+ interned sets", {"memoize_sets": False}, {"memoize_sets": True}),
     Step("+ differential masks", {"differential_masks": False}, {"differential_masks": True}),
     Step("+ inlining", {"inline_limit": 0}, {"inline_limit": Options().inline_limit}),
-    Step("+ lap counters instead of compression", {"repetition": "compress"}, {"repetition": "counters"}),
+    Step("+ iteration counters instead of compression", {"repetition": "compress"}, {"repetition": "counters"}),
     Step("+ warm start", {"warm_start": False}, {"warm_start": True}),
-    Step("+ lap profiles", {"iteration_profiles": False}, {"iteration_profiles": True}),
-    Step("+ sweeps", {"sweeps": False}, {"sweeps": True}),
+    Step("+ iteration profiles", {"iteration_profiles": False}, {"iteration_profiles": True}),
+    Step("+ walk shortcuts", {"walk_shortcuts": False}, {"walk_shortcuts": True}),
     Step("+ direct walks", {"direct_limit": 0}, {"direct_limit": Options().direct_limit}),
     Step("+ lookahead", {"lookahead": False}, {"lookahead": True}),
     # What may follow a rule is known once everything is lowered: lookahead and laziness exclude each other.

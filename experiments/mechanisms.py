@@ -93,15 +93,12 @@ MECHANISMS: Final = (
     # Token sets that are put together from others
     Mechanism(
         "differential masks",
-        (
-            "masks/reference_states",
-            "masks/token_sets: _find_children, _walk_difference, store_difference",
-        ),
+        ("masks/token_sets: _find_children, _walk_difference, store_difference",),
         {"differential_masks": False},
     ),
-    Mechanism("reference states", ("masks/reference_states: _find_common_target",)),
+    Mechanism("reference states", ("masks/strategy: _common_target",)),
     Mechanism("excluded words", ("masks/excluded_words",)),
-    Mechanism("FOLLOW bytes", ("masks/cache: _take_follow",)),
+    Mechanism("FOLLOW bytes", ("masks/strategy: take_follow",)),
     Mechanism(
         "string bodies",
         ("masks/string_bodies", "masks/body_token_sets", "masks/body_automata", "masks/unanchored_searches"),

@@ -7,9 +7,10 @@ Refuted by: a set of mechanisms at which the median schema compiles no faster wi
 A comparison of parsers must not be one of everything else, so both sides get the same: no mechanism, each alone that
 both can have (inlining, repetition compression, lap counters), and all of them.  Every mask is made ahead of time, and
 both sides drop uncertain tokens by lookahead, which the pushdown automaton cannot do without; neither has a pool,
-differences, sweeps, lap profiles or memory of parser states, which it cannot have.  "As published" is each with what
-its paper gives it.  The engine as it is by default, a finite automaton and the naive scan stand beside them.  All give
-identical masks where they apply; a finite automaton refuses recursion, the pushdown automaton left recursion.
+differences, walk shortcuts, iteration profiles or memory of parser states, which it cannot have.  "As published" is
+each with what its paper gives it.  The engine as it is by default, a finite automaton and the naive scan stand beside
+them.  All give identical masks where they apply; a finite automaton refuses recursion, the pushdown automaton left
+recursion.
 One trial is one schema in one variant; a refused schema counts as at least as slow as its refusal.
 """
 
@@ -45,7 +46,7 @@ BARE: Final[Mapping[str, Mapping[str, Any]]] = {
         "cross_grammar_cache": False,
         "warm_start": False,
         "iteration_profiles": False,
-        "sweeps": False,
+        "walk_shortcuts": False,
         "direct_limit": 0,
     },
     PUSHDOWN: {"parser": PUSHDOWN},

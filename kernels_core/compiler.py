@@ -176,7 +176,7 @@ class CompiledGrammar:
             max_fill_ms=options.max_fill_ms,
             direct_limit=options.direct_limit,
             iteration_profiles=options.iteration_profiles,
-            sweeps=options.sweeps,
+            walk_shortcuts=options.walk_shortcuts,
         )
 
     @property

@@ -46,12 +46,11 @@ class Options:
     direct_limit: parts of a parser state that a walk over at most this many trie nodes (estimated) settles get no token
         sets: the trie is followed from the parser state itself; 0 makes token sets for all.
     iteration_profiles: where a counted repetition allows it, find out once how many iterations each token needs, for
-        all counts and
-        bounds, instead of verdicts for each count near a bound.
-    sweeps: accept whole subtrees of the vocabulary where every byte in them leads back to the same parser state,
-        instead of walking them, and walk the others in the byte-class trie, where all bytes of one class are one; keep
-        the rows of self-loops, and unions of them with token sets, for all grammars; put token sets of strings together
-        from those of their bodies.
+        all counts and bounds, instead of verdicts for each count near a bound.
+    walk_shortcuts: accept whole subtrees of the vocabulary where every byte in them leads back to the same parser
+        state, instead of walking them, and walk the others in the byte-class trie, where all bytes of one class are
+        one; keep the rows of self-loops, and unions of them with token sets, for all grammars; put token sets of
+        strings together from those of their bodies.
     cross_grammar_cache: share token sets between the grammars of a compiler, by structural identity of states.
     warm_start: begin with the token sets of JSON's strings (with lengths and frequent formats, too), numbers and white
         space, made once for a vocabulary and process when the first compiler is made; of use with "earley" and
@@ -83,7 +82,7 @@ class Options:
     unroll_limit: int = 32
     direct_limit: int = 1024
     iteration_profiles: bool = True
-    sweeps: bool = True
+    walk_shortcuts: bool = True
     cross_grammar_cache: bool = True
     warm_start: bool = True
     differential_masks: bool = True

@@ -198,6 +198,7 @@ def _visits(record: CacheRecord, tokens: Sequence[bytes], places: Mapping[int, s
         "made": [visit.event.token_sets_made for visit in shown],
         "pool": [visit.event.pool_hits + visit.event.partial_hits for visit in shown],
         "state": [order[visit.renewal, visit.set_id] for visit in shown],
+        "strategies": [", ".join(visit.event.strategies) for visit in shown],
         "token": texts,
         "place": [
             places.get(visit.event.step, "") if latest[visit.event.step] == k else "" for k, visit in enumerate(shown)
@@ -333,6 +334,7 @@ def _static_visits(shot: CacheShot) -> str:
         f"<tr><td>{visit.event.step}</td>"
         f'<td style="text-align:left"><span style="color:{COLOURS[visit.event.kind]}">■</span> '
         f"{said(visit.event.kind)}</td>"
+        f'<td style="text-align:left">{", ".join(visit.event.strategies)}</td>'
         f"<td>{visit.event.nanoseconds / 1e3:,.1f}</td><td>{visit.event.nbytes:,}</td><td>{visit.set_id}</td>"
         f'<td style="text-align:left">{html_escape(_place(visit.where))}</td></tr>'
         for visit in visits
@@ -342,8 +344,9 @@ def _static_visits(shot: CacheShot) -> str:
     more = len(shot.record) - len(visits)
     left = f" (the last {len(visits)} of {len(shot.record):,})" if more else ""
     return (
-        f"<details><summary>mask by mask{left}</summary><table><tr><th>step</th><th>the mask was</th><th>µs</th>"
-        f"<th>bytes</th><th>parser state</th><th>rules under way</th></tr>{rows}</table></details>"
+        f"<details><summary>mask by mask{left}</summary><table><tr><th>step</th><th>the mask was</th>"
+        f"<th>strategies</th><th>µs</th><th>bytes</th><th>parser state</th><th>rules under way</th></tr>"
+        f"{rows}</table></details>"
     )
 
 

@@ -125,12 +125,13 @@ def token_sets(snapshot: TokenSets, *, limit: int = MAX_CHIPS) -> str:
             f"{len(entry.accepted):,}",
             f"{int(entry.uncertain.allowed.sum()):,} of {len(entry.uncertain):,}",
             f"{entry.rejected_count:,}",
-            f"{html_escape(entry.storage)}, {_bytes(entry.nbytes)}" if entry.storage else "not kept",
+            html_escape(entry.made_by) or "not made",
+            f"{html_escape(entry.storage)}, {_bytes(entry.nbytes)}" if entry.storage else "",
         ]
         for entry in snapshot.states[:MAX_RULES]
     ]
-    heads = ["state", "dotted rule", "accepted", "uncertain taken", "rejected", "stored as"]
-    body = _table(heads, states, align="rlrrrl", mono=(0, 1, 2, 3, 4))
+    heads = ["state", "dotted rule", "accepted", "uncertain taken", "rejected", "made by", "stored as"]
+    body = _table(heads, states, align="rlrrrll", mono=(0, 1, 2, 3, 4))
     body += _more(len(snapshot.states) - MAX_RULES, "states")
     tabs: tuple[Tab, ...] = ("accepted", "uncertain", "stop", "rejected")
     for tab in tabs:

@@ -76,8 +76,8 @@ class Twin:
 
     def _tokens_told(self, entry: StateTokens) -> StateTokens:
         state, rule = self._named(entry.state, entry.rule)
-        storage, nbytes = kept(self._ours.masks, state, entry.counter) if state >= 0 else ("", 0)
-        return replace(entry, state=state, rule=rule, storage=storage, nbytes=nbytes)
+        storage, made_by, nbytes = kept(self._ours.masks, state, entry.counter) if state >= 0 else ("", "", 0)
+        return replace(entry, state=state, rule=rule, storage=storage, nbytes=nbytes, made_by=made_by)
 
     def _named(self, state: int, rule: str) -> tuple[int, str]:
         ours = self._pairs.ours(state)

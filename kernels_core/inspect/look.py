@@ -45,7 +45,7 @@ def token_sets(matcher: GrammarMatcher, allowed: Ids | None = None) -> TokenSets
     vocab = compiled.vocab
     entries = []
     for (state, counter), callers in frames.items():
-        found, (storage, nbytes) = verdicts(masks, state, counter, callers), kept(masks, state, counter)
+        found, (storage, made_by, nbytes) = verdicts(masks, state, counter, callers), kept(masks, state, counter)
         entries.append(
             StateTokens(
                 state=state,
@@ -55,6 +55,7 @@ def token_sets(matcher: GrammarMatcher, allowed: Ids | None = None) -> TokenSets
                 uncertain=UncertainTokens(vocab, found["uncertain"], found["escapes"], found["allowed"]),
                 rejected_count=found["rejected_count"],
                 storage=storage,
+                made_by=made_by,
                 nbytes=nbytes,
                 counter=counter if table.members(state, 0) is None else 0,
                 source_rules=table.source_rules(state),

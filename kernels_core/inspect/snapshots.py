@@ -313,7 +313,8 @@ class StateTokens:
     `accepted` are token ids (an int32 array, ascending; any sequence of ids will do when one is made by hand),
     `uncertain` the `UncertainTokens`; the rest of the vocabulary is rejected.  `storage` names how the engine keeps
     the state's token set ("list", "complement", "bitset", "difference" or "iterations"; "" where no mask has needed one
-    yet) and `nbytes` its size.  `counter` and `source_rules` as in `EarleyItem`.
+    yet), `nbytes` its size, and `made_by` the strategy that made it (`kernels_core.masks.strategy.STRATEGIES`; "" as
+    before).  `counter` and `source_rules` as in `EarleyItem`.
     """
 
     state: int
@@ -326,6 +327,7 @@ class StateTokens:
     nbytes: int
     counter: int = 0
     source_rules: tuple[SourceRule, ...] = ()
+    made_by: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.accepted, np.ndarray):

@@ -49,7 +49,8 @@ class FillEvent:
     "pool hit" (from the cross-grammar cache), "partial hit" (from there, but filtered anew for what can follow),
     "miss" (`token_sets_made` were computed), "walk" (without token sets: the trie was followed from the parser state);
     what cost most names it.  `nanoseconds` is the time to find or make it, copying it out not included; `nbytes` what
-    the mask holds.
+    the mask holds.  `strategies`: which ones made the mask's parts, now or when they were made first
+    (`kernels_core.masks.strategy.STRATEGIES`).
     """
 
     step: int
@@ -60,11 +61,12 @@ class FillEvent:
     token_sets_made: int
     pool_hits: int
     partial_hits: int = 0
+    strategies: tuple[str, ...] = ()
 
     @property
     def how(self) -> str:
-        """`kind` in words."""
-        return _HOW[self.kind]
+        """`kind` in words, with the strategies."""
+        return f"{_HOW[self.kind]} ({', '.join(self.strategies)})" if self.strategies else _HOW[self.kind]
 
 
 _HOW: dict[FillKind, str] = {
@@ -228,7 +230,8 @@ def fill_event(
 ) -> FillEvent:
     """The event of a mask at the place of `at`; the rest as in `Tracing.fill`."""
     kind = fill_kind(known, made, pool, partial, hits)
-    return FillEvent(at.num_steps, at.position, kind, nanoseconds, nbytes, made, pool, partial)
+    strategies = at.masks.strategies(at.set_number)
+    return FillEvent(at.num_steps, at.position, kind, nanoseconds, nbytes, made, pool, partial, strategies)
 
 
 class Fill:

@@ -90,5 +90,5 @@ cdef int _add_named(MaskCache masks, SetRec* record) except -1 nogil:
     cdef int32_t i
     for i in range(record.count):
         if masks.machine.tables.flags[record.items[i].state] & TOKENS:
-            masks._add_whole_tokens(record.items[i].state)
+            masks._add_token_edges(record.items[i].state)
     return 0

@@ -10,6 +10,7 @@ Read on: `string_bodies.pyx`, which asks.
 from libcpp.algorithm cimport sort, unique
 
 from kernels_core.automata.tables cimport ByteEdge
+from kernels_core.masks.strategy cimport STRING_BODY
 from kernels_core.masks.token_sets cimport build_suffix_trie, store_accepted
 from kernels_core.masks.trie cimport TrieNode, bytes_of_class, plain_next
 from kernels_core.masks.trie_walk cimport Suffix, TrieWalk, accept
@@ -34,6 +35,7 @@ cdef shared_ptr[BodyTokenSet] make_body_token_set(TokenTrie trie, StringBody* bo
     result.reset(made)
     made.tokens.reset(new TokenSet())
     made.tokens.get().dense = NULL
+    made.tokens.get().made_by = STRING_BODY
     found.in_class_trie = True
     nodes[0] += _walk(trie, body, state, found, exit_edges)
     store_accepted(made.tokens.get(), trie, found)

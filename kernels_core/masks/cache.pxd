@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.unordered_map cimport unordered_map
 from libcpp.utility cimport pair
@@ -12,11 +12,18 @@ from kernels_core.masks.repetition_ends cimport RepetitionEnds
 from kernels_core.masks.lookahead cimport Lookahead
 from kernels_core.masks.mask_table cimport MaskRec, MaskTable
 from kernels_core.masks.pool cimport PoolKey, TokenSetPool
+from kernels_core.masks.strategy cimport Follow, Strategies
 from kernels_core.masks.suffixes cimport SuffixMatches
 from kernels_core.masks.whole_subtrees cimport WholeSubtrees
 from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport TokenTrie
 from kernels_core.masks.row_unions cimport Dense, Row, RowUnions
+
+
+cdef enum TokenSetUse:
+    FOR_MASK
+    TO_FILTER            # what is found is half of it: a lookahead filters it
+    AS_REFERENCE         # another token set will be the difference to it
 
 
 cdef struct Chosen:
@@ -37,30 +44,24 @@ cdef class MaskCache:
     cdef readonly TokenTrie trie
     cdef readonly Machine machine
     cdef readonly TokenSetPool pool        # None: nothing is shared between grammars
-    cdef readonly bint differential
-    cdef readonly int32_t differential_from
+    cdef readonly Strategies decide
     cdef readonly int64_t max_fill_ms      # 0: no limit
     cdef unordered_map[int32_t, int64_t] measured        # by state: nanoseconds its last token set took
     cdef vector[Made] made                 # the token sets that were computed here, in order of time
     cdef readonly bint memoize             # False: a mask is computed at every fill
     cdef readonly Lookahead lookahead      # None: uncertain tokens are not filtered
-    cdef readonly WholeSubtrees sweeps            # None: every node is walked
+    cdef readonly WholeSubtrees whole_subtrees        # None: every node is walked
     cdef readonly StringBodies string_bodies          # None: insides of strings are walked like all else
-    cdef bint in_reference                      # a reference is being computed
     cdef Identities identities
-    # by code of the bytes that callers take (0: any): (state, clipped counter) -> verdicts
+    # by `Follow.key`: (state, clipped counter) -> verdicts
     cdef unordered_map[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]] states
-    cdef uint64_t follow_key                 # that code, for the token set that is asked for
-    cdef uint64_t follow[4]               # and the bytes
     cdef unordered_map[uint64_t, shared_ptr[TokenSet]] filtered   # the same after the lookahead
     cdef unordered_map[int32_t, vector[uint32_t]] negated     # by number of a token set of the grammar: bits
-    cdef readonly bint iteration_profiles
-    cdef vector[uint8_t] profile_kinds         # by rule: 0 not looked at yet, 1 iterations are plain, 2 they are not
-    cdef unordered_map[uint64_t, unordered_map[int32_t, shared_ptr[TokenSet]]] profiles     # by that code and state
+    cdef unordered_map[uint64_t, unordered_map[int32_t, shared_ptr[TokenSet]]] profiles     # by that key and state
     cdef RepetitionEnds repetition_ends
-    cdef readonly int64_t direct_limit
-    cdef vector[int64_t] costs             # by state: estimated trie nodes, -1: not estimated yet
     cdef MaskTable table
+    cdef vector[uint16_t] strategies_of    # by number of a set: one bit a strategy that made its mask
+    cdef uint16_t used_strategies          # scratch: the same, of the mask that is made
     cdef vector[uint8_t] wide              # scratch: by item, whether its token set is used
     cdef DirectWalk walk
     cdef RowUnions unions                     # None: rows are added to each other one by one
@@ -82,22 +83,21 @@ cdef class MaskCache:
     cdef size_t held(self) noexcept nogil
     cdef MaskRec* with_stops(self, MaskRec* mask, vector[int32_t]& allowed, vector[int32_t]& refused) except NULL nogil
     cdef MaskRec* mask_of(self, SetRec* record, const int* cancelled) except NULL nogil
-    cdef bint _follow(self, SetRec* record) except -1 nogil
-    cdef bint _may_use_profile(self, SetRec* record, int32_t first) except -1 nogil
-    cdef bint _has_profile(self, int32_t state) except -1 nogil
+    cdef bint _follow_items(self, SetRec* record) except -1 nogil
     cdef int32_t _iterations_left(self, Item item) noexcept nogil
     cdef int32_t _iterations_missing(self, Item item) noexcept nogil
-    cdef int iteration_profile(self, int32_t state, shared_ptr[TokenSet]& result) except -1 nogil
+    cdef int iteration_profile(self, int32_t state, const Follow& follow, shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _profile_key(self, int32_t state, uint64_t follow_key, PoolKey* key) except -1 nogil
-    cdef bint _known_profile(self, int32_t state, uint64_t follow_key, shared_ptr[TokenSet]& result) except -1 nogil
-    cdef int _take_follow(self, SetRec* record, int32_t first) except -1 nogil
+    cdef bint _known_profile(self, int32_t state, uint64_t follow_key, bint last,
+                             shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _add_token_sets(self, SetRec* record) except -1 nogil
-    cdef int64_t _cost(self, int32_t state) except -1 nogil
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil
     cdef MaskRec* compute(self, SetRec* record) except NULL nogil
     cdef uint64_t _pool_key(self, int32_t state, int32_t counter, PoolKey& key) noexcept nogil
-    cdef int token_set(self, int32_t state, int32_t counter, bint to_filter, shared_ptr[TokenSet]& result,
-                       bint compute=*) except -1 nogil
-    cdef int filtered_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil
-    cdef int _compute_token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil
-    cdef int _add_whole_tokens(self, int32_t state) except -1 nogil
+    cdef int token_set(self, int32_t state, int32_t counter, const Follow& follow, TokenSetUse use,
+                       shared_ptr[TokenSet]& result, bint compute=*) except -1 nogil
+    cdef int filtered_set(self, int32_t state, int32_t counter, const Follow& follow,
+                          shared_ptr[TokenSet]& result) except -1 nogil
+    cdef int _compute_token_set(self, int32_t state, int32_t counter, const Follow& follow, bint as_reference,
+                                shared_ptr[TokenSet]& result) except -1 nogil
+    cdef int _add_token_edges(self, int32_t state) except -1 nogil

@@ -7,11 +7,10 @@ followed into the trie as they stand (`direct_walk`).  For the others the work i
 Token sets come from the grammar's own table, then from the pool that all grammars share, and are computed last.  The
 mask is kept on the set; equal masks share their storage and have a number (`mask_table`).
 
-docs/concepts/how-a-mask-is-made.md says when each strategy is chosen, and what it costs.
+`strategy.pyx` decides; here it is done, and noted: which strategies made a set's mask (`strategies`).
 """
 
 from cython.operator cimport dereference, preincrement
-from libc.string cimport memset
 
 from kernels_core.automata.lazy_dfa cimport LazyTables
 from kernels_core.automata.lazy_identity cimport LazyIdentities
@@ -20,15 +19,18 @@ from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS, Tables, members_at
 from kernels_core.automata.word_trie cimport Prefix
 from kernels_core.earley.machine cimport FREE, Item, ms_clock, ms_load, ms_store
-from kernels_core.laboratory cimport EXCLUDED_WORDS, FOLLOW_BYTES, STRING_BODIES, has
-from kernels_core.masks.reference_states cimport ReferenceState, find_reference
-from kernels_core.masks.direct_walk cimport DirectWalk, estimate
+from kernels_core.laboratory cimport EXCLUDED_WORDS as EXCLUDED_WORDS_ON, has
+from kernels_core.masks.direct_walk cimport DirectWalk
 from kernels_core.masks.string_bodies cimport StringBodies
 from kernels_core.masks.repetition_ends cimport RepetitionEnds
-from kernels_core.masks.iteration_profiles cimport compute_profile, has_prefix_free_iterations, row_of
+from kernels_core.masks.iteration_profiles cimport compute_profile, row_of
 from kernels_core.masks.self_loops cimport SelfLoop
 from kernels_core.masks.mask_table cimport add_id, digest, write_mask
 from kernels_core.masks.pool cimport ALL_COUNTS, PoolKey
+from kernels_core.masks.strategy cimport (
+    DIFFERENCE, DIRECT_WALK, EXCLUDED_WORDS, ITERATION_PROFILE, SELF_LOOP, STRING_BODY, TEXT_ENTRY, TOKEN_EDGE,
+    VOCABULARY_WALK, Choice, Follow, bytes_of, estimate,
+)
 from kernels_core.masks.whole_subtrees cimport WholeSubtrees
 from kernels_core.masks.token_sets cimport (
     PROFILE, MAX_CHAIN, add_uncertain, compute_token_set, depth_of, share_of, shares_of,
@@ -37,12 +39,12 @@ from kernels_core.masks.row_unions cimport add_rows
 
 from kernels_core.masks.interned_mask import listed
 from kernels_core.masks.self_loops import self_loops_of
+from kernels_core.masks.strategy import Strategies, names_of
 
 __all__ = ["MaskCache"]
 
 cdef int64_t caches_made = 0
-# that callers take; verdicts are computed for each such set of bytes anew
-cdef int32_t BOTTOM_FRAME = 1, FEW_BYTES = 2
+cdef int32_t BOTTOM_FRAME = 1
 
 
 cdef class MaskCache:
@@ -52,12 +54,12 @@ cdef class MaskCache:
     differences to another state's, for states whose first bytes begin at least `differential_from` tokens.
     Without `memoize` a set's mask is computed each time it is asked for.  `lookahead` drops uncertain tokens that no
     caller of their rule can take.  Items whose walk is estimated at `direct_limit` trie nodes at most get no token set.
-    `sweeps` accepts subtrees of the vocabulary whole where that is certain.
+    `walk_shortcuts` accepts subtrees of the vocabulary whole where that is certain.
     """
 
     def __init__(self, TokenTrie trie, Machine machine, TokenSetPool pool, *, bint differential=True,
                  int differential_from=2048, bint memoize=True, Lookahead lookahead=None, int64_t max_fill_ms=0,
-                 int direct_limit=0, bint iteration_profiles=False, bint sweeps=False):
+                 int direct_limit=0, bint iteration_profiles=False, bint walk_shortcuts=False):
         global caches_made
         caches_made += 1
         self.serial = caches_made
@@ -65,23 +67,21 @@ cdef class MaskCache:
         self.trie = trie
         self.memoize = memoize
         self.lookahead, self.machine, self.pool = lookahead, machine, pool
-        self.differential = differential
-        self.differential_from = differential_from
         self.identities = None
         if pool is not None:
             kind = LazyIdentities if isinstance(machine.tables, LazyTables) else EagerIdentities
             self.identities = kind(machine.tables, pool.secret())
-        self.direct_limit = direct_limit
-        self.iteration_profiles = iteration_profiles and lookahead is None
-        self.sweeps = WholeSubtrees(machine) if sweeps else None
-        self.string_bodies = StringBodies(trie, machine) if sweeps else None
+        self.decide = Strategies(
+            trie, machine, direct_limit=direct_limit, differential=differential, differential_from=differential_from,
+            iteration_profiles=iteration_profiles and lookahead is None, walk_shortcuts=walk_shortcuts)
+        self.whole_subtrees = WholeSubtrees(machine) if walk_shortcuts else None
+        self.string_bodies = StringBodies(trie, machine) if walk_shortcuts else None
         self.table = MaskTable(trie.words)
-        self.walk = DirectWalk(trie, machine, self_loops_of(trie) if sweeps else None, self.table)
+        self.walk = DirectWalk(trie, machine, self_loops_of(trie) if walk_shortcuts else None, self.table)
         self.repetition_ends = RepetitionEnds(machine)
-        self.unions = pool.unions if sweeps and pool is not None else None
+        self.unions = pool.unions if walk_shortcuts and pool is not None else None
         self.stack.resize(trie.max_depth + 1)
         self.singles.reserve(256)            # room for most, so that first masks do not wait for vectors to grow
-        self.costs.reserve(96)
         self.matches.places.reserve(256)
         self.matches.todo.reserve(64)
 
@@ -122,64 +122,55 @@ cdef class MaskCache:
         self.table.begin()
         self.dense.clear()
         self.owners.clear()
-        self.follow_key = 0
-        if not self._follow(record):
+        self.used_strategies = 0
+        if not self._follow_items(record):
             self.wide.assign(record.count, 1)
         for i in range(record.count if record.tokens else 0):
             if self.machine.tables.flags[record.items[i].state] & TOKENS:
-                self._add_whole_tokens(record.items[i].state)
+                self.used_strategies |= 1 << TOKEN_EDGE
+                self._add_token_edges(record.items[i].state)
         self._add_token_sets(record)
         mask = self.table.finish()
         self.owners.clear()         # they would count as holders of what they own
         return self.remember(record, mask)
 
-    cdef bint _follow(self, SetRec* record) except -1 nogil:
+    cdef bint _follow_items(self, SetRec* record) except -1 nogil:
         """Allow what the items with little to walk take; the others, and at first all, are marked in `self.wide`.
 
         False, with nothing allowed, if that would take too long.
         """
         cdef SetRec* start = record
         cdef uint64_t[4] narrow, wide
-        cdef uint64_t* begins
-        cdef int32_t i, w, state
-        cdef int64_t total = 0, cost
+        cdef int32_t i, w
+        cdef int64_t total
         cdef size_t n
         cdef const SelfLoop* loop
         self.wide.assign(record.count, 0)
-        if self.direct_limit == 0:
+        if self.decide.direct_limit == 0:
             return False
-        memset(narrow, 0, sizeof(narrow))
-        memset(wide, 0, sizeof(wide))
-        for i in range(record.count):
-            state = record.items[i].state
-            cost = self._cost(state)
-            if cost > self.direct_limit:
-                self.wide[i] = 1
-            else:
-                total += cost
-            begins = &wide[0] if self.wide[i] else &narrow[0]
-            for w in range(4):
-                begins[w] |= self.machine.tables.live[4 * state + w]
+        total = self.decide.find_direct(record, self.wide.data(), narrow, wide)
         if not (narrow[0] | narrow[1] | narrow[2] | narrow[3]):
             return True
-        if total > 2 * self.direct_limit:
+        if total > 2 * self.decide.direct_limit:
             return False
         for w in range(4):
             if narrow[w] & wide[w]:      # they begin alike: a walk from the whole set would be one of the others, too
                 start = self.machine.part(record, self.wide)
-        if self.walk.run(start, narrow, 4 * self.direct_limit):
+        if self.walk.run(start, narrow, 4 * self.decide.direct_limit):
             for n in range(self.walk.loop_rows.size()):
                 loop = self.walk.loop_rows[n].get()
                 self.used[<size_t>loop] = <shared_ptr[void]>self.walk.loop_rows[n]
                 self.owners.push_back(<shared_ptr[void]>self.walk.loop_rows[n])
                 self.dense.push_back(Dense(Row(loop.bits.data(), <int32_t>loop.ids.size(), loop.hash), NULL))
             self.walks += 1
+            self.used_strategies |= (1 << DIRECT_WALK | <int>self.walk.took_loop << SELF_LOOP
+                                     | <int>self.walk.took_entry << TEXT_ENTRY)
             return True
         # The estimates were wrong: do not try these again.
         self.table.begin()
         for i in range(record.count):
             if not self.wide[i]:
-                self.costs[record.items[i].state] = 2 * self.direct_limit
+                self.decide.give_up(record.items[i].state)
         return False
 
     cdef int _add_token_sets(self, SetRec* record) except -1 nogil:
@@ -190,6 +181,7 @@ cdef class MaskCache:
         cdef SetRec* caller
         cdef shared_ptr[TokenSet] tokens
         cdef Chosen one
+        cdef Follow follow
         cdef Row row
         self.chosen.clear()
         self.singles.clear()
@@ -201,19 +193,20 @@ cdef class MaskCache:
             if _seen_before(record, i):
                 continue
             one.item, one.missing, one.left = i, self._iterations_missing(item), self._iterations_left(item)
+            follow.key = 0
             if self.lookahead is None:
-                self._take_follow(record, i)
-            if self._may_use_profile(record, i):
-                self.iteration_profile(item.state, tokens)
+                self.decide.take_follow(record, i, &follow)
+            if self.decide.may_use_profile(record, i):
+                self.iteration_profile(item.state, follow, tokens)
                 self.dense.push_back(row_of(tokens.get(), one.left))
             else:
                 if _is_far_from_bounds(self.machine.tables, item, self.trie.max_depth):
                     item.counter = FREE         # verdicts that grammars with another bound share
-                self.filtered_set(item.state, item.counter, tokens)
+                self.filtered_set(item.state, item.counter, follow, tokens)
                 if tokens.get().dense != NULL:
                     row = Row(tokens.get().dense, tokens.get().dense_population, tokens.get().dense_hash)
                     self.dense.push_back(Dense(row, &tokens.get().lacking))
-            self.follow_key = 0
+            self.used_strategies |= 1 << tokens.get().made_by
             self.owners.push_back(<shared_ptr[void]>tokens)
             one.tokens = tokens.get()
             self.chosen.push_back(one)
@@ -241,68 +234,6 @@ cdef class MaskCache:
             add_id(self.table, self.singles[n])
         return 0
 
-    cdef int _take_follow(self, SetRec* record, int32_t first) except -1 nogil:
-        """Set `follow` to the bytes that the callers of the verdicts of item `first` take, `follow_key` to their code.
-
-        Where they are few (the quote behind a string), suffixes that begin with another byte need not be found, kept
-        and tried.  Verdicts are then for callers that take these bytes and no others.
-        """
-        cdef Item item = record.items[first]
-        cdef SetRec* caller
-        cdef int32_t k = first, w, count = 0
-        cdef uint64_t word
-        self.follow_key = 0
-        if not self.differential or self._cost(item.state) < self.differential_from // 8 or not has(FOLLOW_BYTES):
-            return 0
-        memset(self.follow, 0, sizeof(self.follow))
-        while k < record.count and record.items[k].state == item.state:
-            if record.items[k].counter == item.counter:
-                caller = self.machine.returned(record.items[k].frame)
-                for w in range(4):
-                    self.follow[w] |= caller.live[w]
-            k += 1
-        self.follow_key = 1
-        for w in range(4):
-            word = self.follow[w]
-            while word:
-                count += 1
-                if count > FEW_BYTES:
-                    self.follow_key = 0
-                    return 0
-                self.follow_key = self.follow_key << 8 | <uint64_t>(64 * w + __builtin_ctzll(word))
-                word &= word - 1
-        return 0
-
-    cdef bint _may_use_profile(self, SetRec* record, int32_t first) except -1 nogil:
-        """Whether `iterations` has the verdicts at the state and counter of item `first`, for all its callers in the
-        set.
-        """
-        cdef Item item = record.items[first]
-        cdef int32_t rule = self.machine.tables.rule_of[item.state], k, w
-        cdef SetRec* caller
-        if not self._has_profile(item.state):
-            return False
-        for k in range(first, record.count):
-            if record.items[k].state != item.state:
-                break
-            if record.items[k].counter == item.counter:
-                caller = self.machine.returned(record.items[k].frame)
-                for w in range(4):
-                    if caller.live[w] & self.machine.tables.live[4 * self.machine.tables.start[rule] + w]:
-                        return False
-        return True
-
-    cdef bint _has_profile(self, int32_t state) except -1 nogil:
-        """Whether the verdicts at `state` may be looked up in `iterations`."""
-        cdef int32_t rule = self.machine.tables.rule_of[state]
-        if not self.iteration_profiles or not self.machine.tables.flags[state] & COUNTED:
-            return False
-        if <size_t>rule >= self.profile_kinds.size():
-            self.profile_kinds.resize(rule + 1, 0)
-        if self.profile_kinds[rule] == 0:
-            self.profile_kinds[rule] = 2 - <uint8_t>has_prefix_free_iterations(self.machine.tables, rule)
-        return self.profile_kinds[rule] == 1
-
     cdef int32_t _iterations_missing(self, Item item) noexcept nogil:
         """Iterations that a counted item has to complete before its rule may end."""
         return self.machine.tables.min_iterations[self.machine.tables.rule_of[item.state]] - item.counter
@@ -312,25 +243,22 @@ cdef class MaskCache:
         cdef int32_t most = self.machine.tables.max_iterations[self.machine.tables.rule_of[item.state]]
         return -1 if most < 0 else most - item.counter
 
-    cdef int iteration_profile(self, int32_t state, shared_ptr[TokenSet]& result) except -1 nogil:
-        """The iterations that tokens need from `state`, for all callers or for those like `follow_key`; with the
-        machine's lock held.
-        """
+    cdef int iteration_profile(self, int32_t state, const Follow& follow, shared_ptr[TokenSet]& result) except -1 nogil:
+        """The iterations that tokens need from `state`, for callers that take `follow`; with the machine's lock held."""
         cdef PoolKey key
         cdef int64_t started
-        cdef const uint64_t* follow = NULL
-        if self._known_profile(state, 0, result) or self.follow_key and self._known_profile(state, self.follow_key,
-                                                                                            result):
+        if self._known_profile(state, 0, follow.key == 0, result):
+            return 0
+        if follow.key and self._known_profile(state, follow.key, True, result):
             return 0
         self.machine._check_budget()
         started = ms_clock()
-        if self.follow_key:
-            follow = self.follow
-        compute_profile(self.trie, self.machine.tables, state, follow, result)
+        compute_profile(self.trie, self.machine.tables, state, bytes_of(follow), result)
+        result.get().made_by = ITERATION_PROFILE
         self.note(state, result, ms_clock() - started)
-        self.profiles[self.follow_key][state] = result
+        self.profiles[follow.key][state] = result
         if self.pool is not None:
-            self._profile_key(state, self.follow_key, &key)
+            self._profile_key(state, follow.key, &key)
             self.pool.keep(key, result)
         return 0
 
@@ -340,8 +268,12 @@ cdef class MaskCache:
         key.lookahead.high, key.lookahead.low = follow_key, 0
         return 0
 
-    cdef bint _known_profile(self, int32_t state, uint64_t follow_key, shared_ptr[TokenSet]& result) except -1 nogil:
-        """Whether the iterations from `state` were found out for such callers, here or in another grammar."""
+    cdef bint _known_profile(self, int32_t state, uint64_t follow_key, bint last,
+                             shared_ptr[TokenSet]& result) except -1 nogil:
+        """Whether the iterations from `state` were found out for such callers, here or in another grammar.
+
+        Not `last`: other callers are asked for next.
+        """
         cdef PoolKey key
         if self.profiles[follow_key].count(state):
             self.state_hits += 1
@@ -349,34 +281,25 @@ cdef class MaskCache:
             return True
         if self.pool is not None:
             self._profile_key(state, follow_key, &key)
-            result = self.pool.find(key, False, follow_key == self.follow_key)
+            result = self.pool.find(key, False, last)
             if result.get() != NULL:
                 self.pool_hits += 1
                 self.profiles[follow_key][state] = result
                 return True
         return False
 
-    cdef int64_t _cost(self, int32_t state) except -1 nogil:
-        """`direct.estimate`, remembered; a counted rule is never followed directly, since each iteration leads to
-        another set.
-        """
-        if <size_t>state >= self.costs.size():
-            self.costs.resize(self.machine.tables.flags.size(), -1)
-        if self.costs[state] < 0:
-            self.costs[state] = estimate(self.trie, self.machine.tables, state)
-            if self.machine.tables.flags[state] & COUNTED:
-                self.costs[state] += 2 * self.direct_limit
-        return self.costs[state]
-
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil:
         """Hang a mask that was just computed on its set, and count it."""
         self.mask_misses += 1
+        if <size_t>record.number >= self.strategies_of.size():
+            self.strategies_of.resize(record.number + 64, 0)
+        self.strategies_of[record.number] = self.used_strategies
         if self.memoize:
             ms_store(&record.mask, mask)
             self.sets_with_mask += 1
         return mask
 
-    cdef int _add_whole_tokens(self, int32_t state) except -1 nogil:
+    cdef int _add_token_edges(self, int32_t state) except -1 nogil:
         """Tokens that the token edges of `state` take; a negated set holds no stop token and none without text."""
         cdef int32_t k, chosen, token, population
         cdef uint64_t hash
@@ -419,47 +342,48 @@ cdef class MaskCache:
             return <uint64_t>state << 36 ^ <uint64_t>(counter + 1)      # of no pool: registers are this machine's
         return (<uint64_t>state << 36) ^ (<uint64_t>(key.to_minimum + 2) << 18) ^ <uint64_t>(key.to_maximum + 2)
 
-    cdef int token_set(self, int32_t state, int32_t counter, bint to_filter, shared_ptr[TokenSet]& result,
-                       bint compute=True) except -1 nogil:
-        """The verdicts at `state`; with the machine's lock held.  `to_filter`: what is found is only half of it.
+    cdef int token_set(self, int32_t state, int32_t counter, const Follow& follow, TokenSetUse use,
+                       shared_ptr[TokenSet]& result, bint compute=True) except -1 nogil:
+        """The verdicts at `state` for callers that take `follow`; with the machine's lock held.
 
         Not `compute`: only if they are known, else `result` stays empty.
         """
         cdef PoolKey key
         cdef uint64_t local = self._pool_key(state, counter, key)
         cdef int64_t started
-        if self.states[self.follow_key].count(local):
+        if self.states[follow.key].count(local):
             self.state_hits += 1
-            result = self.states[self.follow_key][local]
+            result = self.states[follow.key][local]
             return 0
         # Where words are left out, what they are left out of is shared; the difference costs less than its name.
         cdef Prefix prefix
         cdef bint shared = self.pool is not None and members_at(self.machine.tables, state) == NULL
         if shared and self.lookahead is None:
-            shared = (not (self.machine.tables.find_prefix(state, &prefix) and has(EXCLUDED_WORDS))
+            shared = (not (self.machine.tables.find_prefix(state, &prefix) and has(EXCLUDED_WORDS_ON))
                       and self.identities.is_near(state))
         if shared:
             self.identities.identity(state, &key.state)
-            key.lookahead.high = self.follow_key
-            result = self.pool.find(key, to_filter, compute)
+            key.lookahead.high = follow.key
+            result = self.pool.find(key, use == TO_FILTER, compute)
             if result.get() != NULL:
-                if to_filter:
+                if use == TO_FILTER:
                     self.partial_hits += 1
                 else:
                     self.pool_hits += 1
-                self.states[self.follow_key][local] = result
+                self.states[follow.key][local] = result
                 return 0
         if not compute:
             return 0
         started = ms_clock()
-        self._compute_token_set(state, counter, result)
+        self._compute_token_set(state, counter, follow, use == AS_REFERENCE, result)
         self.note(state, result, ms_clock() - started)
-        self.states[self.follow_key][local] = result
+        self.states[follow.key][local] = result
         if shared:
             self.pool.keep(key, result)
         return 0
 
-    cdef int filtered_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
+    cdef int filtered_set(self, int32_t state, int32_t counter, const Follow& follow,
+                          shared_ptr[TokenSet]& result) except -1 nogil:
         """`token_set` without the uncertain tokens that no caller of the state's rule can take, if `lookahead`."""
         cdef PoolKey key
         cdef uint64_t local
@@ -467,7 +391,7 @@ cdef class MaskCache:
         cdef shared_ptr[TokenSet] tokens
         cdef bint shared = self.pool is not None and members_at(self.machine.tables, state) == NULL
         if self.lookahead is None:
-            return self.token_set(state, counter, False, result)
+            return self.token_set(state, counter, follow, FOR_MASK, result)
         local = self._pool_key(state, counter, key)
         if self.filtered.count(local):
             self.state_hits += 1
@@ -481,51 +405,44 @@ cdef class MaskCache:
                 self.pool_hits += 1
                 self.filtered[local] = result
                 return 0
-        self.token_set(state, counter, True, tokens)
+        self.token_set(state, counter, follow, TO_FILTER, tokens)
         self.lookahead.filter(tokens, rule, self.stack, result)
         self.filtered[local] = result
         if shared:
             self.pool.keep(key, result)
         return 0
 
-    cdef int _compute_token_set(self, int32_t state, int32_t counter, shared_ptr[TokenSet]& result) except -1 nogil:
-        """Compute, as a difference to a reference where one promises to be close."""
-        cdef shared_ptr[TokenSet] verdicts
+    cdef int _compute_token_set(self, int32_t state, int32_t counter, const Follow& follow, bint as_reference,
+                                shared_ptr[TokenSet]& result) except -1 nogil:
+        """Compute the verdicts at `state` as `Strategies.choose` says, and note which strategy it was."""
+        cdef const uint64_t* bytes = bytes_of(follow)
+        cdef shared_ptr[TokenSet] reference
         cdef SetRec* reference_start = NULL
         cdef const Prefix* prefix = NULL
-        cdef const uint64_t* follow = NULL
-        cdef ReferenceState reference
-        cdef Room room
-        cdef bint has_reference, counts = (self.machine.tables.room(state, counter, &room)
-                                   or members_at(self.machine.tables, state) != NULL)
-        if self.follow_key:
-            follow = self.follow
-        has_reference = (self.differential and not self.in_reference and not counts
-                 and find_reference(self.trie, self.machine.tables, state, counter, self.differential_from, &reference))
-        if (self.string_bodies is not None and not counts and not (has_reference and reference.leaves_words_out)
-                and self._cost(state) >= self.differential_from and has(STRING_BODIES)):
-            if self.string_bodies.token_set(state, self.follow_key, follow, result):
+        cdef Choice choice
+        self.decide.choose(state, counter, as_reference, &choice)
+        if choice.strategy == STRING_BODY:
+            if self.string_bodies.token_set(state, follow.key, bytes, result):
                 return 0
-        if has_reference:
+            choice.strategy = choice.otherwise
+        if choice.strategy == EXCLUDED_WORDS or choice.strategy == DIFFERENCE:
             # A walk with shortcuts costs little more than most differences: a reference is not made for their sake.
-            self.in_reference = True
-            try:
-                self.token_set(reference.state, reference.counter, False, verdicts,
-                               reference.leaves_words_out or self.sweeps is None)
-            finally:
-                self.in_reference = False
+            self.token_set(choice.reference, counter, follow, AS_REFERENCE, reference,
+                           choice.strategy == EXCLUDED_WORDS or not self.decide.walk_shortcuts)
             # a difference itself, asked for before
-            if verdicts.get() != NULL and depth_of(verdicts.get()) >= MAX_CHAIN:
-                verdicts.reset()
-            if verdicts.get() != NULL:
-                reference_start = self.machine.single(reference.state, BOTTOM_FRAME, reference.counter)
-                prefix = &reference.prefix if reference.leaves_words_out else NULL
-        if counts:      # each character, or member, leads to another set, so there is no subtree to accept whole
-            return compute_token_set(self.trie, self.machine, None, state, counter, verdicts, NULL, NULL, follow,
-                                     result)
-        return compute_token_set(self.trie, self.machine, self.sweeps, state, counter, verdicts, reference_start,
-                                 prefix,
-                                 follow, result)
+            if reference.get() != NULL and depth_of(reference.get()) >= MAX_CHAIN:
+                reference.reset()
+            if reference.get() != NULL:
+                reference_start = self.machine.single(choice.reference, BOTTOM_FRAME, counter)
+                prefix = &choice.prefix if choice.strategy == EXCLUDED_WORDS else NULL
+        # Where something is counted each character leads to another set, so there is no subtree to accept whole.
+        if choice.counts:
+            compute_token_set(self.trie, self.machine, None, state, counter, reference, NULL, NULL, bytes, result)
+        else:
+            compute_token_set(self.trie, self.machine, self.whole_subtrees, state, counter, reference, reference_start,
+                              prefix, bytes, result)
+        result.get().made_by = <uint8_t>(choice.strategy if result.get().reference.get() != NULL else VOCABULARY_WALK)
+        return 0
 
     # -- for inspection ------------------------------------------------------------------------------------------------
 
@@ -550,6 +467,16 @@ cdef class MaskCache:
                 found.append(32 * word + __builtin_ctzll(bits))
                 bits &= bits - 1
         return found
+
+    def strategies(self, int set_number):
+        """Names of the strategies that made the mask of set `set_number`; () if it has not been made."""
+        cdef int bits = 0
+        with nogil:
+            self.machine.lock.lock()
+            if 0 <= set_number < <int>self.strategies_of.size():
+                bits = self.strategies_of[set_number]
+            self.machine.lock.unlock()
+        return names_of(bits)
 
     def mask(self, int number):
         """The mask that is interned under `number` (`GrammarMatcher.mask_number`), as a `masks.interned_mask.Mask`.
@@ -587,6 +514,7 @@ cdef class MaskCache:
         For as long as the caller's `TimeLimit` allows.
         """
         cdef shared_ptr[TokenSet] tokens
+        cdef Follow follow
         cdef Room room
         if not 0 <= state < <int32_t>self.machine.tables.flags.size() or not self.machine.tables.flags[state] & SCANNABLE:
             raise ValueError(f"state {state} reads no bytes")
@@ -594,11 +522,11 @@ cdef class MaskCache:
             self.machine.lock.lock()
             try:
                 self.machine._check_budget()
-                self.follow_key = 0
-                if self._has_profile(state):
-                    self.iteration_profile(state, tokens)
+                follow.key = 0
+                if self.decide.has_profile(state):
+                    self.iteration_profile(state, follow, tokens)
                 else:
-                    self.filtered_set(state, FREE if self.machine.tables.room(state, 0, &room) else 0, tokens)
+                    self.filtered_set(state, FREE if self.machine.tables.room(state, 0, &room) else 0, follow, tokens)
             finally:
                 self.machine.lock.unlock()
 

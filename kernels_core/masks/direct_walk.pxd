@@ -2,7 +2,6 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
-from kernels_core.automata.tables cimport Tables
 from kernels_core.earley.machine cimport Machine, SetRec
 from kernels_core.masks.self_loops cimport SelfLoop, SelfLoops
 from kernels_core.masks.mask_table cimport MaskTable
@@ -24,6 +23,7 @@ cdef class DirectWalk:
     cdef vector[shared_ptr[SelfLoop]] loop_rows
     cdef vector[WalkPlace] todo             # scratch
     cdef int64_t left                   # nodes that may still be visited
+    cdef bint took_loop, took_entry      # of the last walk: it took a self-loop row, or one behind a text entry
 
     cdef bint run(self, SetRec* record, const uint64_t* first, int64_t limit) except -1 nogil
     cdef int32_t _take_loop(self, WalkPlace at, int32_t edge, const uint64_t* first, SetRec* target) except -2 nogil
@@ -32,6 +32,3 @@ cdef class DirectWalk:
     cdef int _take_branch(self, int32_t edge, SetRec* source) except -1 nogil
     cdef void _take(self, int32_t edge, SetRec* target) noexcept nogil
     cdef void _take_tokens(self, int32_t edge) noexcept nogil
-
-
-cdef int64_t estimate(TokenTrie trie, Tables tables, int32_t state) except -1 nogil

@@ -16,11 +16,7 @@ from kernels_core.earley.transitions cimport last_alike
 from kernels_core.laboratory cimport SELF_LOOPS, has
 from kernels_core.masks.self_loops cimport TextEntry, SelfLoop, SelfLoopKey, entry_of, reaches_after, loop_of, may_loop
 from kernels_core.masks.mask_table cimport add_id
-from kernels_core.masks.trie cimport TOKENS, ChildEdge, beginning, live_child_edges
-
-cdef extern from *:
-    int __builtin_popcountll(unsigned long long) nogil
-
+from kernels_core.masks.trie cimport TOKENS, ChildEdge, live_child_edges
 
 cdef int32_t MANY_CHILDREN = 6          # of a node that may be the first of a self-loop row
 cdef int32_t MANY_WAYS = 24         # kids of a node where a name may begin
@@ -52,6 +48,7 @@ cdef class DirectWalk:
         cdef WalkPlace at
         self.left = limit
         self.loop_rows.clear()
+        self.took_loop = self.took_entry = False
         self.todo.clear()
         self.todo.push_back(WalkPlace(0, self.trie.nodes[1].child_first, record))
         for w in range(4):
@@ -111,6 +108,7 @@ cdef class DirectWalk:
         loop = held.get()
         if loop.too_large:
             return -1
+        self.took_loop = True
         self._take_loop_row(held)
         for k in range(<int32_t>loop.branches.size()):
             if not is_live(target, loop.branches[k].byte):
@@ -141,6 +139,7 @@ cdef class DirectWalk:
         loop = held.get()
         if loop.too_large or self.trie.nodes[node].height > entry.left:
             return False
+        self.took_entry = True
         self._take_loop_row(held)
         for k in range(<int32_t>loop.branches.size()):
             byte = loop.branches[k].byte
@@ -189,22 +188,3 @@ cdef class DirectWalk:
             node = self.trie.children[edge]
             for i in range(self.trie.nodes[node].token_first, self.trie.nodes[node + 1].token_first):
                 add_id(self.draft, self.trie.ids[i])
-
-
-cdef int64_t estimate(TokenTrie trie, Tables tables, int32_t state) except -1 nogil:
-    """How many trie nodes the walk from `state` is likely to visit, from two steps of the automaton.
-
-    All tokens that begin with a byte the state can scan are looked at; how far, is judged by the share of bytes that
-    the state reached can scan in turn.
-    """
-    cdef int32_t k, w, target
-    cdef int64_t total = 0, begin, live
-    tables.need(state)
-    for k in range(tables.edge_first[state], tables.edge_past[state]):
-        target = tables.edges[k].target
-        live = 0
-        for w in range(4):
-            live += __builtin_popcountll(tables.live[4 * target + w])
-        begin = beginning(trie, tables.edges[k].low, tables.edges[k].high)
-        total += 1 + begin * (live + 1) // 256
-    return total

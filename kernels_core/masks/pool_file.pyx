@@ -25,11 +25,12 @@ import tempfile
 from pathlib import Path
 
 
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 from libcpp.unordered_map cimport unordered_map
 
 from kernels_core.masks.mask_table cimport digest
+from kernels_core.masks.strategy cimport STRATEGY_COUNT
 from kernels_core.masks.suffixes cimport lay_out_suffixes
 from kernels_core.masks.token_sets cimport (
     BITSET,
@@ -47,7 +48,7 @@ from kernels_core.errors import PoolFileError
 __all__ = ["LAYOUT", "read_file", "write_file"]
 
 MAGIC = b"maskscope pool\n"
-LAYOUT = 4
+LAYOUT = 5
 MAX_HEADER = 4096      # bytes
 
 
@@ -187,6 +188,7 @@ cdef void _pack_set(TokenSet* tokens, int32_t reference, string& body) noexcept 
     cdef size_t i
     _put_int(body, reference)
     _put_int(body, <int32_t>tokens.storage)
+    _put_int(body, <int32_t>tokens.made_by)
     put_list(body, tokens.lacking)
     put_list(body, tokens.listed)
     put_list(body, tokens.bits)
@@ -244,18 +246,19 @@ cdef bint unpack(const char* body, size_t size, size_t key_size, TokenTrie trie,
 
 cdef bint _unpack_set(Reader& reader, TokenTrie trie, vector[shared_ptr[TokenSet]]& sets,
                       shared_ptr[TokenSet]& result) noexcept nogil:
-    cdef int32_t reference = 0, storage = 0, word
+    cdef int32_t reference = 0, storage = 0, made_by = 0, word
     cdef TokenSet* made = new TokenSet()
     result.reset(made)
-    if not _take_int(reader, reference) or not _take_int(reader, storage):
+    if not (_take_int(reader, reference) and _take_int(reader, storage) and _take_int(reader, made_by)):
         return False
-    if not -1 <= reference < <int32_t>sets.size() or not 0 <= storage <= PROFILE or (reference >= 0) != (storage == DIFFERENCE):
+    if not (-1 <= reference < <int32_t>sets.size() and 0 <= storage <= PROFILE and 0 <= made_by < STRATEGY_COUNT
+            and (reference >= 0) == (storage == DIFFERENCE)):
         return False
     if reference >= 0:
         made.reference = sets[reference]
         if made.reference.get().storage == PROFILE or depth_of(made) > MAX_CHAIN:
             return False
-    made.storage = <Storage>storage
+    made.storage, made.made_by = <Storage>storage, <uint8_t>made_by
     if not (take_list(reader.at, reader.end, made.lacking) and take_list(reader.at, reader.end, made.listed)
             and take_list(reader.at, reader.end, made.bits) and take_list(reader.at, reader.end, made.decided)
             and take_list(reader.at, reader.end, made.byte) and take_list(reader.at, reader.end, made.skip)

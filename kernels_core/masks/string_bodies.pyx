@@ -21,6 +21,7 @@ from kernels_core.automata.tables cimport Tables
 from kernels_core.masks.body_automata cimport collect, body_step, is_same, minimise
 from kernels_core.laboratory cimport KEPT_TOKEN_SETS, UNANCHORED_SEARCHES, has
 from kernels_core.masks.mask_table cimport ms_mix
+from kernels_core.masks.strategy cimport STRING_BODY
 from kernels_core.masks.unanchored_searches cimport UnanchoredSearch, UnanchoredSearches
 from kernels_core.masks.token_sets cimport (
     BITSET, build_suffix_trie, sort_suffixes, store_difference, token_set_bytes, write_accepted,
@@ -241,6 +242,7 @@ cdef class StringBodies:
         else:
             made = new TokenSet()
             result.reset(made)
+            made.made_by = STRING_BODY
             made.reference = body_set.tokens
             store_difference(made, self.trie, accepted, removed)
             if agreed and made.dense != NULL and made.lacking.size() + made.listed.size() > FEW:

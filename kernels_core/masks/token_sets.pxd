@@ -33,6 +33,7 @@ cdef cppclass Cap:
 cdef cppclass TokenSet:
     # Verdicts on all tokens at one (state, iteration counter).  Immutable once computed.
     Storage storage
+    uint8_t made_by                      # a `strategy.Strategy`
     shared_ptr[TokenSet] reference       # verdicts that hold but for the tokens below
     # Accepted: those in `dense` (NULL: none), less `lacking`, and `listed`.
     const uint32_t* dense           # one bit an id: `bits`, those of `reference`, or of the trie's whole vocabulary

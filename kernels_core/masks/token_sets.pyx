@@ -11,7 +11,7 @@ trie is walked once against the set that the caller goes on in; where it is aliv
 and stop where they have become the same, so the cost is the size of the difference: below such a node every verdict is
 equal, provided that the record of where the rule could have ended is equal too.
 
-Read on: `reference_states.pyx` (which state is the reference), `trie_walk.pyx` (one machine), `whole_subtrees.pyx`
+Read on: `strategy.pyx` (which state is the reference), `trie_walk.pyx` (one machine), `whole_subtrees.pyx`
 (what need not be walked).
 """
 

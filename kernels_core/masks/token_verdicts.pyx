@@ -15,9 +15,12 @@ from libcpp.vector cimport vector
 from kernels_core.earley.machine cimport SetRec, step
 from kernels_core.masks.cache cimport MaskCache
 from kernels_core.masks.pool cimport PoolKey
+from kernels_core.masks.strategy cimport Follow
 from kernels_core.masks.whole_subtrees cimport Reach, takes_all
 from kernels_core.masks.token_sets cimport TokenSet, token_set_bytes
 from kernels_core.masks.trie cimport TrieNode
+
+from kernels_core.masks.strategy import STRATEGIES
 
 from numpy import empty, flatnonzero, zeros
 
@@ -97,10 +100,10 @@ cdef int _walk(MaskCache masks, int32_t state, int32_t counter, const vector[int
         depth, byte = nodes[node].depth, nodes[node].byte
         open_suffixes.resize(first[depth])
         alone = path[depth - 1]
-        if alone != dead and nodes[node].below >= 0 and masks.sweeps is not None:
+        if alone != dead and nodes[node].below >= 0 and masks.whole_subtrees is not None:
             if outlooks[depth - 1] == NULL:
-                outlooks[depth - 1] = masks.sweeps.reach(alone)
-            if takes_all(masks.sweeps, masks.trie, outlooks[depth - 1], &nodes[node],
+                outlooks[depth - 1] = masks.whole_subtrees.reach(alone)
+            if takes_all(masks.whole_subtrees, masks.trie, outlooks[depth - 1], &nodes[node],
                          &masks.trie.below[nodes[node].below]):
                 for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
                     kinds[ids[k]] = ACCEPTED
@@ -147,11 +150,12 @@ cdef inline void _add(vector[OpenSuffix]& open_suffixes, size_t first, SetRec* a
 cdef int _drop(MaskCache masks, int32_t state, int32_t counter, uint8_t* kinds) except -1 nogil:
     """Reject the uncertain tokens that the lookahead has dropped from the state's token set."""
     cdef shared_ptr[TokenSet] tokens
+    cdef Follow follow
     cdef TokenSet* part
     cdef vector[uint8_t] asked
     cdef int32_t token
-    masks.follow_key = 0
-    masks.filtered_set(state, counter, tokens)
+    follow.key = 0
+    masks.filtered_set(state, counter, follow, tokens)
     asked.assign(masks.trie.vocab_size, 0)
     part = tokens.get()
     while part != NULL:
@@ -165,7 +169,9 @@ cdef int _drop(MaskCache masks, int32_t state, int32_t counter, uint8_t* kinds) 
 
 
 def kept(MaskCache masks, int state, int counter):
-    """How the engine keeps the token set of a state: (storage, bytes); ("", 0) where it has made none.
+    """How the engine keeps the token set of a state: (storage, strategy that made it, bytes).
+
+    ("", "", 0) where it has made none.
 
     Any that it has is told: that of all callers, of some callers only, or of all iterations of a counted rule.
     """
@@ -190,7 +196,9 @@ def kept(MaskCache masks, int state, int counter):
             if dereference(iterations).second.count(state):
                 found = dereference(iterations).second[state].get()
             preincrement(iterations)
-        return ("", 0) if found == NULL else (STORAGE[<int>found.storage], _bytes(found))
+        if found == NULL:
+            return "", "", 0
+        return STORAGE[<int>found.storage], STRATEGIES[found.made_by], _bytes(found)
     finally:
         masks.machine.lock.unlock()
 

@@ -49,12 +49,12 @@ cdef class WholeSubtrees:
     cdef void _share(self, Reach* at) noexcept nogil
 
 
-cdef inline SetRec* step_alike(WholeSubtrees sweeps, Reach* at, int class_) except NULL nogil:
-    """The set that all bytes of a class lead to, `machine.dead` if all are dead; `sweeps.several` if they differ."""
-    return at.to[class_] if at.asked >> class_ & 1 else sweeps.find_common(at, class_)
+cdef inline SetRec* step_alike(WholeSubtrees subtrees, Reach* at, int class_) except NULL nogil:
+    """The set that all bytes of a class lead to, `machine.dead` if all are dead; `subtrees.several` if they differ."""
+    return at.to[class_] if at.asked >> class_ & 1 else subtrees.find_common(at, class_)
 
 
-cdef inline bint takes_all(WholeSubtrees sweeps, TokenTrie trie, Reach* at, const TrieNode* node,
+cdef inline bint takes_all(WholeSubtrees subtrees, TokenTrie trie, Reach* at, const TrieNode* node,
                            const Below* below) except -1 nogil:
     """Whether every path from the parent of `node` through `node` and below it is certainly taken.
 
@@ -63,7 +63,7 @@ cdef inline bint takes_all(WholeSubtrees sweeps, TokenTrie trie, Reach* at, cons
     cdef int32_t length = node.height + 1
     cdef size_t layer = length
     if not at.explored:
-        sweeps.explore(at, trie.max_depth)
+        subtrees.explore(at, trie.max_depth)
     if layer >= at.layers.size():
         if not at.closed:
             return False

@@ -42,7 +42,7 @@ COMPILERS = {
     "as it is": GrammarCompiler(INFO),
     "token sets everywhere": GrammarCompiler(INFO, options=Options(**EVERYWHERE)),
     "no pool": GrammarCompiler(INFO, options=Options(**EVERYWHERE, cross_grammar_cache=False)),
-    "no sweeps": GrammarCompiler(INFO, options=Options(**EVERYWHERE, sweeps=False)),
+    "no walk shortcuts": GrammarCompiler(INFO, options=Options(**EVERYWHERE, walk_shortcuts=False)),
     "no iteration sets": GrammarCompiler(INFO, options=Options(**EVERYWHERE, iteration_profiles=False)),
     "no differences": GrammarCompiler(INFO, options=Options(direct_limit=0, differential_masks=False)),
     "nothing remembered": GrammarCompiler(INFO, options=Options(direct_limit=0, memoize_sets=False)),

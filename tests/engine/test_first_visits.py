@@ -64,13 +64,13 @@ GRAMMARS = {
 }
 SWITCHES = {
     "all": Options(),
-    "walks without stretches": Options(sweeps=False),
+    "walks without stretches": Options(walk_shortcuts=False),
     "short walks": Options(direct_limit=8, differential_from=0),
     "token sets": Options(direct_limit=0, differential_from=0),
     "token sets, nothing inlined": Options(direct_limit=0, differential_from=0, inline_limit=0, unroll_limit=0),
-    "without sweeps": Options(direct_limit=0, differential_from=0, sweeps=False),
+    "without walk shortcuts": Options(direct_limit=0, differential_from=0, walk_shortcuts=False),
     "without differences": Options(direct_limit=0, differential_masks=False),
-    "neither": Options(direct_limit=0, differential_masks=False, sweeps=False),
+    "neither": Options(direct_limit=0, differential_masks=False, walk_shortcuts=False),
     "nothing remembered": Options(direct_limit=0, memoize_sets=False),
     "lookahead": Options(direct_limit=0, lookahead=True),
 }
@@ -88,14 +88,14 @@ def test_shortcuts_change_no_mask(name: str, data: st.DataObject) -> None:
     follow(plain, others, data, steps=6)
 
 
-def test_sweeps_leave_most_of_a_string_unvisited() -> None:
+def test_walk_shortcuts_leave_most_of_a_string_unvisited() -> None:
     grammar = Grammar.from_ebnf(r'root ::= [^"]* "\""')
     steps = {}
-    for sweeps in (False, True):
-        options = Options(direct_limit=0, sweeps=sweeps, cross_grammar_cache=False)
+    for shortcuts in (False, True):
+        options = Options(direct_limit=0, walk_shortcuts=shortcuts, cross_grammar_cache=False)
         compiled = GrammarCompiler(INFO, options=options).compile_grammar(grammar)
         mask(GrammarMatcher(compiled))
-        steps[sweeps] = compiled.masks.counters()["nodes_walked"]
+        steps[shortcuts] = compiled.masks.counters()["nodes_walked"]
     assert steps[True] < 0.7 * steps[False]
 
 
@@ -115,11 +115,11 @@ def test_equal_masks_are_found_to_be_equal(name: str) -> None:
 
 def test_kinds_of_bytes_are_walked_as_one() -> None:
     steps = {}
-    for sweeps in (False, True):
-        options = Options(direct_limit=0, sweeps=sweeps, cross_grammar_cache=False)
+    for shortcuts in (False, True):
+        options = Options(direct_limit=0, walk_shortcuts=shortcuts, cross_grammar_cache=False)
         compiled = GrammarCompiler(INFO, options=options).compile_grammar(Grammar.from_ebnf("root ::= [a-zA-Z0-9]{,8}"))
         mask(GrammarMatcher(compiled))
-        steps[sweeps] = compiled.masks.counters()["nodes_walked"]
+        steps[shortcuts] = compiled.masks.counters()["nodes_walked"]
     assert steps[True] < 0.3 * steps[False]
 
 

@@ -11,10 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 from experiments.mechanisms import MECHANISMS, current_name, find_mechanism
-from kernels_core import GrammarCompiler, GrammarMatcher, Options, compiler
+from kernels_core import GrammarCompiler, GrammarMatcher, Options, allocate_token_bitmask, compiler
 from kernels_core.inspect.snapshots import CacheStats
 from kernels_core.inspect.trace import FillKind
 from kernels_core.laboratory import NAMES, watch, without
+from kernels_core.masks.strategy import STRATEGIES as MADE_BY
 from tests.engine.test_laboratory import INFO, INPUTS, NEAR, check, expected, new_vocabulary, read
 from tests.project.tree import ROOT
 from visualizers.caches import NAMES as SAID
@@ -67,6 +68,11 @@ def test_every_kind_that_a_trace_tells_is_on_the_page() -> None:
     assert dict(rows) == {kind: word for kind, (word, _) in SAID.items()}
 
 
+def test_every_name_that_a_trace_tells_is_on_the_page() -> None:
+    table = PAGE.partition("| name | strategy |")[2].partition("\n\n")[0]
+    assert tuple(re.findall(r"^\| ([a-z -]+) \| [a-z[]", table, re.MULTILINE)) == MADE_BY
+
+
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_switches_and_counters_exist(name: str) -> None:
     switch, counter = STRATEGIES[name]["switch"].strip("`"), STRATEGIES[name]["counter"].strip("`")
@@ -108,8 +114,8 @@ OPTIONS: Final[dict[str, tuple[Options, Options, str]]] = {
     "memoize_sets": (Options(), Options(memoize_sets=False), "mask_hits"),
     "direct_limit": (Options(direct_limit=1 << 20), Options(direct_limit=0), "walks"),
     "differential_masks": (
-        Options(direct_limit=0, differential_from=1, sweeps=False),
-        Options(direct_limit=0, differential_masks=False, sweeps=False),
+        Options(direct_limit=0, differential_from=1, walk_shortcuts=False),
+        Options(direct_limit=0, differential_masks=False, walk_shortcuts=False),
         "",
     ),
     "iteration_profiles": (
@@ -167,3 +173,51 @@ def test_a_strategy_of_the_options_is_used_and_makes_the_masks_of_the_reference(
     else:
         assert with_it["pool_hits"] > without_it["pool_hits"]
         assert with_it["token_set_misses"] < without_it["token_set_misses"]
+
+
+TOKENS: Final = 'root ::= (Token(7) | "a")*'
+"""Names a token by its id."""
+
+
+def told(options: Options, source: object, text: bytes) -> tuple[set[str], set[str]]:
+    """The strategies of masks along `text`, and those of the token sets; the masks are the naive ones."""
+    engine = GrammarCompiler(INFO, options=options, cache_enabled=False)
+    naive = GrammarMatcher(
+        GrammarCompiler(INFO, options=Options(parser="naive"), cache_enabled=False).compile_grammar(read(source))
+    )
+    masks: set[str] = set()
+    sets: set[str] = set()
+    rows = allocate_token_bitmask(2, INFO.vocab_size)
+    for _ in range(2):
+        matcher = GrammarMatcher(engine.compile_grammar(read(source)))
+        for at in range(len(text) + 1):
+            with matcher.trace() as events:
+                for _ in range(2):
+                    matcher.fill_next_token_bitmask(rows, 0)
+                    naive.fill_next_token_bitmask(rows, 1)
+                    assert np.array_equal(rows[0], rows[1])
+            made, found = events.fills()
+            assert found.kind == "mask hit"
+            assert found.strategies == made.strategies
+            assert made.strategies or at == len(text)  # where nothing can follow, nothing had to be made
+            assert set(made.strategies) <= set(MADE_BY)
+            assert all(name in made.how for name in made.strategies)
+            masks |= set(made.strategies)
+            sets |= {state.made_by for state in matcher.token_sets().states}
+            if at < len(text):
+                assert matcher.accept_string(text[at : at + 1])
+                assert naive.accept_string(text[at : at + 1])
+        naive.reset()
+    return masks, sets - {""}
+
+
+def test_masks_and_token_sets_say_which_strategy_made_them() -> None:
+    masks: set[str] = set()
+    sets: set[str] = set()
+    for options in (Options(), NEAR, Options(direct_limit=0, walk_shortcuts=False, differential_from=1)):
+        for source, texts in [*INPUTS.values(), (TOKENS, ["aa"])]:
+            some, more = told(options, source, texts[0].encode())
+            masks |= some
+            sets |= more
+    assert masks == set(MADE_BY)
+    assert sets == {"iteration profile", "excluded words", "string body", "difference", "vocabulary walk"}

@@ -34,7 +34,7 @@ SWITCHES = {
     "token sets": Options(direct_limit=0, differential_from=0),
     "rules spelt out": Options(direct_limit=0, differential_from=0, inline_limit=400, unroll_limit=400),
     "nothing inlined": Options(direct_limit=0, differential_from=0, inline_limit=0, unroll_limit=0),
-    "without sweeps": Options(direct_limit=0, differential_from=0, sweeps=False),
+    "without walk shortcuts": Options(direct_limit=0, differential_from=0, walk_shortcuts=False),
     "lookahead": Options(direct_limit=0, differential_from=0, lookahead=True),
     "nothing shared": Options(direct_limit=0, differential_from=0, cross_grammar_cache=False),
     "walks beside token sets": Options(direct_limit=60, differential_from=0),

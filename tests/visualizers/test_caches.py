@@ -131,7 +131,8 @@ class TestBrowser:
             cells = row.locator("td").all_inner_texts()
             assert cells[0] == str(visit.event.step)
             assert cells[2] == NAMES[visit.event.kind][0]
-            assert cells[4].endswith(("µs", "ms"))
+            assert cells[4] == ", ".join(visit.event.strategies) != ""
+            assert cells[5].endswith(("µs", "ms"))
         assert "#/here" in rows.nth(2).inner_text()
         assert "now" in (rows.first.get_attribute("class") or "")
         words = page.get_by_test_id("cache-summary").inner_text()

@@ -229,12 +229,13 @@ function render({ model, el }) {
           h("td", { class: "ms-num" }, number(v.step[k])), h("td", { class: "ms-mono" }, v.token[k] || ""),
           h("td", { class: "word" }, h("i", { class: `key k${v.kind[k]}` }), word),
           h("td", {}, `${by || "its pointer"}${v.made[k] > 1 ? ` (${number(v.made[k])})` : ""}${v.made[k] && v.pool[k] ? `; ${number(v.pool[k])} from the pool` : ""}`),
+          h("td", { class: "ms-muted" }, v.strategies[k]),
           h("td", { class: "ms-num" }, micros(v.us[k])), h("td", { class: "ms-num" }, bytes(v.bytes[k])), h("td", { class: "ms-mono", title: where(k) }, where(k).length > PLACE ? `…${where(k).slice(1 - PLACE)}` : where(k)));
       }));
     };
     move();
     return [h("table", { class: "ms-table", "aria-label": "last masks" }, h("thead", {}, h("tr", {}, h("th", { class: "ms-num", title: "tokens read before" }, "step"),
-      h("th", { title: "the token that was taken after this mask" }, "then"), h("th", {}, "the mask was"), h("th", { title: "by which strategy" }, "by"),
+      h("th", { title: "the token that was taken after this mask" }, "then"), h("th", {}, "the mask was"), h("th", { title: "where its parts were" }, "by"), h("th", { title: "which strategies made its parts, now or when they were made first" }, "strategies"),
       h("th", { class: "ms-num" }, "time"), h("th", { class: "ms-num" }, "size"), h("th", { title: "where in the source, or the rules under way" }, "in"))), body)];
   }
 
