@@ -85,6 +85,7 @@ cdef class _Determinised:
     cdef list specs                 # of gates, each once; None is the first
     cdef dict spec_numbers
     cdef str where
+    cdef vector[uint8_t] telling    # by NFA state, of rules with members: it reads, calls, or is the final one
 
     cdef int run(self, Nfa nfa, bint proper, int max_states, str where) except -1:
         cdef int n = nfa.size
@@ -112,6 +113,13 @@ cdef class _Determinised:
         cdef vector[int] seed, closed, cuts, labels
         self.where, self.specs = where, [None]
         self.spec_numbers = {None: 0}
+        if nfa.members.get() != NULL:
+            self.telling.assign(n, 0)
+            self.telling[1] = 1
+            for k in range(nfa.bytes.size()):
+                self.telling[nfa.bytes[k].source] = 1
+            for k in range(nfa.symbols.size()):
+                self.telling[nfa.symbols[k].source] = 1
 
         # The start subset is kept apart from an equal one met later when the empty word is to be left out.
         stamp += 1
@@ -120,7 +128,7 @@ cdef class _Determinised:
         subsets.push_back(closed)
         if not proper:
             known[_key(closed)] = 0
-        self._note(closed, nfa, tags_of, not proper)
+        self._note(closed, nfa, epsilon_to, tags_of, not proper)
         i = 0
         while i < <int>subsets.size():
             # Byte edges: cut the alphabet where any member's range begins or ends, then one target for each piece.
@@ -146,7 +154,7 @@ cdef class _Determinised:
                     continue
                 stamp += 1
                 _close(seed, epsilon_to, mark, stamp, closed)
-                target = self._intern(closed, known, subsets, nfa, tags_of, max_states, where)
+                target = self._intern(closed, known, subsets, nfa, epsilon_to, tags_of, max_states, where)
                 if (not self.edges.empty() and self.edges.back().source == i and self.edges.back().high == low - 1
                         and self.edges.back().target == target):
                     self.edges.back().high = high
@@ -169,14 +177,15 @@ cdef class _Determinised:
                             seed.push_back(nfa.symbols[symbols_of[source][j]].target)
                 stamp += 1
                 _close(seed, epsilon_to, mark, stamp, closed)
-                target = self._intern(closed, known, subsets, nfa, tags_of, max_states, where)
+                target = self._intern(closed, known, subsets, nfa, epsilon_to, tags_of, max_states, where)
                 self.symbols.push_back(SymbolEdge(i, labels[point], target))
             i += 1
         self.size = <int>subsets.size()
         return 0
 
     cdef int _intern(self, vector[int]& subset, unordered_map[string, int]& known, vector[vector[int]]& subsets,
-                     Nfa nfa, vector[vector[int]]& tags_of, int max_states, str where) except -1:
+                     Nfa nfa, vector[vector[int]]& epsilon_to, vector[vector[int]]& tags_of, int max_states,
+                     str where) except -1:
         cdef string key = _key(subset)
         if known.count(key):
             return known[key]
@@ -185,10 +194,11 @@ cdef class _Determinised:
             raise BudgetExceededError("automaton states", max_states, where)
         known[key] = number
         subsets.push_back(subset)
-        self._note(subset, nfa, tags_of, True)
+        self._note(subset, nfa, epsilon_to, tags_of, True)
         return number
 
-    cdef int _note(self, vector[int]& subset, Nfa nfa, vector[vector[int]]& tags_of, bint may_accept) except -1:
+    cdef int _note(self, vector[int]& subset, Nfa nfa, vector[vector[int]]& epsilon_to, vector[vector[int]]& tags_of,
+                   bint may_accept) except -1:
         cdef vector[int] tags
         cdef bint accepting = False
         cdef size_t i, j
@@ -199,13 +209,37 @@ cdef class _Determinised:
         accepting = accepting and may_accept
         self.accepts.push_back(accepting)
         self.tags.push_back(tags)
-        spec = _gate(nfa.members.get(), subset, self.where)
+        spec = None if nfa.members.get() == NULL else self._gate(nfa.members.get(), subset, epsilon_to)
         number = self.spec_numbers.get(spec)
         if number is None:
             number = self.spec_numbers[spec] = len(self.specs)
             self.specs.append(spec)
         self.gates.push_back(number)
         return 0
+
+    cdef object _gate(self, const MemberSet* members, vector[int]& subset, vector[vector[int]]& epsilon_to):
+        """What has to hold where one comes to a set of NFA states: (guards, update), or None."""
+        cdef vector[int] named, mark, behind
+        cdef bint alone
+        cdef size_t i
+        cdef set found = set()
+        for i in range(subset.size()):
+            if members.update[subset[i]] >= 0:
+                named.push_back(subset[i])
+            else:
+                found.add(members.guard[subset[i]])
+        if named.empty():
+            return None if ALWAYS in found else (tuple(sorted(found)), -1)
+        # Behind a name there is nothing else than what the name leads to: an update is made for the whole state.
+        mark.resize(epsilon_to.size())
+        _close(named, epsilon_to, mark, 1, behind)
+        alone = named.size() == 1 and not found - {ALWAYS}
+        for i in range(subset.size()):
+            if mark[subset[i]] != 1 and self.telling[subset[i]]:
+                alone = False
+        if not alone:
+            refuse_keys(self.where)
+        return (members.guard[named[0]],), members.update[named[0]]
 
     cdef void trim(self):
         """Drop states from which no accepting state can be reached (all are reachable); the start always stays."""
@@ -355,21 +389,6 @@ cdef class _Determinised:
         return Fsm(<int>order.size(), tuple(byte_edges), tuple(call_edges), tuple(token_edges), accepting,
                    tuple([tuple(sorted(one)) for one in tags]),
                    tuple([self.specs[self.gates[order[i]]] for i in range(<int>order.size())]))
-
-
-cdef object _gate(const MemberSet* members, vector[int]& subset, str where):
-    """What has to hold where one comes to a set of NFA states: (guards, update), or None."""
-    cdef size_t i
-    cdef list named
-    if members == NULL:
-        return None
-    named = [subset[i] for i in range(subset.size()) if members.update[subset[i]] >= 0]
-    found = {members.guard[subset[i]] for i in range(subset.size()) if members.update[subset[i]] < 0}
-    if not named:
-        return None if ALWAYS in found else (tuple(sorted(found)), -1)
-    if len(named) > 1 or found - {ALWAYS}:
-        refuse_keys(where)
-    return (members.guard[<int>named[0]],), members.update[<int>named[0]]
 
 
 cdef string _key(vector[int]& subset):

@@ -285,6 +285,8 @@ cdef void _put_gate(Tables tables, int32_t state, vector[uint8_t]& out) noexcept
         _put_int(out, gate.past - gate.first)
         _put(out, tables.guards.data() + gate.first, (gate.past - gate.first) * sizeof(int32_t))
         _put_int(out, gate.update)
+    else:
+        _put_int(out, -1)       # else the number of edges, which comes next, could pass for that of guards
 
 
 cdef void _put_state(EagerIdentities self, int32_t state, int32_t root, vector[int32_t]& place, vector[int32_t]& order,

@@ -357,9 +357,13 @@ cdef class LazyTables(Tables):
 
     cdef int _guard(self, int32_t rule, int32_t state, const MemberSet* members, int32_t first,
                     int32_t past) except -1 nogil:
-        """Give a state the gate of its NFA states: where one of them is behind a name its own, else that of all."""
+        """Give a state the gate of its NFA states: where one of them is behind a name its own, else that of all.
+
+        Behind a name there is nothing else than what the name leads to: an update is made for the whole state.
+        """
         cdef int32_t k, one, named = -1, count = 0
         cdef bint always = False, conditional = False
+        cdef const Closure* behind
         self.conditions.clear()
         for k in range(first, past):
             one = self.members[k]
@@ -374,7 +378,9 @@ cdef class LazyTables(Tables):
             if not always:
                 self.put_gate(state, self.conditions, -1)
             return 0
-        if count > 1 or conditional:
+        self._close(rule, named)
+        behind = &self.closures[self.nfas[rule].closures + named]
+        if count > 1 or conditional or past - first > behind.past - behind.first:
             with gil:
                 refuse_keys(f"rule {self.lowering.rules[rule].name!r}")
         self.conditions.assign(1, members.guard[named])

@@ -101,8 +101,7 @@ cdef void _guard(Nfa nfa, MemberSet* members, int32_t first, int32_t guard) noex
 
 
 def refuse_keys(str where not None):
-    """`UnsupportedFeatureError`: behind a key (in the rule that `where` says) it is not known which member it was
-    of.
-    """
+    """`UnsupportedFeatureError`: behind a key (in the rule that `where` says) the text may be something else as well."""
     raise UnsupportedFeatureError(
-        f"in {where} a key of members in any order is the beginning of another; end both with the same mark")
+        f"in {where} a text that ends a key of members in any order may be something else as well: the beginning of "
+        f"another key, of a value, or of what stands beside the members; end keys with a mark of their own")

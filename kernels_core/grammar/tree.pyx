@@ -328,8 +328,10 @@ cdef class Unordered(Node):
     occurs.  Other members, texts of `other_keys[j]` and `other_values[j]`, may come any number of times.  There are
     `least` to `most` members in all (`most` may be None).
 
-    No text of a key, others included, is the beginning of a text of another.  This is the end of its rule: the body, or
-    the last item of a sequence that is, or an alternative of a choice that is; and there is one in a rule.
+    No text of a key, others included, is the beginning of a text of another, and what is spelt out in the same automaton
+    never goes on where a key ends: neither a value, nor what stands before or beside the members.  This is the end of its
+    rule: the body, or the last item of a sequence that is, or an alternative of a choice that is; and there is one in a
+    rule.
     """
 
     __match_args__ = ("keys", "values", "required", "other_keys", "other_values", "separator", "closing", "least", "most")
