@@ -21,6 +21,7 @@ from experiments.ledger import Ledger
 from experiments.registry import PRESETS, Experiment, find_experiment
 from experiments.report import CLAIMS_CAPTION, provenance, reasons
 from experiments.sweep import run_sweep
+from visualizers.mode import get_mode
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -106,7 +107,7 @@ def run(
 
     preset: one of `registry.PRESETS`; None takes that of the environment (`MASKSCOPE_PRESET`), else "quick".
     ledger: None keeps nothing beyond the result.  executor: None runs in this process.  grid: instead of a preset's.
-    progress: show a bar while it runs.
+    progress: show a bar while it runs, where views are live (`visualizers.get_mode`).
     `KeyError` names the known experiments, `ValueError` the presets.
     """
     experiment = find_experiment(name)
@@ -118,6 +119,7 @@ def run(
     if ledger is None:
         with Ledger(":memory:") as passing:
             return run(name, preset, ledger=passing, executor=executor, grid=grid, progress=progress)
-    console = Console() if progress else None
+    # A page that nobody watches while it is made has no use for a bar.
+    console = Console() if progress and get_mode() == "live" else None
     frame = run_sweep(experiment.module.trial, grid, ledger=ledger, sweep=name, executor=executor, console=console)
     return Result(experiment, frame, provenance(frame, ledger, f"experiments.running.run({name!r})"))

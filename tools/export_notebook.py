@@ -63,10 +63,11 @@ def execute(source: Path, folder: Path) -> nbformat.NotebookNode:
         timeout=CELL_TIMEOUT,
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
-        store_widget_state=False,
         extra_arguments=["--IPKernelApp.log_level=40"],  # no warning about plain TCP on the loopback
     )
     asyncio.run(client.async_execute())
+    # Without the state of widgets nbclient cannot run a cell that shows progress; a page has no use for it.
+    notebook.metadata.pop("widgets", None)
     return notebook
 
 

@@ -152,6 +152,14 @@ def cells(*sources: str) -> nbformat.NotebookNode:
     return new_notebook(cells=made)  # type: ignore[no-untyped-call, no-any-return]
 
 
+def test_a_cell_that_shows_progress_is_exported(tmp_path: Path) -> None:
+    """A bar is a widget, which would be blank in a page."""
+    progress = "from experiments.running import run\nrun('dispatch-size', 'smoke', progress=True)\n'the work is done'"
+    done = export(cells(progress), tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "the work is done" in (tmp_path / "page.html").read_text()
+
+
 def test_export_holds_its_pictures_and_asks_no_network(tmp_path: Path) -> None:
     """The HTML twin is preferred to the widget, whose scripts would come from a content network."""
     twin = (
