@@ -231,7 +231,7 @@ class TestAutomaton:
         bridge.widget.show(fixtures.frontiers()[1])
         bridge.push()
         page = bridge.page
-        place = "document.querySelector('.graph').getAttribute('transform')"
+        place = "document.querySelector('.ms-stage > svg').style.transform"
         start = page.evaluate(place)
         stage = page.get_by_test_id("automaton-stage")
         box = stage.bounding_box()

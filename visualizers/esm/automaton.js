@@ -38,7 +38,7 @@ function render({ model, el }) {
         button("+", "zoom in (+); the wheel zooms once the picture has the focus, or with Ctrl", () => zoom(1.25), "zoom-in"))),
     h("div", { class: "ms-hold" }, stage, note, card), tip);
 
-  let graph = null, key = null;
+  let svg = null, key = null;
   let size = [1, 1];
   let box = () => null;      // of a node, in the picture's units
   let room = [0, 0];         // width and height of the stage
@@ -62,33 +62,39 @@ function render({ model, el }) {
   function pressed(one) { return one.getAttribute("aria-pressed") === "true"; }
   const byId = (id) => stage.querySelector(`[id="${CSS.escape(id)}"]`);
 
-  // Pictures already seen, so that going back to one asks nobody.
-  const kept = new Map();
-  function keep(picture) {
-    kept.delete(picture.key);
-    kept.set(picture.key, picture);
-    if (kept.size > 48) kept.delete(kept.keys().next().value);
+  // Pictures already seen, so that going back to one asks nobody; and what was made of them, with the marks it has.
+  const kept = new Map(), parsed = new Map();
+  function keep(all, name, value) {
+    all.delete(name);
+    all.set(name, value);
+    if (all.size > 48) all.delete(all.keys().next().value);
+    return value;
+  }
+  function parse(text) {
+    const read = new DOMParser().parseFromString(text, "image/svg+xml");
+    const made = document.importNode(read.documentElement, true);
+    const size = (made.getAttribute("viewBox") || "0 0 1 1").split(" ").slice(2).map(Number);
+    made.removeAttribute("viewBox");
+    made.setAttribute("width", size[0]);
+    made.setAttribute("height", size[1]);
+    const graph = made.querySelector(".graph");
+    graph.removeAttribute("transform");
+    return { text, svg: made, size, box: boxes(graph), lit: new Map(), written: new Map() };
   }
 
   // A new picture: whatever both pictures show stays where it was on the screen.
   function draw() {
     const sent = model.get("picture") || {};
-    if (sent.svg) keep(sent);
+    if (sent.svg) keep(kept, sent.key, sent);
     const wanted = model.get("key");
     const picture = kept.get(wanted) || (model.get("pictures") || {})[wanted] || sent;
     if (!picture.svg || picture.key === key) return light();
     const before = anchors();
-    const parsed = new DOMParser().parseFromString(picture.svg, "image/svg+xml");
-    const svg = document.importNode(parsed.documentElement, true);
-    size = (svg.getAttribute("viewBox") || "0 0 1 1").split(" ").slice(2).map(Number);
-    svg.removeAttribute("viewBox");
+    const known = parsed.get(picture.key);
+    ({ svg, size, box, lit, written } = keep(parsed, picture.key, known?.text === picture.svg ? known : parse(picture.svg)));
     stage.replaceChildren(svg);
-    graph = svg.querySelector(".graph");
-    box = boxes(graph);
     const first = key === null;
     key = picture.key;
-    lit = new Map();
-    written = new Map();
     light(true);
     if (first || !touched) fit();
     const after = first ? null : before.find(([id]) => byId(id));
@@ -106,7 +112,7 @@ function render({ model, el }) {
 
   // Elements by which the next picture can be put in place: active states first, then what is near the middle.
   function anchors() {
-    if (!graph) return [];
+    if (!svg) return [];
     return [...stage.querySelectorAll(".state")].map((node) => {
       const { left, top } = onStage(node);
       const far = Math.hypot(left - room[0] / 2, top - room[1] / 2);
@@ -130,8 +136,9 @@ function render({ model, el }) {
   }
 
   function place() {
-    if (!graph) return;
-    graph.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
+    if (!svg) return;
+    // In CSS: a transform within the picture would have the browser set all its texts anew.
+    svg.style.transform = `translate(${x}px, ${y}px) scale(${scale})`;
     say();
     if (!drag) aside();
   }
@@ -191,7 +198,8 @@ function render({ model, el }) {
     }
     for (const [node, names] of lit) for (const name of names) if (!wanted.get(node)?.has(name)) node.classList.remove(name);
     for (const [node, names] of wanted) for (const name of names) if (!lit.get(node)?.has(name)) node.classList.add(name);
-    lit = wanted;
+    lit.clear();
+    for (const [node, names] of wanted) lit.set(node, names);
     for (const [label, { places, rows }] of written)
       if (String(dotted.get(label)) === String(places)) dotted.delete(label);
       else { label.replaceChildren(...rows); written.delete(label); }
