@@ -129,9 +129,10 @@ class TokenIndex:
     @cached_property
     def counts(self) -> dict[str, int]:
         """Tokens by tab; `all` is the vocabulary's size, `allowed` what the mask lets through."""
-        numbers = np.bincount(self.kinds, minlength=len(KINDS))
-        counts: dict[str, int] = {kind: int(number) for kind, number in zip(KINDS, numbers, strict=True)}
-        return {"all": self.sets.vocab_size, **counts, "allowed": int(self.allowed.sum())}
+        counts: dict[str, int] = {
+            kind: int(np.count_nonzero(self.kinds == number)) for number, kind in enumerate(KINDS)
+        }
+        return {"all": self.sets.vocab_size, **counts, "allowed": int(np.count_nonzero(self.allowed))}
 
     def ids(self, tab: Tab = "all", query: str = "", within: npt.NDArray[np.bool_] | None = None) -> Ids:
         """Token ids under `tab` that match `query`: ascending, and uncertain tokens that were let through first.

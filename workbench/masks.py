@@ -96,6 +96,6 @@ class Known:
 def ids_of(bitmask: Bitmask, size: int) -> Ids:
     """The ids, ascending, of the bits that are set among the first `size`; not to be written to."""
     bits = np.unpackbits(bitmask.view(np.uint8), count=size, bitorder="little")
-    found: Ids = np.flatnonzero(bits).astype(np.int32)
+    found: Ids = np.flatnonzero(bits.view(np.bool_)).astype(np.int32)
     found.flags.writeable = False
     return found

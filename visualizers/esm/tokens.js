@@ -110,45 +110,43 @@ function render({ model, el }) {
       if (!page) request(Math.floor(index / PAGE));
       const row = page && page[index % PAGE], said = JSON.stringify(row);
       if (old && old.said === said) continue; // most rows of a step are those of the step before
-      const node = line(row, index);
+      const node = row && old?.dataset.token ? old : h("div", { class: "ms-row", role: "row", style: `top:${index * ROW}px`, "data-row": index });
+      dress(node, row);
       node.said = said;
       rows.set(index, node);
-      if (old) old.replaceWith(node); else spacer.append(node);
+      if (!old) spacer.append(node); else if (old !== node) old.replaceWith(node);
     }
     tell();
   }
 
-  function line(row, index) {
-    const node = h("div", { class: "ms-row", role: "row", style: `top:${index * ROW}px`, "data-row": index });
-    if (!row) {
-      node.append(h("span", { class: "ms-num ms-muted" }, "…"));
-      return node;
-    }
-    node.classList.add(row.kind);
+  // Makes `node` say `row`.  One that said another row keeps its cells, and those that say the same are not touched.
+  function dress(node, row) {
+    if (!row) return node.append(h("span", { class: "ms-num ms-muted" }, "…"));
+    if (!node.firstChild) node.append(h("span", { class: "ms-num" }), h("span", { class: "glyph" }), h("span", {}, h("span")), h("span", { class: "why" }));
+    const [id, glyph, kind, why] = node.children;
+    node.className = `ms-row ${row.kind}`;
     node.dataset.testid = "token-row";
     node.dataset.token = row.id;
     node.setAttribute("aria-selected", String(row.id === model.get("selected_token")));
     if (offline()) node.title = row.hex;
-    node.append(
-      h("span", { class: "ms-num" }, String(row.id)), h("span", { class: "glyph" }, row.glyph || "∅"),
-      h("span", {}, h("span", { class: `ms-badge ${row.kind}` }, row.kind)), why(row));
-    return node;
+    put(id, String(row.id));
+    put(glyph, row.glyph || "∅");
+    kind.firstChild.className = `ms-badge ${row.kind}`;
+    put(kind.firstChild, row.kind);
+    reason(why, row);
   }
 
-  function why(row) {
-    const cell = h("span", { class: "why" });
+  function reason(cell, row) {
     if (row.kind === "uncertain") {
       const rest = row.suffix === "" ? "nothing" : row.suffix;
-      cell.append(h("span", { class: row.allowed ? "yes" : "no" }, row.allowed ? "✓ taken" : "✗ refused"), ` · leaves ${row.rule}, rest `,
+      cell.replaceChildren(h("span", { class: row.allowed ? "yes" : "no" }, row.allowed ? "✓ taken" : "✗ refused"), ` · leaves ${row.rule}, rest `,
         h("span", { class: "rest" }, rest));
       cell.title = `leaves rule ${row.rule} after ${row.escape} bytes; what is left for its callers: ${rest}`;
-    } else if (row.kind === "accepted") cell.append("stays inside its rule");
-    else if (row.kind === "stop") cell.append("the text may end here");
-    else {
-      cell.append("cannot come here");
-      cell.title = "it dies inside the rule that is being read; a control token writes no text, and comes only where the grammar names it";
+      return;
     }
-    return cell;
+    put(cell, { accepted: "stays inside its rule", stop: "the text may end here" }[row.kind] || "cannot come here");
+    if (row.kind === "rejected") cell.title = "it dies inside the rule that is being read; a control token writes no text, and comes only where the grammar names it";
+    else cell.removeAttribute("title");
   }
 
   function tell() {

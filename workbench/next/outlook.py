@@ -260,8 +260,8 @@ def outlook(session: Session, *, seconds: float = PATIENCE) -> Outlook:
         }
         claims = _claims(by_name, runs)
         groups = tuple(_group(name, found, claims[name]) for name, found in by_name.items())
-        counted = sum(int(claim.sum()) for claim in claims.values())
-        total = int(allowed.sum())
+        counted = sum(int(np.count_nonzero(claim)) for claim in claims.values())
+        total, unspelt = int(np.count_nonzero(allowed)), int(np.count_nonzero(silent))
         note = "the text has ended" if session.is_terminated else ""
         if not groups and not note:
             note = "nothing can come here, and the text may not end"
@@ -270,12 +270,12 @@ def outlook(session: Session, *, seconds: float = PATIENCE) -> Outlook:
             groups=groups,
             allowed=total,
             vocab_size=info.vocab_size,
-            uncounted=total - counted - int(silent.sum()),
+            uncounted=total - counted - unspelt,
             complete=explored.complete,
             forced=b"" if session.is_terminated else matcher.find_jump_forward_string(1024).encode(),
             note=note,
             seconds=seconds,
-            control=info.vocab_size - len(words.ids) - int(silent.sum()),
+            control=info.vocab_size - len(words.ids) - unspelt,
             _runs=runs,
             _claims=tuple(claims.values()),
         )
@@ -322,7 +322,8 @@ def _chip(continuation: Continuation, runs: Runs, blanks: bool, tagged: bytes) -
     """
     words = runs.lexicon
     if continuation.kind == "space":
-        cuts = np.flatnonzero(np.diff(np.concatenate([[False], words.blank & runs.allowed, [False]]).astype(np.int8)))
+        there = np.concatenate([[False], words.blank & runs.allowed, [False]])
+        cuts = np.flatnonzero(there[1:] != there[:-1])
         found = list(zip(cuts[::2].tolist(), cuts[1::2].tolist(), strict=True))
     elif continuation.members:
         stem = continuation.text
@@ -422,7 +423,7 @@ def _group(name: str, chips: list[Chip], claim: npt.NDArray[np.bool_]) -> Group:
     # Literals first, what is open after them.
     chips.sort(key=lambda chip: bool(chip.continuation.members))
     silent = sum(chip.token is not None for chip in chips)
-    tokens = int(claim.sum()) + silent
+    tokens = int(np.count_nonzero(claim)) + silent
     return Group(name, tuple(chips[:MAX_CHIPS]), tokens, max(0, len(chips) - MAX_CHIPS))
 
 
