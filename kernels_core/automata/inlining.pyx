@@ -140,7 +140,7 @@ cdef class Inlining(SizeEstimates):
         return <int32_t>copies - (node.maximum is None)
 
     cdef int32_t copies_in_text(self, Repeat node, bint searches) except -1:
-        """`copies_of` in a text in quotes, where more may be copied: it is one automaton then
+        """`copies_of` in a text between delimiters, where more may be copied: it is one automaton then
         (`masks/string_bodies.pyx`).
 
         The iterations of one class of characters are as well counted, for all counts at once

@@ -73,7 +73,7 @@ cdef class Nfa:
     cdef readonly bint may_be_dead      # whether there may be states that lead nowhere
     cdef bint alone             # it is a fragment, of no grammar
     cdef bint counts            # alone: something is counted, so it is none
-    cdef bint text, searches    # it is that of a text in quotes, in which something may come anywhere
+    cdef bint text, searches    # it is of a text between delimiters, in which something may come anywhere
     cdef Callee latest          # the rule that was called last: white space is called all the time
     cdef shared_ptr[MemberSet] members  # as in `NfaView`
 

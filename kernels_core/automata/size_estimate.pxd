@@ -32,7 +32,7 @@ cdef class Limits:
     cdef readonly int32_t most_states   # of the automaton of one rule
     cdef readonly bint copies_small     # `unroll_limit` alone decides what is copied
     cdef readonly bint flat             # everything is spelt out
-    cdef readonly int32_t text_limit    # edges that copies may take in a text in quotes
+    cdef readonly int32_t text_limit    # edges that copies may take in a text between delimiters
     cdef readonly tuple spelling        # what the automaton of a body that calls nothing depends on
     # by identity of a body that calls nothing, for all grammars
     cdef dict known                     # what it costs: (the body, its cost, its width)

@@ -10,6 +10,7 @@ cimport cython
 
 from libc.stdint cimport int8_t
 
+from kernels_core.grammar.plain_text cimport encloses
 from kernels_core.grammar.rules cimport DeferredRule
 from kernels_core.grammar.tree cimport (
     HOLDS_CALLS, ByteSet, CharSet, Choice, Empty, Literal, Never, RuleRef, Seq, TagDispatch, TokenSet, Unordered,
@@ -28,13 +29,13 @@ cdef int DEEPEST_CHAIN = 40  # rules in rules that are looked into
 
 cdef int32_t LARGE = 1 << 26    # as good as any number of edges or copies
 
-# Code points.  A rule with a loop over more than that, whose end shows (a quoted string), stays a rule of its own: the
-# many tokens it accepts are then found once for all places that call it.  One that may go on where it could have ended
-# (the inside of a string) is spelt out even if it is large, else most tokens would be uncertain everywhere in it.
+# Code points.  A rule with a loop over more than that, whose end shows (a text between delimiters), stays a rule of its
+# own: the many tokens it accepts are then found once for all places that call it.  One that may go on where it could
+# have ended (the inside of a string) is spelt out even if it is large, else most tokens would be uncertain everywhere
+# in it.
 cdef int64_t WIDE_CLASS = 64
 
-cdef int QUOTE = 0x22
-cdef int64_t TEXT_COPIES = 32       # times `unroll_limit`: what may be copied in a text in quotes
+cdef int64_t TEXT_COPIES = 32       # times `unroll_limit`: what may be copied in a text between delimiters
 
 # What is known of bodies that call nothing, by the limits that it depends on (`Limits`).  Bodies are kept, so none can
 # take the identity of another.
@@ -235,14 +236,14 @@ cdef class SizeEstimates:
         return total
 
     cdef bint is_text(self, Node body, bint* searches) except -1:
-        """Whether `body` is a text in quotes; `searches`: whether something in it may come anywhere in the text."""
+        """Whether `body` is a text between delimiters; `searches`: whether something in it may come anywhere in it."""
         cdef tuple items
         cdef Node item
         searches[0] = False
         if type(body) is not Seq:
             return False
         items = (<Seq>body).items
-        if not _is_quote(items[0], False) or not _is_quote(items[len(items) - 1], True):
+        if not encloses(_byte_at(items[0], 0), _byte_at(items[len(items) - 1], -1)):
             return False
         for item in items:
             if type(item) is RuleRef and not self.was_deferred((<RuleRef>item).name):
@@ -251,7 +252,8 @@ cdef class SizeEstimates:
         return True
 
     cdef bint _ends_in_a_loop(self, Node body) except -1:
-        """Whether a text of `body` may go on where it could have ended: `[a-z]*` may, a quoted string may not."""
+        """Whether a text of `body` may go on where it could have ended: `[a-z]*` may, a text between delimiters may
+        not."""
         cdef list stack = [body]
         cdef tuple items
         cdef Node node
@@ -361,11 +363,11 @@ cdef class SizeEstimates:
         self.callee(name).cost = edges
 
 
-cdef bint _is_quote(node, bint last) except -1:
-    """Whether `node` is a literal that begins, or ends if it is the `last`, with a quote."""
+cdef int _byte_at(node, int place) except -2:
+    """The byte at a place in `node` if that is a literal; -1 if it is none."""
     if type(node) is not Literal or not (<Literal>node).value:
-        return False
-    return (<Literal>node).value[-1 if last else 0] == QUOTE
+        return -1
+    return (<Literal>node).value[place]
 
 
 cdef int64_t copies_in(Repeat node) except -1:

@@ -1,7 +1,16 @@
-"""Any JSON value, as EBNF.  The grammar of RFC 8259: no white space around the whole, so that a model cannot begin or
-end with an endless run of blanks."""
+"""Any JSON value, as EBNF, and how to find the key in front of one.
 
-__all__ = ["JSON_TEXT"]
+The grammar is that of RFC 8259: no white space around the whole, so that a model cannot begin or end with an endless
+run of blanks.
+"""
+
+import re
+from typing import Final
+
+__all__ = ["JSON_TEXT", "KEY_BEFORE"]
+
+KEY_BEFORE: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:\s*$')
+"""Finds, at the end of a text, the key of the member whose value comes next."""
 
 JSON_TEXT = r"""
 root   ::= value

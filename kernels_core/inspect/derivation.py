@@ -13,11 +13,11 @@ Read on: `forest.py` (where all of this is read off), `stacks.py`, `trees.py` (h
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from kernels_core.grammar.json_text import KEY_BEFORE
 from kernels_core.inspect.classic import ChartItem
 from kernels_core.inspect.counting import readings as count_readings
 from kernels_core.inspect.forest import Forest, engine, written
@@ -46,7 +46,6 @@ MAX_LEVELS: Final = 40  # of one stack; the middle of a deeper one is left out
 MAX_CHAIN: Final = 200  # operations of a chain; the middle of a longer one is left out
 _SHOWN_FIRST: Final = 8
 _MAX_DOTS: Final = 3
-_KEY: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:\s*$')
 _BEFORE: Final = 200  # bytes in which the key of a member is looked for
 
 
@@ -181,7 +180,7 @@ def _level(forest: Forest, at: tuple[Level, int], end: int, place: tuple[int, in
     """
     (level, column), table, offset = at, forest.table, forest.offset
     item, begin = level.item, offset[column]
-    found = _KEY.search(forest.text[max(0, begin - _BEFORE) : begin]) if named else None
+    found = KEY_BEFORE.search(forest.text[max(0, begin - _BEFORE) : begin]) if named else None
     parent, depth, omitted = place
     return StackLevel(
         parent,

@@ -12,7 +12,7 @@ from libcpp.algorithm cimport sort, unique
 from kernels_core.automata.tables cimport ByteEdge
 from kernels_core.masks.strategy cimport STRING_BODY
 from kernels_core.masks.token_sets cimport build_suffix_trie, store_accepted
-from kernels_core.masks.trie cimport TrieNode, bytes_of_class, plain_next
+from kernels_core.masks.trie cimport Part, TrieNode, bytes_of_class, plain_next
 from kernels_core.masks.trie_walk cimport Suffix, TrieWalk, accept
 
 cdef extern from *:
@@ -114,16 +114,29 @@ cdef int64_t _walk(TokenTrie trie, StringBody* body, int16_t start, TrieWalk& fo
     visited.
     """
     cdef const TrieNode* nodes = trie.class_trie.nodes.data()
-    cdef int32_t node = 1, past = <int32_t>trie.class_trie.nodes.size() - 1, depth, k
+    cdef const Part* part
     cdef int64_t visits = 0
-    cdef int class_
-    cdef int16_t source, target
+    cdef size_t k
     cdef vector[int16_t] at          # by depth on the current path
     at.resize(trie.max_depth + 1)
     at[0] = start
-    if _takes_all(body, start, &trie.class_trie.below_plain):
-        node = trie.class_trie.plain.skip
-        accept(found.class_runs, 0, nodes[node].token_first)
+    for k in range(trie.class_trie.parts.size()):
+        part = &trie.class_trie.parts[k]
+        if _takes_all(body, start, &part.below):
+            accept(found.class_runs, nodes[part.first].token_first, nodes[part.past].token_first)
+        else:
+            visits += _walk_part(trie, body, part.first, part.past, at, found, exit_edges)
+    return visits
+
+
+cdef int64_t _walk_part(TokenTrie trie, StringBody* body, int32_t node, int32_t past, vector[int16_t]& at,
+                        TrieWalk& found, vector[int32_t]& exit_edges) noexcept nogil:
+    """The same for the nodes of the byte-class trie from `node` to `past`, all of one part."""
+    cdef const TrieNode* nodes = trie.class_trie.nodes.data()
+    cdef int32_t depth, k
+    cdef int64_t visits = 0
+    cdef int class_
+    cdef int16_t source, target
     while node < past:
         visits += 1
         depth = nodes[node].depth
@@ -144,8 +157,7 @@ cdef int64_t _walk(TokenTrie trie, StringBody* body, int16_t start, TrieWalk& fo
             continue
         if target == SEVERAL:
             for k in range(trie.class_trie.member_first[node], trie.class_trie.member_first[node + 1]):
-                visits += _scan(trie, body, trie.class_trie.members[k], node < trie.class_trie.plain.skip, at, found,
-                                exit_edges)
+                visits += _scan(trie, body, trie.class_trie.members[k], nodes[node].parts, at, found, exit_edges)
         elif nodes[node].byte == body.graph.closing_byte:
             exit_edges.insert(exit_edges.end(), trie.class_trie.members.begin() + trie.class_trie.member_first[node],
                          trie.class_trie.members.begin() + trie.class_trie.member_first[node + 1])
@@ -153,19 +165,18 @@ cdef int64_t _walk(TokenTrie trie, StringBody* body, int16_t start, TrieWalk& fo
     return visits
 
 
-cdef int64_t _scan(TokenTrie trie, StringBody* body, int32_t first, bint plain, vector[int16_t]& at, TrieWalk& found,
+cdef int64_t _scan(TokenTrie trie, StringBody* body, int32_t first, uint8_t part, vector[int16_t]& at, TrieWalk& found,
                    vector[int32_t]& exit_edges) noexcept nogil:
-    """The same for the plain tokens, or the others, below node `first` of the trie, where a class is told apart."""
+    """The same for the tokens of one part below node `first` of the trie, where a class is told apart."""
     cdef const TrieNode* nodes = trie.nodes.data()
-    cdef int32_t node = first, past = nodes[first].skip, depth, begin, end, fits
+    cdef int32_t node = first, past = nodes[first].skip, depth, begin, end
     cdef int64_t visits = 0
     cdef int16_t source, target
     while node < past:
-        begin, end = nodes[node].token_first, nodes[nodes[node].skip].token_first
-        fits = trie.plain_before[end] - trie.plain_before[begin]
-        if (fits == 0) if plain else (fits == end - begin):
+        if not nodes[node].parts & part:
             node = nodes[node].skip
             continue
+        begin, end = nodes[node].token_first, nodes[nodes[node].skip].token_first
         visits += 1
         depth = nodes[node].depth
         source = at[depth - 1]

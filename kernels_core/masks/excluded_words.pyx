@@ -9,13 +9,10 @@ leads from all places of the word trie to the same place, where the two states a
 Read on: `token_sets.pyx`, which asks, and keeps the difference.
 """
 
+from libc.stdint cimport uint64_t
 
 from kernels_core.automata.word_trie cimport Branch, ends_at, letter_at, past_letter
-from kernels_core.laboratory cimport EXCLUDED_WORDS, has
 from kernels_core.masks.trie cimport child_of, live_children
-
-# The bytes that characters of plain tokens begin with: all in ASCII but control characters, quotes and backslashes.
-cdef uint64_t PLAIN_LOW = 0xFFFFFFFB00000000, PLAIN_HIGH = 0xFFFFFFFFEFFFFFFF, PLAIN_BEYOND = 0x1FFFFFFFFFFFF8
 
 
 cdef struct WordPlace:
@@ -65,17 +62,3 @@ cdef bint find_words(TokenTrie trie, Machine machine, const Prefix& prefix, SetR
                 places.push_back(WordPlace(k, Branch(i, past, at.branch.depth + 1)))
             i = past
     return True
-
-
-cdef bint takes_plain(Tables tables, int32_t state) except -1 nogil:
-    """Whether any plain token (`trie.pyx`) is accepted at `state`, since all that is left out are ends behind words."""
-    cdef Prefix prefix
-    cdef const uint64_t* live = &tables.live[4 * state]
-    return (live[0] & PLAIN_LOW == PLAIN_LOW and live[1] & PLAIN_HIGH == PLAIN_HIGH
-            and live[3] & PLAIN_BEYOND == PLAIN_BEYOND
-            and tables.find_prefix(state, &prefix) and prefix.tree.end == 0x22 and has(EXCLUDED_WORDS))
-
-
-cdef bint are_plain(const uint64_t* bytes) noexcept nogil:
-    """Whether all `bytes` (four words) are in ASCII, and characters that plain tokens are made of."""
-    return not (bytes[0] & ~PLAIN_LOW or bytes[1] & ~PLAIN_HIGH or bytes[2] or bytes[3])

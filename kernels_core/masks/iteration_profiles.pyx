@@ -138,7 +138,7 @@ cdef void _walk(TokenTrie trie, ProfileWalk& found, int16_t start, const uint64_
             target = found.next_by_class[BYTE_CLASSES * source + class_]
         if target == SEVERAL:
             for k in range(trie.class_trie.member_first[node], trie.class_trie.member_first[node + 1]):
-                _scan_iterations(trie, trie.class_trie.members[k], node < trie.class_trie.plain.skip, follow, found)
+                _scan_iterations(trie, trie.class_trie.members[k], nodes[node].parts, follow, found)
         elif target != DEAD:
             _take(found, found.class_runs, depth, target, trie.class_trie.hash_before.data(),
                   nodes[node].token_first, nodes[node + 1].token_first)
@@ -170,25 +170,29 @@ cdef void _pair_iterations(TokenSet* made, vector[uint64_t]& complete) noexcept 
         made.iterations.push_back(<int32_t>lower_bound(first, first + complete.size(), <uint64_t>made.ids[k] << 32)[0])
 
 
-cdef void _scan_iterations(TokenTrie trie, int32_t first, bint plain, const uint64_t* follow,
+cdef void _scan_iterations(TokenTrie trie, int32_t first, uint8_t part, const uint64_t* follow,
                      ProfileWalk& found) noexcept nogil:
-    """The plain tokens, or the others, below node `first` of the trie, where a byte class is told apart."""
+    """The tokens of one part below node `first` of the trie, where a byte class is told apart."""
     cdef const TrieNode* nodes = trie.nodes.data()
     cdef int32_t node = first, depth, k, past
     cdef int16_t source, target
     while node < nodes[first].skip:
+        if not nodes[node].parts & part:
+            node = nodes[node].skip
+            continue
         depth = nodes[node].depth
         source = found.at[depth - 1]
         target = found.next_state[256 * source + nodes[node].byte]
         if target != DEAD:
-            k = nodes[node].token_first
-            past = nodes[node + 1].token_first if _is_in(trie, k, plain) else k
+            k, past = nodes[node].token_first, nodes[node + 1].token_first
+            if k < past and trie.part_of[k] != part:        # tokens that are spelt alike are of one part
+                past = k
             _take(found, found.runs, depth, target, trie.hash_before.data(), k, past)
             node += 1
             continue
         if source == 0 and found.iterations[depth - 1] > 0 and _may_go_on(follow, nodes[node].byte):
             for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
-                if _is_in(trie, k, plain):
+                if trie.part_of[k] == part:
                     _leave(trie, trie.ids[k], depth - 1, follow, found)
         node = nodes[node].skip
 
@@ -196,11 +200,6 @@ cdef void _scan_iterations(TokenTrie trie, int32_t first, bint plain, const uint
 cdef inline bint _may_go_on(const uint64_t* follow, uint8_t byte) noexcept nogil:
     """Whether callers can take `byte`."""
     return follow == NULL or follow[byte >> 6] >> (byte & 63) & 1
-
-
-cdef bint _is_in(TokenTrie trie, int32_t place, bint plain) noexcept nogil:
-    """Whether the token at a place in `ids` is plain, or whether it is none of these.  No token: either."""
-    return place == trie.token_count or trie.plain_before[place + 1] - trie.plain_before[place] == plain
 
 
 cdef void _take(ProfileWalk& found, vector[vector[Run]]& runs, int32_t depth, int16_t target,

@@ -1,7 +1,7 @@
 # distutils: language = c++
 """Share token sets between all grammars on one vocabulary: the cross-grammar cache (XGrammar-2, section 3.3).
 
-An entry is keyed by the structural identity of the automaton state, so whatever grammar a JSON string comes from, its
+An entry is keyed by the structural identity of the automaton state, so whatever grammar a string comes from, its
 token set is computed once.  With lookahead an entry may also be keyed by what can follow the state's rule: it is then
 filtered already, a *perfect hit*.  Where only the state is equal, its token set is filtered again, a *partial hit*.
 

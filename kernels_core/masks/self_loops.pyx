@@ -1,7 +1,7 @@
 # distutils: language = c++
 """Find the tokens that keep the parser in one set, once for all grammars: the rows of self-loops.
 
-A thousand tokens are digits and nothing else, hundreds are a quote and letters.  A walk from one parser state visits
+A thousand tokens are digits and nothing else, hundreds are a blank and letters.  A walk from one parser state visits
 them node by node, and so does the walk from the next number of the next grammar, though the parser stays where it is:
 behind the first digit each other leads from a set to that same set.  Which tokens there are depends on the trie and on
 the bytes of the loop, not on the grammar.  So a walk that comes to such a set asks for the tokens below a node that
@@ -19,9 +19,9 @@ from libcpp.string cimport string
 
 from kernels_core.automata.lengths cimport ENDLESS
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, SCANNABLE, ByteEdge, mark_bytes
+from kernels_core.automata.word_trie cimport Prefix
 from kernels_core.earley.machine cimport FREE, Item, step
 from kernels_core.laboratory cimport TEXT_ENTRIES, has
-from kernels_core.masks.excluded_words cimport are_plain, takes_plain
 from kernels_core.masks.mask_table cimport ms_mix
 from kernels_core.masks.trie cimport TOKENS, ChildEdge
 
@@ -29,7 +29,7 @@ __all__ = ["SelfLoops", "self_loops_of"]
 
 cdef size_t MAX_BYTES = 1 << 25
 cdef int32_t MOST_VISITS = 8192     # of a self-loop row that is worth keeping
-cdef int32_t MANY_BYTES = 16         # that are an iteration each: with fewer, most of what begins so goes on otherwise
+cdef int32_t MANY_BYTES = 16         # that any text consists of: with fewer, most of what begins so goes on otherwise
 cdef size_t FEW_IDS = 128           # are added one by one: rows of few would make many unions
 
 
@@ -202,37 +202,33 @@ cdef bint entry_of(Machine machine, SetRec* set, TextEntry& entry) except -1 nog
     """
     cdef int32_t i
     cdef Item item
+    cdef Prefix prefix
     for i in range(set.count):
         item = set.items[i]
-        if takes_plain(machine.tables, item.state):
-            return has(TEXT_ENTRIES) and _enter_text(machine, set, i, entry)
+        if machine.tables.find_prefix(item.state, &prefix):
+            return has(TEXT_ENTRIES) and _enter_text(machine, set, i, prefix.any_text, entry)
         if machine.tables.flags[item.state] & COUNTED:
             return has(TEXT_ENTRIES) and _enter_iterations(machine, set, i, entry)
     return False
 
 
-cdef bint _enter_text(Machine machine, SetRec* set, int32_t number, TextEntry& entry) except -1 nogil:
+cdef bint _enter_text(Machine machine, SetRec* set, int32_t number, int32_t any_text, TextEntry& entry) except -1 nogil:
     """The same where the item of that `number` is the beginning of any text but for some.
 
-    What begins none of the words that are left out is in the middle of any text at once.
+    What begins none of the words that are left out is in the middle of any text at once.  A byte that leads from any
+    text back to itself is read behind each beginning of these words, too, and does not end the text.
     """
     cdef Item item = set.items[number]
     cdef int32_t k
-    cdef ByteEdge edge, widest
     machine.tables.need(item.state)
-    widest = machine.tables.edges[machine.tables.edge_first[item.state]]
-    for k in range(machine.tables.edge_first[item.state], machine.tables.edge_past[item.state]):
-        edge = machine.tables.edges[k]
-        if edge.high - edge.low > widest.high - widest.low:
-            widest = edge
     memset(entry.bytes, 0, sizeof(entry.bytes))
     for k in range(machine.tables.edge_first[item.state], machine.tables.edge_past[item.state]):
-        if machine.tables.edges[k].target == widest.target:
+        if machine.tables.edges[k].target == any_text:
             _mark(machine.tables.edges[k], entry.bytes)
     _leave_to_others(machine, set, number, entry.bytes)
     entry.left, entry.fewest = ENDLESS, 1
-    entry.after = machine.closure(Item(widest.target, item.frame, item.counter))
-    return loop_of(machine, entry.after, entry.loop) and are_plain(entry.loop)
+    entry.after = machine.closure(Item(any_text, item.frame, item.counter))
+    return loop_of(machine, entry.after, entry.loop) and _count(entry.loop) >= MANY_BYTES
 
 
 cdef bint _enter_iterations(Machine machine, SetRec* set, int32_t number, TextEntry& entry) except -1 nogil:

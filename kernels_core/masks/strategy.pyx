@@ -108,7 +108,7 @@ cdef class Strategies:
     cdef int take_follow(self, SetRec* record, int32_t first, Follow* follow) except -1 nogil:
         """`follow` gets the bytes that the callers of the verdicts of item `first` take, if they are few.
 
-        Then (the quote behind a string) suffixes that begin with another byte need not be found, kept and tried.
+        Then (the byte that closes a string) suffixes that begin with another byte need not be found, kept and tried.
         Verdicts are then for callers that take these bytes and no others.
         """
         cdef Item item = record.items[first]

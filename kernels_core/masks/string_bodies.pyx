@@ -2,8 +2,8 @@
 """Put the token set of a state in a string together from that of its string body, and from where the string may end.
 
 Most of what is known about a token within a string does not depend on the pattern.  A search for five digits takes any
-text until the closing quote comes, and so does what follows `https://`, what may not be one of three words, and a
-string without conditions.  They differ in where the quote is allowed.  So a token set has two parts.  The *body token
+text until the closing byte comes, and so does what follows `https://`, what may not be one of three words, and a
+string without conditions.  They differ in where that byte is allowed.  So a token set has two parts.  The *body token
 set* comes from a walk over the vocabulary from a state of the minimal automaton of the string body
 (`body_automata.pyx`): tokens that stay in the string are accepted, and a node whose byte ends the string is an *exit
 edge*.  It is kept with the vocabulary (`body_token_sets.pyx`).  The second part says which exit edges are open from the

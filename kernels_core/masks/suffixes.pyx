@@ -1,7 +1,7 @@
 # distutils: language = c++
 """Find the uncertain tokens whose suffix a caller takes: walk the suffix trie along the caller's live bytes.
 
-Most of what is tried has no place behind the rule: of a hundred bytes that may follow a quote a caller takes two or
+Most of what is tried has no place behind the rule: of a hundred bytes that may follow a string a caller takes two or
 three.  In preorder each of the others is a line of memory that is fetched to be passed over, so here siblings lie
 together, as in `trie.TokenTrie.child_edges`.
 """

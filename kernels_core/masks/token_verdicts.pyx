@@ -103,7 +103,7 @@ cdef int _walk(MaskCache masks, int32_t state, int32_t counter, const vector[int
         if alone != dead and nodes[node].below >= 0 and masks.whole_subtrees is not None:
             if outlooks[depth - 1] == NULL:
                 outlooks[depth - 1] = masks.whole_subtrees.reach(alone)
-            if takes_all(masks.whole_subtrees, masks.trie, outlooks[depth - 1], &nodes[node],
+            if takes_all(masks.whole_subtrees, masks.trie, outlooks[depth - 1], nodes[node].height,
                          &masks.trie.below[nodes[node].below]):
                 for k in range(nodes[node].token_first, nodes[nodes[node].skip].token_first):
                     kinds[ids[k]] = ACCEPTED

@@ -1,6 +1,8 @@
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from kernels_core.grammar.plain_text cimport DELIMITERS, NO_DELIMITER
+
 
 cdef struct TrieNode:
     int32_t skip            # the subtree of node i is [i, skip)
@@ -10,6 +12,7 @@ cdef struct TrieNode:
     uint16_t height         # bytes from here to the deepest node below
     int32_t below           # what occurs from here on: a place in `below`; -1 for nodes with little below
     uint8_t byte
+    uint8_t parts           # one bit a part (`Part`): are tokens of it here or below?
 
 
 cdef struct Below:
@@ -36,17 +39,31 @@ cdef enum:
     BYTE_CLASSES = 9               # classes of several bytes
 
 
+cdef enum:
+    # The parts of a vocabulary: tokens of whole characters without delimiters (`grammar.plain_text`), ...
+    PLAIN = NO_DELIMITER           # ... then, by number of the delimiter, those with one kind of them, ...
+    OTHER = DELIMITERS             # ... and the rest: with several, with white space beyond ASCII, with cut characters
+    PARTS
+
+
+cdef struct Part:
+    # Nodes first..past - 1 of the byte-class trie, with the tokens of one part.
+    int32_t first
+    int32_t past
+    uint16_t height                # bytes from its first nodes to the deepest
+    Below below
+
+
 cdef cppclass ClassTrie:
-    # The vocabulary spelt in byte classes: each node stands for all nodes of the trie whose paths are of its classes.
-    # Plain tokens come first, then the others.
+    # The vocabulary spelt in byte classes, part by part, plain tokens first: each node stands for the nodes of the trie
+    # whose paths are of its classes, as far as they have tokens of its part.
     vector[TrieNode] nodes           # like those of the trie; `byte` is the first of its class, `child_first` its number
     vector[int32_t] ids              # token ids in this order
     vector[uint64_t] hash_before
     vector[Below] below
     vector[int32_t] member_first     # nodes of the trie: members[member_first of i : member_first of i + 1]
     vector[int32_t] members
-    TrieNode plain                   # in place of a root of the plain tokens: [1, skip)
-    Below below_plain
+    vector[Part] parts               # that have tokens; ascending
 
 
 cdef class TokenTrie:
@@ -58,7 +75,7 @@ cdef class TokenTrie:
     cdef vector[ChildEdge] child_edges              # the same children
     cdef vector[Below] below
     cdef ClassTrie class_trie
-    cdef vector[int32_t] plain_before    # by place in `ids`: plain tokens before it
+    cdef vector[uint8_t] part_of         # by place in `ids`: the part of the token, as a bit
     # Spellings of all tokens in one piece, by id
     cdef vector[uint8_t] spelling
     cdef vector[int32_t] spelling_first  # one longer than the vocabulary
@@ -74,7 +91,7 @@ cdef class TokenTrie:
 
     cdef ChildEdge _child_edge(self, int32_t node) noexcept
     cdef void _add_node(self, uint8_t byte, int depth) noexcept
-    cdef void _count_plain(self) noexcept
+    cdef void _find_parts(self) noexcept
 
 
 cdef inline int32_t beginning(TokenTrie trie, int32_t low, int32_t high) noexcept nogil:

@@ -8,12 +8,13 @@ order; walks along a few bytes go from child to child, by an index of children b
 Patterns seldom tell one small letter from another, so the vocabulary is also kept as a *byte-class trie*: spelt in
 classes of bytes (digits, small letters, capitals, bytes inside characters beyond ASCII by what may follow; any other
 byte is a class of its own).  That is a twelfth of the nodes, and each knows the nodes of the trie that it stands for.
-Tokens without quotes, backslashes, control characters and parts of characters come first: strings and comments take all
-of these at once.
+It is in parts: tokens without delimiters (`grammar/plain_text.pxd`), those with one kind of delimiter, then the others.
+Strings and comments take each part at once that has nothing which ends them.
 """
 
 from libc.string cimport memchr
 
+from kernels_core.grammar.plain_text cimport NO_DELIMITER, delimiter_of
 from kernels_core.masks.mask_table cimport ms_mix
 
 from kernels_core.errors import TokenizerError
@@ -26,7 +27,6 @@ cdef extern from *:
 
 
 MAX_TOKEN_BYTES = 65_535
-cdef int32_t PLAIN = 1, OTHER = 2, BOTH = 3      # parts of the byte-class trie
 cdef int MODES = 10             # of `plain_next`
 cdef int32_t FEW_CHILDREN = 8      # are looked at one by one
 cdef int32_t MUCH_BELOW = 4     # nodes of a subtree that is worth knowing about
@@ -117,6 +117,7 @@ cdef class TokenTrie:
         node.byte, node.depth = byte, <uint16_t>depth
         node.skip = node.child_first = node.height = 0
         node.below = -1
+        node.parts = 0
         node.token_first = <int32_t>self.ids.size()
         self.nodes.push_back(node)
 
@@ -194,9 +195,7 @@ cdef class TokenTrie:
                 self.below.push_back(below)
 
     def _make_class_trie(self):
-        """Nodes whose paths are of the same classes become one, from the root down: first with plain tokens, then the
-        rest.
-        """
+        """Nodes whose paths are of the same classes become one, from the root down, part by part."""
         # lists: members of all that is pending, the next at the end
         cdef vector[int32_t] lists, open_nodes, parents
         cdef vector[Pending] pending
@@ -205,12 +204,12 @@ cdef class TokenTrie:
         cdef uint16_t fits
         cdef Pending at
         cdef TrieNode node
-        cdef int32_t k, m, member, child, first, past, count, part
+        cdef int32_t k, m, member, child, part
         cdef int byte
-        self._count_plain()
+        self._find_parts()
         children.resize(256)
         lists.push_back(0)
-        pending.push_back(Pending(1, 0, 0, BOTH))
+        pending.push_back(Pending(1, 0, 0, 0xFF))
         self.class_trie.member_first.push_back(0)
         while not pending.empty():
             at = pending.back()
@@ -220,33 +219,30 @@ cdef class TokenTrie:
                 open_nodes.pop_back()
             parents.push_back(open_nodes.back() if at.depth else 0)
             open_nodes.push_back(<int32_t>self.class_trie.nodes.size())
-            if at.part == OTHER and self.class_trie.plain.skip == 0:
-                self.class_trie.plain.skip = <int32_t>self.class_trie.nodes.size()
-            node.byte, node.depth, node.height = at.class_, <uint16_t>at.depth, 0
+            node.byte, node.depth, node.height, node.parts = at.class_, <uint16_t>at.depth, 0, at.parts
             node.skip, node.child_first, node.below = 0, class_of(at.class_), -1
             node.token_first = <int32_t>self.class_trie.ids.size()
             for m in range(<int32_t>lists.size() - at.count, <int32_t>lists.size()):
                 member = lists[m]
                 self.class_trie.members.push_back(member)
                 for k in range(self.nodes[member].token_first, self.nodes[member + 1].token_first):
-                    if self.plain_before[k + 1] - self.plain_before[k] == (at.part == PLAIN):
+                    if self.part_of[k] == at.parts:
                         self.class_trie.ids.push_back(self.ids[k])
             self.class_trie.nodes.push_back(node)
             lists.resize(lists.size() - at.count)
-            for part in (OTHER, PLAIN):
-                if not at.part & part:
+            for part in range(PARTS - 1, -1, -1):        # what is pushed last is made first
+                if not at.parts >> part & 1:
                     continue
                 for m in range(self.class_trie.member_first.back(), <int32_t>self.class_trie.members.size()):
                     member = self.class_trie.members[m]
                     for k in range(self.nodes[member].child_first, self.nodes[member + 1].child_first):
                         child = self.children[k]
-                        first, past = self.nodes[child].token_first, self.nodes[self.nodes[child].skip].token_first
-                        count = self.plain_before[past] - self.plain_before[first]
-                        if count if part == PLAIN else count < past - first:
+                        if self.nodes[child].parts >> part & 1:
                             children[first_of_class(self.child_bytes[k])].push_back(child)
                 for byte in range(255, -1, -1):
                     if not children[byte].empty():
-                        pending.push_back(Pending(<int32_t>children[byte].size(), at.depth + 1, <uint8_t>byte, part))
+                        pending.push_back(Pending(<int32_t>children[byte].size(), at.depth + 1, <uint8_t>byte,
+                                                  <uint8_t>(1 << part)))
                         lists.insert(lists.end(), children[byte].begin(), children[byte].end())
                         children[byte].clear()
             self.class_trie.member_first.push_back(<int32_t>self.class_trie.members.size())
@@ -254,13 +250,11 @@ cdef class TokenTrie:
         while not open_nodes.empty():
             self.class_trie.nodes[open_nodes.back()].skip = child
             open_nodes.pop_back()
-        if self.class_trie.plain.skip == 0:
-            self.class_trie.plain.skip = child
         # What occurs below, as in `_summarise`: all bytes of a class do the same inside a character.
         self.class_trie.below.resize(child)
         good.assign(child, 0xFFFF)
         for k in range(child - 1, 0, -1):
-            fits = good[k]
+            fits, good[k] = good[k], 0xFFFF        # behind the node; then with it
             for m in range(self.class_trie.member_first[k], self.class_trie.member_first[k + 1]):
                 byte = self.nodes[self.class_trie.members[m]].byte
                 _add_byte(&self.class_trie.below[k], byte)
@@ -274,30 +268,46 @@ cdef class TokenTrie:
                 good[m] &= good[k]
                 self.class_trie.nodes[m].height = max(self.class_trie.nodes[m].height,
                                                    <uint16_t>(self.class_trie.nodes[k].height + 1))
-            elif k < self.class_trie.plain.skip:
-                _add_below(&self.class_trie.below_plain, &self.class_trie.below[k])
-                self.class_trie.plain.height = max(self.class_trie.plain.height, self.class_trie.nodes[k].height)
-        self.class_trie.below_plain.characters = 1
+        self._sum_up_parts(child)
         node.token_first = <int32_t>self.class_trie.ids.size()      # closes the ranges
         self.class_trie.nodes.push_back(node)
 
-    cdef void _count_plain(self) noexcept:
-        """How many of the tokens before each place in `ids` are plain: whole characters that JSON strings spell as they
-        are.
-        """
+    def _sum_up_parts(self, int32_t past):
+        cdef Part part
+        cdef int32_t node = 1
+        while node < past:
+            part.first, part.height, part.below = node, 0, self.class_trie.below[node]
+            while node < past and self.class_trie.nodes[node].parts == self.class_trie.nodes[part.first].parts:
+                _add_below(&part.below, &self.class_trie.below[node])
+                part.below.characters &= self.class_trie.below[node].characters
+                part.height = max(part.height, self.class_trie.nodes[node].height)
+                node = self.class_trie.nodes[node].skip
+            part.past = node
+            self.class_trie.parts.push_back(part)
+
+    cdef void _find_parts(self) noexcept:
+        """Say of each token which part it is of, and of each node which parts its tokens and those below are of."""
         cdef vector[int32_t] modes             # of `plain_next` on the current path, -1 where it is not plain
-        cdef int32_t node, mode
-        cdef uint8_t byte
-        self.plain_before.push_back(0)
+        cdef vector[int32_t] parts             # of the text down to there
+        cdef int32_t node, mode, part, depth, k
+        cdef int delimiter
         modes.resize(self.max_depth + 1)
+        parts.assign(self.max_depth + 1, PLAIN)
         for node in range(1, self.node_count):
-            byte = self.nodes[node].byte
-            mode = modes[self.nodes[node].depth - 1]
+            depth = self.nodes[node].depth
+            mode, part = modes[depth - 1], parts[depth - 1]
+            delimiter = delimiter_of(self.nodes[node].byte)
+            if delimiter != NO_DELIMITER:
+                part = delimiter if part == PLAIN or part == delimiter else OTHER
             if mode >= 0:
-                mode = -1 if byte < 0x20 or byte == 0x22 or byte == 0x5C else plain_next(mode, byte)
-            modes[self.nodes[node].depth] = mode
+                mode = plain_next(mode, self.nodes[node].byte)
+            modes[depth], parts[depth] = mode, part
             for _ in range(self.nodes[node].token_first, self.nodes[node + 1].token_first):
-                self.plain_before.push_back(self.plain_before.back() + (mode == 0))
+                self.part_of.push_back(<uint8_t>(1 << (part if mode == 0 else OTHER)))
+                self.nodes[node].parts = self.part_of.back()
+        for node in range(self.node_count - 1, 0, -1):
+            for k in range(self.nodes[node].child_first, self.nodes[node + 1].child_first):
+                self.nodes[node].parts |= self.nodes[self.children[k]].parts
 
     def token_bytes(self, int token):
         """The spelling of token `token`."""
@@ -314,8 +324,8 @@ cdef class TokenTrie:
     def nbytes(self):
         """Bytes held by the trie's arrays."""
         return (41 * self.node_count + 54 * self.class_trie.nodes.size() + 4 * self.class_trie.members.size()
-                + 16 * self.class_trie.ids.size() + 24 * self.below.size() + 12 * self.token_count + self.spelling.size() + 4 * self.spelling_first.size()
-                + 8 * self.words)
+                + 16 * self.class_trie.ids.size() + 24 * self.below.size() + 13 * self.token_count
+                + self.spelling.size() + 4 * self.spelling_first.size() + 8 * self.words)
 
     def __len__(self):
         return self.token_count
@@ -330,7 +340,7 @@ cdef struct Pending:
     int32_t count           # members, at the end of the lists
     int32_t depth
     uint8_t class_            # its first byte
-    int32_t part            # PLAIN, OTHER or, at the root, BOTH
+    uint8_t parts           # its part as a bit; at the root all
 
 
 cdef void _add_below(Below* below, Below* more) noexcept nogil:

@@ -31,7 +31,7 @@ cdef cppclass TrieWalk:
     vector[Run] runs             # in the trie; ascending and apart, if the walk is not in the byte-class trie
     vector[Run] class_runs         # in the byte-class trie; ascending.  `runs` may say some of it again
     bint in_class_trie
-    bint among_others            # behind the plain tokens
+    uint8_t parts                # of the vocabulary that are being walked, one bit each
     vector[Suffix] suffixes      # the same one perhaps more than once
     const uint64_t* follow      # four words: suffixes that begin with other bytes are left out; NULL: any byte
     vector[int32_t] ends         # depths on the current path at which the rule could have ended

@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 from kernels_core.earley.machine cimport step
 from kernels_core.laboratory cimport CLASS_TRIE, has
 from kernels_core.masks.whole_subtrees cimport step_alike, takes_all
-from kernels_core.masks.trie cimport TrieNode, all_children, beginning, live_children
+from kernels_core.masks.trie cimport Part, TrieNode, all_children, beginning, live_children
 
 cdef extern from *:
     """
@@ -50,7 +50,7 @@ cdef int walk_trie(TokenTrie trie, Machine machine, WholeSubtrees subtrees, SetR
     for byte in range(256):
         if start.live[byte >> 6] >> (byte & 63) & 1:
             tokens += beginning(trie, byte, byte)
-    found.among_others = False
+    found.parts = 0xFF
     found.in_class_trie = subtrees is not None and tokens >= MUCH and has(CLASS_TRIE)
     if found.in_class_trie:
         return _walk_class_trie(trie, machine, subtrees, found)
@@ -66,13 +66,26 @@ cdef int walk_trie(TokenTrie trie, Machine machine, WholeSubtrees subtrees, SetR
 cdef int _walk_class_trie(TokenTrie trie, Machine machine, WholeSubtrees subtrees, TrieWalk& found) except -1 nogil:
     """All nodes of the byte-class trie that are alive."""
     cdef const TrieNode* nodes = trie.class_trie.nodes.data()
-    cdef int32_t node = 1, past = <int32_t>trie.class_trie.nodes.size() - 1, depth, k
+    cdef const Part* part
+    cdef size_t k
+    for k in range(trie.class_trie.parts.size()):
+        part = &trie.class_trie.parts[k]
+        if takes_all(subtrees, trie, _outlook(subtrees, found, 0), part.height, &part.below):
+            accept(found.class_runs, nodes[part.first].token_first, nodes[part.past].token_first)
+        else:
+            _walk_part(trie, machine, subtrees, part.first, part.past, found)
+    return 0
+
+
+cdef int _walk_part(TokenTrie trie, Machine machine, WholeSubtrees subtrees, int32_t node, int32_t past,
+                    TrieWalk& found) except -1 nogil:
+    """The nodes of the byte-class trie from `node` to `past`, all of one part, that are alive."""
+    cdef const TrieNode* nodes = trie.class_trie.nodes.data()
+    cdef int32_t depth, k
     cdef int class_
     cdef SetRec* source
     cdef SetRec* target
-    if takes_all(subtrees, trie, _outlook(subtrees, found, 0), &trie.class_trie.plain, &trie.class_trie.below_plain):
-        node = trie.class_trie.plain.skip
-        accept(found.class_runs, 0, nodes[node].token_first)
+    found.parts = nodes[node].parts
     while node < past:
         depth = nodes[node].depth
         forget(found.ends, depth)
@@ -84,7 +97,6 @@ cdef int _walk_class_trie(TokenTrie trie, Machine machine, WholeSubtrees subtree
         else:
             target = step_alike(subtrees, _outlook(subtrees, found, depth - 1), class_)
         if target == subtrees.several:
-            found.among_others = node >= trie.class_trie.plain.skip
             k = trie.class_trie.member_first[node + 1]
             while k > trie.class_trie.member_first[node]:
                 k -= 1
@@ -98,7 +110,7 @@ cdef int _walk_class_trie(TokenTrie trie, Machine machine, WholeSubtrees subtree
             node = nodes[node].skip
             continue
         if (nodes[node].below >= 0
-                and takes_all(subtrees, trie, _outlook(subtrees, found, depth - 1), &nodes[node],
+                and takes_all(subtrees, trie, _outlook(subtrees, found, depth - 1), nodes[node].height,
                               &trie.class_trie.below[node])):
             accept(found.class_runs, nodes[node].token_first, nodes[nodes[node].skip].token_first)
             node = nodes[node].skip
@@ -124,7 +136,7 @@ cdef int _follow(TokenTrie trie, Machine machine, WholeSubtrees subtrees, TrieWa
         at = found.todo.back()
         found.todo.pop_back()
         node = at.node
-        if found.among_others and _is_plain(trie, node):
+        if not nodes[node].parts & found.parts:
             continue
         depth = nodes[node].depth
         forget(found.ends, depth)
@@ -165,7 +177,7 @@ cdef int _scan(TokenTrie trie, Machine machine, WholeSubtrees subtrees, int32_t 
     cdef SetRec* source
     cdef SetRec* target
     while node < past:
-        if found.among_others and _is_plain(trie, node):
+        if not nodes[node].parts & found.parts:
             node = nodes[node].skip
             continue
         depth = nodes[node].depth
@@ -179,7 +191,7 @@ cdef int _scan(TokenTrie trie, Machine machine, WholeSubtrees subtrees, int32_t 
             node = nodes[node].skip
             continue
         if (nodes[node].below >= 0 and subtrees is not None
-                and takes_all(subtrees, trie, _outlook(subtrees, found, depth - 1), &nodes[node],
+                and takes_all(subtrees, trie, _outlook(subtrees, found, depth - 1), nodes[node].height,
                               &trie.below[nodes[node].below])):
             accept(found.runs, nodes[node].token_first, nodes[nodes[node].skip].token_first)
             node = nodes[node].skip
@@ -190,12 +202,6 @@ cdef int _scan(TokenTrie trie, Machine machine, WholeSubtrees subtrees, int32_t 
             found.ends.push_back(depth)
         node += 1
     return 0
-
-
-cdef inline bint _is_plain(TokenTrie trie, int32_t node) noexcept nogil:
-    """Whether all tokens below are plain."""
-    cdef int32_t first = trie.nodes[node].token_first, past = trie.nodes[trie.nodes[node].skip].token_first
-    return trie.plain_before[past] - trie.plain_before[first] == past - first
 
 
 cdef inline void _push(TrieWalk& found, int32_t depth, SetRec* set) noexcept nogil:

@@ -3,7 +3,7 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from kernels_core.earley.machine cimport Machine, SetRec
-from kernels_core.masks.trie cimport BYTE_CLASSES, Below, TokenTrie, TrieNode
+from kernels_core.masks.trie cimport BYTE_CLASSES, Below, TokenTrie
 
 
 cdef struct Bytes:
@@ -54,13 +54,13 @@ cdef inline SetRec* step_alike(WholeSubtrees subtrees, Reach* at, int class_) ex
     return at.to[class_] if at.asked >> class_ & 1 else subtrees.find_common(at, class_)
 
 
-cdef inline bint takes_all(WholeSubtrees subtrees, TokenTrie trie, Reach* at, const TrieNode* node,
+cdef inline bint takes_all(WholeSubtrees subtrees, TokenTrie trie, Reach* at, int32_t height,
                            const Below* below) except -1 nogil:
-    """Whether every path from the parent of `node` through `node` and below it is certainly taken.
+    """Whether every path from the parent of a node through the node and below it is certainly taken.
 
-    `at` is of the set at the parent, `below` what occurs from `node` on.  False says nothing.
+    `at` is of the set at the parent, `below` what occurs from the node on, `height` how deep.  False says nothing.
     """
-    cdef int32_t length = node.height + 1
+    cdef int32_t length = height + 1
     cdef size_t layer = length
     if not at.explored:
         subtrees.explore(at, trie.max_depth)

@@ -4,10 +4,10 @@
 Within a string, an identifier or a comment nearly every token is accepted, and a walk would visit all of them to find
 that out.  The trie knows of each subtree which bytes occur in it (`trie.Below`), and here it is found out once for a
 set which bytes may follow, in any order, for so many bytes: the sets that they lead to are explored layer by layer, and
-a byte that is dead somewhere, or leads to where little may follow (the quote that ends a string), is struck off.  Most
+a byte that is dead somewhere, or leads to where little may follow (the byte that ends a string), is struck off.  Most
 often the exploration closes soon: a string leads back to itself, the search for a word in it to a few sets.  If a
 subtree is no deeper than that and has no other bytes, all tokens in it are accepted.  What is left to walk are the
-subtrees with a quote, a line break, a broken character in them: a few per cent of the vocabulary.  What holds for any
+subtrees with that byte, a line break, a broken character in them: a few per cent of the vocabulary.  What holds for any
 length holds for all sets that were met on the way.
 
 Bytes of one class (`trie.ClassTrie`) are followed as one where they lead to one set.

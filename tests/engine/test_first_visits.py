@@ -120,7 +120,7 @@ def test_kinds_of_bytes_are_walked_as_one() -> None:
         compiled = GrammarCompiler(INFO, options=options).compile_grammar(Grammar.from_ebnf("root ::= [a-zA-Z0-9]{,8}"))
         mask(GrammarMatcher(compiled))
         steps[shortcuts] = compiled.masks.counters()["nodes_walked"]
-    assert steps[True] < 0.3 * steps[False]
+    assert steps[True] < 0.4 * steps[False]  # what several parts of the vocabulary begin with is walked in each
 
 
 DIGITS = tokenizer(

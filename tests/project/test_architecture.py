@@ -46,6 +46,7 @@ OPEN = {"clock", "errors", "locks", "options", "laboratory", "_freshness", "_cys
 DOORS = {
     "grammar.grammar": {"grammar.json_schema", "grammar.lark", "grammar.structural_tag"},  # `Grammar` of every language
     "inspect.sharing": {""},  # what the grammars of a compiler share
+    "masks.trie": {"grammar"},  # what texts are commonly made of (`grammar.plain_text`): known before any grammar
 }
 # Circles of files that are left in the engine; whoever cuts one takes it out here.
 CIRCLES = {

@@ -82,6 +82,34 @@ def test_every_module_says_what_it_is_for() -> None:
     assert not wrong
 
 
+# Bytes of JSON's syntax, as numbers or as texts of bytes.
+JSON_NUMBER = re.compile(r"\b0[xX](?:22|5[cC])\b|\bc'(?:\"|\\\\)'|\bord\('(?:\"|\\\\)'\)")
+BYTES = re.compile(r"""\b(?:[bB][rR]?|[rR][bB])("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""")
+JSON_TEXT = re.compile(r'"|\\\\|\b(?:true|false|null)\b')
+
+
+def json_syntax(text: str) -> list[str]:
+    """What in a source names a byte of JSON's syntax."""
+    found = [match[0] for match in JSON_NUMBER.finditer(text)]
+    return found + [match[0] for match in BYTES.finditer(text) if JSON_TEXT.search(match[1][1:-1])]
+
+
+def test_the_core_knows_no_json() -> None:
+    """What ends a string is in the grammar; what commonly does is in `grammar/plain_text.pxd`."""
+    sources = package_files("kernels_core", suffixes=(".py", ".pyx", ".pxd"))
+    rooms = {file: file.relative_to(ROOT / "kernels_core").parts[0] for file in sources}
+    assert {"automata", "earley", "masks", "inspect"} < set(rooms.values())
+    wrong = {shown(file): found for file in sources if (found := json_syntax(file.read_text()))}
+    assert "kernels_core/grammar/plain_text.pxd" in wrong
+    assert {name: found for name, found in wrong.items() if not name.startswith("kernels_core/grammar/")} == {}
+
+
+def test_bytes_of_json_are_found() -> None:
+    assert json_syntax("end == 0x22 or byte == 0x5c") == ["0x22", "0x5c"]
+    assert json_syntax("""rb'"(.*)"', c'"', b"\\\\", b' true'""") == ["c'\"'", """rb'"(.*)"'""", 'b"\\\\"', "b' true'"]
+    assert json_syntax("""0x27, b"'", '"', return true, b"\\n", b"trueish" """) == []
+
+
 def test_public_names_have_docstrings() -> None:
     """Classes and functions that a package exports; names that modules of one package share are its own affair."""
     wrong, checked = [], 0
