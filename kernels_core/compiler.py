@@ -84,7 +84,7 @@ def _pool(info: TokenizerInfo, options: Options) -> TokenSetPool:
     return pool
 
 
-class _PoolApart(TokenSetPool):  # type: ignore[misc]
+class _PoolApart(TokenSetPool):
     """Python's own classes can be held weakly."""
 
 
@@ -219,7 +219,10 @@ class CompiledGrammar:
     def cost_estimates(self) -> CostTable:
         """What each scannable state's token set is estimated to cost, and did cost where it was computed here."""
         name = self.state_table.rule_name
-        return CostTable(tuple(StateCost(state, name(state), *cost) for state, *cost in self.masks.cost_estimates()))
+        rows = self.masks.cost_estimates()
+        return CostTable(
+            tuple(StateCost(state, name(state), trie_nodes, measured) for state, trie_nodes, measured in rows)
+        )
 
     def warm(self, count: int | Literal["all"] = "all") -> int:
         """Compute the `count` costliest token sets that are missing, now; returns how many that were."""

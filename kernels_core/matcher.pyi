@@ -9,6 +9,7 @@ from kernels_core.compiler import CompiledGrammar
 from kernels_core.inspect.classic import Step
 from kernels_core.inspect.snapshots import Explanation, Frontier, TokenSets
 from kernels_core.inspect.trace import Operations, ParserEvent, Tracing
+from kernels_core.masks.cache import MaskCache
 
 class GrammarMatcher:
     cancel_token: CancelToken | None
@@ -62,7 +63,7 @@ class GrammarMatcher:
     @property
     def num_steps(self) -> int: ...
     @property
-    def masks(self) -> Any: ...
+    def masks(self) -> MaskCache: ...
     @property
     def reads_tokens(self) -> bool: ...
     @property

@@ -131,7 +131,7 @@ class Forest:
         self.text = b"".join(step.text for step in steps)
         count = len(self.offset)
         for lists in (self._by_origin, self._callers, self._by_rule, self._ended):
-            lists.extend([None] * (count - len(lists)))  # type: ignore[attr-defined]
+            lists.extend([None] * (count - len(lists)))
         self._links.extend({} for _ in range(count - len(self._links)))
         self._ways.extend({} for _ in range(count - len(self._ways)))
         self.totals.extend({} for _ in range(count - len(self.totals)))
@@ -148,7 +148,7 @@ class Forest:
             self.totals,
         )
         for lists in (self.offset, *kept_by_column):
-            del lists[kept:]  # type: ignore[attr-defined]
+            del lists[kept:]
         # Who waits in the last column that stays is known already: the column is as it was.
         for column in [column for column in self._whole if column >= kept]:
             del self._whole[column]

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar, overload
 
 from kernels_core.automata.inlining import LoweredRule
+from kernels_core.automata.lazy_dfa import LazyTables
 from kernels_core.automata.lower import Lowering, Position
 from kernels_core.automata.tables import FIRST_STATE, Tables
 from kernels_core.grammar.compact_body import CompactBody
@@ -233,6 +234,7 @@ class StateTable:
         sources: list[str] = []
         body = self._lowering.spelt.get(rule)
         if body is not None and not isinstance(body, Node):
+            assert isinstance(self._tables, LazyTables)  # other tables make no compact bodies
             if number not in self._parts:
                 self._parts[number] = PartDots(self._lowering, rule, body)
             dots += self._parts[number].of(self._tables.subset_of(state)[2])

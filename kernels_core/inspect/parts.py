@@ -56,6 +56,7 @@ class PartDots:
         name = self._rule.source
         if self._nfa is None:
             assert isinstance(self._compact, ExcludedWords)
+            assert self._rule.nfa is not None  # it was spelt out: it has states
             prefix = prefix_at(self._rule.nfa, member)
             if prefix is not None:
                 known = [Literal(prefix)] if prefix else []

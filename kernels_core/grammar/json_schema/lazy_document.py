@@ -56,10 +56,10 @@ class LazyDocument:
         self._resources = resources
         self._text = text
         self._source = source
-        self._options: Any = writer.options
+        self._options = writer.options
         self._waits: dict[Term, bool] = {TRUE: True}
         self._dialect = dialect = self._declared()
-        self._plain: Any = QuickReader(
+        self._plain = QuickReader(
             DeferrableSchemas(
                 document,
                 dialect.keywords,
@@ -153,8 +153,12 @@ class LazyDocument:
         """Whether `term` is a plain schema."""
         found = self._waits.get(term)
         if found is None:
-            plain = isinstance(term, Place) and term.context == self.documents.root_context
-            found = plain and has_mechanism("quick reader") and bool(self._plain.holds(term.schema))  # type: ignore[attr-defined]
+            found = (
+                isinstance(term, Place)
+                and term.context == self.documents.root_context
+                and has_mechanism("quick reader")
+                and self._plain.holds(term.schema)
+            )
             self._waits[term] = found
         return found
 
@@ -163,8 +167,7 @@ class LazyDocument:
         if not self.is_deferrable(term):
             return None
         schema, name = (term.schema, term.name) if isinstance(term, Place) else (True, "any")
-        found: Node = self._plain.value(schema, level, name)
-        return found
+        return self._plain.value(schema, level, name)
 
     def key(self, term: Term, level: int) -> bytes:
         """Bytes that are equal for equal rules, in this document or another."""

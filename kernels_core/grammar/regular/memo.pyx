@@ -11,7 +11,7 @@ from kernels_core.laboratory cimport MEMOISED_LANGUAGES, has
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(void *container)
 
-__all__ = ["Memo", "remembered"]
+__all__ = ["Memo", "memo"]
 
 
 cdef class Memo:

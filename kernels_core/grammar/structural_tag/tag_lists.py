@@ -66,13 +66,20 @@ class TagList:
         self._book = book
         self._inside = inside
         self._rules: dict[int, str] = {}
+        self._deferrable: DeferrableCalls | None = None
         waits = has_mechanism("lazy documents") and has_mechanism("deferrable calls")
-        waits = waits and written is not None and type(value) is list and written.knows(value)
-        self._deferrable: Any = DeferrableCalls(value, triggers, written) if waits else None
+        if waits and written is not None and type(value) is list and written.knows(value):
+            self._deferrable = DeferrableCalls(value, triggers, written)
         self.others: list[int] = list(range(len(value))) if self._deferrable is None else self._deferrable.others
 
     def __len__(self) -> int:
         return self._size
+
+    @property
+    def _calls(self) -> DeferrableCalls:
+        """The plain calls, for those who know that there are some."""
+        assert self._deferrable is not None
+        return self._deferrable
 
     def plain_by_trigger(self, trigger: int) -> list[int]:
         """The places of the plain calls that begin with a trigger, given by its index."""
@@ -89,8 +96,9 @@ class TagList:
         """How the tag at a place begins."""
         if at in self.read:
             return self.read[at].begin
-        found: str = self._deferrable.begins[at]
-        return found
+        begin = self._calls.begins[at]
+        assert begin is not None  # it is a plain call
+        return begin
 
     def alternatives(self, hint: str, members: Sequence[int], skip: str = "") -> RuleRef:
         """The rule of one of the tags at the places `members`, without `skip`, which they all begin with."""
@@ -104,7 +112,7 @@ class TagList:
 
     def made(self, members: Sequence[int], skip: str, compact: bool) -> Node | CompactBody:
         """The body of what `alternatives` names."""
-        begins = [self.begin(at) for at in members] if self.read else [self._deferrable.begins[at] for at in members]
+        begins = [self.begin(at) for at in members] if self.read else [self._calls.begins[at] for at in members]
         rules = self._rests(members)
         words = [begin[len(skip) :].encode() for begin in begins if isinstance(begin, str)]
         if compact and len(words) == len(begins) and not self.tokens:
@@ -122,31 +130,28 @@ class TagList:
         """The rule of what follows the beginning of a tag."""
         if at in self.read:
             return self.read[at].inside.name
-        found: str = self._deferrable.rules(self, self._rules, self._book, (at,))[0]
-        return found
+        return self._calls.rules(self, self._rules, self._book, (at,))[0]
 
     def _rests(self, members: Sequence[int]) -> list[str]:
         """The same for several, which are many where all of them wait."""
         if self.read:
             return [self._rest(at) for at in members]
-        found: list[str] = self._deferrable.rules(self, self._rules, self._book, members)
-        return found
+        return self._calls.rules(self, self._rules, self._book, members)
 
     def key(self, at: int) -> bytes:
         """What stands for what follows a plain call's beginning: its text, and what names of tokens mean."""
-        text: str = self._deferrable.text(at)
-        return b"tag " + self._setting + text.encode()
+        return b"tag " + self._setting + self._calls.text(at).encode()
 
     def key_of_list(self, members: Sequence[int], skip: str) -> bytes:
         """The same for alternatives."""
         digest = sha256(f"{skip} {members} ".encode())
-        digest.update(self._deferrable.whole_text().encode())
+        digest.update(self._calls.whole_text().encode())
         digest.update(self._setting)
         return digest.digest()
 
     def content(self, at: int) -> Node:
         """The content and the end of a plain call, read now."""
-        value = json.loads(self._deferrable.text(at), parse_float=Decimal)
+        value = json.loads(self._calls.text(at), parse_float=Decimal)
         return self._inside(Fields(value, pointer(self._path, at), value))
 
     @cached_property

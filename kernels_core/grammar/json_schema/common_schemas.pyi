@@ -1,0 +1,3 @@
+__all__ = ["is_common_schema"]
+
+def is_common_schema(schema: object) -> bool: ...

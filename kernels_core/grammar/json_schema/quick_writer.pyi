@@ -1,0 +1,21 @@
+from kernels_core.grammar.rulebook import RuleBook
+
+from .compile import SchemaOptions
+from .layout import Layout
+from .numerals import Numerals
+from .spelling import Speller
+
+__all__ = ["QuickWriter"]
+
+class QuickWriter:
+    @property
+    def book(self) -> RuleBook: ...
+    @property
+    def speller(self) -> Speller: ...
+    @property
+    def layout(self) -> Layout: ...
+    @property
+    def numerals(self) -> Numerals: ...
+    @property
+    def options(self) -> SchemaOptions: ...
+    def __init__(self, book: RuleBook, options: SchemaOptions) -> None: ...

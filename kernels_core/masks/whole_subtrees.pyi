@@ -1,0 +1,6 @@
+from kernels_core.earley.machine import Machine
+
+class WholeSubtrees:
+    @property
+    def machine(self) -> Machine: ...
+    def __init__(self, machine: Machine) -> None: ...
