@@ -45,13 +45,20 @@ class GrammarError(MaskscopeError, ValueError):
 
     Where the place is known the message shows the source line with a caret, and `source`, `offset` (0-based, in
     characters), `line` and `column` (1-based) are set; otherwise they are None.  `reason` is the message without the
-    picture.
+    picture.  `needs_vocabulary`: it was read without a vocabulary, and with one there may be nothing wrong with it.
     """
 
     def __init__(
-        self, reason: str, source: str | None = None, offset: int | None = None, *, language: str = "EBNF"
+        self,
+        reason: str,
+        source: str | None = None,
+        offset: int | None = None,
+        *,
+        language: str = "EBNF",
+        needs_vocabulary: bool = False,
     ) -> None:
         self.reason = reason
+        self.needs_vocabulary = needs_vocabulary
         self.source = source
         self.offset = offset
         self.language = language
@@ -81,9 +88,9 @@ class UnsupportedFeatureError(GrammarError):
 class InvalidStructuralTagError(GrammarError):
     """A structural tag is malformed; `path` is the JSON pointer of what is at fault, as in `#/format/elements/1`."""
 
-    def __init__(self, reason: str, path: str) -> None:
+    def __init__(self, reason: str, path: str, *, needs_vocabulary: bool = False) -> None:
         self.path = path
-        super().__init__(f"{path}: {reason}", language="structural tag")
+        super().__init__(f"{path}: {reason}", language="structural tag", needs_vocabulary=needs_vocabulary)
         self.reason = reason
 
 

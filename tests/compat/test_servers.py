@@ -13,7 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from kernels_core import TokenizerInfo  # noqa: E402
+from kernels_core import GrammarError, TokenizerInfo  # noqa: E402
 from tests.compat import fake_servers as fakes  # noqa: E402
 from tests.compat import server_calls as calls  # noqa: E402
 from workbench.compat.servers import requests, sglang, vllm  # noqa: E402
@@ -225,6 +225,31 @@ def test_choices_and_open_schemas() -> None:
         read_request("structural_tag", json.dumps(tag))
     with pytest.raises(ValueError, match="not known"):
         server.backend.compile_grammar("POEM", "")
+
+
+PHRASE = "this token is given by its text, which requires tokenizer_info"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "mended"),
+    [
+        ("grammar", "start: <call>", True),
+        ("grammar", "start: TEXT <[5]>\nTEXT: /(.|\\n)*/", True),
+        ("structural_tag", json.dumps({"format": {"type": "token", "token": "<call>"}}), True),
+        ("grammar", f'root ::= "{PHRASE}" missing', False),
+        ("grammar", f'start: "{PHRASE}" missing', False),
+        ("grammar", 'start: "a', False),
+        ("structural_tag", json.dumps({"format": {"type": PHRASE}}), False),
+        ("regex", "(", False),
+    ],
+)
+def test_what_wants_a_vocabulary_is_told_by_the_error_and_not_by_its_words(kind: Any, text: str, mended: bool) -> None:
+    if mended:
+        read_request(kind, text)
+    else:
+        with pytest.raises(GrammarError) as caught:
+            read_request(kind, text)
+        assert not caught.value.needs_vocabulary
 
 
 def test_stop_tokens_of_a_request() -> None:

@@ -129,7 +129,7 @@ class _Lowering:
             reason = (
                 f"named special token {special.text} requires tokenizer_info: pass it, use compile_lark, or give its id"
             )
-            self.fail(reason, special.span)
+            raise GrammarError(reason, self.source, special.span.start, language=LANGUAGE, needs_vocabulary=True)
         try:
             return tuple(tokens_spelt(special.text, "", self.vocabulary))
         except InvalidStructuralTagError as error:

@@ -79,6 +79,7 @@ class Triggers:
                 token,
                 "what this token's text is, and so what the text around it may be, takes a vocabulary; pass "
                 "tokenizer_info, or use compile_lark",
+                needs_vocabulary=True,
             )
         if found is None:
             return
@@ -139,8 +140,11 @@ class Triggers:
                 )
             pending += [(one, end) for one in other.next for end in ends]
 
-    def _refuse(self, token: Place, reason: str) -> NoReturn:
-        raise UnsupportedFeatureError(reason, self._source, token.expression.span.start, language=LANGUAGE)
+    def _refuse(self, token: Place, reason: str, *, needs_vocabulary: bool = False) -> NoReturn:
+        offset = token.expression.span.start
+        raise UnsupportedFeatureError(
+            reason, self._source, offset, language=LANGUAGE, needs_vocabulary=needs_vocabulary
+        )
 
 
 def _is_free(place: Place) -> bool:

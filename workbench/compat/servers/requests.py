@@ -37,8 +37,6 @@ KINDS: Final[tuple[Kind, ...]] = ("json", "json_object", "regex", "grammar", "ch
 LOGGER: Final = logging.getLogger("maskscope.servers")
 
 _EBNF_RULE = re.compile(r"^\s*[\w.-]+\s*(\[[^\]\n]*\])?\s*::=", re.MULTILINE)
-# A token that is named by its text: what compiles the request has the vocabulary.
-_WITHOUT_VOCABULARY: Final = ("is given by its text", "requires tokenizer_info")
 
 
 class ServerInterfaceError(RuntimeError):
@@ -126,7 +124,7 @@ def read_request(kind: Kind, text: str) -> None:
         else:
             raise ValueError(f"a request of kind {kind!r} is not known: {', '.join(KINDS)}")
     except GrammarError as error:
-        if not any(phrase in str(error) for phrase in _WITHOUT_VOCABULARY):
+        if not error.needs_vocabulary:  # what compiles the request has one
             raise
 
 
