@@ -15,7 +15,7 @@ cimport cython
 
 from kernels_core.clock cimport Clock, start_clock, stop_clock
 from kernels_core.earley.machine cimport Machine, SetRec, ms_clock, is_live, known_step, ms_load, ms_store
-from kernels_core.masks.cache cimport MaskCache
+from kernels_core.masks.cache cimport MaskCache, ms_count
 from kernels_core.masks.mask_table cimport MaskRec, write_mask
 from kernels_core.masks.rows cimport get_row, needs_masking, row_at
 
@@ -382,7 +382,7 @@ cdef class GrammarMatcher:
             return self._traced_mask()
         mask = <MaskRec*>ms_load(&self._last.set.mask)
         if mask != NULL:
-            self._masks.mask_hits += 1
+            ms_count(&self._masks.mask_hits)
             return mask
         if self.cancel_token is not None:
             cancelled = &self.cancel_token.flag

@@ -591,15 +591,6 @@ cdef class MaskCache:
 
 
 cdef extern from *:
-    """
-    // Counters of what is found without a lock: threads that count at one time may lose a count, and nothing else.
-    static inline void ms_count(int64_t* counter) {
-        __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
-    }
-    static inline int64_t ms_counted(const int64_t* counter) { return __atomic_load_n(counter, __ATOMIC_RELAXED); }
-    """
-    void ms_count(int64_t* counter) noexcept nogil
-    int64_t ms_counted(const int64_t* counter) noexcept nogil
     int __builtin_ctzll(unsigned long long) nogil
 
 
