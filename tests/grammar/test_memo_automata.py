@@ -1,25 +1,40 @@
-"""Automata that are remembered do not burden the garbage collector of the program that uses them."""
+"""Automata that are remembered do not burden the garbage collector of the program that uses them.
+
+What cost too much to make is remembered as well.
+"""
 
 from __future__ import annotations
 
 import gc
 import weakref
 
+import pytest
+
+from kernels_core.grammar.charset import Ranges
 from kernels_core.grammar.compact_body import Diagram
+from kernels_core.grammar.regular import dfa
 from kernels_core.grammar.regular.dfa import determinise
-from kernels_core.grammar.regular.languages import Words, words
+from kernels_core.grammar.regular.languages import (
+    Language,
+    TooLarge,
+    Words,
+    complement,
+    intersection,
+    words,
+)
 from kernels_core.grammar.regular.memo import Memo
+from kernels_core.grammar.regular.patterns import search
 from kernels_core.grammar.tree import Literal
 
 
 def test_tables_are_no_business_of_the_collector() -> None:
-    dfa = determinise(words(["first", "second", "third"]))
+    found = determinise(words(["first", "second", "third"]))
     gc.collect()
     gc.collect()
-    assert len(dfa.table) > 10
-    assert not any(gc.is_tracked(row) for row in dfa.table)
-    assert not gc.is_tracked(dfa.table)
-    assert not gc.is_tracked(dfa.accepting)
+    assert len(found.table) > 10
+    assert not any(gc.is_tracked(row) for row in found.table)
+    assert not gc.is_tracked(found.table)
+    assert not gc.is_tracked(found.accepting)
 
 
 def test_words_are_no_business_of_the_collector() -> None:
@@ -57,3 +72,23 @@ def test_answers_are_no_business_of_the_collector_and_live_as_long_as_they_are_r
         answers.keep(key, Answer(), 1)
     assert answers.known("first") is None
     assert gone() is None
+
+
+def test_what_took_too_much_work_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Language] = []
+    derive = dfa._derive
+
+    def counted(item: Language, letters: tuple[Ranges, ...], limit: int) -> dfa.Dfa:
+        made.append(item)
+        return derive(item, letters, limit)
+
+    monkeypatch.setattr(dfa, "explore", lambda *_: None)  # the quick way, which is for small ones
+    monkeypatch.setattr(dfa, "_derive", counted)
+    monkeypatch.setattr(dfa, "_MOST_WORK", 10)
+    item = intersection(search("once"), complement(search("never")))
+    for limit in (1_000, 10_000, 1_000):
+        with pytest.raises(TooLarge, match="too much work"):
+            dfa.explored(item, limit)
+    assert made == [item]
+    monkeypatch.undo()
+    assert any(dfa.explored(intersection(search("again"), complement(search("never"))), 1_000).accepting)

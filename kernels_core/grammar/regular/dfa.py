@@ -184,11 +184,14 @@ def _without_length(item: Language) -> tuple[Language, tuple[int, int | None]] |
 def explored(item: Language, limit: int) -> Dfa:
     """An automaton of `item`, not minimal."""
     found = _EXPLORED.known(item)
+    if found is None and (why := _TOO_LARGE.known(item)) is not None:
+        raise TooLarge(why)
     if found is None and (_GIVEN_UP.known(item) or 0) < limit:
         try:
             found = _explore(item, limit)
-        except TooLarge:
-            raise  # too much work, however many states
+        except TooLarge as error:  # too much work, which is the same for every number of states
+            _TOO_LARGE.keep(item, str(error), min(item.size, _HEAVY))
+            raise
         except TooManyStates:
             _GIVEN_UP.keep(item, limit, min(item.size, _HEAVY))
             raise
@@ -201,6 +204,7 @@ def explored(item: Language, limit: int) -> Dfa:
 # The same language is asked for with several limits, one after the other: its automaton, and what was not enough.
 _EXPLORED: Memo[Language, Dfa] = Memo(1 << 9, _MOST_CELLS)
 _GIVEN_UP: Memo[Language, int] = Memo(1 << 9, _MOST_NODES)
+_TOO_LARGE: Memo[Language, str] = Memo(1 << 9, _MOST_NODES)
 
 
 def _explore(item: Language, limit: int) -> Dfa:
