@@ -8,8 +8,8 @@ Refuted by: a fitted exponent above the one claimed, or copies that do not grow 
 One trial is one series at one size: something is compiled by a fresh compiler, several times (the median counts), and
 one text is read under it, every parser state for the first time.  The exponent is the slope of log(cost) over log(size)
 over the three largest sizes, where what does not grow weighs least; 1 is linear, 0 constant.  Each repetition of the
-grid gives one exponent.  Bounds are compiled in three ways: lap counters (the engine as it is), the paper's compression
-and plain copies; the last two with every state made when it is compiled, as in the paper.
+grid gives one exponent.  Bounds are compiled in three ways: iteration counters (the engine as it is), the paper's
+compression and plain copies; the last two with every state made when it is compiled, as in the paper.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ Claim: Earley compiles faster than the pushdown automaton, whichever mechanisms 
 Refuted by: a set of mechanisms at which the median schema compiles no faster with Earley.
 
 A comparison of parsers must not be one of everything else, so both sides get the same: no mechanism, each alone that
-both can have (inlining, repetition compression, lap counters), and all of them.  Every mask is made ahead of time, and
-both sides drop uncertain tokens by lookahead, which the pushdown automaton cannot do without; neither has a pool,
+both can have (inlining, repetition compression, iteration counters), and all of them.  Every mask is made ahead of
+time, and both sides drop uncertain tokens by lookahead, which the pushdown automaton needs; neither has a pool,
 differences, walk shortcuts, iteration profiles or memory of parser states, which it cannot have.  "As published" is
 each with what its paper gives it.  The engine as it is by default, a finite automaton and the naive scan stand beside
 them.  All give identical masks where they apply; a finite automaton refuses recursion, the pushdown automaton left

@@ -1,13 +1,13 @@
 """The paper's definitions as they stand (XGrammar-2, table 6), by brute force: no engine, no cache, no cleverness.
 
 `Definitions` reads the rule automata of a compiled grammar (`kernels_core.inspect.snapshots.Automaton`) as a grammar: a
-rule at a state is the paper's dotted production.  An item is (rule, state, origin, lap); sets are closed under the
+rule at a state is the paper's dotted production.  An item is (rule, state, origin, counter); sets are closed under the
 three rules until nothing new follows:
 
 - predict: a state with a call edge begins the called rule here;
 - scan: a byte edge takes the byte;
-- complete: a rule that ends lets every item go on that called it where it began.  A counted rule counts a lap first,
-  and begins again as long as its bounds allow.
+- complete: a rule that ends lets every item go on that called it where it began.  A counted rule counts an iteration
+  first, and begins again as long as its bounds allow.
 
 The paper's grammars have no production that derives nothing.  Where a rule bounds the characters of its texts, a state
 after so many of them is a production of its own, so those from which no text can be finished are left out.
@@ -31,13 +31,14 @@ Kind = Literal["accepted", "uncertain", "rejected"]
 class Item(NamedTuple):
     """[origin, here, rule with the dot at `state`].
 
-    lap: whole laps of a counted rule so far; of a rule with a bounded length the characters, and one once it began.
+    counter: whole iterations of a counted rule so far; of a rule with a bounded length its characters, and one once it
+    began.
     """
 
     rule: str
     state: int
     origin: int
-    lap: int = 0
+    counter: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Definitions:
         state's own rule ends within the token.  Rejected: all others.  Nobody who called the rule is known, the state
         itself among them: it may call its own rule, but this time it was not called from there.
         """
-        alone = Item(item.rule, item.state, 0, item.lap)
+        alone = Item(item.rule, item.state, 0, item.counter)
         first = Closed(frozenset((alone,)), frozenset())
         unknown = [Closed(frozenset(), frozenset())]
         reached: dict[bytes, list[Closed]] = {b"": [first]}
@@ -124,20 +125,20 @@ class Definitions:
         """The item after a byte that leads to `state`; None where no text of a bounded length can be finished then."""
         if item.rule not in self.lengths:
             return item._replace(state=state)
-        lap = item.lap + (state in self.counted)
-        finishable = state in self.finishable.get((item.rule, lap), ())
-        return item._replace(state=state, lap=lap) if finishable else None
+        counter = item.counter + (state in self.counted)
+        finishable = state in self.finishable.get((item.rule, counter), ())
+        return item._replace(state=state, counter=counter) if finishable else None
 
     def _find_finishable(self, rule: RuleAutomaton, lengths: tuple[int, int]) -> None:
         """From which states of a rule with a bounded length a text can be finished, by what was counted."""
         least, most = lengths
         known: dict[tuple[bool, frozenset[int]], frozenset[int]] = {}
         after = frozenset[int]()
-        for lap in range(most + 1, -1, -1):
-            key = (least < lap, after)  # most counts are like the one above
+        for counter in range(most + 1, -1, -1):
+            key = (least < counter, after)  # most counts are like the one above
             if key not in known:
                 known[key] = self._finishable(rule, *key)
-            after = self.finishable[rule.rule, lap] = known[key]
+            after = self.finishable[rule.rule, counter] = known[key]
 
     def _finishable(self, rule: RuleAutomaton, enough: bool, after: frozenset[int]) -> frozenset[int]:
         """Of the states at one count; enough: whether a text may end there; after: those of one character more."""
@@ -165,7 +166,7 @@ class Definitions:
                     if edge.kind == "call" and edge.rule is not None
                 }
                 if item.state in self.accepting:
-                    ends, again = self._laps(item)
+                    ends, again = self._iterations(item)
                     fresh |= again
                     if ends:
                         ended.add(item)
@@ -174,20 +175,20 @@ class Definitions:
             pending = fresh - items
         return Closed(frozenset(items), frozenset(ended))
 
-    def _laps(self, item: Item) -> tuple[bool, set[Item]]:
+    def _iterations(self, item: Item) -> tuple[bool, set[Item]]:
         """Whether a rule at an accepting state may end, and where a counted one goes on."""
         if item.rule in self.lengths:
             fewest, longest = self.lengths[item.rule]
-            return fewest <= item.lap - 1 <= longest, set()
+            return fewest <= item.counter - 1 <= longest, set()
         repeat = self.repeat[item.rule]
         if repeat is None:
             return True, set()
         least, most = repeat
-        lap = item.lap + 1
-        if most is not None and lap >= most:
-            return lap >= least, set()
-        kept = min(lap, least) if most is None else lap
-        return lap >= least, {Item(item.rule, self.start[item.rule], item.origin, kept)}
+        counter = item.counter + 1
+        if most is not None and counter >= most:
+            return counter >= least, set()
+        kept = min(counter, least) if most is None else counter
+        return counter >= least, {Item(item.rule, self.start[item.rule], item.origin, kept)}
 
     def _returned(self, rule: str, callers: set[Item] | frozenset[Item]) -> set[Item]:
         return {

@@ -20,16 +20,23 @@ class MissingExtraError(ModuleNotFoundError):
 
 
 def lazy_names(
-    package: str, homes: Mapping[str, str], extras: Collection[str] | None = None, *, cure: str
+    package: str,
+    homes: Mapping[str, str],
+    extras: Collection[str] | None = None,
+    *,
+    modules: Mapping[str, str] | None = None,
+    cure: str,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of `package`.
 
-    homes: by name, the module that has it.  extras: libraries that may be missing (None: any); asking for a name is
-    then a `MissingExtraError` that says which, and `cure`.
+    homes: by name, the module that has it.  modules: names that are modules themselves, and which.
+    extras: libraries that may be missing (None: all but our own modules); asking for a name is then a
+    `MissingExtraError` that says which library is missing, and `cure`.
     """
+    modules = modules or {}
 
     def load(name: str) -> Any:
-        home = homes.get(name)
+        home = modules.get(name) or homes.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         try:
@@ -37,10 +44,11 @@ def lazy_names(
         except MissingExtraError:
             raise  # a package below has said what it needs
         except ModuleNotFoundError as error:
-            if extras is not None and error.name not in extras:
+            ours = {one.partition(".")[0] for one in (package, home)}
+            if (error.name or "").partition(".")[0] in ours or (extras is not None and error.name not in extras):
                 raise
             raise MissingExtraError(f"{name} needs {error.name}: {cure}", name=error.name) from error
-        value = getattr(module, name)
+        value = module if name in modules else getattr(module, name)
         setattr(sys.modules[package], name, value)
         return value
 

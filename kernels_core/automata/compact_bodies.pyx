@@ -50,7 +50,7 @@ cpdef bint spell_compact_body(Nfa nfa, Inlining lowering, CompactBody compact, s
         return _spell_diagram(nfa, lowering, <Diagram>compact, limit)
     if kind is Bounded:
         return _spell_bounded(nfa, lowering, <Bounded>compact, limit)
-    raise TypeError(f"{kind.__name__} is no shorthand")
+    raise TypeError(f"{kind.__name__} is no compact body")
 
 
 def traced(Inlining lowering, CompactBody compact, str rule not None):
@@ -89,9 +89,7 @@ def traced(Inlining lowering, CompactBody compact, str rule not None):
 
 
 def prefix_at(Nfa nfa not None, int state):
-    """The letters read at a state of the automaton of a `ExcludedWords` that is a prefix of its words; None for other
-    states.
-    """
+    """The letters read at a state of the automaton of an `ExcludedWords`, if they are a prefix of its words, or None."""
     cdef const WordTrie* tree = nfa.words.get()
     cdef Branch branch
     cdef int32_t first
@@ -160,8 +158,9 @@ cdef Nfa _around(Inlining lowering, ExcludedWords excluded):
 
 
 cdef bint _spell_around(Nfa nfa, Inlining lowering, ExcludedWords excluded, Node rest, int32_t limit) except -1:
-    """Write and seal what `excluded` is without its words; the last state is that of no letters.  No `rest`: a call of
-    rule 0.
+    """Write what `excluded` is without its words, and lay out its edges; the last state is that of no letters.
+
+    No `rest`: a call of rule 0.
     """
     cdef WordTrie* tree = new WordTrie()
     cdef int32_t i

@@ -6,7 +6,7 @@ Read on: `nfa.pyx`.
 
 __all__ = []
 
-# What automata are filled in before they are sealed; with the GIL held.
+# What automata are filled in before their edges are laid out; with the GIL held.
 cdef vector[RangeEdge] spare_bytes
 cdef vector[SymbolEdge] spare_symbols
 cdef vector[Epsilon] spare_epsilons

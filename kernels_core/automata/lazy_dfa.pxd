@@ -28,9 +28,9 @@ cdef class LazyTables(Tables):
     cdef vector[int32_t] subset_first, subset_past
     # States of several NFA states are found by these: the first by the end of its hash, and by state the next, its
     # hash.
-    cdef vector[int32_t] heads, next_alike
+    cdef vector[int32_t] heads, next_in_chain
     cdef vector[uint32_t] hashes         # odd; 0 for states that are found otherwise
-    cdef size_t alike                    # how many there are
+    cdef size_t interned                 # how many states there are in all chains
     # scratch
     cdef vector[int32_t] mark, stack, cuts, targets, subset, conditions
     cdef vector[RangeEdge] ranges

@@ -61,7 +61,7 @@ cdef class LazyTables(Tables):
         self._open(lowering)
         self.subset_first.reserve(ROOM)
         self.subset_past.reserve(ROOM)
-        self.next_alike.reserve(ROOM)
+        self.next_in_chain.reserve(ROOM)
         self.hashes.reserve(ROOM)
         self.heads.assign(HEADS, -1)
         self.members.reserve(2 * ROOM)
@@ -69,7 +69,7 @@ cdef class LazyTables(Tables):
         self.nfas.reserve(ROOM)
         self.subset_first.resize(self.flags.size(), 0)
         self.subset_past.resize(self.flags.size(), 0)
-        self.next_alike.resize(self.flags.size(), -1)
+        self.next_in_chain.resize(self.flags.size(), -1)
         self.hashes.resize(self.flags.size(), 0)
 
     cdef int lower_rule(self, int32_t rule) except -1 nogil:
@@ -215,9 +215,7 @@ cdef class LazyTables(Tables):
         return self._check_room()
 
     cdef int _check_room(self) except -1 nogil:
-        """Look at the clock, and whether there is room for the NFA states in `self.subset`, which cost time and
-        memory.
-        """
+        """Look at the clock, and whether there is room for the NFA states in `self.subset`."""
         breathe(1 + <int32_t>(self.subset.size() >> 2))
         if self.members.size() + self.subset.size() > self.max_members:
             with gil:
@@ -289,15 +287,15 @@ cdef class LazyTables(Tables):
                         break
                 else:
                     return state
-            state = self.next_alike[state]
+            state = self.next_in_chain[state]
         state = self._make(rule, first, past, True)
         self.hashes[state] = <uint32_t>hash
-        self.alike += 1
-        if self.alike > self.heads.size():
+        self.interned += 1
+        if self.interned > self.heads.size():
             self._spread()
             return state
         at = (<uint32_t>hash >> 1) & (self.heads.size() - 1)
-        self.next_alike[state] = self.heads[at]
+        self.next_in_chain[state] = self.heads[at]
         self.heads[at] = state
         return state
 
@@ -309,7 +307,7 @@ cdef class LazyTables(Tables):
         for state in range(<int32_t>self.hashes.size()):
             if self.hashes[state]:
                 at = (self.hashes[state] >> 1) & (self.heads.size() - 1)
-                self.next_alike[state] = self.heads[at]
+                self.next_in_chain[state] = self.heads[at]
                 self.heads[at] = state
 
     cdef int32_t _make(self, int32_t rule, int32_t first, int32_t past, bint may_accept) except -1 nogil:
@@ -324,7 +322,7 @@ cdef class LazyTables(Tables):
         state = self._new_state(rule, 0)
         self.subset_first.push_back(first)
         self.subset_past.push_back(past)
-        self.next_alike.push_back(-1)
+        self.next_in_chain.push_back(-1)
         self.hashes.push_back(0)
         for k in range(first, past):
             one = self.members[k]

@@ -6,7 +6,7 @@ from kernels_core.automata.identity cimport Identities, Identity
 
 
 cdef class LazyIdentities(Identities):
-    cdef LazyTables growing           # `tables`
+    cdef LazyTables lazy           # `tables`
     cdef dict rules                      # rule number -> 16 bytes
     cdef vector[Identity] of_rule
     cdef vector[uint8_t] named           # by rule: whether `of_rule` is known

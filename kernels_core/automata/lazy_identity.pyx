@@ -31,7 +31,7 @@ cdef class LazyIdentities(Identities):
 
     def __init__(self, LazyTables tables, bytes key):
         super().__init__(tables, key)
-        self.growing = tables
+        self.lazy = tables
         self.rules = {}
 
     cdef int identity(self, int32_t state, Identity* result) except -1 nogil:
@@ -49,10 +49,10 @@ cdef class LazyIdentities(Identities):
                     memcpy(&self.of_rule[rule], <const char*><bytes>name, sizeof(Identity))
             self.named[rule] = 1
         # 16 bytes of the rule, whether this is the start of an iteration, and the place in the rule.
-        first = self.growing.subset_first[state]
-        count = self.growing.subset_past[state] - first
+        first = self.lazy.subset_first[state]
+        count = self.lazy.subset_past[state] - first
         self.text.resize(20 + 4 * count)
-        memcpy(self.text.data() + 20, self.growing.members.data() + first, 4 * count)
+        memcpy(self.text.data() + 20, self.lazy.members.data() + first, 4 * count)
         at = self.tables.min_iterations[rule] >= 0 and state == self.tables.start[rule]
         memcpy(self.text.data(), &self.of_rule[rule], sizeof(Identity))
         memcpy(self.text.data() + 16, &at, 4)
@@ -79,13 +79,13 @@ cdef class LazyIdentities(Identities):
     cdef bint _calls_nothing(self, int32_t rule) noexcept nogil:
         """Whether `rule` is byte edges and no more: no calls, no tokens, no words that are left out, no members in any
         order; it is lowered."""
-        cdef NfaView* nfa = &self.growing.nfas[rule].nfa
+        cdef NfaView* nfa = &self.lazy.nfas[rule].nfa
         return nfa.first[nfa.size].symbol == 0 and nfa.words == NULL and nfa.members == NULL
 
     cdef Identity _name_of_bytes(self, int32_t rule) noexcept nogil:
         """Name a rule that calls nothing as `_inside` would: the hash of its automaton."""
         cdef bint counted = self.tables.min_iterations[rule] >= 0
-        cdef NfaView* nfa = &self.growing.nfas[rule].nfa
+        cdef NfaView* nfa = &self.lazy.nfas[rule].nfa
         cdef int32_t byte_count = nfa.first[nfa.size].byte, epsilon_count = nfa.first[nfa.size].epsilon
         cdef size_t nbytes = byte_count * sizeof(RangeEdge), epsilon_bytes = epsilon_count * sizeof(Epsilon), at
         cdef uint8_t* text

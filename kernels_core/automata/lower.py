@@ -69,11 +69,11 @@ class Lowering(Inlining):
 
     def resolve_emptiness(self, node: Node | None) -> bool:
         """Look at all rules together that nothing is known of, and at `node`: whether that matches the empty string."""
-        names, known = self.unsettled()
+        names, known = self.known_emptiness()
         new = {name: self.ir.rules[name] for name in names}
         more = {} if node is None else {"": Rule("", node)}  # no rule has an empty name
         nullable = nullable_rules(GrammarIR({**new, **more}, self.ir.root), known)
-        self.settled({name: name in nullable for name in new})
+        self.remember_emptiness({name: name in nullable for name in new})
         return "" in nullable
 
     def spell_out_everything(self) -> None:

@@ -1,14 +1,14 @@
-"""Which members a text has, for rules whose members come in any order (`grammar.tree.Unordered`): a set beside the automaton.
+"""Keep the set of members that a text has, for rules whose members come in any order (`grammar.tree.Unordered`).
 
 An item of such a rule has a *register*, the number of an interned set of members (`../earley/registers.pyx`), where
-items of other rules count.  The automaton has one state for each place in a name, whatever was there before, so it is as
-large as that of the same members in one order.  What may not come any more is told by guards:
+items of other rules count.  The automaton has one state for each place in a name, whatever was there before: it is as
+large as that of the same members in one order.  Guards say what may not come any more:
 
-- Each NFA state has a guard, a condition on the register for coming there; and the state behind a name has an update,
-  which adds the member.
-- A guard is about what may still become of the text, not only about what was: inside a name it asks whether *this*
-  member may come, behind a comma whether any may, behind the last member whether all required ones were there.  So a
-  state that may be entered can be finished, and every byte that leads to one is live.
+- Each NFA state has a guard, a condition on the register of whoever comes there; the state behind a name also has an
+  update, which adds the member.
+- A guard looks ahead: inside a name it asks whether *this* member may come, behind a comma whether any may, in the
+  closing whether all required ones came.  So a state that may be entered can be finished, and every byte that leads to
+  one is live.
 
 Read on: `unordered.pyx` (puts guards on states), `tables.pxd` (gates: the guards of a state of the tables),
 `../earley/registers.pyx` (asks).

@@ -36,14 +36,14 @@ cdef struct Pending:
 
 
 cdef struct NfaView:
-    # A sealed NFA for code without the GIL.
+    # An NFA whose edges are laid out, for code without the GIL.
     int32_t size
     const First* first
     const RangeEdge* bytes
     const SymbolEdge* symbols
     const Epsilon* epsilons
     const uint8_t* alive
-    const WordTrie* words       # what is left out, if it was made of a `ExcludedWords`; else NULL
+    const WordTrie* words       # what is left out, if it was made of an `ExcludedWords`; else NULL
     const Lengths* lengths      # if it was made of a `Bounded`; else NULL
     const MemberSet* members    # if its texts end with members in any order; else NULL
 
@@ -52,8 +52,8 @@ cdef struct NfaView:
 cdef class Nfa:
     cdef readonly int32_t size
     cdef readonly list roots
-    cdef readonly bint sealed
-    # None until something is put there, and when it is sealed
+    cdef readonly bint laid_out
+    # None until something is put there, and when its edges are laid out
     cdef dict entries           # of rules that are spelt out, by (name, the state they lead to)
     cdef dict classes           # of character classes beyond ASCII, by (ranges, the state they lead to)
     cdef vector[RangeEdge] bytes

@@ -153,7 +153,7 @@ cdef class Nfa:
                 at[self.tags[k].state] += 1
         return [self.tag_at(self.tag_order[k]) for k in range(self.tag_first[state], self.tag_first[state + 1])]
 
-    # -- filling --------------------------------------------------------------------------------------------------
+    # -- building -------------------------------------------------------------------------------------------------
 
     cpdef bint fill(self, Inlining lowering, Node body, str rule, tuple path, int32_t limit) except -1:
         """Spell `body`, the node at `path` in `rule`, out between states 0 and 1.  False past `limit` states."""
@@ -239,8 +239,7 @@ cdef class Nfa:
             raise TypeError(f"cannot lower a {kind.__name__}")
         return 0
 
-    cdef int _begin(self, Inlining lowering, Node node, int32_t source, int32_t target,
-                    int32_t place) except -1:
+    cdef int _begin(self, Inlining lowering, Node node, int32_t source, int32_t target, int32_t place) except -1:
         """Spell a leaf out now, anything else later."""
         if type(node) is Literal:
             self.spelt += 1
@@ -435,9 +434,9 @@ cdef class Nfa:
 
         Spelling a node out leads from where it begins to where it ends, so in most automata that is all of them.
         """
-        if self.sealed:
+        if self.laid_out:
             return
-        self.sealed = True
+        self.laid_out = True
         self.entries = self.classes = self.rule_places = self.held = None
         order_edges(self.size, self.bytes, self.symbols, self.epsilons, self.first)
         self._give_room_back()
@@ -460,8 +459,8 @@ cdef class Nfa:
         spare_places.clear()
 
     cdef void copy_laid_out(self, Nfa other) noexcept:
-        """Become what `other` is, which is sealed, but for its places; words may be added to its own."""
-        self.sealed = True
+        """Become what `other`, whose edges are laid out, is but for its places; words may be added."""
+        self.laid_out = True
         take_spare_memory(self.bytes, self.symbols, self.epsilons)      # gives it back: nothing was written yet
         self._give_room_back()
         self.size, self.may_be_dead = other.size, other.may_be_dead
@@ -472,9 +471,7 @@ cdef class Nfa:
             self.words.get()[0] = other.words.get()[0]
 
     cdef void add_states(self, int32_t count) noexcept:
-        """Add states without edges of their own to what is sealed: those of prefixes, which `words` has the edges
-        of.
-        """
+        """Add states without edges, behind those that are laid out: those of prefixes, whose edges `words` has."""
         self.size += count
         self.first.resize(self.size + 1, self.first.back())
         self.alive.resize(self.size, 1)
@@ -540,7 +537,7 @@ cdef class Nfa:
             (<char*>self.epsilons.data())[:self.epsilons.size() * sizeof(Epsilon)],
         ]
         if self.words.get() != NULL:
-            parts.append(b"besides %d %d " % (self.words.get().spelling.size(), self.words.get().ranges.size()))
+            parts.append(b"excluded %d %d " % (self.words.get().spelling.size(), self.words.get().ranges.size()))
             parts.append((<char*>self.words.get().spelling.data())[:self.words.get().spelling.size()])
             parts.append((<char*>self.words.get().ranges.data())[:self.words.get().ranges.size() * sizeof(Letters)])
         if self.members.get() != NULL:

@@ -37,7 +37,7 @@ cdef class Limits:
     # by identity of a body that calls nothing, for all grammars
     cdef dict known                     # what it costs: (the body, its cost, its width)
     cdef dict fragments                 # what it is spelt out as (`nfa.pyx`): (the body, an `Nfa` or None)
-    # what is around the words of a `ExcludedWords` (`compact_bodies.pyx`), by the identities of what is no letter and
+    # what is around the words of an `ExcludedWords` (`compact_bodies.pyx`), by the identities of what is no letter and
     # of the letters, and the end: (what is no letter, the letters, an `Nfa`)
     cdef dict around
 

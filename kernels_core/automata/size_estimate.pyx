@@ -39,9 +39,9 @@ cdef int64_t TEXT_COPIES = 32       # times `unroll_limit`: what may be copied i
 
 # What is known of bodies that call nothing, by the limits that it depends on (`Limits`).  Bodies are kept, so none can
 # take the identity of another.
-cdef dict WEIGHED = {}, FRAGMENTS = {}, AROUND = {}
+cdef dict ESTIMATED = {}, FRAGMENTS = {}, AROUND = {}
 cdef int MOST_LIMITS = 32       # that differ
-cdef int MOST_WEIGHED = 256
+cdef int MOST_ESTIMATED = 256
 
 
 @cython.final
@@ -71,7 +71,7 @@ cdef class Limits:
             self.text_limit = min(TEXT_COPIES * self.unroll_limit, LARGE)
         self.spelling = (self.unroll_limit, options.repetition, options.repetition_threshold, self.flat,
                          self.text_limit)
-        self.known = _known_under(WEIGHED, (self.inline_limit, self.unroll_limit))
+        self.known = _known_under(ESTIMATED, (self.inline_limit, self.unroll_limit))
         self.fragments = _known_under(FRAGMENTS, self.spelling)
         self.around = _known_under(AROUND, self.spelling)
 
@@ -155,7 +155,7 @@ cdef class SizeEstimates:
                 cost, width = CALLED, 0
         callee.cost, callee.width = (cost if cost <= limit else CALLED), width
         if not body.holds & HOLDS_CALLS:
-            if len(self.limits.known) >= MOST_WEIGHED:
+            if len(self.limits.known) >= MOST_ESTIMATED:
                 self.limits.known.clear()
             self.limits.known[<size_t><void*>body] = (body, callee.cost, callee.width)
         return 0
@@ -200,8 +200,9 @@ cdef class SizeEstimates:
         return total if total <= limit else CALLED
 
     cdef int32_t repeat_cost(self, Repeat node, int32_t below) except -2:
-        """Edges of a repetition if it is spelt out, `below` for one iteration or CALLED; a counted rule is called: one
-        edge.
+        """Edges of a repetition if it is spelt out, one if it is the call of a counted rule.
+
+        `below`: those of one iteration, or CALLED.
         """
         cdef int64_t copies = copies_in(node)
         if copies == 0 or below < 0:
@@ -209,8 +210,9 @@ cdef class SizeEstimates:
         return <int32_t>(copies * below) if copies * below <= self.limits.unroll_limit else 1
 
     cdef int32_t copied_cost(self, Node node, int32_t limit, int depth) except -2:
-        """`cost_of` where every counted repetition is copied.  Each node takes an edge at least, so `limit` bounds the
-        work.
+        """`cost_of` where every counted repetition is copied.
+
+        Each node takes an edge at least, so `limit` bounds the work.
         """
         cdef int32_t total = 0, below
         cdef int64_t copies
@@ -336,18 +338,16 @@ cdef class SizeEstimates:
         return bool(found) if found >= 0 else self.resolve_emptiness(node)
 
     def resolve_emptiness(self, node):
-        """Find out of all rules together whether they can be empty (`settled`), and say it of `node` if there is
-        one.
-        """
+        """Find out which rules can be empty, all at once (`remember_emptiness`), and say it of `node`, if there is one."""
         raise NotImplementedError
 
-    def settled(self, dict found):
+    def remember_emptiness(self, dict found):
         """Remember {name of a rule: whether it matches the empty string}."""
         for name, empty in found.items():
             self.callee(name).empty = 1 if empty else 0
 
-    def unsettled(self):
-        """Names of rules that emptiness is not known of, and what is known of the others."""
+    def known_emptiness(self):
+        """Names of the rules of which it is not known whether they can be empty, and what is known of the others."""
         cdef dict known = {name: bool((<Callee>callee).empty) for name, callee in self.callees.items()
                            if (<Callee>callee).empty >= 0}
         return [name for name in self.bodies if name not in known], known
@@ -355,7 +355,7 @@ cdef class SizeEstimates:
     # -- what is known and decided elsewhere ------------------------------------------------------------------------
 
     def cost(self, str name not None):
-        """Edges of a rule that is spelt out; 1, the edge of its call, for one that is called or was not weighed."""
+        """Edges of a rule that is spelt out; 1, the edge of its call, for one that is called or was not estimated."""
         return max(1, self.callee(name).cost)
 
     def set_cost(self, str name not None, int32_t edges):

@@ -112,9 +112,7 @@ cdef class Tables:
         return True
 
     cdef bint room(self, int32_t state, int32_t counter, Room* room) noexcept nogil:
-        """Whether the rule of `state` bounds the length of its texts, and `counter` counts; `room` says what is
-        left.
-        """
+        """Whether the rule of `state` bounds the length of its texts and `counter` counts; `room` says what is left."""
         return False
 
     cdef bint may_be_text(self, int32_t rule) noexcept nogil:

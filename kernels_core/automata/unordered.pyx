@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""Members in any order (`grammar.tree.Unordered`) as a part of an automaton: a loop over all of them, and guards.
+"""Write members in any order (`grammar.tree.Unordered`) into an automaton: a loop over all of them, and guards.
 
-Two states do for all members: `ahead`, where one begins, and `behind`, where one has ended.  That a member comes once,
-and required ones do come, is said by guards on states and updates of the register (`members.pxd`).
+Two states do for all members: `ahead`, where one begins, and `behind`, where one has ended.  Guards on states and updates
+of the register (`members.pxd`) see to it that a member comes once, and that required ones do come.
 
 Read on: `nfa.pyx` (asks, by way of `lower.py`).
 """
@@ -65,8 +65,7 @@ cdef bint _spell(Nfa nfa, Inlining lowering, MemberSet* members, Unordered node,
                              nfa.place(place, i), nfa.place(place, count + i)):
             return False
     for i in range(more):
-        if not _spell_member(nfa, lowering, members, node.other_keys[i], node.other_values[i], OTHER, count, ahead,
-                             behind,
+        if not _spell_member(nfa, lowering, members, node.other_keys[i], node.other_values[i], OTHER, count, ahead, behind,
                              nfa.place(place, 2 * count + i), nfa.place(place, 2 * count + more + i)):
             return False
     first = nfa.size
@@ -83,7 +82,8 @@ cdef bint _spell(Nfa nfa, Inlining lowering, MemberSet* members, Unordered node,
 
 
 cdef bint _spell_member(Nfa nfa, Inlining lowering, MemberSet* members, Node key, Node value, int32_t guard,
-                        int32_t update, int32_t ahead, int32_t behind, int32_t key_place, int32_t value_place) except -1:
+                        int32_t update, int32_t ahead, int32_t behind, int32_t key_place,
+                        int32_t value_place) except -1:
     """One member: its key, with a guard, then the update, then its value, which nothing more is asked of."""
     cdef int32_t first = nfa.size, named = nfa.state(), limit = lowering.limits.most_states
     if not nfa.spell(lowering, key, ahead, named, key_place, limit):
@@ -101,7 +101,7 @@ cdef void _guard(Nfa nfa, MemberSet* members, int32_t first, int32_t guard) noex
 
 
 def refuse_keys(str where not None):
-    """`UnsupportedFeatureError`: behind a key (in the rule that `where` says) the text may be something else as well."""
+    """Raise `UnsupportedFeatureError`: behind a key (in the rule `where`) the text may be something else as well."""
     raise UnsupportedFeatureError(
         f"in {where} a text that ends a key of members in any order may be something else as well: the beginning of "
         f"another key, of a value, or of what stands beside the members; end keys with a mark of their own")

@@ -1,4 +1,4 @@
-"""The tree of the words that a `ExcludedWords` leaves out: for those who would rather ask it than walk its automaton,
+"""The tree of the words that an `ExcludedWords` leaves out: for those who would rather ask it than walk its automaton,
 and for who makes that automaton's states, since the edges of a prefix are made when somebody gets there.
 
 A prefix of some words is a state of the NFA.  A letter that a word goes on with leads to the longer prefix, any other

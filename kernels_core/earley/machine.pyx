@@ -148,8 +148,7 @@ cdef class Machine:
         finally:
             self.lock.unlock()
 
-    cdef SetRec* token_step(self, SetRec* source, int32_t token, SetRec* spelt,
-                             bint has_text) except NULL nogil:
+    cdef SetRec* token_step(self, SetRec* source, int32_t token, SetRec* spelt, bint has_text) except NULL nogil:
         """The set after `token` was taken whole, joined with `spelt`, the set after its bytes; takes the lock.
 
         Joining keeps both readings: a token may match by its id and by its bytes.  Negated sets take a token only if
@@ -184,9 +183,7 @@ cdef class Machine:
             self.lock.unlock()
 
     cdef SetRec* returned(self, int32_t frame) except NULL nogil:
-        """With the lock held: the set in which parsing goes on when the rule that `frame` was predicted for has
-        ended.
-        """
+        """With the lock held: the set in which parsing goes on behind the rule that `frame` was predicted for."""
         cdef FrameRec* record = self.frames[frame]
         cdef int32_t i
         if record.returned == NULL or not self.memoize:

@@ -55,7 +55,7 @@ cdef class PushdownMachine(Machine):
 
 
 def refuse_left_recursion(tables):
-    """`UnsupportedFeatureError`, at the rule, if some rule of a `EagerTables` can call itself before a byte."""
+    """`UnsupportedFeatureError`, at the rule, if some rule of an `EagerTables` can call itself before a byte."""
     calls = [sorted({rule for state, rule, _ in fsm.call_edges if state == 0}) for fsm in tables.fsms]
     done = [False] * len(calls)
     for root in range(len(calls)):

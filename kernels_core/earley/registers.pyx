@@ -1,11 +1,11 @@
 # distutils: language = c++
-"""Registers: which members of a text were seen, for items of rules whose members come in any order (`members.pxd`).
+"""Intern registers: sets of the members that were read, for rules whose members come in any order (`members.pxd`).
 
-A register is a set of members and a number of them; equal ones of one rule are one, so an item holds it as a number, and
-interning items interns what they have seen.  Registers live as long as their machine, and count as parser states do: a
-machine that is given up gives back its registers, while the automata, which know none, stay.
+A register is a set of declared members, and how many members came in all.  Equal registers of one rule are one and have a
+number, which is what an item holds.  Registers live in the memory of their machine, within its budget: a machine that is
+given up gives them back, while the automata, which hold none, stay.
 
-A negative number (`machine.FREE`) is a register that is not known: whatever is asked of it holds.
+A negative number (`machine.FREE`) is an unknown register: every guard holds for it.
 
 Read on: `machine.pyx`.
 """
@@ -16,9 +16,6 @@ from libc.string cimport memcmp, memcpy
 from kernels_core.automata.members cimport AHEAD, CLOSES, OTHER
 from kernels_core.automata.tables cimport mark_bytes
 from kernels_core.earley.slots cimport after, put
-
-cdef extern from *:
-    int __builtin_popcountll(unsigned long long) nogil
 
 
 cdef inline bint _is_in(const uint64_t* bits, int32_t member) noexcept nogil:

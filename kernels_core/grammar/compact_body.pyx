@@ -5,7 +5,7 @@
 
 - `ExcludedWords`: any text but for some words, such as "all other keys" of an object.
 - `Listing`: items in a fixed order with separators, most of them optional, then any number of others: an object.
-- `Row`: items that are all alike with separators, a few of which are counted: an array.
+- `Row`: items of one kind with separators, a few of which are counted: an array.
 - `Words`: some words: an enumeration.
 - `Branches`: many words, each with a rule of its own behind it: a set of tools.
 - `Diagram`: states and labelled edges: strings with several conditions.

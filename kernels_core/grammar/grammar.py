@@ -162,7 +162,7 @@ class Grammar:
         lenient: drop what cannot be exact, and say so in `warnings`, instead of refusing the schema.
         canonical_numbers: only the shortest spelling of a number, without exponent.
         plain_integers: integers as digits alone where nothing but integers is allowed: `5`, not `5.0` or `5e0`.
-        any_spelling: also needless escapes (`"\\u0061"` for `"a"`) in declared keys and constrained strings.
+        any_spelling: also redundant escapes (`"\\u0061"` for `"a"`) in declared keys and constrained strings.
         formats: enforce the known values of `format`.
         resources: other documents that `$ref` may lead to, by URI; nothing is fetched.
 

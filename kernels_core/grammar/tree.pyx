@@ -324,17 +324,18 @@ cdef class TagDispatch(Node):
 cdef class Unordered(Node):
     """Members in any order, each at most once: `m1 separator m2 separator ... mn closing`, with n at least 1.
 
-    A member is a text of `keys[i]` and one of `values[i]`; no two of them have the same i, and each i with `required[i]`
-    occurs.  Other members, texts of `other_keys[j]` and `other_values[j]`, may come any number of times.  There are
-    `least` to `most` members in all (`most` may be None).
+    A member is a text of `keys[i]` and one of `values[i]`; no two of them have the same i, and each i with
+    `required[i]` occurs.  Other members, texts of `other_keys[j]` and `other_values[j]`, may come any number of times.
+    There are `least` to `most` members in all (`most` may be None).
 
-    No text of a key, others included, is the beginning of a text of another, and what is spelt out in the same automaton
-    never goes on where a key ends: neither a value, nor what stands before or beside the members.  This is the end of its
-    rule: the body, or the last item of a sequence that is, or an alternative of a choice that is; and there is one in a
-    rule.
+    No text of a key, others included, is the beginning of a text of another.  Where a key ends, nothing else of the
+    same automaton goes on: no value, nothing that stands before or beside the members.  This node is the end of its
+    rule (the body, the last item of a sequence that is, or an alternative of a choice that is), and the only one there.
     """
 
-    __match_args__ = ("keys", "values", "required", "other_keys", "other_values", "separator", "closing", "least", "most")
+    __match_args__ = (
+        "keys", "values", "required", "other_keys", "other_values", "separator", "closing", "least", "most",
+    )
 
     def __init__(self, tuple keys not None, tuple values not None, tuple required not None, tuple other_keys not None,
                  tuple other_values not None, Node separator not None, Node closing not None, least=0, most=None, *,

@@ -66,7 +66,7 @@ class SharedSet:
     `number` counts from 1 in the order of this snapshot.  `nbytes` of its own (a difference's base is another).
     `nanoseconds` it took, None unless a grammar that is still held made it.  `origin`: "a grammar" (the first use made
     it), "warm start" (made with the first compiler of the vocabulary), or "unknown" (a grammar that is gone, a file, or
-    the vocabulary's own store of strings' insides).  `in_pool`: whether other grammars can still find it.
+    the vocabulary's own store of string bodies).  `in_pool`: whether other grammars can still find it.
     """
 
     number: int

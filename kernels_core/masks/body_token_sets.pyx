@@ -110,8 +110,9 @@ cdef void tabulate(StringBody* made) noexcept nogil:
 
 cdef int64_t _walk(TokenTrie trie, StringBody* body, int16_t start, TrieWalk& found,
                    vector[int32_t]& exit_edges) noexcept nogil:
-    """What stays inside goes to `found`, nodes of the trie that lead out to `exit_edges`; returns how many were
-    visited.
+    """Walk the trie from state `start`: what stays inside goes to `found`, nodes that lead out to `exit_edges`.
+
+    Returns how many nodes were visited.
     """
     cdef const TrieNode* nodes = trie.class_trie.nodes.data()
     cdef const Part* part

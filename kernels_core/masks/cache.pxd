@@ -63,7 +63,7 @@ cdef class MaskCache:
     cdef readonly bint memoize             # False: a mask is computed at every fill
     cdef readonly Lookahead lookahead      # None: uncertain tokens are not filtered
     cdef readonly WholeSubtrees whole_subtrees        # None: every node is walked
-    cdef readonly StringBodies string_bodies          # None: insides of strings are walked like all else
+    cdef readonly StringBodies string_bodies          # None: string bodies are walked like all else
     cdef Identities identities
     # by `Follow.key`: (state, clipped counter) -> verdicts
     cdef unordered_map[uint64_t, unordered_map[uint64_t, shared_ptr[TokenSet]]] states

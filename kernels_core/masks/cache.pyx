@@ -322,8 +322,9 @@ cdef class MaskCache:
         return 0
 
     cdef uint64_t _pool_key(self, int32_t state, int32_t counter, PoolKey& key) noexcept nogil:
-        """Fills the iterations of `key`, and returns a key within this grammar.  Iterations count up to the longest
-        token only.
+        """Fill in the iterations of `key`, and return a key within this grammar.
+
+        Iterations count up to the longest token only.
         """
         cdef int32_t rule = self.machine.tables.rule_of[state]
         cdef int32_t horizon = self.trie.max_depth + 1
@@ -595,9 +596,7 @@ cdef extern from *:
 
 
 cdef bint _is_far_from_bounds(Tables tables, Item item, int32_t longest) noexcept nogil:
-    """Whether the characters of the text at `item` are counted, and no token, of `longest` bytes at most, nears a
-    bound.
-    """
+    """Whether the characters of the text at `item` are counted, and no token of up to `longest` bytes nears a bound."""
     cdef Room room
     # A token completes no more characters than it has bytes, and begins one.
     return (tables.bounded and tables.room(item.state, item.counter, &room)

@@ -83,7 +83,7 @@ cdef cppclass ProfileWalk:
 
 
 cdef int compute_profile(TokenTrie trie, Tables tables, int32_t state, const uint64_t* follow,
-                      shared_ptr[TokenSet]& result) except -1 nogil:
+                         shared_ptr[TokenSet]& result) except -1 nogil:
     """The iterations that tokens need from `state`, a state of a rule with plain iterations; its iteration under way
     counts as needed.
 
@@ -205,9 +205,7 @@ cdef inline bint _may_go_on(const uint64_t* follow, uint8_t byte) noexcept nogil
 cdef void _take(ProfileWalk& found, vector[vector[Run]]& runs, int32_t depth, int16_t target,
                 const uint64_t* hash_before,
                 int32_t first, int32_t past) noexcept nogil:
-    """Go on to `target` at `depth`, and accept the tokens that end there, from `first` to `past` in one of the
-    orders.
-    """
+    """Go on to `target` at `depth`, and accept the tokens that end there: those from `first` to `past`."""
     cdef size_t need
     found.iterations[depth] = found.iterations[depth - 1] + found.between[target]
     found.at[depth] = target

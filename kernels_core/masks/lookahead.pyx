@@ -62,9 +62,7 @@ cdef class Lookahead:
         return self.follow[rule]
 
     cdef int identity(self, int32_t rule, Identities states, bytes key, Identity& result) except -1 nogil:
-        """`result` gets the identity of what may follow `rule`: equal across grammars where the states in `targets` are
-        equal.
-        """
+        """`result` gets the identity of what may follow `rule`, by the identities of the states in `targets`."""
         cdef size_t i
         cdef int32_t state
         cdef Identity found

@@ -111,9 +111,7 @@ def rules_of(MaskCache masks not None, list states):
 
 
 def visited(MaskCache masks not None):
-    """(set number, its (state, frame, counter) items) of every interned set whose mask was made, in order of
-    numbers.
-    """
+    """(number, (state, frame, counter) items) of every interned set whose mask was made, in order of numbers."""
     cdef list rows = []
     cdef size_t i
     cdef int32_t k

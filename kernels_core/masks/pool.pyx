@@ -107,9 +107,7 @@ cdef class TokenSetPool:
         return True
 
     def adopt(self, TokenSetPool other):
-        """Start with all entries of `other`, a pool of the same vocabulary, and with its key; before the first
-        compile.
-        """
+        """Start with the key and all entries of `other`, a pool of the same vocabulary; before the first compile."""
         cdef pair[string, PoolEntry] item
         if self is other or self.trie is not other.trie or self.key_in_use:
             raise ValueError("a pool adopts another of its vocabulary, before it is used")

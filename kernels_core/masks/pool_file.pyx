@@ -216,9 +216,7 @@ cdef void _put_int(string& body, int32_t value) noexcept nogil:
 
 cdef bint unpack(const char* body, size_t size, size_t key_size, TokenTrie trie,
                  vector[FileEntry]& entries) noexcept nogil:
-    """Append the entries of a body, whose keys have `key_size` bytes; False if anything in it is not as it should
-    be.
-    """
+    """Append the entries of a body, whose keys have `key_size` bytes; False if anything in it is malformed."""
     cdef Reader reader = Reader(body, body + size)
     cdef vector[shared_ptr[TokenSet]] sets
     cdef shared_ptr[TokenSet] tokens

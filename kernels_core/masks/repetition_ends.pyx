@@ -12,9 +12,7 @@ from kernels_core.masks.suffixes cimport find_suffixes
 
 
 cdef class RepetitionEnds:
-    """The exits of one machine's iteration sets, by caller.  With the machine's lock held; iteration sets live as long
-    as this.
-    """
+    """The exits of one machine's iteration sets, by caller; keeps these sets alive.  With the machine's lock held."""
 
     def __init__(self, Machine machine):
         self.machine = machine

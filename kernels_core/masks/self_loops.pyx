@@ -145,9 +145,7 @@ cdef class SelfLoops:
 
 
 cdef bint may_loop(Machine machine, SetRec* set) except -1 nogil:
-    """Whether an item of `set` has a byte that leads from its state to itself; else there is no loop.  With the lock
-    held.
-    """
+    """Whether a byte leads from the state of an item of `set` to itself; else there is no loop.  With the lock held."""
     cdef int32_t i, k, state
     for i in range(set.count):
         state = set.items[i].state

@@ -43,7 +43,7 @@ cdef class StringBodies:
     cdef bint token_set(self, int32_t state, uint64_t follow_key, const uint64_t* follow,
                         shared_ptr[TokenSet]& result) except -1 nogil
     cdef bint _search_token_set(self, int32_t state, uint64_t follow_key, const uint64_t* follow,
-                          shared_ptr[TokenSet]& result) except -1 nogil
+                                shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _try_tables(self, int32_t state, BodyTokenSet* body_set, vector[uint8_t]& open_exits,
                          int64_t* nodes) except -1 nogil
     cdef void _put_together(self, BodyTokenSet* body_set, const vector[uint8_t]& open_exits, bint agreed,

@@ -46,9 +46,7 @@ def body_pool_of(TokenTrie trie):
 
 
 cdef class BodyPool:
-    """All string bodies of one vocabulary that were met, while they fit into `MAX_BYTES`.  Safe to share between
-    threads.
-    """
+    """All string bodies of one vocabulary that were met and fit into `MAX_BYTES`.  Threads may share it."""
 
     cdef shared_ptr[StringBody] find(self, const BodyAutomaton& graph, vector[int16_t]& body_state) noexcept nogil:
         """The string body that `graph` is, and the state for each of its places; with the lock held."""
@@ -150,9 +148,10 @@ cdef class StringBodies:
         return True
 
     cdef bint _search_token_set(self, int32_t state, uint64_t follow_key, const uint64_t* follow,
-                          shared_ptr[TokenSet]& result) except -1 nogil:
-        """`token_set` where any text goes on; False if that is not certain.  Only the ways to exit edges are made
-        states.
+                                shared_ptr[TokenSet]& result) except -1 nogil:
+        """`token_set` where any text goes on; False if that is not certain.
+
+        States are made on the ways to exit edges alone.
         """
         cdef UnanchoredSearch* search = self.searches.find(state)
         cdef BodyTokenSet* body_set
@@ -179,9 +178,7 @@ cdef class StringBodies:
 
     cdef int _try_tables(self, int32_t state, BodyTokenSet* body_set, vector[uint8_t]& open_exits,
                          int64_t* nodes) except -1 nogil:
-        """Which exit edges of `body_set` are open from `state`, which reads inside what the body token set's state
-        does.
-        """
+        """Find the exit edges of `body_set` that are open from `state`, which stays inside with the same bytes."""
         cdef vector[int32_t] at          # states, by depth on the current path
         cdef int32_t node, depth, target
         open_exits.assign(body_set.exit_edges.size(), 0)
@@ -199,8 +196,9 @@ cdef class StringBodies:
 
     cdef void _verdicts(self, const BodyAutomaton& graph, const shared_ptr[StringBody]& body, uint64_t follow_key,
                         const uint64_t* follow, int64_t* nodes, shared_ptr[TokenSet]& result) noexcept nogil:
-        """Those of the state that `graph` was drawn from; `body_state` has the states of `body`, and the lock is
-        held.
+        """Make the token set of the state that `graph` was drawn from; `body_state` has the states of `body`.
+
+        With the lock held.
         """
         cdef BodyTokenSet* body_set = self.shared.body_set(self.trie, body, self.body_state[0], nodes)
         cdef vector[uint8_t] open_exits, closing
@@ -279,9 +277,7 @@ cdef void _write_out(TokenSet* made, int32_t words) noexcept nogil:
 
 cdef bint _agree(const BodyAutomaton& graph, const vector[int16_t]& body_state, int32_t count,
                  vector[uint8_t]& closing) noexcept nogil:
-    """Whether states that count as one in the string body agree on the way out: `closing`, by state, if it is open
-    there.
-    """
+    """Whether states that are one in the string body agree on the way out; `closing`: by state, whether it is open."""
     cdef size_t i
     closing.assign(count, 2)
     for i in range(graph.states.size()):
@@ -324,7 +320,7 @@ cdef void _try_exits(const BodyAutomaton& graph, BodyTokenSet* body_set, vector[
 
 
 cdef void _take_exit(TokenTrie trie, int32_t exit_edge, const uint64_t* follow, vector[int32_t]& accepted,
-                vector[Suffix]& suffixes) noexcept nogil:
+                     vector[Suffix]& suffixes) noexcept nogil:
     """The tokens that go through an open exit edge: those that end there, and suffixes that callers may take."""
     cdef int32_t k, depth = trie.nodes[exit_edge].depth
     cdef uint8_t byte

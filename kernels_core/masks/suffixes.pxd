@@ -30,6 +30,6 @@ cdef cppclass SuffixMatches:
 
 
 cdef void lay_out_suffixes(const vector[uint8_t]& byte, const vector[int32_t]& skip, const vector[int32_t]& token_first,
-                        SuffixTrie& suffixes) noexcept nogil
+                           SuffixTrie& suffixes) noexcept nogil
 cdef int find_suffixes(const SuffixTrie& suffixes, Machine machine, SetRec* caller,
                        SuffixMatches& matches) except -1 nogil

@@ -11,7 +11,7 @@ from kernels_core.masks.trie cimport live_places
 
 
 cdef void lay_out_suffixes(const vector[uint8_t]& byte, const vector[int32_t]& skip, const vector[int32_t]& token_first,
-                        SuffixTrie& suffixes) noexcept nogil:
+                           SuffixTrie& suffixes) noexcept nogil:
     """`suffixes` gets the nodes of a trie in preorder (`TokenSet`) level by level, the root first; none if it has none.
 
     Siblings stay in the order of their bytes.

@@ -69,7 +69,7 @@ cdef void sort_suffixes(vector[Suffix]& suffixes) noexcept nogil
 cdef void build_suffix_trie(TokenSet* result, vector[Suffix]& suffixes) noexcept nogil
 cdef void store_accepted(TokenSet* made, TokenTrie trie, TrieWalk& found) noexcept nogil
 cdef void store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& accepted,
-                            vector[int32_t]& removed) noexcept nogil
+                           vector[int32_t]& removed) noexcept nogil
 cdef size_t token_set_bytes(TokenSet* tokens) noexcept nogil
 cdef double share_of(const shared_ptr[TokenSet]& tokens) noexcept nogil
 cdef double shares_of(unordered_map[uint64_t, shared_ptr[TokenSet]]& sets) noexcept

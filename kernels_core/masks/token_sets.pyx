@@ -328,7 +328,7 @@ cdef void _list_missing(TokenSet* made, TokenTrie trie) noexcept nogil:
 
 
 cdef void store_difference(TokenSet* made, TokenTrie trie, vector[int32_t]& accepted,
-                            vector[int32_t]& removed) noexcept nogil:
+                           vector[int32_t]& removed) noexcept nogil:
     """As lists beyond the reference's; where that would be more than bits, as bits of its own."""
     cdef TokenSet* reference = made.reference.get()
     cdef TokenSet* part = reference

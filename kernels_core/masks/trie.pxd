@@ -104,7 +104,7 @@ cdef uint8_t first_of_class(uint8_t byte) noexcept nogil
 cdef const uint64_t* bytes_of_class(int class_) noexcept nogil
 cdef int plain_next(int mode, int32_t byte) noexcept nogil
 cdef int32_t live_child_edges(TokenTrie trie, int32_t first, int32_t count, const uint64_t* live,
-                        int32_t* found) noexcept nogil
+                              int32_t* found) noexcept nogil
 cdef int32_t live_places(const uint8_t* bytes, int32_t first, int32_t count, const uint64_t* live,
                          int32_t* found) noexcept nogil
 cdef int32_t live_children(TokenTrie trie, int32_t node, const uint64_t* live, int32_t* found) noexcept nogil

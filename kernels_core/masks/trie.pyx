@@ -466,7 +466,7 @@ cdef uint16_t _modes_before(uint8_t byte, uint16_t after) noexcept nogil:
 # -- from child to child -----------------------------------------------------------------------------------------------
 
 cdef int32_t live_child_edges(TokenTrie trie, int32_t first, int32_t count, const uint64_t* live,
-                        int32_t* found) noexcept nogil:
+                              int32_t* found) noexcept nogil:
     """The places from `first` to `first + count` in `child_edges` whose bytes are in `live` (four words); how many.
 
     `found` has room for 256.

@@ -124,9 +124,7 @@ cdef int _walk_part(TokenTrie trie, Machine machine, WholeSubtrees subtrees, int
 
 
 cdef int _follow(TokenTrie trie, Machine machine, WholeSubtrees subtrees, TrieWalk& found) except -1 nogil:
-    """What is alive at the nodes in `todo` and below: from child to child while few bytes are live, then node by
-    node.
-    """
+    """Find what is alive at the nodes in `todo` and below: by child while few bytes are live, else node by node."""
     cdef const TrieNode* nodes = trie.nodes.data()
     cdef int32_t[256] children
     cdef int32_t n, node, depth

@@ -74,9 +74,7 @@ cdef class UnanchoredSearches:
         return True
 
     cdef bint _find_loop(self, UnanchoredSearch* search, int32_t state) noexcept nogil:
-        """Set the loop of `search`: what an NFA state of `state` leads to, and with it back to itself, with most
-        bytes.
-        """
+        """Set the loop of `search`: the NFA state of `state` that most bytes lead back to, and where these lead."""
         cdef const NfaView* nfa = &self.tables.nfas[search.rule].nfa
         cdef const RangeEdge* read
         cdef Closure closure

@@ -119,9 +119,7 @@ cdef class WholeSubtrees:
         return 0
 
     cdef int _strike(self, SetRec* source, Bytes usual, Bytes* left) except -1 nogil:
-        """Strike the bytes off `left` that lead from `source` to where little may follow; `targets` gets the others'
-        sets.
-        """
+        """Strike off `left` the bytes that lead to where little may follow; `targets` gets the sets of the others."""
         cdef Reach* at = self.reach(source)
         cdef const uint64_t* bytes
         cdef SetRec* target
@@ -154,9 +152,7 @@ cdef class WholeSubtrees:
         return 0
 
     cdef bint _follow_characters(self, Place at, Bytes usual) except -1 nogil:
-        """Meet all sets that the next byte of a plain character beyond ASCII leads to; False if one is dead or
-        narrow.
-        """
+        """Meet all sets that a plain character beyond ASCII goes on to; False if one of them is dead or narrow."""
         cdef Reach* reach = self.reach(at.set)
         cdef int32_t byte, class_
         cdef uint32_t done = 0         # kinds

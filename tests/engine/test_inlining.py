@@ -182,7 +182,7 @@ def build(nfa: Nfa, link: tuple[str, int, int, int]) -> None:
 @settings(max_examples=50)
 @given(links, links)
 def test_edges_are_ordered_by_source_and_automata_keep_apart(first: list[Any], second: list[Any]) -> None:
-    automata = [Nfa(), Nfa()]  # filled in turns: what one gives back when it is sealed is not the other's
+    automata = [Nfa(), Nfa()]  # filled in turns: what one gives back when its edges are laid out is not the other's
     for nfa in automata:
         for _ in range(8):
             nfa.state()

@@ -1,4 +1,4 @@
-"""JSON values that are alike are those that are written as the same text."""
+"""JSON values are equal if they are written as the same text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kernels_core.grammar.json_schema import SchemaOptions
 from kernels_core.grammar.json_schema.exact_text import exact_text
-from kernels_core.grammar.json_schema.json_equality import alike, outline
+from kernels_core.grammar.json_schema.json_equality import are_equal, hash_of
 from kernels_core.grammar.json_schema.lazy_document import LazyDocument
 from kernels_core.grammar.json_schema.quick_writer import QuickWriter
 from kernels_core.grammar.rulebook import RuleBook
@@ -32,17 +32,17 @@ values = st.recursive(
 @given(values, values)
 def test_values_are_alike_if_their_texts_are_equal(left: Any, right: Any) -> None:
     for other in (right, copy.deepcopy(left)):
-        assert alike(left, other) == (exact_text(left) == exact_text(other))
-        if alike(left, other):
-            assert outline(left, 7) == outline(other, 7)
+        assert are_equal(left, other) == (exact_text(left) == exact_text(other))
+        if are_equal(left, other):
+            assert hash_of(left, 7) == hash_of(other, 7)
 
 
 def test_an_outline_looks_at_the_beginning_alone() -> None:
-    # Values that differ far behind have one outline, and are told apart by the comparison.
+    # Values that differ far behind have one hash, and are told apart by the comparison.
     left, right = [*range(1000), 1], [*range(1000), 2]
-    assert outline(left, 1) == outline(right, 1)
-    assert not alike(left, right)
-    assert outline(left, 1) != outline(left, 2)
+    assert hash_of(left, 1) == hash_of(right, 1)
+    assert not are_equal(left, right)
+    assert hash_of(left, 1) != hash_of(left, 2)
 
 
 def test_schemas_that_say_the_same_share_a_rule_and_others_do_not() -> None:
@@ -59,7 +59,7 @@ def test_schemas_that_say_the_same_share_a_rule_and_others_do_not() -> None:
     by_value: dict[int, set[str]] = {}
     for i, name in enumerate(calls):
         by_value.setdefault(i % 30, set()).add(name)
-    # Of those with one outline only some are looked through: what is found equal is equal, and few are made twice.
+    # Of those with one hash only some are looked through: what is found equal is equal, and few are made twice.
     owners = [name for names in by_value.values() for name in names]
     assert len(owners) == len(set(owners))
     assert 30 <= len(set(calls)) < 60

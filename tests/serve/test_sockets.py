@@ -168,3 +168,10 @@ def test_what_cannot_be_served_is_said() -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert "not read back yet" in done.stderr
+
+
+@pytest.mark.parametrize("option", [("--draft-model", "demo"), ("--draft-branches", "2")])
+def test_options_of_drafts_want_drafts(option: tuple[str, str]) -> None:
+    done = CliRunner().invoke(app, ["serve", *option], env={"COLUMNS": "200"})
+    assert done.exit_code != 0
+    assert f"{option[0]} guesses nothing without --drafts" in done.output

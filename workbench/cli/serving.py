@@ -75,8 +75,9 @@ def serve(
         from workbench.serving import serve as run
     except ImportError as error:
         fail(str(error))
-    if draft_model is not None and not drafts:
-        fail("--draft-model guesses nothing without --drafts: say how many tokens ahead")
+    if not drafts and (draft_model is not None or draft_branches > 1):
+        option = "--draft-branches" if draft_model is None else "--draft-model"
+        fail(f"{option} guesses nothing without --drafts: say how many tokens ahead")
     with reporting():
         try:
             limits = Limits(

@@ -61,7 +61,7 @@ _OPTIONS: Final = (
     ("strict_mode", False, "strict_mode forbids what the schema does not mention"),
     ("plain_integers", False, "plain_integers writes integers as digits alone"),
     ("canonical_numbers", False, "canonical_numbers allows only the shortest spelling of a number"),
-    ("any_spelling", True, "this escape is needless; with the option any_spelling it could come"),
+    ("any_spelling", True, "this escape is redundant; with the option any_spelling it could come"),
     ("any_whitespace", True, "the layout is fixed; with the option any_whitespace it could come"),
 )
 _MAX_SHOWN = 60

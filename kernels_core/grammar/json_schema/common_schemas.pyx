@@ -39,7 +39,7 @@ cdef int NO_TYPE = 0, SCALAR = 1, TEXT = 2, ARRAY = 3, OBJECT = 4, OTHER = 5
 
 
 def is_common_schema(schema):
-    """Whether `schema` is usual."""
+    """Whether `schema` is common."""
     return is_common(<PyObject*>schema)
 
 

@@ -4,9 +4,9 @@ cdef class DeferrableSchemas:
     cdef object identifier, pointers, named
     cdef bint any_order, ref_alone, tuples, typed
     cdef dict words             # the keywords of the dialect -> their numbers
-    cdef object why             # the first reason why a schema is not plain: its place in words, and what
+    cdef object why             # the first reason why a schema is not deferrable: its place in words, and what
     cdef dict state             # id of a schema -> PLAIN, NOT_PLAIN, or OPEN and more; `root` keeps the schemas alive
-    cdef set assumed            # ids that were taken for plain while they were open
+    cdef set assumed            # ids that were taken for deferrable while they were open
     cdef bint wrong             # ... and one of them was not
 
     cdef bint _no(self, place, what) except -1

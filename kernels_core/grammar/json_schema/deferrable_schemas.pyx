@@ -32,11 +32,11 @@ from kernels_core.grammar.json_schema.simple_patterns import are_disjoint, is_si
 __all__ = ["DeferrableSchemas"]
 
 cdef frozenset TYPES = frozenset(("array", "boolean", "integer", "null", "number", "object", "string"))
-cdef int PLAIN = 1, NOT_PLAIN = 2, OPEN = 3       # OPEN + the level at which it was opened
+cdef int DEFERRABLE = 1, NOT_DEFERRABLE = 2, OPEN = 3       # OPEN + the level at which it was opened
 cdef int DEEPEST = 200          # schemas in schemas; what is deeper is compiled at once
 cdef int UNKNOWN = 0, SOME_FIT = 1, NONE_FITS = 2
 cdef int MOST_OPTIONS = 48       # alternatives of one place, far below what a normal form may have
-cdef int MAX_ROUNDS = 12        # circles of references that turned out not to be plain
+cdef int MAX_ROUNDS = 12        # circles of references that turned out not to be deferrable
 cdef long long LARGEST = 1_000_000_000_000
 cdef int SMALL = 100        # places before or behind the point
 cdef object UNSET = object()
@@ -88,7 +88,7 @@ cdef class DeferrableSchemas:
         self.assumed.clear()
 
     def holds(self, schema):
-        """Whether `schema`, a part of the document, is plain."""
+        """Whether `schema`, a part of the document, is deferrable."""
         cdef int _round
         for _round in range(MAX_ROUNDS):
             self.wrong = False
@@ -96,13 +96,13 @@ cdef class DeferrableSchemas:
             found = self._check(schema, False, 0, 0)
             if not self.wrong:
                 return found
-            # Something was taken for plain and is not: what relied on it has to be looked at again.
-            self.state = {key: state for key, state in self.state.items() if state == NOT_PLAIN}
+            # Something was taken for deferrable and is not: what relied on it has to be looked at again.
+            self.state = {key: state for key, state in self.state.items() if state == NOT_DEFERRABLE}
         return False
 
     def reason(self, schema):
-        """Why `schema`, a part of the document, is not plain: the keyword and what; "" if it is."""
-        self.renew(self.root)       # what is known to be plain or not has no reason any more
+        """Why `schema`, a part of the document, is not deferrable: the keyword, and what of it; "" if it is."""
+        self.renew(self.root)       # what is known has no reasons: look again
         self.why = None
         if self.holds(schema):
             return ""
@@ -120,8 +120,10 @@ cdef class DeferrableSchemas:
         return scalar_of(schema) if self.typed else 0
 
     cdef bint _check(self, schema, bint needed, int depth, int level) except -1:
-        """`needed`: the schema around this one has no instance without an instance of this.  `level`: values in
-        values.
+        """Whether a schema is deferrable, or is assumed to be because it is being looked at.
+
+        needed: the schema around this one has no instance without an instance of this.  depth: schemas in schemas.
+        level: values in values.
         """
         cdef int state
         if schema is True:
@@ -139,7 +141,7 @@ cdef class DeferrableSchemas:
         if known is not None:
             state = known
             if state < OPEN:
-                return state == PLAIN
+                return state == DEFERRABLE
             if needed or state == OPEN + level:
                 return False        # has to hold itself, or comes back without having gone into the value
             self.assumed.add(key)
@@ -148,7 +150,7 @@ cdef class DeferrableSchemas:
             return False
         self.state[key] = OPEN + level
         cdef bint found = self._look(<dict>schema, depth, level)
-        self.state[key] = PLAIN if found else NOT_PLAIN
+        self.state[key] = DEFERRABLE if found else NOT_DEFERRABLE
         if not found and key in self.assumed:
             self.wrong = True
         return found
@@ -336,7 +338,7 @@ cdef class DeferrableSchemas:
         return sure
 
     cdef int _width(self, schema, int depth) except -1:
-        """How many alternatives of objects and arrays a schema has at most, if it is plain."""
+        """How many alternatives of objects and arrays a schema has at most, if it is deferrable."""
         cdef int found = 0
         if type(schema) is not dict or depth > MOST_OPTIONS:
             return 2 if depth <= MOST_OPTIONS else MOST_OPTIONS + 1

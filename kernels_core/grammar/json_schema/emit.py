@@ -104,9 +104,9 @@ class Emitter:
     def value(self, term: Term, level: int) -> Node:
         """The JSON texts of `term`; made when they are needed where that is safe."""
         if self.document is not None:
-            plain = self.document.value(term, level)
-            if plain is not None:
-                return plain
+            node = self.document.value(term, level)
+            if node is not None:
+                return node
             if self.deferrable.is_deferrable(term):
                 self._compile_now(term, level)
                 return self._wait(term, level)

@@ -1,5 +1,5 @@
 from libc.stdint cimport uint64_t
 
 
-cpdef uint64_t outline(value, uint64_t seed) except? 0
-cpdef bint alike(left, right, int depth=*) except -1
+cpdef uint64_t hash_of(value, uint64_t seed) except? 0
+cpdef bint are_equal(left, right, int depth=*) except -1

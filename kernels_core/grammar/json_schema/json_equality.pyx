@@ -1,8 +1,8 @@
-"""Compare JSON values: an outline to look them up by, and the comparison that decides.
+"""Compare JSON values: a hash to look them up by, and the comparison that decides.
 
-Two values are alike if they are written as the same text: members in the same order, numbers of the same type and
-spelling.  Looking at values as they are costs a fraction of writing the text, and an outline looks at their beginning
-only, however large they are.
+Two values are equal if they are written as the same text: members in the same order, numbers of the same type and
+spelling.  Looking at values as they are costs a fraction of writing the text, and a hash looks at their beginning only,
+however large they are.
 
 Read on: `quick_reader.pyx` (schemas that say the same share a rule).
 """
@@ -13,15 +13,15 @@ from libc.stdint cimport uint64_t
 
 from kernels_core.grammar.canonical_json cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_COMPACT_ASCII
 
-__all__ = ["alike", "outline"]
+__all__ = ["are_equal", "hash_of"]
 
 cdef int DEEPEST = 300      # values in values that are compared; what is deeper is like nothing
-cdef int MEMBERS = 8        # of a value that an outline looks at
+cdef int MEMBERS = 8        # of a value that a hash looks at
 cdef int BELOW = 3          # of a value in it
 
 
-cpdef uint64_t outline(value, uint64_t seed) except? 0:
-    """Equal for values that are alike under one `seed`, and different for most others.
+cpdef uint64_t hash_of(value, uint64_t seed) except? 0:
+    """Return the same number for equal values under one `seed`, and another for most others.
 
     Looks at the members of `value`, the names and texts in these, and no further: what lies deeper was not touched for
     long, and fetching it costs more than a comparison now and then.
@@ -62,7 +62,7 @@ cdef uint64_t _add(value, uint64_t hash, int left, bint deeper) except? 0:
     return hash
 
 
-cpdef bint alike(left, right, int depth=0) except -1:
+cpdef bint are_equal(left, right, int depth=0) except -1:
     """Whether two JSON values are written as the same text; perhaps False for what is nested deeply."""
     cdef PyObject* name
     cdef PyObject* item
@@ -79,16 +79,16 @@ cpdef bint alike(left, right, int depth=0) except -1:
         if len(<dict>left) != len(<dict>right):
             return False
         while PyDict_Next(left, &at, &name, &item) and PyDict_Next(right, &other_at, &other_name, &other_item):
-            if name is not other_name and not alike(<object>name, <object>other_name, depth + 1):
+            if name is not other_name and not are_equal(<object>name, <object>other_name, depth + 1):
                 return False
-            if not alike(<object>item, <object>other_item, depth + 1):
+            if not are_equal(<object>item, <object>other_item, depth + 1):
                 return False
         return True
     if type(left) is list:
         if len(<list>left) != len(<list>right):
             return False
         for i in range(len(<list>left)):
-            if not alike((<list>left)[i], (<list>right)[i], depth + 1):
+            if not are_equal((<list>left)[i], (<list>right)[i], depth + 1):
                 return False
         return True
     return left == right and repr(left) == repr(right)

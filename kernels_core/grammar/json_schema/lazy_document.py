@@ -59,7 +59,7 @@ class LazyDocument:
         self._options = writer.options
         self._waits: dict[Term, bool] = {TRUE: True}
         self._dialect = dialect = self._declared()
-        self._plain = QuickReader(
+        self._reader = QuickReader(
             DeferrableSchemas(
                 document,
                 dialect.keywords,
@@ -89,10 +89,10 @@ class LazyDocument:
         return self.documents.root_context.dialect
 
     def top(self) -> RuleRef | None:
-        """The rule of the whole document, if that is plain."""
-        if not has_mechanism("quick reader") or not self._plain.holds(self._document):
+        """The rule of the whole document, if that is deferrable."""
+        if not has_mechanism("quick reader") or not self._reader.holds(self._document):
             return None
-        node = self._plain.top(self._document, self.writer.layout.first_level)
+        node = self._reader.top(self._document, self.writer.layout.first_level)
         return node if isinstance(node, RuleRef) else self.writer.book.add("root", node)
 
     # -- what goes through the algebra ------------------------------------------------------------------------------
@@ -117,13 +117,13 @@ class LazyDocument:
 
     @cached_property
     def reader(self) -> Reader:
-        """Reads what is not plain."""
+        """Reads what is not deferrable."""
         settings = Settings(strict_mode=self._options.strict_mode, formats=self._options.formats)
         return Reader(self.documents, self.problems, settings)
 
     @cached_property
     def emitter(self) -> Emitter:
-        """Writes what is not plain."""
+        """Writes what is not deferrable."""
         return Emitter(
             self.reader.algebra,
             self.writer.book,
@@ -142,7 +142,7 @@ class LazyDocument:
         return root_term(self.reader, self._document)
 
     def written(self, schema: Any, level: int, name: str, compact: bool) -> Node | CompactBody:
-        """The body of the rule of a plain schema that the algebra has to write."""
+        """The body of the rule of a deferrable schema that the algebra has to write."""
         context = self.documents.root_context
         # Nothing can be wrong with it, so nobody will ask where it stands.
         return self.emitter.body(self.reader.term(schema, context, "#", name, entered=True), level, compact)
@@ -150,24 +150,24 @@ class LazyDocument:
     # -- what the algebra asks ----------------------------------------------------------------------------------------
 
     def is_deferrable(self, term: Term) -> bool:
-        """Whether `term` is a plain schema."""
+        """Whether `term` is a deferrable schema."""
         found = self._waits.get(term)
         if found is None:
             found = (
                 isinstance(term, Place)
                 and term.context == self.documents.root_context
                 and has_mechanism("quick reader")
-                and self._plain.holds(term.schema)
+                and self._reader.holds(term.schema)
             )
             self._waits[term] = found
         return found
 
     def value(self, term: Term, level: int) -> Node | None:
-        """The values of a plain schema as a node; None for other terms."""
+        """The values of a deferrable schema as a node; None for other terms."""
         if not self.is_deferrable(term):
             return None
         schema, name = (term.schema, term.name) if isinstance(term, Place) else (True, "any")
-        return self._plain.value(schema, level, name)
+        return self._reader.value(schema, level, name)
 
     def key(self, term: Term, level: int) -> bytes:
         """Bytes that are equal for equal rules, in this document or another."""
@@ -188,8 +188,8 @@ class LazyDocument:
     def _content(self, term: Term) -> str:
         documents = self.documents
         if isinstance(term, Place) and term.context == documents.root_context and documents.has_local_references:
-            # Of what is not plain the rest of the document has a say in the order of names: conditions that two of its
-            # parts share are one term, in the order in which they came first.
+            # Where a term is not deferrable, other parts of the document have a say in the order of names: conditions
+            # that two parts share are one term, in the order in which they came first.
             if term.text and self.is_deferrable(term) and not any(word in term.text for word in REFERENCES):
                 return term.text
             return f"{term.text or term.pointer} in {self.digest}"

@@ -55,7 +55,7 @@ EVERY = Piece()
 
 
 def _normal(piece: Piece) -> Piece | None:
-    """Bounds moved to the nearest multiples inside, needless conditions dropped; None if it is empty."""
+    """Bounds moved to the nearest multiples inside, redundant conditions dropped; None if it is empty."""
     low, high, low_open, high_open = piece.low, piece.high, piece.low_open, piece.high_open
     step, gaps = piece.step, piece.gaps
     if low is not None and low == high:

@@ -74,9 +74,7 @@ class ObjectText:
         return choice((filled, layout.empty(b"{}"))) if may_be_empty else filled
 
     def compact(self) -> Listing | None:
-        """The whole object as a compact body, if all there is to say are values, names that are required, and an
-        order.
-        """
+        """The whole object as a compact body; None if there is more to say than values, required names, an order."""
         members, layout = self.members, self.layout
         if members.needs or members.least or members.most is not None:
             return None

@@ -20,7 +20,7 @@ cdef class QuickReader:
     cdef Node integer, number   # of any value, once somebody asked
     cdef dict words             # the keywords that say something here
     cdef dict known             # id of a schema and level -> its node; the document keeps the schemas alive
-    cdef dict rules             # outline of a schema and level -> the last `QuickRule` of those with this outline
+    cdef dict rules             # hash of a schema and level -> the last `QuickRule` of those with this hash
 
     cpdef Node value(self, schema, int level, str hint)
     cdef Node _scalar(self, int kind)
@@ -48,7 +48,7 @@ cdef class QuickRule(DeferredRule):
     cdef readonly QuickReader reader
     cdef readonly object schema
     cdef RuleRef call
-    cdef QuickRule twin         # made before it, and of the same outline
+    cdef QuickRule twin         # made before it, with the same hash
     cdef readonly int level
     cdef int kind               # the one type that is all `schema` speaks of; 0: not known
     cdef bytes known_key

@@ -16,7 +16,7 @@ cimport cython
 
 from libc.stdint cimport uint64_t
 
-from kernels_core.grammar.json_schema.json_equality cimport alike, outline
+from kernels_core.grammar.json_schema.json_equality cimport are_equal, hash_of
 from kernels_core.grammar.json_schema.keywords.quick cimport (
     ARRAY, BOOLEAN, CONSTANTS, EVERY_TYPE, FALSE_ALONE, INTEGER, NULL_TYPE, NUMBER, OBJECT, ONE_CONSTANT, OPTIONS,
     QuickTable, STRING, TYPE,
@@ -67,7 +67,7 @@ cdef class Words:
 
 
 cdef class QuickReader:
-    """Rules for the plain schemas of one document.
+    """Rules for the deferrable schemas of one document.
 
     `judge` says which these are.  `document` (`document.LazyDocument`) writes what goes through the algebra and knows
     what rules depend on besides their schemas.  `old_integers`: 1.0 is no integer.
@@ -83,11 +83,11 @@ cdef class QuickReader:
         self.rules = {}
 
     def holds(self, schema):
-        """Whether `schema`, a part of the document, is plain, so that `value` may be asked for it."""
+        """Whether `schema`, a part of the document, is deferrable, so that `value` may be asked for it."""
         return self.judge.holds(schema)
 
     cpdef Node value(self, schema, int level, str hint):
-        """The JSON texts of a plain schema: calls of rules, texts, or a choice of these.
+        """The JSON texts of a deferrable schema: calls of rules, texts, or a choice of these.
 
         `hint` is what a rule may be called.
         """
@@ -256,10 +256,10 @@ cdef class QuickReader:
         """
         cdef QuickRule rule, first, other
         cdef int count = 0
-        key = outline(schema, <uint64_t>(level + 1))
+        key = hash_of(schema, <uint64_t>(level + 1))
         first = other = <QuickRule>self.rules.get(key)
         while other is not None:
-            if other.level == level and alike(other.schema, schema):
+            if other.level == level and are_equal(other.schema, schema):
                 return other.call
             other = other.twin
             count += 1
@@ -340,9 +340,7 @@ cdef class QuickReader:
         return words
 
     cdef Node _anything(self, int level):
-        """Any value: most grammars need it, so but for objects it is spelt out, and the same nodes wherever its calls
-        are.
-        """
+        """Any value.  Most grammars need it: all but objects is spelt out, in nodes that grammars share."""
         cdef Frame frame = self.writer.frame(level)
         cdef RuleRef fields = self.rule({"type": "object"}, level, "any", OBJECT)
         cdef RuleRef item = self.value(True, frame.inner, "any"), rest = self.writer.rest()
@@ -412,7 +410,7 @@ cdef class QuickReader:
         return <Listing>(<tuple>known)[1]
 
     cdef object _array(self, Words words, int level, str name, bint compact):
-        """An array whose items are all alike; None for others."""
+        """An array of any number of items of one schema; None for others."""
         cdef dict said = words.listed or {}
         cdef Frame frame = self.writer.frame(level)
         cdef Node item, filled
@@ -481,7 +479,7 @@ cdef class QuickReader:
 
 @cython.final
 cdef class QuickRule(DeferredRule):
-    """The values of a plain schema at one level of nesting."""
+    """The values of a deferrable schema at one level of nesting."""
 
     @property
     def key(self):

@@ -4,9 +4,9 @@ A set is one of *decoded* strings; JSON spells a character raw (UTF-8), by a sho
 `\uXXXX`, beyond U+FFFF as a pair of surrogates.  Raw control characters are never allowed, nor are lone surrogates.
 
 - A string without conditions may be spelt in every way.
-- Where strings are constrained (declared keys, keys besides them, enumerations, patterns, lengths, formats) printable
+- Where strings are constrained (declared keys, other keys, enumerations, patterns, lengths, formats) printable
   ASCII characters stand for themselves: `"name"` and not `"\u006eame"`.  That keeps the text of a known key forced
-  and the automata a sixth of the size.  `any_spelling=True` admits the needless escapes as well.  Either way keys
+  and the automata a sixth of the size.  `any_spelling=True` admits the redundant escapes as well.  Either way keys
   are compared decoded: with `a` declared, `"\u0061"` is not one of the other keys.
 
 Languages go to the grammar as they are written, where they can; with intersections and complements inside they

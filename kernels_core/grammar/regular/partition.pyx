@@ -70,9 +70,7 @@ cdef void _mark(Partition* sets, int32_t element) noexcept:
 
 
 cdef void _split(Partition* sets) noexcept:
-    """Marked elements leave their sets, or the others do where these are fewer: only the smaller half is looked at
-    again.
-    """
+    """Marked elements leave their sets, or the others do where these are fewer: the smaller half is looked at again."""
     cdef int32_t of, middle, fresh, i
     while not sets.touched.empty():
         of = sets.touched.back()
@@ -97,9 +95,7 @@ cdef void _split(Partition* sets) noexcept:
 
 cdef void coarsest_partition(int32_t size, vector[Arrow]& arrows, vector[uint8_t]& accepts,
                              vector[int32_t]& block_of) noexcept:
-    """`block_of[s]` becomes the block of state s, of `size` states; nothing is to be dead.  Orders `arrows` by
-    label.
-    """
+    """`block_of[s]` becomes the block of state s, of `size` states, none of them dead.  Orders `arrows` by label."""
     global into, entering
     cdef Partition* states = &spare_states
     cdef Partition* edges = &spare_edges

@@ -8,7 +8,7 @@ r"""Regular expressions (the regular part of ECMA-262) to trees: one loop over t
   front, set flags.  `* + ? {n} {n,} {n,m}`, each with an optional `?`: greedy and lazy denote the same set of texts.
 - `^ $ \b \B (?=...) (?!...)` anywhere, and `(?<=x)`, `(?<!x)` for one character x (or a choice of such).
 - Flags: `i` ignores case by Unicode simple case folding; `m` lets `^` and `$` stand at line ends; `s`; `u` refuses what
-  ECMA-262 refuses with it: lone `{ } ]` and needless escapes.
+  ECMA-262 refuses with it: lone `{ } ]` and redundant escapes.
 
 Back-references, longer look-behind, possessive quantifiers and atomic groups are refused, at their place.
 

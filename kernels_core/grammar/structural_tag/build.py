@@ -59,7 +59,7 @@ class Builder:
     """Builds the rules of one structural tag.
 
     vocabulary: needed where tokens are given by their text.
-    written: the tag as text, which allows for putting plain calls off; None if everything is to be done at once.
+    written: the tag as text, which allows for putting deferrable calls off; None if everything is to be done at once.
     """
 
     def __init__(self, vocabulary: Vocabulary | None, written: CanonicalText | None = None) -> None:
@@ -366,7 +366,7 @@ class Builder:
     def _triggered_tags(self, fields: Fields, end: End | None) -> Node:
         triggers = tuple(dict.fromkeys(fields.texts("triggers", required=True)))
         tags, others = self._tags(fields, triggers)
-        by_trigger = {trigger: tags.plain_by_trigger(number) for number, trigger in enumerate(triggers)}
+        by_trigger = {trigger: tags.deferrable_by_trigger(number) for number, trigger in enumerate(triggers)}
         reading = dict(others)
         plain = {at: trigger for trigger, places in by_trigger.items() for at in places} if tags.tokens else {}
         for at in sorted((*reading, *plain)):

@@ -28,7 +28,7 @@ cdef tuple NAMING = ('"$id"', '"id": "', '"$anchor"', '"$dynamic', '"$recursive'
 
 
 cdef class CommonCalls(Judge):
-    """Which tags are plain calls at a glance: a string, arguments of a usual schema, a string."""
+    """Which tags are deferrable calls at a glance: a string, arguments of a common schema, a string."""
 
     cdef bint holds(self, PyObject* item) noexcept:
         cdef PyObject* word
@@ -55,7 +55,7 @@ cdef class CommonCalls(Judge):
 
 
 cdef bint _holds_common(PyObject* content) noexcept:
-    """Whether a format is the JSON of a usual schema, and says no more."""
+    """Whether a format is the JSON of a common schema, and says no more."""
     cdef PyObject* word
     cdef PyObject* value
     cdef Py_ssize_t at = 0
@@ -75,14 +75,14 @@ cdef bint _holds_common(PyObject* content) noexcept:
 
 
 cdef class DeferrableCalls:
-    """The plain calls among `tags`, a list that `written` knows, by their place.
+    """The deferrable calls among `tags`, a list that `written` knows, by their place.
 
-    A plain call begins with just one of `triggers`, which may be empty strings.
+    A deferrable call begins with just one of `triggers`, which may be empty strings.
     """
 
-    cdef readonly list begins       # how each tag begins; None for those that are not plain
+    cdef readonly list begins       # how each tag begins; None for those that are not deferrable
     cdef readonly set ends          # what ends any of them
-    cdef readonly list by_trigger   # for each trigger, the places of its plain calls
+    cdef readonly list by_trigger   # for each trigger, the places of its deferrable calls
     cdef readonly list others       # the places of all other tags
     cdef CanonicalText written
     cdef ListPlace place
@@ -90,7 +90,7 @@ cdef class DeferrableCalls:
     def __init__(self, list tags, tuple triggers, CanonicalText written):
         cdef int at, number, fitting
         cdef bint seen
-        plain = DeferrableSchemas(None, DEFAULT.keywords, pointers=False, strict=False)
+        judge = DeferrableSchemas(None, DEFAULT.keywords, pointers=False, strict=False)
         self.begins = []
         self.ends = set()
         self.by_trigger = [[] for _ in triggers]
@@ -103,7 +103,7 @@ cdef class DeferrableCalls:
             if seen:
                 begin = (<dict>tag)["begin"]
             else:
-                begin = _begin(tag, written, written.items[self.place.items + at], plain)
+                begin = _begin(tag, written, written.items[self.place.items + at], judge)
             fitting = -1
             if begin is not None:
                 for number in range(<int>len(triggers)):
@@ -123,7 +123,7 @@ cdef class DeferrableCalls:
                 ended = end
 
     def rules(self, tags, dict names, RuleBook book not None, members):
-        """The names of rules in `book` of what follows the beginnings of the plain calls at the places `members`.
+        """The names of rules in `book` of what follows the beginnings of the deferrable calls at the places `members`.
 
         `names`: those that there are already, by place.  `tags` (`tag_lists.TagList`) makes their bodies.
         """
@@ -154,7 +154,7 @@ cdef class DeferrableCalls:
 
 @cython.final
 cdef class PlainCall(DeferredRule):
-    """What follows the beginning of the plain call at a place of a list.  There are many, so they are small."""
+    """What follows the beginning of the deferrable call at a place of a list.  There are many, so they are small."""
 
     cdef object tags
     cdef object at
@@ -175,8 +175,8 @@ cdef str _taken(CanonicalText written, Span span):
     return written.text[span.first:span.past]
 
 
-cdef object _begin(tag, CanonicalText written, Span span, plain):
-    """How a plain call, written in a stretch, begins; None for all other tags."""
+cdef object _begin(tag, CanonicalText written, Span span, judge):
+    """How a deferrable call, written in a stretch, begins; None for all other tags."""
     if type(tag) is not dict:
         return None
     begin = content = end = None
@@ -191,7 +191,7 @@ cdef object _begin(tag, CanonicalText written, Span span, plain):
             return None
     if type(begin) is not str or type(content) is not dict or not _is_end(end):
         return None
-    return begin if _is_plain_content(<dict>content, written, span, plain) else None
+    return begin if _is_deferrable_content(<dict>content, written, span, judge) else None
 
 
 cdef bint _is_end(end) except -1:
@@ -205,8 +205,8 @@ cdef bint _is_end(end) except -1:
     return True
 
 
-cdef bint _is_plain_content(dict content, CanonicalText written, Span span, plain) except -1:
-    """Whether a format is the JSON of a plain schema, without conditions on how that is written."""
+cdef bint _is_deferrable_content(dict content, CanonicalText written, Span span, judge) except -1:
+    """Whether a format is the JSON of a deferrable schema, without conditions on how that is written."""
     cdef bint strict = False, is_schema = False
     schema = None
     for key, value in content.items():
@@ -230,11 +230,11 @@ cdef bint _is_plain_content(dict content, CanonicalText written, Span span, plai
                 return False
         else:
             return False
-    return is_schema and type(schema) is dict and _is_plain(<dict>schema, strict, written, span, plain)
+    return is_schema and type(schema) is dict and _is_deferrable(<dict>schema, strict, written, span, judge)
 
 
-cdef bint _is_plain(dict schema, bint strict, CanonicalText written, Span span, plain) except -1:
-    """`plain`: a judge to turn to any schema of the usual dialect that is not strict."""
+cdef bint _is_deferrable(dict schema, bint strict, CanonicalText written, Span span, judge) except -1:
+    """`judge`: one to turn to any schema of the default dialect that is not strict."""
     keywords = DEFAULT.keywords
     if "$schema" in schema:
         dialect = dialect_of(schema["$schema"]) if type(schema["$schema"]) is str else None
@@ -244,8 +244,8 @@ cdef bint _is_plain(dict schema, bint strict, CanonicalText written, Span span, 
     if "$id" in schema or "id" in schema:
         return False
     if keywords is DEFAULT.keywords and not strict:
-        plain.renew(schema)
-        if plain.holds(schema):
+        judge.renew(schema)
+        if judge.holds(schema):
             return True
     elif DeferrableSchemas(schema, keywords, pointers=False, strict=strict).holds(schema):
         return True

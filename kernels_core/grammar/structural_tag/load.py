@@ -92,7 +92,7 @@ def read_structural_tag(tag: Any, triggers: Sequence[str] | None = None) -> Cano
 
 
 def structural_tag_rules(tag: CanonicalTag, vocabulary: Vocabulary | None) -> GrammarIR:
-    """The rules of a tag; those of plain calls are made when they are needed, if it is known how they were written.
+    """The rules of a tag; those of deferrable calls are made when needed, if it is known how they were written.
 
     Raises `InvalidStructuralTagError`, `UnsupportedFeatureError` and `UnsupportedSchemaError`, each with the JSON
     pointer of what is at fault.

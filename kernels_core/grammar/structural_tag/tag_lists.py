@@ -1,6 +1,6 @@
 """The tags of one list: each is read at once, or, where nothing can be wrong with it, when the parser gets to it.
 
-A set of tools is such a list, and a text calls few of them.  A plain call (`deferrable_calls.pyx`) is not read at all
+A set of tools is such a list, and a text calls few of them.  A deferrable call (`deferrable_calls.pyx`) is not read
 before the parser predicts what follows its beginning; until then there is the text that it was written as.  Nor are the
 alternatives that a list adds up to spelt out before the parser gets there.
 
@@ -77,17 +77,17 @@ class TagList:
 
     @property
     def _calls(self) -> DeferrableCalls:
-        """The plain calls, for those who know that there are some."""
+        """The deferrable calls, for those who know that there are some."""
         assert self._deferrable is not None
         return self._deferrable
 
-    def plain_by_trigger(self, trigger: int) -> list[int]:
-        """The places of the plain calls that begin with a trigger, given by its index."""
+    def deferrable_by_trigger(self, trigger: int) -> list[int]:
+        """The places of the deferrable calls that begin with a trigger, given by its index."""
         return [] if self._deferrable is None else list(self._deferrable.by_trigger[trigger])
 
     @cached_property
     def tokens(self) -> tuple[int, ...]:
-        """The control tokens whose names are in what plain calls begin and end with."""
+        """The control tokens whose names are in what deferrable calls begin and end with."""
         if self._deferrable is None:
             return ()
         return self._spellings.named([*filter(None, self._deferrable.begins), *self._deferrable.ends])
@@ -97,7 +97,7 @@ class TagList:
         if at in self.read:
             return self.read[at].begin
         begin = self._calls.begins[at]
-        assert begin is not None  # it is a plain call
+        assert begin is not None  # it is a deferrable call
         return begin
 
     def alternatives(self, hint: str, members: Sequence[int], skip: str = "") -> RuleRef:
@@ -139,7 +139,7 @@ class TagList:
         return self._calls.rules(self, self._rules, self._book, members)
 
     def key(self, at: int) -> bytes:
-        """What stands for what follows a plain call's beginning: its text, and what names of tokens mean."""
+        """What stands for what follows a deferrable call's beginning: its text, and what names of tokens mean."""
         return b"tag " + self._setting + self._calls.text(at).encode()
 
     def key_of_list(self, members: Sequence[int], skip: str) -> bytes:
@@ -150,7 +150,7 @@ class TagList:
         return digest.digest()
 
     def content(self, at: int) -> Node:
-        """The content and the end of a plain call, read now."""
+        """The content and the end of a deferrable call, read now."""
         value = json.loads(self._calls.text(at), parse_float=Decimal)
         return self._inside(Fields(value, pointer(self._path, at), value))
 

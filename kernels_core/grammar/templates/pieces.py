@@ -144,7 +144,7 @@ def reasoned(
     """A reasoning block in front of `answer`, as the request wants it; `gap` stands between them.
 
     `opened`: where reasoning is enabled, the prompt ends with `opening`; otherwise the model writes it.
-    `excludes`: what the block does not hold besides its marks; None: a block that the prompt has opened may hold
+    `excludes`: what else than its marks the block does not hold; None: a block that the prompt has opened may hold
         `opening` again.
     """
     careful = request.text_without(opening, *(excludes or ()))

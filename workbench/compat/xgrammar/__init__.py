@@ -21,9 +21,9 @@ Code map, in reading order: `exception`, `base`, `config`, `serialization`, `tok
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ...lazy import lazy_names
 from .compiler import CompiledGrammar, GrammarCompiler
 from .config import get_max_recursion_depth, get_serialization_version, max_recursion_depth, set_max_recursion_depth
 from .exception import (
@@ -91,39 +91,21 @@ __all__ = [
     "testing",
 ]
 
-# Where a name comes from that is loaded when it is asked for; None as the second: it is itself a module.
-_HOMES: dict[str, tuple[str, str | None]] = {
-    **dict.fromkeys(("StructuralTag", "StructuralTagItem"), ("structural_tag", "")),
-    **dict.fromkeys(
-        (
-            "get_builtin_structural_tag",
-            "get_model_structural_tag",
-            "normalize_tool_choice",
-            "register_model_structural_tag",
-        ),
-        ("builtin_structural_tag", ""),
-    ),
-    "bitmask_dtype": ("bitmask", ""),
-    **{name: (name, None) for name in ("builtin_structural_tag", "contrib", "kernels", "openai_tool_call_schema")},
-    **{name: (name, None) for name in ("structural_tag", "testing")},
-    "hf": ("contrib.hf", None),
+_HOMES = {
+    "StructuralTag": "structural_tag",
+    "StructuralTagItem": "structural_tag",
+    "bitmask_dtype": "bitmask",
+    "get_builtin_structural_tag": "builtin_structural_tag",
+    "get_model_structural_tag": "builtin_structural_tag",
+    "normalize_tool_choice": "builtin_structural_tag",
+    "register_model_structural_tag": "builtin_structural_tag",
 }
+_MODULES = ("builtin_structural_tag", "contrib", "kernels", "openai_tool_call_schema", "structural_tag", "testing")
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home, attribute = _HOMES[name]
-    try:
-        module = importlib.import_module(f"{__name__}.{home}")
-    except ModuleNotFoundError as error:
-        if error.name not in {"torch", "transformers", "pydantic"}:
-            raise
-        raise ImportError(f"{__name__}.{name} needs {error.name}, which is not installed") from error
-    value = module if attribute is None else getattr(module, name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {name: f"{__name__}.{home}" for name, home in _HOMES.items()},
+    {"torch", "transformers", "pydantic"},
+    modules={name: f"{__name__}.{name}" for name in _MODULES} | {"hf": f"{__name__}.contrib.hf"},
+    cure="pip install 'maskscope[workbench,generate]'",
+)
