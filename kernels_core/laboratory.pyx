@@ -10,7 +10,7 @@ says what each takes and buys.  A new mechanism gets a name here, a `has(...)` w
 
 from contextlib import contextmanager
 
-__all__ = ["NAMES", "has_mechanism", "watch", "without"]
+__all__ = ["NAMES", "has_mechanism", "watch", "with_thresholds", "without"]
 
 NAMES = (
     "self-loops",
@@ -64,6 +64,20 @@ def without(*names):
         yield
     finally:
         left_out = before
+
+
+@contextmanager
+def with_thresholds(**values):
+    """Set thresholds (`kernels_core.masks.thresholds.TABLE`) in the whole process while the `with` block runs."""
+    from kernels_core.masks.thresholds import read_threshold, set_threshold
+    cdef dict before = {name: read_threshold(name) for name in values}
+    try:
+        for name, value in values.items():
+            set_threshold(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            set_threshold(name, value)
 
 
 @contextmanager

@@ -14,10 +14,7 @@ Read on: `string_bodies.pyx`.
 from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport ACCEPTING, CALLS, COUNTED, EXPANDED, SCANNABLE, TAIL, TOKENS, members_at
 from kernels_core.masks.mask_table cimport ms_mix
-
-cdef size_t MOST_STATES = 1024
-cdef int32_t MANY_STATES = 512     # are not merged
-cdef int MOST_ROUNDS = 48          # of merging: long chains need one round a state, and are seldom met again
+from kernels_core.masks.thresholds cimport thresholds
 
 
 cdef int32_t resolve_calls(Tables tables, int32_t state) except -1 nogil:
@@ -60,7 +57,7 @@ cdef bint _collect(Tables tables, int32_t start, vector[int32_t]& place_of, Body
     while i < graph.states.size():
         state = graph.states[i]
         i += 1
-        if (tables.flags[state] & (ACCEPTING | CALLS | COUNTED | TOKENS) or graph.states.size() > MOST_STATES
+        if (tables.flags[state] & (ACCEPTING | CALLS | COUNTED | TOKENS) or graph.states.size() > thresholds.body_states
                 or members_at(tables, state) != NULL):
             return False
         graph.edge_first.push_back(<int32_t>graph.edges.size())
@@ -108,7 +105,7 @@ cdef void minimise(const BodyAutomaton& graph, vector[int16_t]& number, BodyAuto
     cdef size_t i = 0
     cdef int32_t k, count = <int32_t>graph.states.size()
     cdef ByteEdge edge
-    if count > MANY_STATES or not _refine(graph, block):
+    if count > thresholds.merged_body_states or not _refine(graph, block):
         block.resize(count)
         for k in range(count):
             block[k] = <int16_t>k
@@ -166,7 +163,7 @@ cdef bint _refine(const BodyAutomaton& graph, vector[int16_t]& block) noexcept n
     latest.resize(count)
     later.resize(count)
     row.resize(count * width)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(thresholds.merging_rounds):
         before, blocks = blocks, 0
         heads.assign(mask, -1)
         for s in range(count):

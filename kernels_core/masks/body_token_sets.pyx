@@ -11,6 +11,7 @@ from libcpp.algorithm cimport sort, unique
 
 from kernels_core.automata.tables cimport ByteEdge
 from kernels_core.masks.strategy cimport STRING_BODY
+from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.token_sets cimport build_suffix_trie, store_accepted
 from kernels_core.masks.trie cimport Part, TrieNode, bytes_of_class, plain_next
 from kernels_core.masks.trie_walk cimport Suffix, TrieWalk, accept
@@ -21,7 +22,6 @@ cdef extern from *:
 
 
 cdef uint8_t FOLLOWED = 1, NARROW = 2
-cdef int64_t MOST_STEPS = 1 << 17   # to find the ways of one string body's states
 
 
 cdef shared_ptr[BodyTokenSet] make_body_token_set(TokenTrie trie, StringBody* body, int16_t state,
@@ -88,7 +88,7 @@ cdef void tabulate(StringBody* made) noexcept nogil:
     made.ascii.assign(2 * made.count, 0)
     made.safe.resize(made.count)
     made.body_sets.resize(made.count)
-    made.steps_left = MOST_STEPS
+    made.steps_left = thresholds.safe_byte_steps
     for s in range(made.count):
         made.safe[s].known = False
         for k in range(made.graph.edge_first[s], made.graph.edge_first[s + 1]):

@@ -33,8 +33,9 @@ from kernels_core.masks.strategy cimport (
 )
 from kernels_core.masks.whole_subtrees cimport WholeSubtrees
 from kernels_core.masks.token_sets cimport (
-    PROFILE, MAX_CHAIN, add_uncertain, compute_token_set, depth_of, share_of, shares_of,
+    PROFILE, add_uncertain, compute_token_set, depth_of, share_of, shares_of,
 )
+from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.row_unions cimport add_rows
 
 from kernels_core.masks.interned_mask import listed
@@ -431,7 +432,7 @@ cdef class MaskCache:
             self.token_set(choice.reference, counter, follow, AS_REFERENCE, reference,
                            choice.strategy == EXCLUDED_WORDS or not self.decide.walk_shortcuts)
             # a difference itself, asked for before
-            if reference.get() != NULL and depth_of(reference.get()) >= MAX_CHAIN:
+            if reference.get() != NULL and depth_of(reference.get()) >= thresholds.difference_depth:
                 reference.reset()
             if reference.get() != NULL:
                 reference_start = self.machine.single(choice.reference, BOTTOM_FRAME, counter)

@@ -16,11 +16,8 @@ from kernels_core.earley.transitions cimport last_alike
 from kernels_core.laboratory cimport SELF_LOOPS, has
 from kernels_core.masks.self_loops cimport TextEntry, SelfLoop, SelfLoopKey, entry_of, reaches_after, loop_of, may_loop
 from kernels_core.masks.mask_table cimport add_id
+from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie cimport TOKENS, ChildEdge, live_child_edges
-
-cdef int32_t MANY_CHILDREN = 6          # of a node that may be the first of a self-loop row
-cdef int32_t MANY_WAYS = 24         # kids of a node where a name may begin
-cdef int32_t MANY_NODES = 128       # of a self-loop row: fewer are as quick to visit as to look up, and hardly met again
 
 
 cdef class DirectWalk:
@@ -70,7 +67,7 @@ cdef class DirectWalk:
                     self._take_tokens(found[k])         # a live byte leads somewhere, and where is not asked
                     continue
                 target = step(self.machine, at.set, child_edges[found[k]].byte)
-                if self.self_loops is not None and child_edges[found[k]].child_count >= MANY_CHILDREN:
+                if self.self_loops is not None and child_edges[found[k]].child_count >= thresholds.loop_children:
                     if target != looked_at:
                         self_loops = may_loop(self.machine, target) and has(SELF_LOOPS)
                         looked_at = target
@@ -78,7 +75,7 @@ cdef class DirectWalk:
                         taken = self._take_loop(at, found[k], live, target)
                         if child_edges[found[k]].byte <= taken:
                             continue
-                    elif child_edges[found[k]].child_count >= MANY_WAYS and self._take_entry(at, found[k], target):
+                    elif child_edges[found[k]].child_count >= thresholds.entry_children and self._take_entry(at, found[k], target):
                         continue
                 self._take(found[k], target)
         return True
@@ -101,7 +98,7 @@ cdef class DirectWalk:
                 break
         while last + 1 < at.first + at.count and self.trie.child_edges[last + 1].byte <= high:
             last += 1
-        if self.trie.nodes[self.trie.children[last]].skip - self.trie.children[edge] < MANY_NODES:
+        if self.trie.nodes[self.trie.children[last]].skip - self.trie.children[edge] < thresholds.loop_nodes:
             return -1
         key.first, key.low, key.high = at.first, byte, high
         held = self.self_loops.find(self.trie, key, at.count)
@@ -131,7 +128,7 @@ cdef class DirectWalk:
         cdef const SelfLoop* loop
         cdef uint8_t byte
         cdef SetRec* beside
-        if self.trie.nodes[node].skip - node < MANY_NODES or not entry_of(self.machine, target, entry):
+        if self.trie.nodes[node].skip - node < thresholds.loop_nodes or not entry_of(self.machine, target, entry):
             return False
         key.first, key.low, key.high = at.first, child_edges[edge].byte, child_edges[edge].byte
         memcpy(key.bytes, entry.loop, sizeof(key.bytes))

@@ -23,14 +23,13 @@ from kernels_core.automata.tables cimport ACCEPTING, CALLS, SCANNABLE, TOKENS, B
 from kernels_core.masks.token_sets cimport PROFILE, Cap, build_suffix_trie, sort_suffixes
 from kernels_core.masks.trie cimport BYTE_CLASSES, TrieNode, bytes_of_class
 from kernels_core.masks.row_unions cimport Row
+from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie_walk cimport Run, Suffix, accept, suffix_of
 
 cdef extern from *:
     int __builtin_ctzll(unsigned long long) nogil
 
 
-cdef size_t FEW = 512            # tokens listed as lacking from a row, instead of a row of its own
-cdef size_t MAX_STATES = 4096    # of one iteration
 cdef int16_t DEAD = -1, SEVERAL = -2, UNKNOWN = -3
 
 
@@ -40,7 +39,7 @@ cdef bint has_prefix_free_iterations(Tables tables, int32_t rule) except -1 nogi
     cdef size_t i
     cdef int32_t state
     _reach(tables, tables.start[rule], found)
-    if found.size() > MAX_STATES:
+    if found.size() > thresholds.profile_states:
         return False
     for i in range(found.size()):
         state = found[i]
@@ -54,7 +53,7 @@ cdef int _reach(Tables tables, int32_t start, vector[int32_t]& found) except -1 
     cdef size_t i = 0, n
     cdef int32_t k
     found.push_back(start)
-    while i < found.size() and found.size() <= MAX_STATES:
+    while i < found.size() and found.size() <= thresholds.profile_states:
         tables.need(found[i])
         for k in range(tables.edge_first[found[i]], tables.edge_past[found[i]]):
             n = 0
@@ -282,7 +281,7 @@ cdef void _make_caps(TokenSet* made, TokenTrie trie, ProfileWalk& found) noexcep
         if need > 0 and made.caps[need - 1].row >= 0 and (need >= found.counts.size() or found.counts[need] == 0):
             made.caps[need].row = made.caps[need - 1].row       # nothing needs as much
             made.caps[need].population, made.caps[need].hash = population, hash
-        elif left > FEW or need == most:
+        elif left > thresholds.profile_lacking or need == most:
             made.rows.push_back(row)
             made.caps[need].row = <int32_t>made.rows.size() - 1
             made.caps[need].population, made.caps[need].hash = population, hash

@@ -14,9 +14,9 @@ from libc.string cimport memcpy, memset
 from libcpp.algorithm cimport binary_search, sort, unique
 from libcpp.mutex cimport mutex
 
-__all__ = ["MaskTable"]
+from kernels_core.masks.thresholds cimport thresholds
 
-cdef int32_t LIST_LIMIT = 1024       # ids listed in one mask; with more it gets bits of its own
+__all__ = ["MaskTable"]
 
 
 cdef void write_mask(MaskRec* mask, uint32_t* row, int32_t words) noexcept nogil:
@@ -252,7 +252,7 @@ cdef class MaskTable:
         cdef uint32_t* words
         mask.hash, mask.number, mask.population = hash, <int32_t>self.masks.size(), population
         mask.ended = NULL
-        if self.removed.size() + self.added.size() > <size_t>LIST_LIMIT:
+        if self.removed.size() + self.added.size() > <size_t>thresholds.listed_in_mask:
             words = <uint32_t*>self.arena.take(self.words * sizeof(uint32_t))
             self._write_draft(words)
             mask.words = words

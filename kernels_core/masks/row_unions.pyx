@@ -14,10 +14,9 @@ from libcpp.algorithm cimport binary_search, sort, unique
 
 from kernels_core.laboratory cimport ROW_UNIONS, has
 from kernels_core.masks.mask_table cimport ms_mix
+from kernels_core.masks.thresholds cimport thresholds
 
 __all__ = ["RowUnions"]
-
-cdef size_t LITTLE = 64      # ids that a row may lack and be united with others all the same
 
 
 cdef extern from *:
@@ -115,13 +114,13 @@ cdef int add_rows(RowUnions unions, vector[Dense]& dense, const vector[shared_pt
     cdef shared_ptr[RowUnion] made
     cdef bint several = unions is not None and dense.size() > 1 and has(ROW_UNIONS)
     for i in range(dense.size() if several else 0):
-        if dense[i].lacking == NULL or dense[i].lacking.size() <= LITTLE:
+        if dense[i].lacking == NULL or dense[i].lacking.size() <= thresholds.united_lacking:
             joined.push_back(dense[i].row)
     if joined.size() > 1:
         for i in range(dense.size()):
             if dense[i].lacking == NULL:
                 continue
-            if dense[i].lacking.size() > LITTLE:
+            if dense[i].lacking.size() > thresholds.united_lacking:
                 parts.push_back(dense[i])
                 continue
             for k in range(dense[i].lacking.size()):

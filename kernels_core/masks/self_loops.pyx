@@ -23,14 +23,12 @@ from kernels_core.automata.word_trie cimport Prefix
 from kernels_core.earley.machine cimport FREE, Item, step
 from kernels_core.laboratory cimport TEXT_ENTRIES, has
 from kernels_core.masks.mask_table cimport ms_mix
+from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie cimport TOKENS, ChildEdge
 
 __all__ = ["SelfLoops", "self_loops_of"]
 
 cdef size_t MAX_BYTES = 1 << 25
-cdef int32_t MOST_VISITS = 8192     # of a self-loop row that is worth keeping
-cdef int32_t MANY_BYTES = 16         # that any text consists of: with fewer, most of what begins so goes on otherwise
-cdef size_t FEW_IDS = 128           # are added one by one: rows of few would make many unions
 
 
 cdef extern from *:
@@ -99,7 +97,7 @@ cdef class SelfLoops:
             todo.pop_back()
             paths.pop_back()
             visits += 1 + child_edges[k].child_count
-            if visits > MOST_VISITS:
+            if visits > thresholds.loop_visits:
                 made.too_large = True
                 made.ids.clear()
                 return result
@@ -121,7 +119,7 @@ cdef class SelfLoops:
         sort(made.ids.begin(), made.ids.end())
         for n in range(made.ids.size()):
             made.hash += ms_mix(made.ids[n])
-        if made.ids.size() > FEW_IDS:
+        if made.ids.size() > thresholds.loop_ids:
             made.bits.assign(trie.words, 0)
             for n in range(made.ids.size()):
                 made.bits[made.ids[n] >> 5] |= <uint32_t>1 << (made.ids[n] & 31)
@@ -226,7 +224,7 @@ cdef bint _enter_text(Machine machine, SetRec* set, int32_t number, int32_t any_
     _leave_to_others(machine, set, number, entry.bytes)
     entry.left, entry.fewest = ENDLESS, 1
     entry.after = machine.closure(Item(any_text, item.frame, item.counter))
-    return loop_of(machine, entry.after, entry.loop) and _count(entry.loop) >= MANY_BYTES
+    return loop_of(machine, entry.after, entry.loop) and _count(entry.loop) >= thresholds.text_bytes
 
 
 cdef bint _enter_iterations(Machine machine, SetRec* set, int32_t number, TextEntry& entry) except -1 nogil:
@@ -251,7 +249,7 @@ cdef bint _enter_iterations(Machine machine, SetRec* set, int32_t number, TextEn
         if flags & ACCEPTING and not flags & (SCANNABLE | CALLS) and (end < 0 or end == target):
             _mark(machine.tables.edges[k], entry.bytes)
             end = target
-    if _count(entry.bytes) < MANY_BYTES:
+    if _count(entry.bytes) < thresholds.text_bytes:
         return False
     memcpy(entry.loop, entry.bytes, sizeof(entry.loop))
     _leave_to_others(machine, set, number, entry.bytes)
@@ -260,7 +258,7 @@ cdef bint _enter_iterations(Machine machine, SetRec* set, int32_t number, TextEn
     for k in range(entry.after.count):
         if entry.after.items[k].state != item.state or entry.after.items[k].frame != item.frame:
             _leave_to_other(machine, entry.after.items[k].state, entry.loop)
-    return _count(entry.loop) >= MANY_BYTES
+    return _count(entry.loop) >= thresholds.text_bytes
 
 
 cdef void _leave_to_others(Machine machine, SetRec* set, int32_t number, uint64_t* bytes) noexcept nogil:

@@ -22,6 +22,7 @@ from kernels_core.laboratory cimport (
 )
 from kernels_core.masks.body_automata cimport resolve_calls
 from kernels_core.masks.iteration_profiles cimport has_prefix_free_iterations
+from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie cimport beginning
 
 __all__ = ["STRATEGIES", "Strategies", "names_of"]
@@ -41,8 +42,6 @@ STRATEGIES = (
 
 if len(STRATEGIES) != STRATEGY_COUNT:
     raise ImportError("kernels_core.masks.strategy: a strategy has no name")
-
-cdef int32_t FEW_BYTES = 2      # that callers take; token sets are computed for each such set of bytes anew
 
 
 cdef extern from *:
@@ -130,7 +129,7 @@ cdef class Strategies:
             word = follow.bytes[w]
             while word:
                 count += 1
-                if count > FEW_BYTES:
+                if count > thresholds.follow_bytes:
                     follow.key = 0
                     return 0
                 follow.key = follow.key << 8 | <uint64_t>(64 * w + __builtin_ctzll(word))

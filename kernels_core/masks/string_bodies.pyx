@@ -28,14 +28,12 @@ from kernels_core.masks.token_sets cimport (
 )
 from kernels_core.masks.trie cimport class_of
 from kernels_core.masks.body_token_sets cimport StringBody, BodyTokenSet, make_body_token_set, tabulate
+from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie_walk cimport Suffix, suffix_of
 
 __all__ = ["StringBodies", "BodyPool", "body_pool_of"]
 
 cdef size_t MAX_BYTES = 1 << 25
-cdef size_t SIMILAR = 16              # string bodies that begin alike; then the oldest is forgotten
-cdef size_t FEW = 16                # tokens beside a row, in a token set that many masks are made of
-cdef size_t MANY = 64               # token sets kept with one body token set
 
 
 def body_pool_of(TokenTrie trie):
@@ -73,7 +71,7 @@ cdef class BodyPool:
         minimise(graph, body_state, found.get().graph)
         tabulate(found.get())
         self.made += 1
-        if similar.size() == SIMILAR:
+        if not similar.empty() and similar.size() >= thresholds.similar_bodies:
             similar.erase(similar.begin())
         similar.push_back(found)
         self.nbytes += sizeof(StringBody) + 640 * found.get().count
@@ -243,12 +241,12 @@ cdef class StringBodies:
             made.made_by = STRING_BODY
             made.reference = body_set.tokens
             store_difference(made, self.trie, accepted, removed)
-            if agreed and made.dense != NULL and made.lacking.size() + made.listed.size() > FEW:
+            if agreed and made.dense != NULL and made.lacking.size() + made.listed.size() > thresholds.kept_beside_row:
                 _write_out(made, self.trie.words)
             sort_suffixes(suffixes)
             build_suffix_trie(made, suffixes)
         if agreed:
-            if body_set.known.size() == MANY:
+            if body_set.known.size() >= thresholds.kept_token_sets:
                 body_set.known.clear()
             body_set.known[name] = result
             self.shared.nbytes += token_set_bytes(result.get()) + name.size()

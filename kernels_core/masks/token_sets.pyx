@@ -23,6 +23,7 @@ from kernels_core.earley.machine cimport step
 from kernels_core.masks.excluded_words cimport find_words
 from kernels_core.masks.mask_table cimport MaskRec, digest, ms_mix, write_mask
 from kernels_core.masks.suffixes cimport SuffixNode, find_suffixes, lay_out_suffixes
+from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie cimport TrieNode, all_children, live_children
 from kernels_core.masks.trie_walk cimport Run, Suffix, Visit, TrieWalk, add_suffixes, forget, walk_trie
 
@@ -32,9 +33,6 @@ cdef extern from *:
 
 
 cdef int32_t BOTTOM_FRAME = 1
-cdef int32_t MANY_VISITS = 4096     # of a difference that is none
-cdef int32_t FEW_VISITS = 1024      # the same, where walks take shortcuts
-cdef size_t LIST_LIMIT = 256        # accepted ids: more are quicker to copy as bits than to add one by one
 
 
 cdef bint _are_one(const Suffix& a, const Suffix& b) noexcept nogil:
@@ -167,7 +165,8 @@ cdef int compute_token_set(TokenTrie trie, Machine machine, WholeSubtrees subtre
         if prefix == NULL or not find_words(trie, machine, prefix[0], start, reference_start, removed, todo):
             _find_children(trie, start, reference_start, todo)
     if reference.get() != NULL and _walk_difference(trie, machine, todo, follow, accepted, removed, found.suffixes,
-                                               MANY_VISITS if subtrees is None else FEW_VISITS):
+                                               thresholds.difference_visits if subtrees is None
+                                               else thresholds.quick_difference_visits):
         made.get().reference = reference
         store_difference(made.get(), trie, accepted, removed)
     else:
@@ -277,7 +276,7 @@ cdef void store_accepted(TokenSet* made, TokenTrie trie, TrieWalk& found) noexce
         hash += hashes[runs[0][i].past] - hashes[runs[0][i].first]
     for i in range(others.size()):
         more += others[i].past - others[i].first
-    if count + more <= min(LIST_LIMIT, <size_t>trie.words // 2):
+    if count + more <= min(thresholds.listed_accepted, <size_t>trie.words // 2):
         made.storage = LIST
         for i in range(runs[0].size()):
             made.listed.insert(made.listed.end(), ids + runs[0][i].first, ids + runs[0][i].past)

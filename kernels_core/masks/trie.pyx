@@ -16,6 +16,7 @@ from libc.string cimport memchr
 
 from kernels_core.grammar.plain_text cimport NO_DELIMITER, delimiter_of
 from kernels_core.masks.mask_table cimport ms_mix
+from kernels_core.masks.thresholds cimport thresholds
 
 from kernels_core.errors import TokenizerError
 
@@ -29,7 +30,6 @@ cdef extern from *:
 MAX_TOKEN_BYTES = 65_535
 cdef int MODES = 10             # of `plain_next`
 cdef int32_t FEW_CHILDREN = 8      # are looked at one by one
-cdef int32_t MUCH_BELOW = 4     # nodes of a subtree that is worth knowing about
 
 
 cdef class TokenTrie:
@@ -188,7 +188,7 @@ cdef class TokenTrie:
             else:
                 beyond[node] = 1
             self.nodes[node].below = -1
-            if self.nodes[node].skip - node >= MUCH_BELOW:
+            if self.nodes[node].skip - node >= thresholds.subtree_nodes:
                 below.ascii[0], below.ascii[1] = ascii[2 * node], ascii[2 * node + 1]
                 below.beyond_ascii, below.characters = beyond[node], good[node] & 1
                 self.nodes[node].below = <int32_t>self.below.size()
@@ -260,7 +260,7 @@ cdef class TokenTrie:
                 _add_byte(&self.class_trie.below[k], byte)
                 good[k] &= _modes_before(byte, fits)
             self.class_trie.below[k].characters = good[k] & 1
-            if self.class_trie.nodes[k].skip - k >= MUCH_BELOW:
+            if self.class_trie.nodes[k].skip - k >= thresholds.subtree_nodes:
                 self.class_trie.nodes[k].below = k
             m = parents[k]
             if m:

@@ -14,6 +14,7 @@ from libc.string cimport memcpy
 
 from kernels_core.earley.machine cimport step
 from kernels_core.laboratory cimport CLASS_TRIE, has
+from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.whole_subtrees cimport step_alike, takes_all
 from kernels_core.masks.trie cimport Part, TrieNode, all_children, beginning, live_children
 
@@ -32,10 +33,6 @@ cdef extern from *:
     int __builtin_popcountll(unsigned long long) nogil
 
 
-cdef int WIDE = 32                  # live bytes
-cdef int32_t MUCH = 2048            # tokens that may begin: less is walked without the byte-class trie
-
-
 cdef int walk_trie(TokenTrie trie, Machine machine, WholeSubtrees subtrees, SetRec* start,
                    TrieWalk& found) except -1 nogil:
     """All that is alive from `start`, with the machine's lock held; `found` is new, but for `follow`.
@@ -51,7 +48,7 @@ cdef int walk_trie(TokenTrie trie, Machine machine, WholeSubtrees subtrees, SetR
         if start.live[byte >> 6] >> (byte & 63) & 1:
             tokens += beginning(trie, byte, byte)
     found.parts = 0xFF
-    found.in_class_trie = subtrees is not None and tokens >= MUCH and has(CLASS_TRIE)
+    found.in_class_trie = subtrees is not None and tokens >= thresholds.class_trie_tokens and has(CLASS_TRIE)
     if found.in_class_trie:
         return _walk_class_trie(trie, machine, subtrees, found)
     if _is_wide(start):
@@ -164,7 +161,7 @@ cdef bint _is_wide(SetRec* set) noexcept nogil:
     cdef int w, count = 0
     for w in range(4):
         count += __builtin_popcountll(set.live[w])
-    return count > WIDE
+    return count > thresholds.wide_bytes
 
 
 cdef int _scan(TokenTrie trie, Machine machine, WholeSubtrees subtrees, int32_t node, int32_t past,

@@ -17,11 +17,9 @@ from kernels_core.automata.edges cimport RangeEdge
 from kernels_core.automata.lazy_dfa cimport Closure
 from kernels_core.automata.nfa cimport NfaView
 from kernels_core.automata.tables cimport ByteEdge
+from kernels_core.masks.thresholds cimport thresholds
 
 cdef int32_t FINAL = 1              # of any NFA
-cdef size_t MOST_PLACES = 64        # within a character, as any string spells it
-cdef int32_t MOST_PAIRS = 1 << 17   # of an NFA state and a place
-cdef int WIDE = 16                  # bytes side by side that a loop comes back with; others are narrow
 
 
 cdef class UnanchoredSearches:
@@ -66,7 +64,7 @@ cdef class UnanchoredSearches:
         made.get().rule = rule
         if not self._find_loop(made.get(), state):
             return False
-        if not self._collect(made.get()) or <int64_t>nfa.size * <int64_t>made.get().graph.states.size() > MOST_PAIRS:
+        if not self._collect(made.get()) or <int64_t>nfa.size * <int64_t>made.get().graph.states.size() > thresholds.search_pairs:
             self.refused[rule] = 1
             return False
         made.get().seen.assign(nfa.size * made.get().graph.states.size(), 0)
@@ -78,7 +76,7 @@ cdef class UnanchoredSearches:
         cdef const NfaView* nfa = &self.tables.nfas[search.rule].nfa
         cdef const RangeEdge* read
         cdef Closure closure
-        cdef int32_t k, j, one, most = WIDE
+        cdef int32_t k, j, one, most = thresholds.search_bytes
         for k in range(self.tables.subset_first[state], self.tables.subset_past[state]):
             one = self.tables.members[k]
             for j in range(nfa.first[one].byte, nfa.first[one + 1].byte):
@@ -117,7 +115,7 @@ cdef class UnanchoredSearches:
         cdef int32_t j, one
         sets.push_back(search.loop)
         while i < sets.size():
-            if sets.size() > MOST_PLACES:
+            if sets.size() > thresholds.search_places:
                 return False
             graph.edge_first.push_back(<int32_t>graph.edges.size())
             graph.states.push_back(-1)

@@ -19,6 +19,7 @@ from libcpp.utility cimport pair
 
 from kernels_core.earley.machine cimport step
 from kernels_core.laboratory cimport WHOLE_SUBTREES, has
+from kernels_core.masks.thresholds cimport thresholds
 from kernels_core.masks.trie cimport bytes_of_class, class_of, plain_next
 
 cdef extern from *:
@@ -27,10 +28,6 @@ cdef extern from *:
 
 
 cdef int32_t LENGTHS = 1 << 30      # more bytes than any token has
-cdef int32_t FAR = 24               # bytes to look ahead, where that leads to ever new sets: few tokens are longer
-cdef size_t MOST = 512              # sets explored from one
-cdef size_t MOST_NEW = 128          # parser states made for that
-cdef int ENOUGH = 4                 # explorations that led too far: this machine has too many states to look around in
 
 
 cdef class WholeSubtrees:
@@ -75,8 +72,8 @@ cdef class WholeSubtrees:
     cdef int explore(self, Reach* at, int32_t longest) except -1 nogil:
         """Find out what `takes_all` asks for; `longest`: bytes of a token."""
         at.explored = True
-        longest = min(longest, FAR)
-        if self.given_up < ENOUGH and has(WHOLE_SUBTREES):
+        longest = min(longest, thresholds.subtree_depth)
+        if self.given_up < thresholds.subtree_failures and has(WHOLE_SUBTREES):
             self._explore(at, longest)
             self.given_up += not at.closed
         return 0
@@ -85,7 +82,7 @@ cdef class WholeSubtrees:
         """Fill `layers`: the sets met first after n bytes are looked at together."""
         cdef Bytes usual, left               # narrow is where half of the usual bytes are dead
         cdef int32_t length = 0
-        cdef size_t i, k, most = self.machine.sets.size() + MOST_NEW
+        cdef size_t i, k, most = self.machine.sets.size() + thresholds.subtree_new_sets
         usual.word[0], usual.word[1] = at.source.live[0], at.source.live[1]
         left = usual
         self.seen.clear()
@@ -93,7 +90,7 @@ cdef class WholeSubtrees:
         self._meet(at.source, 0)
         at.characters = LENGTHS
         at.layers.push_back(left)
-        while length < longest and self.seen.size() < MOST:
+        while length < longest and self.seen.size() < thresholds.subtree_sets:
             self.now.swap(self.after)
             self.after.clear()
             if self.now.empty() or (at.characters < length and not (left.word[0] | left.word[1])):
