@@ -48,12 +48,27 @@ def extension(name: str, source: Path) -> Extension:
     )
 
 
+def remove_orphans(package: Path) -> list[Path]:
+    """Remove the modules whose sources are gone; one that is left would be imported, and be of another engine."""
+    orphans = [
+        path
+        for path in package.rglob("*.so")
+        if path.name.partition(".")[0] != SHARED.rpartition(".")[2]
+        and not path.with_name(path.name.partition(".")[0] + ".pyx").exists()
+    ]
+    for path in orphans:
+        path.unlink()
+    return orphans
+
+
 class BuildExt(build_ext):
     """Remembers what the modules were built with: time stamps cannot tell that flags or Cython changed."""
 
     def run(self) -> None:
         super().run()
         RECORD.write_text(SETTINGS)
+        if self.inplace:
+            remove_orphans(Path("kernels_core"))
 
 
 def shared_module(force: bool) -> Extension:

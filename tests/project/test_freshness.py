@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import warnings
 from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 
 from kernels_core._freshness import StaleEngineWarning, check, find_stale, find_unbuilt
+from tests.project.tree import ROOT
 
 OLD, NEW = 1_000_000_000, 1_000_000_100
 
@@ -63,6 +65,21 @@ def test_installed_package_is_left_alone(package: Path) -> None:
     (package.parent / "setup.py").unlink()
     write(package / "masks" / "new.pyx", OLD)
     check(package)
+
+
+def test_a_build_removes_modules_whose_sources_are_gone(package: Path) -> None:
+    kept = [package / "masks" / f"trie{EXTENSION_SUFFIXES[0]}", package / f"_cyshared{EXTENSION_SUFFIXES[0]}"]
+    gone = package / "masks" / f"renamed{EXTENSION_SUFFIXES[0]}"
+    for file in (*kept, gone):
+        file.touch()
+    spec = spec_from_file_location("checkout_setup", ROOT / "setup.py")
+    assert spec is not None
+    assert spec.loader is not None
+    setup = module_from_spec(spec)
+    spec.loader.exec_module(setup)
+    assert setup.remove_orphans(package) == [gone]
+    assert not gone.exists()
+    assert all(file.exists() for file in kept)
 
 
 def test_this_checkout_is_built() -> None:
