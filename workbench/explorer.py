@@ -11,7 +11,7 @@ Read on: `workbench/session.py`, `workbench/desk.py`, `workbench/panels/base.py`
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from visualizers.host import Host
 from visualizers.live_base import LiveView
@@ -40,6 +40,13 @@ def explore(grammar: Any = None, tokenizer: Any = "tekken", **options: Any) -> E
     if isinstance(grammar, Session):
         return Explorer(grammar)
     return Explorer(Session.opened(EXAMPLE_GRAMMAR if grammar is None else grammar, tokenizer, **options))
+
+
+NOT_LIVE: Final = (
+    '<div style="font-size:12px;opacity:0.7">The text as it was when the cell ran. To show what was read since, run '
+    "the cell again; <code>explorer.save(path)</code> writes a page that steps through all of it.</div>"
+)
+"""A notebook keeps what a cell showed first: the live panel cannot alter it."""
 
 
 class Explorer:
@@ -119,6 +126,7 @@ class Explorer:
         with self.session.held():
             self.desk.update_all()
             parts = [panel.static_html() for panel in self.panels.values()]
+        parts.append(NOT_LIVE)
         return "".join(f'<div style="margin:0 0 14px">{part}</div>' for part in parts if part)
 
     def to_html(self, *, title: str = "Maskscope explorer") -> str:

@@ -22,7 +22,7 @@ from kernels_core.grammar.ir import Literal as Text
 from kernels_core.inspect.classic import ChartItem
 from kernels_core.inspect.forest import Forest, Link, written
 from kernels_core.inspect.snapshots import Table
-from kernels_core.inspect.stacks import Level, find_stacks, kernel
+from kernels_core.inspect.stacks import Level, find_stacks, kernel, reading
 from kernels_core.inspect.watch import Pattern, PatternKind, TrieNode, TriggerAutomaton, Watch
 
 if TYPE_CHECKING:
@@ -235,7 +235,12 @@ class _Reader:
         stacks = find_stacks(forest, tips, 1)
         if not stacks.listed:
             stacks = find_stacks(forest, forest.items(forest.last), 1)
-        return self._stack(stacks.listed[0], position)
+        found = self._stack(stacks.listed[0], position)
+        predicted = reading(forest)
+        if found.mode != "plain" or not predicted or not all(self._where(item.state).free for item in predicted):
+            return found
+        # Free text is all that can come, so it has begun, though nothing of it was read: at the start of a text, say.
+        return self._stack(find_stacks(forest, predicted, 1).listed[0], position, begins=True)
 
     def _keep(self) -> None:
         """Forget columns that are not those of the forest any more."""
@@ -424,7 +429,8 @@ class _Reader:
 
     # -- the stack --------------------------------------------------------------------------------------------------
 
-    def _stack(self, stack: tuple[Level, ...], position: int) -> Modes:
+    def _stack(self, stack: tuple[Level, ...], position: int, *, begins: bool = False) -> Modes:
+        """The modes along one call stack; `begins`: free text begins at its end."""
         forest = self.forest
         segments = _Segments(self)
         open_tags: list[OpenTag] = []
@@ -437,6 +443,8 @@ class _Reader:
                 at = self._calling(at, rule, level.column, self._where(level.item.state))
             elif at.mode == "free" and any(self.places[at.place].watch.kind(k) == "stop" for k in self._ended(at)):
                 at = self.cut(at, level.column)
+            if begins and depth + 1 == len(stack) and at.mode == "plain":
+                at = at._replace(mode="free", since=level.column, place=self._where(level.item.state).free[0])
             around = tuple(tag.name for tag in open_tags)
             segments.add(at.done, around)
             if at.mode == "tag":

@@ -122,6 +122,17 @@ def tools() -> Grammar:
 class TestTools:
     """Two tools with free text around them."""
 
+    def test_free_text_has_begun_where_nothing_else_can_come(self, tools: Grammar) -> None:
+        """Also in a called rule, at the start of a text: what is watched for is told before the first byte."""
+        called = Grammar.from_ebnf(
+            'root ::= body "."\nbody ::= TagDispatch(("<call=", tool), stops=("!"))\ntool ::= "x>"'
+        )
+        for grammar in (tools, called):
+            found = modes(GrammarMatcher(compiled(grammar, BYTES)))
+            assert (found.mode, found.active, found.segments) == ("free", True, ())
+            assert found.automaton is not None
+            assert found.sentence() == "free text"
+
     def test_a_call_is_told_from_the_text_around_it(self, tools: Grammar) -> None:
         text = b'Hi <call=weather>{"city": "Oslo"}</call> so <call=time>{"city": "A'
         found = at(tools, text)

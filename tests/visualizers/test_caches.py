@@ -133,6 +133,11 @@ class TestBrowser:
             assert cells[2] == NAMES[visit.event.kind][0]
             assert cells[4] == ", ".join(visit.event.strategies) != ""
             assert cells[5].endswith(("µs", "ms"))
+        page.get_by_test_id("order-time").click()
+        slowest = sorted(shot.record.visits, key=lambda visit: -visit.event.nanoseconds)[: rows.count()]
+        first = [row.locator("td").first.inner_text() for row in rows.all()]
+        assert first == [str(visit.event.step) for visit in slowest]
+        page.get_by_test_id("order-step").click()
         assert "#/here" in rows.nth(2).inner_text()
         assert "now" in (rows.first.get_attribute("class") or "")
         words = page.get_by_test_id("cache-summary").inner_text()

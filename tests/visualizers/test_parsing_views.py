@@ -130,7 +130,7 @@ class TestBrowser:
         view, matcher = TreeView(), at(SUMS, b"1+2*3")
         view.show(derivation(matcher))
         bridge = bridged(view)
-        expect(page.get_by_test_id("tree-ambiguous")).to_have_text("1 ambiguous node")
+        expect(page.get_by_test_id("tree-ambiguous")).to_have_text("1 ambiguous node in this tree")
         page.get_by_test_id("tree-flip-on").click()
         assert bridge.soon("wish", {"readings": {"E@0-5": 1}})
         view.show(derivation(matcher, readings=view.wish["readings"]))

@@ -185,7 +185,7 @@ def test_explain_why_not(schema: str) -> None:
     result = run("explain", schema, '"nmae"', "--text", "{")
     assert result.exit_code == 1
     assert ": cannot come" in result.stdout
-    assert "the schema has no member nmae" in result.stdout
+    assert 'the schema has no member "nmae"' in result.stdout
     assert "m cannot come after" in result.stdout
     assert "forbidden by:" in result.stdout
     assert "must follow: ame" in result.stdout

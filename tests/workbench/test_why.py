@@ -169,8 +169,8 @@ CARD = {
 @pytest.mark.parametrize(
     ("any_order", "text", "what", "about", "suggested"),
     [
-        (False, "{", '"nmae"', "the schema has no member nmae, and allows no other names", '"name"'),
-        (False, '{"name": "a", ', '"mdoe": 1', "the schema has no member mdoe", '"mode"'),
+        (False, "{", '"nmae"', 'the schema has no member "nmae", and allows no other names', '"name"'),
+        (False, '{"name": "a", ', '"mdoe": 1', 'the schema has no member "mdoe"', '"mode"'),
         (False, '{"name": "a", ', '"age"', "members come in the schema's order, and mode is required before age", None),
         (
             False,
@@ -180,8 +180,8 @@ CARD = {
             None,
         ),
         (False, '{"mode": "mode_0", ', '"nmae"', "; name cannot come now: members come in the schema's order", None),
-        (False, '{"mode": "mode_0", "s', 'treat"', "the schema has no member streat", 'treet"'),
-        (True, '{"mode": "mode_0", ', '"nmae"', "the schema has no member nmae", '"name"'),
+        (False, '{"mode": "mode_0", "s', 'treat"', 'the schema has no member "streat"', 'treet"'),
+        (True, '{"mode": "mode_0", ', '"nmae"', 'the schema has no member "nmae"', '"name"'),
         (True, '{"mode": "mode_0", ', '"mode"', "mode is there already, and a name comes once", None),
         (True, '{"mode": "mode_0", ', '"mdoe"', "; mode is there already", None),
         (True, '{"mode": "mode_0"', '"nmae"', "a comma must come before the next member; the schema has no", ',"name"'),
@@ -245,7 +245,7 @@ def test_what_next_says_the_shortest_end_and_types_it(tokenizer: Tokenizer) -> N
     [
         ('"agee"', "age cannot come now: ", ()),  # and nothing that may come is offered in its place
         ('"zzz"', "; none of its names is like it", ()),
-        ('"nmae"', "the schema has no member nmae", ('"name"',)),
+        ('"nmae"', 'the schema has no member "nmae"', ('"name"',)),
     ],
 )
 def test_a_name_that_cannot_come_is_no_suggestion_for_another(

@@ -216,27 +216,33 @@ function render({ model, el }) {
 
   const empty = () => [h("div", { class: "ms-empty" }, "No mask was asked for yet.")];
 
-  // The last masks up to the step one stands at: how each was come by, how long that took, how large it is.
+  // The last masks up to the step one stands at, or the slowest of the text: how each was come by, how long that took,
+  // how large it is.
+  let slowest = false;
   function last() {
     const v = model.get("visits") || {}, count = (v.us || []).length;
     if (!count) return empty();
     const body = h("tbody", {});
     move = () => {
       const here = v.step.lastIndexOf(model.get("step")), end = here < 0 ? count : here + 1;
-      body.replaceChildren(...Array.from({ length: Math.min(LAST, end) }, (_, n) => end - 1 - n).map((k) => {
+      const shown = slowest ? v.us.map((_, k) => k).sort((one, other) => v.us[other] - v.us[one]).slice(0, LAST)
+        : Array.from({ length: Math.min(LAST, end) }, (_, n) => end - 1 - n);
+      body.replaceChildren(...shown.map((k) => {
         const [, told, , word, by] = kinds()[v.kind[k]];
         return h("tr", { "data-testid": "last-mask", class: k === here ? "now" : null, title: told, tabindex: "0", onclick: () => go(v.step[k]) },
           h("td", { class: "ms-num" }, number(v.step[k])), h("td", { class: "ms-mono" }, v.token[k] || ""),
           h("td", { class: "word" }, h("i", { class: `key k${v.kind[k]}` }), word),
           h("td", {}, `${by || "its pointer"}${v.made[k] > 1 ? ` (${number(v.made[k])})` : ""}${v.made[k] && v.pool[k] ? `; ${number(v.pool[k])} from the pool` : ""}`),
-          h("td", { class: "ms-muted" }, v.strategies[k]),
+          h("td", { class: "ways", title: v.strategies[k] }, v.strategies[k]),
           h("td", { class: "ms-num" }, micros(v.us[k])), h("td", { class: "ms-num" }, bytes(v.bytes[k])), h("td", { class: "ms-mono", title: where(k) }, where(k).length > PLACE ? `…${where(k).slice(1 - PLACE)}` : where(k)));
       }));
     };
     move();
-    return [h("table", { class: "ms-table", "aria-label": "last masks" }, h("thead", {}, h("tr", {}, h("th", { class: "ms-num", title: "tokens read before" }, "step"),
+    const order = (text, title, mine) => h("button", { type: "button", "aria-pressed": String(slowest === mine), title, "data-testid": `order-${text}`,
+      onclick: () => { slowest = mine; draw(); } }, slowest === mine ? `${text} ▾` : text);
+    return [h("table", { class: "ms-table", "aria-label": slowest ? "slowest masks" : "last masks" }, h("thead", {}, h("tr", {}, h("th", { class: "ms-num" }, order("step", `tokens read before; the last ${LAST} masks up to here`, false)),
       h("th", { title: "the token that was taken after this mask" }, "then"), h("th", {}, "the mask was"), h("th", { title: "where its parts were" }, "by"), h("th", { title: "which strategies made its parts, now or when they were made first" }, "strategies"),
-      h("th", { class: "ms-num" }, "time"), h("th", { class: "ms-num" }, "size"), h("th", { title: "where in the source, or the rules under way" }, "in"))), body)];
+      h("th", { class: "ms-num" }, order("time", `the ${LAST} slowest masks of the text`, true)), h("th", { class: "ms-num" }, "size"), h("th", { title: "where in the source, or the rules under way" }, "in"))), body)];
   }
 
   const pages = { timeline, last, states, memory, sharing, counters };

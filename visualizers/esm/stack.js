@@ -66,7 +66,7 @@ function render({ model, el }) {
 
   // What a person wrote comes first: the place in the source, or the key of the text around.
   // The engine's own rules are told where one points at a level that has a place.
-  const name = (level) => level.pointer ? [h("span", { class: "key", title: `rule ${level.rule}` }, level.place || "·")]
+  const name = (level) => level.pointer ? [h("span", { class: "key", title: `rule ${level.rule}` }, level.place || level.pointer.split("/").pop())]
     : [level.label ? h("span", { class: "key" }, `${level.label}: `) : null, h("span", {}, level.rule)];
 
   function row(level, on, selected) {

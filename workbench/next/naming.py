@@ -171,10 +171,10 @@ def _meant(found: OpenObject, name: str, ended: bool) -> Member | None:
 
 def _unknown(found: OpenObject, name: str) -> str:
     if not found.others:
-        return f"the schema has no member {name}, and allows no other names"
+        return f'the schema has no member "{name}", and allows no other names'
     if found.missing:
-        return f"the schema has no member {name}, and {found.missing[0]} is required before other names"
-    return f"the schema has no member {name}; other names: {found.others}"
+        return f'the schema has no member "{name}", and {found.missing[0]} is required before other names'
+    return f'the schema has no member "{name}"; other names: {found.others}'
 
 
 def _not_now(found: OpenObject, name: str) -> str:
