@@ -444,7 +444,7 @@ class _Reader:
             elif at.mode == "free" and any(self.places[at.place].watch.kind(k) == "stop" for k in self._ended(at)):
                 at = self.cut(at, level.column)
             if begins and depth + 1 == len(stack) and at.mode == "plain":
-                at = at._replace(mode="free", since=level.column, place=self._where(level.item.state).free[0])
+                at = self.cut(at, level.column)._replace(mode="free", place=self._where(level.item.state).free[0])
             around = tuple(tag.name for tag in open_tags)
             segments.add(at.done, around)
             if at.mode == "tag":

@@ -221,6 +221,11 @@ class TestNested:
         assert [tag.name for tag in found.stack] == ["<a>", "<b>"]
         assert found.sentence() == "inside <a>, inside <b>"
 
+    def test_bytes_before_free_text_that_has_not_begun_are_plain(self) -> None:
+        found = at(self.grammar, b"x")
+        assert told(found, b"x") == [("plain", b"x", ())]
+        assert found.mode == "free"
+
     def test_free_text_in_a_tag(self) -> None:
         found = at(self.grammar, b"x<a>in <")
         assert found.sentence() == "inside <a>, trigger '<b>': 1 of 3 bytes read"
