@@ -25,16 +25,21 @@ SANITIZE = {
     "thread": ["-fsanitize=thread", "-fno-omit-frame-pointer"],
 }.get(os.environ.get("MASKSCOPE_SANITIZE", ""), [])
 COMPILE = ["-std=c++17", "-fno-strict-aliasing", *(["-O1", "-g"] if DEBUG or SANITIZE else ["-O3", "-g0"])]
+# The grammar room calls Python's C interface nearly all the time: optimising it takes 30 s of a build and buys nothing
+# that `bench masks` can see.
+READING = ["-O1"]
 LINK: list[str] = []
 MACROS = [("CYTHON_TRACE", "1")] if TRACE else []
 COMPILE += SANITIZE
 LINK += SANITIZE
+# A class says itself how it is pickled; Cython would write code for all others, too.
+DIRECTIVES = {"language_level": 3, "embedsignature": True, "auto_pickle": False, "linetrace": TRACE}
 JOBS = int(os.environ.get("MASKSCOPE_JOBS") or os.cpu_count() or 1)
 CACHE = Path("build/cython")
 SHARED = "kernels_core._cyshared"
 RECORD = CACHE / "settings"
 BUILDING = frozenset({"bdist_wheel", "build", "build_ext", "develop", "editable_wheel", "install"})
-SETTINGS = repr((Cython.__version__, COMPILE, LINK, MACROS))
+SETTINGS = repr((Cython.__version__, COMPILE, READING, DIRECTIVES, LINK, MACROS))
 
 
 def extension(name: str, source: Path) -> Extension:
@@ -42,7 +47,7 @@ def extension(name: str, source: Path) -> Extension:
         name,
         [str(source)],
         language="c++",
-        extra_compile_args=COMPILE,
+        extra_compile_args=COMPILE + (READING if name.startswith("kernels_core.grammar.") else []),
         extra_link_args=LINK,
         define_macros=MACROS,
     )
@@ -90,7 +95,7 @@ def main() -> None:
         [extension(".".join(path.with_suffix("").parts), path) for path in sources],
         nthreads=JOBS,
         force=force,
-        compiler_directives={"language_level": 3, "embedsignature": True, "linetrace": TRACE},
+        compiler_directives=DIRECTIVES,
         build_dir=str(CACHE),
         shared_utility_qualified_name=SHARED,
     )
