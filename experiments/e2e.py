@@ -10,7 +10,9 @@ A Llama of hidden size 128 with random weights reads texts that are given (`repl
 schemas, or calls of a set of 20 tools under one structural tag.  All engines take each step one after the other, in
 turn, on the same text, so a difference to the free engine is one of the same step.  The first pass has fresh grammars
 ("cold"), the second the same ones again ("warm").  The processor of each library is called on the scores of every
-step; llguidance has none.  A step is the model's pass, masks, the draw from what is allowed, and taking a token.
+step; llguidance has none.  A step is the model's pass, masks, the draw from what is allowed, and taking a token.  All
+engines draw by the same code.  "All logits": the model's head makes the logits of all ids and none is gathered; ours
+reads the mask in the draw's own pass over them, a peer's kernel has put it on them before.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Masks that are known are copied right away; those that are not are computed side by side, without the GIL, on one
 thread pool that lives as long as the process.  `read_masks` stops before the copy: what it returns knows how many ids
-each row allows, lists them where they are few, and goes on logits without a bitmask in between (`apply_masks_inplace`).
+each row allows, lists them where they are few, and goes on logits without a bitmask in between (`apply_masks_inplace`),
+or into the draw from them (`draw_tokens`).
 
 Read on: `mask_rows.pyx`.
 """
@@ -23,9 +24,10 @@ from kernels_core.mask_rows import MaskRows
 from kernels_core.masks.bitmask import logits_layout
 from kernels_core.matcher import GrammarMatcher
 
-__all__ = ["BatchGrammarMatcher", "apply_masks_inplace"]
+__all__ = ["BatchGrammarMatcher", "apply_masks_inplace", "draw_tokens"]
 
 ROWS_A_THREAD = 4  # of logits: fewer are written before another thread has begun
+LOGITS_A_THREAD = 1 << 19  # that are drawn from: likewise
 _POOL: ThreadPoolExecutor | None = None
 _POOL_LOCK = threading.Lock()
 
@@ -176,13 +178,70 @@ def apply_masks_inplace(
     threads = -(-len(sources) // ROWS_A_THREAD)
     if threads > 1:  # to ask for the number of cores takes as long as a row
         threads = min(os.cpu_count() or 1 if max_threads is None else max_threads, threads)
+    _in_threads(len(sources), threads, lambda part: masks.apply(*place, sources[part], targets[part]))
+
+
+def draw_tokens(
+    logits: Any,
+    uniforms: npt.NDArray[np.float64],
+    temperatures: Sequence[float] | npt.NDArray[np.float64],
+    min_ps: Sequence[float] | npt.NDArray[np.float64],
+    *,
+    masks: MaskRows | None = None,
+    rows: Sequence[int] | npt.NDArray[np.int64] | None = None,
+    indices: Sequence[int] | npt.NDArray[np.int64] | None = None,
+    max_threads: int | None = None,
+) -> npt.NDArray[np.int64]:
+    """Draw an id from each row of `logits` under its mask, natively, in one pass: nothing is written to the logits.
+
+    `logits`: float32 numpy array or torch tensor in CPU memory, shape (rows, width), items side by side.  `uniforms`:
+    from 0 up to and without 1, one for each draw: the share of the distribution, over ascending ids, at which it falls.
+    `temperatures`: 0 takes the largest logit.  `min_ps`: what is less likely than so many times the likeliest is left
+    out.  `masks`, `rows`, `indices`: the i-th draw is from row `indices[i]` of the logits (None: i) under the mask
+    `rows[i]` of `masks` (None: i); -1, and a row without a mask, allow everything.  `max_threads`: at most so many
+    (None: one a core).
+
+    Returns int64 (draws,): an id, -1 where no logit is allowed above minus infinity, or -2 where an allowed one is NaN
+    or infinite.  `ValueError` for what does not fit.
+    """
+    layout = logits_layout(logits)
+    if layout.item_bytes != 4 or (layout.item_step != 1 and layout.rows and layout.width > 1):
+        raise ValueError("logits must be float32, those of a row side by side")
+    count = len(uniforms)
+    onto = np.arange(count) if indices is None else np.asarray(indices, dtype=np.int64)
+    if indices is None and count != layout.rows:
+        raise ValueError(f"{count} numbers for {layout.rows} rows of logits")
+    if count and not (onto.min() >= 0 and onto.max() < layout.rows):
+        raise ValueError(f"indices must be within 0..{layout.rows - 1}, got {onto.tolist()}")
+    if masks is None:
+        masks, chosen = MaskRows([]), np.full(count, -1)
+    else:
+        chosen = np.arange(count) if rows is None else np.asarray(rows, dtype=np.int64)
+    heats, least, lucks = (np.asarray(values, dtype=np.float64) for values in (temperatures, min_ps, uniforms))
+    sizes = len(chosen), len(onto), len(heats), len(least)
+    if any(size != count for size in sizes):
+        raise ValueError(f"{count} numbers for {sizes[0]} masks, {sizes[1]} rows, {sizes[2]} and {sizes[3]} settings")
+    drawn = np.empty(count, dtype=np.int64)
+    threads = count * layout.width // LOGITS_A_THREAD
+    if threads > 1:
+        threads = min(os.cpu_count() or 1 if max_threads is None else max_threads, threads, count)
+    place = (layout.address, layout.row_step, layout.width)
+
+    def work(part: slice) -> None:
+        masks.draw(*place, chosen[part], onto[part], heats[part], least[part], lucks[part], drawn[part])
+
+    _in_threads(count, threads, work)
+    return drawn
+
+
+def _in_threads(count: int, threads: int, work: Callable[[slice], None]) -> None:
+    """`work` on slices of `count` things, side by side; the first in this thread."""
     if threads < 2:
-        masks.apply(*place, sources, targets)
+        work(slice(0, count))
         return
-    firsts = [len(sources) * part // threads for part in range(threads + 1)]
+    firsts = [count * part // threads for part in range(threads + 1)]
     parts = [slice(first, past) for first, past in itertools.pairwise(firsts)]
-    apply: Callable[..., None] = masks.apply
-    running = [_pool().submit(apply, *place, sources[part], targets[part]) for part in parts[1:]]
-    masks.apply(*place, sources[parts[0]], targets[parts[0]])
+    running = [_pool().submit(work, part) for part in parts[1:]]
+    work(parts[0])
     for future in running:
         future.result()

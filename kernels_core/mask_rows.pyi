@@ -33,3 +33,15 @@ class MaskRows:
         rows: npt.NDArray[np.int64],
         targets: npt.NDArray[np.int64],
     ) -> None: ...
+    def draw(
+        self,
+        address: int,
+        row_step: int,
+        width: int,
+        rows: npt.NDArray[np.int64],
+        targets: npt.NDArray[np.int64],
+        temperatures: npt.NDArray[np.float64],
+        floors: npt.NDArray[np.float64],
+        uniforms: npt.NDArray[np.float64],
+        drawn: npt.NDArray[np.int64],
+    ) -> None: ...

@@ -5,7 +5,8 @@ A mask that is interned knows how many ids it allows and, where they are few, wh
 logits instead of masking 131,072.  `read` finds the masks: known ones are a pointer each, others are computed on threads,
 without the GIL, all matchers of one grammar on one thread.  What was read stays valid while the object lives.
 
-Read on: `batch.py` (threads), `masks/mask_table.pyx` (how a mask is kept), `masks/apply.pyx` (putting it on logits).
+Read on: `batch.py` (threads), `masks/mask_table.pyx` (how a mask is kept), `masks/apply.pyx` (putting it on logits),
+`masks/drawing.pyx` (drawing under it).
 """
 
 import numpy as np
@@ -17,6 +18,7 @@ from libcpp.vector cimport vector
 from kernels_core.earley.machine cimport ms_load
 from kernels_core.masks.apply cimport Rows, apply_record
 from kernels_core.masks.cache cimport MaskCache
+from kernels_core.masks.drawing cimport draw_row, scratch_bytes
 from kernels_core.masks.mask_table cimport MaskRec, write_mask
 from kernels_core.matcher cimport GrammarMatcher
 
@@ -192,6 +194,44 @@ cdef class MaskRows:
         with nogil:
             for i in range(rows.shape[0]):
                 apply_record(self.masks[rows[i]], self.vocab_size, &logits, targets[i], kept.data())
+
+    def draw(self, uintptr_t address, int64_t row_step, int64_t width, const int64_t[::1] rows,
+             const int64_t[::1] targets, const double[::1] temperatures, const double[::1] floors,
+             const double[::1] uniforms, int64_t[::1] drawn):
+        """Draw from row `targets[i]` of the float32 logits at `address` under the mask `rows[i]` (-1, or a row without
+        a mask: everything is allowed), into `drawn[i]`; without the GIL, and the logits stay as they are.
+
+        `masks.drawing.draw_row` explains the settings and what is drawn; the caller vouches for the address and the
+        targets.  Logits beyond the vocabulary are not allowed where there is a mask.
+        """
+        cdef Py_ssize_t i, count = rows.shape[0]
+        cdef int32_t words = <int32_t>((self.vocab_size + 31) // 32)
+        cdef int64_t size = max(<int64_t>words, (width + 31) // 32)
+        cdef MaskRec* mask
+        cdef MaskRec* written = NULL
+        cdef const uint32_t* allowed
+        cdef vector[uint32_t] bits
+        cdef vector[double] scratch
+        if not (targets.shape[0] == temperatures.shape[0] == floors.shape[0] == uniforms.shape[0] == drawn.shape[0]
+                == count):
+            raise ValueError("one target, temperature, floor, number and place to draw into for each row")
+        for i in range(count):
+            if rows[i] < -1 or rows[i] >= <int64_t>self.masks.size():
+                raise ValueError(f"there is no row {rows[i]}")
+        scratch.resize(scratch_bytes(width) // sizeof(double) + 1)
+        with nogil:
+            bits.resize(size + 1)
+            for i in range(count):
+                mask = self.masks[rows[i]] if rows[i] >= 0 else NULL
+                if mask != NULL and mask != written:
+                    write_mask(mask, bits.data(), words)
+                    written = mask
+                allowed = NULL
+                if mask != NULL:
+                    allowed = bits.data()
+                drawn[i] = draw_row(
+                    <const float*>(<const char*>address + targets[i] * row_step), width, allowed,
+                    temperatures[i], floors[i], uniforms[i], <char*>scratch.data())
 
     cdef MaskRec* _at(self, int64_t row) except NULL:
         if not 0 <= row < <int64_t>self.masks.size() or self.masks[row] == NULL:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from random import Random
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -13,6 +14,15 @@ from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from scipy.stats import chi2  # noqa: E402
 
+from kernels_core import (  # noqa: E402
+    BatchGrammarMatcher,
+    Grammar,
+    GrammarCompiler,
+    GrammarMatcher,
+    TokenizerInfo,
+    apply_masks_inplace,
+)
+from workbench.generation import sampling as sampling_module  # noqa: E402
 from workbench.generation.sampling import (  # noqa: E402
     NOT_A_NUMBER,
     NOTHING,
@@ -181,6 +191,34 @@ def test_one_row_and_many_agree(values: list[float], sampling: Sampling, uniform
         if torch.equal(weights > 0, exact > 0):
             border = exact.cumsum(0)[min(one, int(many)) : max(one, int(many))]
             assert (border - uniform).abs().min() < 1e-5
+
+
+def test_the_engine_and_torch_draw_the_same_under_masks() -> None:
+    """Settings that order the candidates among others that do not; rows of the logits are not those of the masks."""
+    info = TokenizerInfo([bytes([33 + i % 90, 33 + i // 90]) for i in range(2999)] + [b""], vocab_size=3000)
+    compiler = GrammarCompiler(info)
+    matchers = [
+        None if text is None else GrammarMatcher(compiler.compile_grammar(Grammar.from_ebnf(text)))
+        for text in ("root ::= [a-z]+", None, "root ::= [^A]+", 'root ::= "ab" | "(*"')
+    ]
+    masks = BatchGrammarMatcher().read_masks(matchers)
+    kinds = [Sampling(), Sampling(0.7, top_k=20), Sampling(0), Sampling(2.0, min_p=0.1), Sampling(top_p=0.8)]
+    generator = torch.Generator().manual_seed(7)
+    rows = torch.randint(0, len(matchers), (200,), generator=generator).numpy()
+    settings = [kinds[i % len(kinds)] for i in range(len(rows))]
+    logits = torch.randn(len(rows), 3000, generator=generator) * 3
+    uniforms = torch.rand(len(rows), generator=generator, dtype=torch.float64)
+    expected = logits.clone()
+    apply_masks_inplace(expected, masks, rows=rows)
+    expected = sampling_module._draw_by_torch(expected, settings, uniforms)
+    # At a border of two ids rounding may decide: none of these numbers is at one.
+    assert torch.equal(draw_rows(logits.clone(), settings, uniforms, masks=masks, rows=rows), expected)
+    wide = torch.full((len(rows), 3000, 2), -math.inf)[:, :, 0].copy_(logits)  # not side by side
+    assert torch.equal(draw_rows(wide, settings, uniforms, masks=masks, rows=rows), expected)
+    assert torch.equal(
+        draw_rows(logits[:4].clone(), settings[:4], uniforms[:4], masks=masks),
+        draw_rows(logits[:4].clone(), settings[:4], uniforms[:4], masks=masks, rows=np.arange(4)),
+    )
 
 
 def test_rows_keep_their_own_settings() -> None:

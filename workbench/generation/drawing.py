@@ -66,11 +66,21 @@ class Drawer:
         for members, few in self._groups(going, populations):
             which = None if len(members) == rows else send(members, self._device)
             here = states if which is None else states[which]
-            logits, ids = (self._listed if few else self._masked)(members, here, masks, populations)
+            ids: torch.Tensor | None = None
+            under: MaskRows | None = None  # masks that the draw itself puts on the logits
+            if few:
+                logits, ids = self._listed(members, here, masks, populations)
+            else:
+                logits = self._run.logits(here)
+                if self._device_masks is None and self._device.type == "cpu" and not best:
+                    under = masks
+                else:
+                    self._mask(logits, members, masks, populations)
             count = min(best, logits.shape[1])
             likeliest = logits.topk(count) if count else None  # before the draw, which overwrites them
             luck = uniforms if which is None else uniforms[which]
-            drawn = draw_rows(logits, [samplings[member] for member in members], luck).unsqueeze(-1)
+            settings = [samplings[member] for member in members]
+            drawn = draw_rows(logits, settings, luck, masks=under, rows=members).unsqueeze(-1)
             if likeliest is not None:
                 places = torch.where(likeliest.values == -torch.inf, -1, likeliest.indices)
                 drawn = torch.cat([drawn, places], dim=-1)
@@ -114,15 +124,14 @@ class Drawer:
             logits.masked_fill_(send(np.arange(width) >= counts[:, None], self._device), -torch.inf)
         return logits, ids
 
-    def _masked(
+    def _mask(
         self,
+        logits: torch.Tensor,
         members: npt.NDArray[np.int64],
-        states: torch.Tensor,
         masks: MaskRows,
         populations: npt.NDArray[np.int32],
-    ) -> tuple[torch.Tensor, None]:
-        """Rows that allow much or everything: all logits, minus infinity where something is not allowed."""
-        logits = self._run.logits(states)
+    ) -> None:
+        """Minus infinity into the logits of `members` where something is not allowed."""
         masked = np.flatnonzero(populations[members] >= 0)
         if len(masked) and self._device_masks is not None:
             self._device_masks.apply(logits, self._device_masks.slots(masks, members))
@@ -132,7 +141,6 @@ class Drawer:
             bits = np.empty((len(masked), (self._vocab_size + 31) // 32), dtype=np.int32)
             masks.write(bits, members[masked])
             apply_token_bitmask_inplace(logits, send(bits, self._device), indices=masked.tolist())
-        return logits, None
 
 
 def send(array: npt.NDArray[Any], device: torch.device) -> torch.Tensor:

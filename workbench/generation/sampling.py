@@ -6,7 +6,9 @@ ascending ids, so a number from Python's own generator means the same token on C
 with the allowed ones gathered, and two runs that differ in their masks alone share their luck.
 
 `distribution` and `draw` are for one row, in float64, for the record.  `draw_rows` is for a batch, in float32 on the
-logits' device, without waiting for it: candidates may be the whole vocabulary or the few ids that a mask allows.
+logits' device, without waiting for it: candidates may be the whole vocabulary or the few ids that a mask allows.  In
+CPU memory the engine draws, in one pass that reads masks beside the logits (`kernels_core.batch.draw_tokens`); top-k
+and top-p order all weights and are torch operations everywhere.
 Read on: `loop.py` (one text), `engine.py` (many).
 """
 
@@ -17,7 +19,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import torch
+
+from kernels_core.batch import apply_masks_inplace, draw_tokens
+from kernels_core.mask_rows import MaskRows
 
 __all__ = ["NOTHING", "NOT_A_NUMBER", "Sampling", "distribution", "draw", "draw_rows", "weigh_rows"]
 
@@ -54,6 +61,12 @@ class Sampling:
         if self.min_p is not None and not 0 <= self.min_p <= 1:
             raise ValueError(f"min_p must be from 0 to 1, not {self.min_p!r}")
 
+    def orders(self, width: int) -> bool:
+        """Whether a draw from `width` candidates has to order them."""
+        if self.temperature == 0:
+            return False
+        return (self.top_k is not None and self.top_k < width) or (self.top_p is not None and self.top_p < 1)
+
 
 # -- one row, for the record ---------------------------------------------------------------------------------------
 
@@ -88,25 +101,78 @@ def draw(probabilities: torch.Tensor, uniform: float) -> int:
 # -- many rows -----------------------------------------------------------------------------------------------------
 
 
-def draw_rows(logits: torch.Tensor, samplings: Sequence[Sampling], uniforms: torch.Tensor) -> torch.Tensor:
+def draw_rows(
+    logits: torch.Tensor,
+    samplings: Sequence[Sampling],
+    uniforms: torch.Tensor,
+    *,
+    masks: MaskRows | None = None,
+    rows: npt.NDArray[np.int64] | None = None,
+) -> torch.Tensor:
     """Draw one candidate in each row; int64 (rows,) on the logits' device, which is not waited for.
 
     logits
-        Floating, shape (rows, candidates), overwritten; -inf where a candidate is not allowed or only fills the row.
+        Floating, shape (rows, candidates), overwritten or not; -inf where a candidate is not allowed or only fills the
+        row.
     samplings
         The settings of each row.
     uniforms
         float64, shape (rows,), on the same device: 0 <= u < 1.
+    masks, rows
+        In CPU memory: row `i` is drawn under the mask `rows[i]` (None: i) as well, if there is one.
 
     Returns the place of the candidate in its row, `NOTHING` or `NOT_A_NUMBER`.
     """
-    rows = len(logits)
-    if len(samplings) != rows or len(uniforms) != rows:
-        raise ValueError(f"{len(samplings)} settings and {len(uniforms)} numbers for {rows} rows of logits")
-    first = samplings[0] if rows else Sampling()
+    count = len(logits)
+    if len(samplings) != count or len(uniforms) != count:
+        raise ValueError(f"{len(samplings)} settings and {len(uniforms)} numbers for {count} rows of logits")
+    if logits.device.type == "cpu" and logits.dtype == torch.float32 and logits.stride(-1) == 1:
+        return _draw_natively(logits, samplings, uniforms, masks, rows)
+    if masks is not None:
+        apply_masks_inplace(logits, masks, rows=rows)
+    return _draw_by_torch(logits, samplings, uniforms)
+
+
+def _draw_natively(
+    logits: torch.Tensor,
+    samplings: Sequence[Sampling],
+    uniforms: torch.Tensor,
+    masks: MaskRows | None,
+    rows: npt.NDArray[np.int64] | None,
+) -> torch.Tensor:
+    """`draw_rows` by the engine, but for rows whose weights have to be ordered: these by torch."""
+    if masks is not None and rows is None:
+        rows = np.arange(len(masks))
+    numbers = uniforms.numpy()
+    ordered = np.array([sampling.orders(logits.shape[1]) for sampling in samplings], dtype=np.bool_)
+    which = np.flatnonzero(~ordered)
+    drawn = np.empty(len(samplings), dtype=np.int64)
+    drawn[which] = draw_tokens(
+        logits,
+        numbers[which],
+        [samplings[row].temperature for row in which],
+        [samplings[row].min_p or 0.0 for row in which],
+        masks=masks,
+        rows=None if rows is None else rows[which],
+        indices=which,
+        max_threads=torch.get_num_threads(),
+    )
+    others = np.flatnonzero(ordered)
+    if len(others):
+        if masks is not None and rows is not None:
+            apply_masks_inplace(logits, masks, rows=rows[others], indices=others)
+        chosen = torch.from_numpy(others)
+        settings = [samplings[row] for row in others]
+        drawn[others] = _draw_by_torch(logits[chosen], settings, uniforms[chosen]).numpy()
+    return torch.from_numpy(drawn)
+
+
+def _draw_by_torch(logits: torch.Tensor, samplings: Sequence[Sampling], uniforms: torch.Tensor) -> torch.Tensor:
+    """`draw_rows` by torch operations: rows with the same settings together."""
+    first = samplings[0] if len(logits) else Sampling()
     if all(sampling is first or sampling == first for sampling in samplings):
         return _draw_alike(logits, first, uniforms)
-    drawn = torch.empty(rows, dtype=torch.int64, device=logits.device)
+    drawn = torch.empty(len(logits), dtype=torch.int64, device=logits.device)
     kinds: dict[Sampling, list[int]] = {}
     for row, sampling in enumerate(samplings):
         kinds.setdefault(sampling, []).append(row)
@@ -117,7 +183,7 @@ def draw_rows(logits: torch.Tensor, samplings: Sequence[Sampling], uniforms: tor
 
 
 def weigh_rows(logits: torch.Tensor, sampling: Sampling) -> torch.Tensor:
-    """What `draw_rows` draws from: `logits`, overwritten by weights from 0 to 1, of which 1 is a row's likeliest."""
+    """What torch draws from: `logits`, overwritten by weights from 0 to 1, of which 1 is a row's likeliest."""
     if sampling.temperature == 0:
         best = logits.argmax(dim=-1, keepdim=True)
         return logits.zero_().scatter_(-1, best, 1.0)
@@ -126,7 +192,7 @@ def weigh_rows(logits: torch.Tensor, sampling: Sampling) -> torch.Tensor:
 
 
 def _draw_alike(logits: torch.Tensor, sampling: Sampling, uniforms: torch.Tensor) -> torch.Tensor:
-    """`draw_rows` for rows with the same settings; on a CPU a few rows at a time."""
+    """A draw for rows with the same settings; on a CPU a few rows at a time."""
     rows, width = logits.shape
     step = rows
     if logits.device.type == "cpu":
