@@ -164,7 +164,7 @@ def apply_masks_inplace(
     count = len(masks) if rows is None else len(rows)
     if count != (layout.rows if indices is None else len(indices)):
         raise ValueError(f"{count} masks for {layout.rows if indices is None else len(indices)} rows")
-    sources = targets = np.flatnonzero(masks.populations() >= 0)
+    sources = targets = masks.present()
     if rows is not None or indices is not None:
         chosen = np.arange(count) if rows is None else np.asarray(rows, dtype=np.int64)
         onto = np.arange(count) if indices is None else np.asarray(indices, dtype=np.int64)

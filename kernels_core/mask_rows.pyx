@@ -39,6 +39,7 @@ cdef class MaskRows:
     cdef readonly list matchers
     cdef readonly dict errors           # by row: what the matcher raised (`DeadEndError`, a budget, a cancellation)
     cdef readonly int64_t vocab_size
+    cdef int64_t lacking                # rows of those read that have no mask
     cdef vector[MaskRec*] masks
     cdef list owners                    # mask caches that the masks live in, of each row that has one
 
@@ -84,6 +85,7 @@ cdef class MaskRows:
         cdef int row
         self.masks.assign(len(self.matchers), NULL)
         self.owners.clear()
+        self.lacking = len(self.matchers)
         for row in range(len(self.matchers)):
             if self.matchers[row] is None:
                 continue
@@ -100,6 +102,7 @@ cdef class MaskRows:
                 self.errors[row] = error
                 continue
             self.masks[row] = mask
+            self.lacking -= 1
             self.owners.append(matcher._masks)
 
     # -- what was read ------------------------------------------------------------------------------------------------
@@ -111,6 +114,22 @@ cdef class MaskRows:
         cdef int32_t[::1] into = found
         for i in range(into.shape[0]):
             into[i] = -1 if self.masks[i] == NULL else self.masks[i].population
+        return found
+
+    @property
+    def absent(self):
+        """How many of the rows that were read have no mask."""
+        return self.lacking
+
+    def present(self):
+        """The rows that have a mask, ascending: int64, shape (rows with a mask,)."""
+        cdef Py_ssize_t i, at = 0
+        found = np.empty(<Py_ssize_t>self.masks.size() - self.lacking, dtype=np.int64)
+        cdef int64_t[::1] into = found
+        for i in range(<Py_ssize_t>self.masks.size()):
+            if self.masks[i] != NULL:
+                into[at] = i
+                at += 1
         return found
 
     def numbers(self):

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from functools import cache
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -148,8 +148,7 @@ _TORCH_KINDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """Where rows of logits lie in CPU memory: steps of rows in bytes, of items in items; `pattern`: minus infinity."""
 
     address: int
@@ -161,10 +160,16 @@ class Layout:
     width: int
 
 
+@cache
+def _kind_of(dtype: Any) -> str | None:
+    """A torch type's name among the native ones; to ask a type for its name takes longer than all the rest."""
+    return _TORCH_KINDS.get(str(dtype))
+
+
 def logits_layout(logits: Any) -> Layout:
     """The layout of a floating numpy array or torch tensor in CPU memory, shape (rows, width); else `ValueError`."""
     if _is_torch(logits):
-        kind = _TORCH_KINDS.get(str(logits.dtype))
+        kind = _kind_of(logits.dtype)
         if logits.device.type != "cpu" or logits.requires_grad:
             raise ValueError("logits must be in CPU memory and without a gradient")
         step, item_step = logits.stride() if logits.ndim == 2 else (0, 1)

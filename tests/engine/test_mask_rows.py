@@ -86,6 +86,8 @@ def test_masks_on_logits_are_the_bits(dtype: type, threads: int) -> None:
         assert ended.accept_token(token)
     rows: list[GrammarMatcher | None] = [*matchers, None, ended]
     masks = BatchGrammarMatcher(2).read_masks(rows)
+    assert masks.present().tolist() == [*range(11)] == np.flatnonzero(masks.populations() >= 0).tolist()
+    assert masks.absent == 2
     order = [12, 0, 3, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11]
     plain = np.random.default_rng(0).standard_normal((13, size + 40)).astype(dtype)
     for logits in (plain.copy(), np.asfortranarray(plain), np.repeat(plain, 2, axis=1)[:, ::2]):

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from kernels_core import (
@@ -85,6 +86,7 @@ class GrammarLogitsProcessor:
         """Forget the text so far: the next call begins a new generation."""
         self._prompt_length = 0
         self._seen: torch.Tensor | None = None  # the last call's `input_ids`
+        self._known: npt.NDArray[np.int64] | None = None  # the same for numpy, if `_grew` has read it
         self._rows: list[_Row] = []
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
@@ -110,7 +112,7 @@ class GrammarLogitsProcessor:
         self._follow(input_ids)
         masks = self._masks()
         masked = scores if self._in_place else scores.clone()
-        ended = np.flatnonzero(masks.populations() < 0)
+        ended = np.flatnonzero(masks.populations() < 0) if masks.absent else ()
         if scores.device.type == "cpu" and not scores.requires_grad:
             apply_masks_inplace(masked, masks)
             for row in ended:
@@ -157,7 +159,7 @@ class GrammarLogitsProcessor:
         tail: list[list[int]] = input_ids[:, behind:].tolist()
         if group == 1 and behind == seen.shape[1]:
             self._grow(tail)
-            self._seen = input_ids
+            self._seen, self._known = input_ids, None
             return
         followed: list[_Row] = []
         for number, common in enumerate(shared):
@@ -169,17 +171,19 @@ class GrammarLogitsProcessor:
                 raise ValueError(f"row {number} begins with another prompt than in the last call: {_RESET}")
             tokens = tail[number][common - behind :] if common >= behind else input_ids[number, common:].tolist()
             followed.append(self._advanced(rows[parent], common - self._prompt_length, tokens))
-        self._rows, self._seen = followed, input_ids
+        self._rows, self._seen, self._known = followed, input_ids, None
 
     def _grew(self, input_ids: torch.Tensor, seen: torch.Tensor) -> bool:
         """Follow the usual step, in which each row is its old self and some tokens, without operations of torch, which
         take as long as the mask of a row.  False, and nothing has changed, for any other step."""
         count, known = seen.shape
-        if count != len(self._grammars) or len(input_ids) != count or input_ids.shape[1] <= known:
+        rows, length = input_ids.shape
+        if count != len(self._grammars) or rows != count or length <= known:
             return False
         if input_ids.device.type != "cpu" or seen.device.type != "cpu":
             return False
-        old, new = seen.numpy(), input_ids.numpy()
+        old = seen.numpy() if self._known is None else self._known
+        new = input_ids.numpy()
         behind = max(0, known - WINDOW)
         if old[:, behind:].tobytes() != new[:, behind:known].tobytes():
             return False
@@ -187,7 +191,7 @@ class GrammarLogitsProcessor:
         if first and old[:, :first].tobytes() != new[:, :first].tobytes():
             return False
         self._grow(new[:, known:].tolist())
-        self._seen = input_ids
+        self._seen, self._known = input_ids, new
         return True
 
     def _grow(self, tokens: list[list[int]]) -> None:
@@ -206,7 +210,7 @@ class GrammarLogitsProcessor:
 
     def _begin(self, input_ids: torch.Tensor) -> None:
         group = len(input_ids) // len(self._grammars)
-        self._prompt_length, self._seen = input_ids.shape[1], input_ids
+        self._prompt_length, self._seen, self._known = input_ids.shape[1], input_ids, None
         self._rows = [_Row(GrammarMatcher(self._grammars[row // group])) for row in range(len(input_ids))]
 
     def _closest(self, row: torch.Tensor, first: int, group: int) -> tuple[int, int]:
