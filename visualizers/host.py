@@ -72,6 +72,7 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
         self._names: dict[int, str] = {}
         self._leave: list[Callable[[], None]] = []
         self._wires: dict[str, tuple[str, str]] = {}
+        self._flat: set[str] = set()
         self._closed = False
         self._held = threading.local()
         for name, view in views.items():
@@ -83,6 +84,11 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
         for view in self._views.values():
             used |= dict.fromkeys(view._styles)
         self.add_traits(**self._mirrors({} if selection is None else dict(selection)))
+        self._flat = {wire for wire, (_, trait) in self._wires.items() if trait != "steps"} | {
+            "place",
+            "troubles",
+            "ack",
+        }
         super().__init__(
             parts=[
                 {
@@ -193,6 +199,21 @@ class Host(anywidget.AnyWidget):  # type: ignore[misc]
             self._held.names = None
             if names and not self._closed:
                 self.send_state(names)
+
+    def send_state(self, key: Any = None) -> None:
+        """Send the traits named (one, or several), or all.
+
+        ipywidgets looks for bytes through every value, which takes longer than all else about a message.  Here bytes
+        are the value of a trait, or lie within a recorded run (`steps`).
+        """
+        names = {key} if isinstance(key, str) else set(self.keys if key is None else key)
+        if self._property_lock or not names <= self._flat:
+            super().send_state(key)
+            return
+        state = {name: getattr(self, name) for name in names}
+        raw = [name for name, value in state.items() if isinstance(value, bytes)]
+        buffers = [state.pop(name) for name in raw]
+        self._send({"method": "update", "state": state, "buffer_paths": [[name] for name in raw]}, buffers=buffers)
 
     def _collected(self) -> set[str] | None:
         """Names of the traits that this thread has changed since it began to hold them back; None where it does not."""

@@ -30,7 +30,7 @@ __all__ = ["MaskMap", "TokenTable"]
 Members = Callable[[], npt.NDArray[np.bool_]]
 """The tokens of a group, when they are asked for: bool, shape (vocab_size,)."""
 DOT_WIDTH: Final = 240
-PAGE: Final = 100
+PAGE: Final = 40
 MAX_PAGE: Final = 500
 MAX_QUERY: Final = 200
 EXPORTED_ROWS: Final = 200
@@ -75,7 +75,7 @@ class TokenTable(_TokenView):
 
     `tab`, `query`, `state` (one scannable state's id, or None for all) and `group` (one of `groups`, or "" for all) say
     what is listed and can be set from Python; `selected_token` is the id that was clicked, or None.  The browser asks
-    for 100 rows at a time.
+    for 40 rows at a time.
     """
 
     _module = "tokens"

@@ -10,6 +10,7 @@ Read on: `visualizers/esm/next.js`, `workbench/panels/next.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import traitlets as t
@@ -17,10 +18,13 @@ import traitlets as t
 from visualizers.asked import AskedView
 from visualizers.glyphs import clip, html_escape
 from visualizers.live_base import Traits, synced
+from visualizers.standalone import Part
 
 __all__ = ["NextView", "outlook_html"]
 
 SHOWN: Final = 60
+ABOUT: Final = ("label", "pointer", "counts", "closes", "blocked")
+"""What the line on an object tells of it."""
 TABS: Final = ("next", "members", "refused", "uncertain")
 STATES: Final = {
     "done": "written",
@@ -33,8 +37,8 @@ STATES: Final = {
 
 
 class NextView(AskedView[Mapping[str, Any]]):
-    """`show(outlook.state())` shows the chips; `members` is `Members.state()`, `refused` and `uncertain` hold the rows
-    of those tabs, or nothing.
+    """`show(outlook.state())` shows the chips and `show_members(members.state())` the objects: `objects` has a line on
+    each, and `members`, `refused` and `uncertain` hold the rows of those tabs, or nothing while another is in front.
 
     `tab` is the tab in front; `selection` is what all views share, of which this one sets `token`, `rule` and
     `pointer`.
@@ -43,22 +47,42 @@ class NextView(AskedView[Mapping[str, Any]]):
     _module = "next"
     _styles = ("next",)
     _height = 360
-    _placed = ("outlook", "members", "refused", "uncertain")
+    _placed = ("outlook", "objects", "members", "refused", "uncertain")
     _given = ("tab",)
 
     outlook = synced(t.Dict())
+    objects = synced(t.List())
     members = synced(t.Dict())
     refused = synced(t.Dict())
     uncertain = synced(t.Dict())
     tab = synced(t.Enum(TABS, default_value="next"))
     selection = synced(t.Dict())
 
+    def __init__(self) -> None:
+        self._members: Traits = {}
+        super().__init__()
+
     def traits_of(self, snapshot: Mapping[str, Any]) -> Traits:
         return {"outlook": dict(snapshot)}
 
+    def show_members(self, members: Traits) -> None:
+        """Show the objects that are being written; their members travel while somebody looks at them."""
+        self._members = members
+        with self.hold_sync():
+            self.objects = [{key: one[key] for key in ABOUT} for one in members.get("objects", ())]
+            self._list_members()
+
+    @t.observe("tab")  # type: ignore[misc]
+    def _list_members(self, _change: object = None) -> None:
+        self.members = self._members if self.tab == "members" else {}
+
+    def part(self) -> Part:
+        part = super().part()
+        return replace(part, state={**part.state, "members": self._members})
+
     def static_html(self) -> str:
         html = outlook_html(self._shown) if self._shown else "<i>nothing shown yet</i>"
-        html += members_html(self.members)
+        html += members_html(self._members)
         if self.refused.get("rows"):
             html += refused_html(self.refused)
         return html

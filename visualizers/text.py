@@ -5,7 +5,7 @@ text, client, seq}`, `{kind: "move", to, by}`, `{kind: "goto", index}`, `{kind: 
 `{kind: "redo"}`, `{kind: "restore", number}`, `{kind: "stop"}`; and asks `{type: "hint"}` of a refused text (see
 `visualizers/esm/hints.js`).
 
-Read on: `visualizers/esm/text.js`, which says what `state` holds.
+Read on: `visualizers/esm/text.js`, which says what `state` and `ribbon` hold.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ __all__ = ["TextView"]
 
 
 class TextView(AskedView[Traits]):
-    """`state`: what is to be seen at one place; `answer`: whose edit of the box it answers, `{client, seq}`;
-    `chosen`: the token chosen elsewhere and its fate; `running`: whether a generation steps the text."""
+    """`state`: what is to be seen at one place; `ribbon`: the steps around it; `answer`: whose edit of the box it
+    answers, `{client, seq}`; `chosen`: the token chosen elsewhere and its fate; `running`: whether a generation steps
+    the text."""
 
     _module = "text"
     _styles = ("desk",)
-    _placed = ("state",)
+    _placed = ("state", "ribbon")
 
     state = synced(t.Dict())
+    ribbon = synced(t.Dict())
     answer = synced(t.Dict())
     chosen = synced(t.Dict(None, allow_none=True))
     running = synced(t.Bool(False))

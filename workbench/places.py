@@ -28,6 +28,7 @@ class Places:
         self._numbers: dict[tuple[Any, ...], int] = {}
         self._steps: tuple[Step, ...] = ()
         self._nodes: list[int] = []
+        self._runs: list[list[int]] = []
         self._tape = Tape()
         self.renew()
 
@@ -35,6 +36,7 @@ class Places:
         self._numbers.clear()
         self._steps, self._tape = (), Tape()
         self._nodes = [self._new()]
+        self._runs = _runs(self._nodes)
 
     def number(self, place: Place, steps: tuple[Step, ...]) -> int:
         """The number of `place` in the history `steps`."""
@@ -45,7 +47,7 @@ class Places:
         """The numbers of the places that one command leads to from `place`: where it goes, by its name.
 
         "back token", "back byte", "forward token", "forward byte", "first", "last"; under "steps" those after so many
-        whole steps.
+        whole steps, as runs `[step, number, length]`: after `step + k` steps it is `number + k`, for `k < length`.
         """
         self._follow(steps)
         found: dict[str, Any] = {"first": self._nodes[0], "last": self._nodes[len(steps)]}
@@ -54,13 +56,13 @@ class Places:
             for name, there in (("back", self._tape.before(place, by)), ("forward", self._tape.after(place, by))):
                 if there is not None:
                     found[f"{name} {by}"] = self._number(there)
-        first, last = max(0, place.index - WINDOW), min(len(steps), place.index + WINDOW)
-        found["steps"] = {str(index): self._nodes[index] for index in range(first, last + 1)}
+        first, last = place.index - WINDOW, place.index + WINDOW
+        found["steps"] = [run for run in self._runs if run[0] <= last and first < run[0] + run[2]]
         return found
 
     def _follow(self, steps: tuple[Step, ...]) -> None:
         """Number the places between `steps`, as far as they are not those of the last time."""
-        if len(steps) == len(self._steps) and all(one is two for one, two in zip(steps, self._steps, strict=True)):
+        if steps == self._steps:
             return
         same = 0
         for one, two in zip(steps, self._steps, strict=False):
@@ -71,6 +73,7 @@ class Places:
         for step in steps[same:]:
             self._nodes.append(self._child(self._nodes[-1], step.data, step.token_id, step.whole, step.stop))
         self._steps = steps
+        self._runs = _runs(self._nodes)
         self._tape = Tape(steps)
 
     def _number(self, place: Place) -> int:
@@ -90,3 +93,14 @@ class Places:
     def _new(self) -> int:
         self._next += 1
         return self._next
+
+
+def _runs(numbers: list[int]) -> list[list[int]]:
+    """`numbers` as `[index, number, length]` of runs that count up by one."""
+    runs: list[list[int]] = []
+    for index, number in enumerate(numbers):
+        if runs and number == runs[-1][1] + runs[-1][2]:
+            runs[-1][2] += 1
+        else:
+            runs.append([index, number, 1])
+    return runs

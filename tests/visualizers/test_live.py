@@ -298,7 +298,7 @@ class TestTokens:
         ("request_", "said"),
         [
             ({"type": "page", "tab": "none"}, "tab is 'none'"),
-            ({"type": "page", "tab": "all", "start": -1}, "rows -1 to 99"),
+            ({"type": "page", "tab": "all", "start": -1}, "rows -1 to 39"),
             ({"type": "page", "tab": "all", "start": 0, "count": 10**9}, "at most 500"),
             ({"type": "page", "tab": "all", "start": "x"}, "invalid literal"),
             ({"type": "erase"}, "request 'erase' is not known"),

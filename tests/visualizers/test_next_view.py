@@ -111,7 +111,8 @@ WHY: dict[str, Any] = {
 def test_static_twins_survive_and_escape() -> None:
     view = NextView()
     view.show(OUTLOOK)
-    view.refused, view.members = REFUSED, MEMBERS
+    view.refused = REFUSED
+    view.show_members(MEMBERS)
     why = WhyView()
     why.show(WHY)
     for html in (view.static_html(), why.static_html()):
@@ -185,7 +186,7 @@ class TestBrowser:
         assert set(outlook.page.get_by_test_id("next-refusal").evaluate(heights)) == {1}
 
     def test_the_object_is_told_member_by_member(self, outlook: Bridge) -> None:
-        outlook.widget.members = MEMBERS
+        outlook.widget.show_members(MEMBERS)
         outlook.push()
         page = outlook.page
         line = page.get_by_test_id("next-object")
@@ -193,6 +194,8 @@ class TestBrowser:
         expect(page.get_by_test_id("next-closes")).to_have_text("may not close now")
         line.get_by_text("members", exact=True).click()
         assert outlook.soon("tab", "members")
+        outlook.push()
+        page.get_by_test_id("next-members").wait_for()
         said = [row.inner_text().split() for row in page.locator("[data-state]").all()]
         assert ["written", "city*", "1"] in said
         assert ["may", "come", "next", "zip*", "1"] in said

@@ -174,7 +174,8 @@ def test_the_desk_shows_what_can_be_taken_back(session: Session) -> None:
         state = send(kind="undo")
         assert (state["box"], state["can_redo"], state["kept"]) == ("[", True, [])
         state = send(kind="redo")
-        assert (state["box"], len(state["ribbon"])) == ("[12", 2)
+        ribbon: Any = explorer.views["text"]
+        assert (state["box"], len(ribbon.ribbon["steps"])) == ("[12", 2)
         state = send(kind="restore", number=0)
         assert (state["box"], state["kept"]) == ("[true,false]", [{"text": "12", "title": "12"}])
         state = send(kind="prefix", text="[true;", client="me", seq=3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import re
 import time
@@ -13,13 +14,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from ipywidgets.widgets.widget import _remove_buffers
 
 from tests.workbench.vocabulary import EOS, GRAMMAR
 from visualizers.mode import set_mode
 from workbench.desk import arrangement_of, in_sight
 from workbench.explorer import EXAMPLE_GRAMMAR, Explorer, explore
 from workbench.panels import panel_types
-from workbench.panels.text import box_bytes, box_text
+from workbench.panels.text import STEPS_AFTER, STEPS_MOVED, box_bytes, box_text
 from workbench.run import RunError
 from workbench.session import Session
 from workbench.tokenizers import Tokenizer
@@ -60,7 +62,7 @@ def test_typing_moves_every_panel_in_sight(explorer: Explorer) -> None:
     assert {name for name in seen if before[name] != now()[name]} == set(seen)
     assert state["box"] == '{"name"'
     assert explorer.views["text"].answer == {"client": "me", "seq": 7}
-    assert "".join(step["text"] for step in state["ribbon"]) == '{"name"'
+    assert "".join(step["text"] for step in explorer.views["text"].ribbon["steps"]) == '{"name"'
     assert set(explorer.views["automaton"].active) == set(explorer.session.frontier().active_states())
     assert {c["id"] for c in state["candidates"]} <= set(explorer.session.allowed_ids())
     explorer.bring("caches")
@@ -185,13 +187,74 @@ def test_a_text_that_dies_stays_in_the_box_with_the_reason(explorer: Explorer) -
     assert send(explorer, kind="move", to="back", by="token")["box"] == explorer.session.text.decode()
 
 
+def sent_by(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, Any], list[bytes]]]:
+    """The messages that the explorer's widget sends from now on."""
+    messages: list[tuple[dict[str, Any], list[bytes]]] = []
+    monkeypatch.setattr(
+        type(explorer.widget), "_send", lambda _, message, buffers=None: messages.append((message, buffers))
+    )
+    return messages
+
+
+def test_messages_are_those_of_the_widgets(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    type_prefix(explorer, '{"name":[true,12]}')
+    explorer.bring("mask", "chart")
+    messages = sent_by(explorer, monkeypatch)
+    mask: Any = explorer.views["mask"]
+    for act in (
+        lambda: send(explorer, kind="move", to="first"),
+        lambda: send(explorer, kind="move", to="forward", by="token"),
+        lambda: explorer.bring("caches", "next"),
+        lambda: mask.play([explorer.session.token_sets()]),
+    ):
+        act()
+    raw: set[str] = set()
+    assert len(messages) >= 4
+    for message, buffers in messages:
+        paths = message["buffer_paths"]
+        names = {*message["state"], *(path[0] for path in paths)}
+        state, expected_paths, expected = _remove_buffers({name: getattr(explorer.widget, name) for name in names})
+        if not paths or len(paths[0]) == 1:
+            raw |= {path[0] for path in paths}
+        assert dict(zip(map(str, paths), buffers or [], strict=True)).keys() == set(map(str, expected_paths))
+        assert len(expected) == len(buffers or [])
+        assert json.loads(json.dumps(message["state"])).keys() == state.keys()
+    assert raw == {"mask__mask", "mask__uncertain"}
+    assert any(len(path) == 3 for message, _ in messages for path in message["buffer_paths"])  # within `steps`
+
+
+def test_a_step_sends_what_changed(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = explorer.session
+    type_prefix(explorer, '{"name":[' + ",".join(["true", "12", "null"] * 25) + "]}")
+    send(explorer, kind="move", to="first")
+    messages = sent_by(explorer, monkeypatch)
+    ribbons = 0
+    for index in range(1, len(session.steps) + 1):
+        messages.clear()
+        send(explorer, kind="move", to="forward", by="token")
+        # A picture of the automaton may come by itself, when it is laid out.
+        (message,) = [message for message, _ in messages if "place" in message["state"]]
+        assert session.index == index
+        assert len(json.dumps({**message["state"], "text__ribbon": None})) < 10_000
+        ribbons += "text__ribbon" in message["state"]
+        ribbon, state = explorer.views["text"].ribbon, explorer.views["text"].state
+        shown = range(ribbon["before"] + 1, ribbon["before"] + len(ribbon["steps"]) + 1)
+        assert state["read"] in {*shown, ribbon["before"]}
+        assert ribbon["before"] + len(ribbon["steps"]) + ribbon["after"] == len(session.steps)
+        assert min(index + STEPS_AFTER, len(session.steps)) <= shown[-1]
+    assert 1 <= ribbons <= len(session.steps) // STEPS_MOVED
+
+
 def test_moves_clicks_and_candidates(explorer: Explorer) -> None:
     type_prefix(explorer, "[true,12]")
     assert send(explorer, kind="move", to="first")["can_back"] is False
-    assert [step["part"] for step in stepper(explorer)["ribbon"]][:2] == ["undone", "undone"]
+    assert (stepper(explorer)["read"], stepper(explorer)["half"]) == (0, False)
     assert send(explorer, kind="move", to="forward", by="byte")["place"].startswith("byte 1 ")
+    state = send(explorer, kind="goto", index=1)
+    state = send(explorer, kind="move", to="forward", by="byte")
+    assert (state["read"], state["half"]) == (1, True)
     state = send(explorer, kind="goto", index=2)
-    assert [step["part"] for step in state["ribbon"]][:3] == ["read", "read", "undone"]
+    assert (state["read"], state["half"]) == (2, False)
     send(explorer, kind="move", to="last")
     state = send(explorer, kind="token", id=EOS)
     assert state["status"]["kind"] == "stopped"

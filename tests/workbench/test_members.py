@@ -239,7 +239,10 @@ def test_the_panel_shows_the_object_and_its_numbers_add_up(tokenizer: Tokenizer)
             desk.session.seek(text)
             view.tab = "refused"
             desk.refresh()
-            assert view.members == desk.session.members().state()
+            told = desk.session.members().state()
+            assert (view.members, [one["counts"] for one in view.objects]) == ({}, [told["objects"][0]["counts"]])
+            view.tab = "members"
+            assert view.members == told
             assert view.members["objects"][0]["missing"][-1] == "land"
             outlook, refused = view.outlook, view.refused
             assert outlook["allowed"] + refused["total"] == outlook["size"] == tokenizer.info.vocab_size

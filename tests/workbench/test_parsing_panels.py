@@ -68,7 +68,9 @@ def test_steps_are_named_by_mode(tokenizer: Tokenizer) -> None:
     assert [one.name for one in found] == ["free text", f"trigger {tag}", tag, tag, "free text", f"trigger {tag}"]
     assert [one.hue for one in found] == ["free", "trigger", "tag-0", "tag-0", "free", "trigger"]
     with explore(session) as opened:
-        assert [(step["mode"], step["hue"]) for step in opened.views["text"].state["ribbon"]] == list(found)
+        runs = opened.views["text"].state["modes"]
+        assert [(mode, hue) for mode, hue, length in runs for _ in range(length)] == list(found)
+        assert len(runs) == 5  # the two steps within the tag are one run
         panel = TriggersPanel(opened.desk)
         panel.update(None)
         assert [one["hue"] for one in panel.view.segments] == ["free", "trigger", "tag-0", "free", "trigger"]

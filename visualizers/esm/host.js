@@ -97,7 +97,8 @@ function hub(model, parts) {
   function target(content) {
     const around = place().around || {};
     if (content.kind === "move") return around[content.to === "back" || content.to === "forward" ? `${content.to} ${content.by}` : content.to];
-    if (content.kind === "goto") return (around.steps || [])[content.index];
+    if (content.kind === "goto") for (const [step, number, length] of around.steps || [])
+      if (content.index >= step && content.index < step + length) return number + content.index - step;
     return undefined;
   }
 

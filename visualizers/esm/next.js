@@ -84,7 +84,7 @@ function render({ model, el }) {
   function groups(state) {
     const rows = [];
     if (state.note) rows.push(h("div", { class: "ms-empty" }, state.note));
-    rows.push(...headOf(((model.get("members") || {}).objects || []).slice(0, 1)));
+    rows.push(...headOf((model.get("objects") || []).slice(0, 1)));
     if (state.forced) rows.push(h("div", { class: "line forced" }, h("span", { class: "name" }, "no choice"),
       h("span", { class: "chips" }, dress(forced, { label: state.forced, lead: "", then: "", types: true, tokens: 0, kind: "forced" }))));
     if ((state.groups || []).length) rows.push(h("div", { class: "line head ms-muted" }, h("span", { class: "name" }, "meaning"), h("span", { class: "chips" }),
@@ -166,7 +166,7 @@ function render({ model, el }) {
     h("div", { class: "ms-note" }, `* required; members come in ${one.ordered ? "the schema's" : "any"} order; ${one.others ? `others: ${one.others}` : "no other names"}`
       + (one.more ? `; ${many(one.more, "more member")} not listed` : ""))));
   const objects = (state) => (state.objects || []).length ? membersOf(state.objects)
-    : [h("div", { class: "ms-empty" }, "No object of a schema is being written here.")];
+    : [h("div", { class: "ms-empty" }, (model.get("objects") || []).length ? "looking …" : "No object of a schema is being written here.")];
 
   function take(group, k) {
     if (model.get("offline")) return;
@@ -283,7 +283,7 @@ function render({ model, el }) {
 
   const redraw = soon(draw);
   view.on("change:outlook", () => { open = null; endAt = null; python.forget(); redraw(); });
-  for (const trait of ["members", "refused", "uncertain", "tab"]) view.on(`change:${trait}`, redraw);
+  for (const trait of ["objects", "members", "refused", "uncertain", "tab"]) view.on(`change:${trait}`, redraw);
   draw();
   return () => view.clean();
 }

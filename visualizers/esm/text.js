@@ -3,7 +3,8 @@
 //
 // Traits: `state`, what is to be seen at one place:
 //   box                   the text for the box
-//   ribbon                [{index, text, id, part, mode}], part "read", "half" or "undone"; before / after: steps not shown
+//   read, half            how many steps are read; whether the next one is read in part
+//   modes                 [[name, hue, length]]: in which mode the steps were read, from the first one on
 //   rest                  what the grammar refused of the text typed, or ""
 //   status                {kind: "ok" | "dead" | "end" | "stopped", text}
 //   place                 one line: byte, step, how many tokens are allowed
@@ -12,6 +13,7 @@
 //   can_back, can_forward whether there is anything to go to
 //   can_undo, can_redo    whether an edit of the text can be taken back, or done again
 //   kept                  [{text, title}]: continuations that edits dropped, the newest first
+// `ribbon` {before, steps: [{text, id}], after}: the steps around the place, and how many are not shown on either side;
 // `answer` {client, seq}: whose edit of the box was read last; `running`: whether a generation steps the text;
 // `chosen` {id, text, ok, why} or null: the token chosen elsewhere.
 // Messages: {kind: "prefix", text, client, seq}, {kind: "move", to, by}, {kind: "goto", index}, {kind: "token", id},
@@ -106,27 +108,30 @@ function render({ model, el }) {
   const refused = h("span", { class: "mx-step mx-refused", role: "listitem", tabindex: "0" });
   const pieces = new Map(); // the ribbon's buttons by step: a step keeps its button while it is in the ribbon
   function drawRibbon(state) {
-    const steps = new Set(state.ribbon.map((one) => one.index));
-    for (const index of pieces.keys()) if (!steps.has(index)) pieces.delete(index);
-    for (const one of state.ribbon) {
-      if (!pieces.has(one.index)) pieces.set(one.index, h("button", { type: "button", role: "listitem", "data-index": one.index,
-        onclick: () => send({ kind: "goto", index: one.index }) }));
-      const piece = pieces.get(one.index);
-      const look = `mx-step mx-${one.part}${one.mode ? ` mx-mode ms-hue-${one.hue}` : ""}`;
-      if (piece.className !== look) piece.className = look;
-      put(piece, one.text);
-      const title = `step ${one.index}: ${one.id === null ? "bytes" : `token ${one.id}`}${one.mode ? ` · ${one.mode}` : ""}`;
-      if (piece.title !== title) piece.title = title;
-    }
-    put(before, `… ${number(state.before)} before`);
-    put(after, `${number(state.after)} more …`);
+    const { before: first, steps, after: later } = model.get("ribbon");
+    const modes = (state.modes || []).flatMap(([name, hue, length]) => Array(length).fill([name, hue]));
+    for (const index of pieces.keys()) if (index <= first || index > first + steps.length) pieces.delete(index);
+    const drawn = steps.map((one, at) => {
+      const index = first + at + 1, [mode, hue] = modes[index - 1] || ["", ""];
+      if (!pieces.has(index)) pieces.set(index, h("button", { type: "button", role: "listitem", "data-index": index,
+        onclick: () => send({ kind: "goto", index }) }));
+      const piece = pieces.get(index);
+      const part = index <= state.read ? "read" : state.half && index === state.read + 1 ? "half" : "undone";
+      const look = `mx-step mx-${part}${mode ? ` mx-mode ms-hue-${hue}` : ""}`;
+      const title = `step ${index}: ${one.id === null ? "bytes" : `token ${one.id}`}${mode ? ` · ${mode}` : ""}`;
+      if (piece.look !== look) piece.className = piece.look = look;
+      if (piece.text !== one.text) piece.textContent = piece.text = one.text;
+      if (piece.said !== title) piece.title = piece.said = title;
+      return piece;
+    });
+    put(before, `… ${number(first)} before`);
+    put(after, `${number(later)} more …`);
     if (refused.textContent !== (state.rest || "")) {
       hint.hide();
       refused.replaceChildren(...((state.rest || "").match(GLYPHS) || []).map((one, at) => h("span", { class: at ? null : "mx-fatal" }, one)));
     }
-    const drawn = state.ribbon.map((one) => pieces.get(one.index));
-    fill(ribbon, [...(state.before ? [before] : []), ...drawn, ...(state.after ? [after] : []), ...(state.rest ? [refused] : [])]);
-    mark = state.rest ? refused : drawn[state.ribbon.findLastIndex((one) => one.part !== "undone")];
+    fill(ribbon, [...(first ? [before] : []), ...drawn, ...(later ? [after] : []), ...(state.rest ? [refused] : [])]);
+    mark = state.rest ? refused : drawn[state.read + Number(state.half) - first - 1];
     follow();
   }
   // Why it is refused, for the character on which the pointer rests; by the keyboard, for the first.
@@ -207,7 +212,7 @@ function render({ model, el }) {
 
   function draw() {
     const state = model.get("state"), answer = model.get("answer") || {};
-    if (!state || !state.status) return;
+    if (!state || !state.status || !(model.get("ribbon") || {}).steps) return;
     if (answer.client === client && answer.seq < seq) return; // an answer to an older edit
     if (timer === null && box.value !== state.box) rewrite(state.box);
     put(place, state.place);
@@ -226,6 +231,7 @@ function render({ model, el }) {
   // `state` and `answer` change together: draw once for both.
   const redraw = soon(draw);
   view.on("change:state", redraw);
+  view.on("change:ribbon", redraw);
   view.on("change:answer", redraw);
   view.on("change:running", buttons);
   view.on("change:offline", buttons);

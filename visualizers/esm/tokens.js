@@ -1,10 +1,10 @@
 // The token sets of one step: tabs by kind, search, and a table that only ever holds the rows in sight.
-// Pages of 100 rows are asked of Python; without Python (`offline`) the first rows of each tab travel along.
+// Pages of 40 rows are asked of Python; without Python (`offline`) the first rows of each tab travel along.
 // Read on: visualizers/live.py (TokenTable), visualizers/tokens.py (kinds and search).
 import { channel, h, many, measured, mount, number, put } from "./common.js";
 import { hints } from "./hints.js";
 
-const ROW = 22, PAGE = 100, PATIENCE = 4000;
+const ROW = 22, PAGE = 40, PATIENCE = 4000;
 const TABS = ["all", "allowed", "accepted", "uncertain", "rejected", "stop"];
 const MEANS = {
   all: "the whole vocabulary", allowed: "what the mask lets through, whatever the reason", accepted: "stays inside its rule, so it may come",
@@ -100,8 +100,8 @@ function render({ model, el }) {
 
   function draw(afresh) {
     spacer.style.height = `${total * ROW}px`;
-    const first = Math.max(0, Math.floor(sight.top / ROW) - 6);
-    const last = Math.min(total, Math.ceil((sight.top + sight.height) / ROW) + 6);
+    const first = Math.max(0, Math.floor(sight.top / ROW) - 2);
+    const last = Math.min(total, Math.ceil((sight.top + sight.height) / ROW) + 2);
     for (const [index, node] of rows) if (index < first || index >= last) { node.remove(); rows.delete(index); }
     for (let index = first; index < last; index++) {
       const old = rows.get(index);

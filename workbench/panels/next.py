@@ -48,7 +48,7 @@ class NextPanel(Panel):
     def update(self, change: Change | None) -> None:
         with self.view.hold_sync():
             self.view.show(self.session.next(seconds=QUICK).state())
-            self.view.members = self.session.members().state()
+            self.view.show_members(self.session.members().state())
             self.view.refused, self.view.uncertain = {}, {}
             self._fill()
 

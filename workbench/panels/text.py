@@ -8,6 +8,7 @@ Read on: `visualizers/esm/text.js` (what the browser does with it), `workbench/d
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -18,7 +19,7 @@ from kernels_core import TokenizerInfo
 from visualizers.glyphs import OPEN, SPACE, clip, glyph, parse
 from visualizers.text import TextView
 from workbench.hint import hint
-from workbench.history import Place, Step
+from workbench.history import Place
 from workbench.next.outlook import content
 from workbench.panels.base import Desk, Panel
 from workbench.panels.triggers import StepMode, step_modes
@@ -26,10 +27,12 @@ from workbench.reading import Candidate, Reading
 from workbench.session import Change, Session
 from workbench.strip import ribbon_html
 
-__all__ = ["TextPanel", "box_bytes", "box_text", "stepper_state"]
+__all__ = ["TextPanel", "box_bytes", "box_text", "ribbon_state", "stepper_state"]
 
 STEPS_BEFORE, STEPS_AFTER = 60, 30
-CANDIDATES, SINGLE, SCANNED = 40, 14, 1000
+# The part of the history on the ribbon moves on by so many steps: in between it stays in the browser as it is.
+STEPS_MOVED = 20
+CANDIDATES, SINGLE, SCANNED = 28, 10, 1000
 KEPT_WIDTH = 24
 State = dict[str, Any]
 
@@ -49,14 +52,14 @@ class TextPanel(Panel):
 
     def update(self, change: Change | None) -> None:
         desk, view = self.desk, self.view
-        state = stepper_state(
+        view.ribbon = ribbon_state(self.session)
+        view.state = stepper_state(
             self.session,
             typed=desk.typed,
             reading=desk.reading,
             trouble=desk.trouble,
             modes=step_modes(self.session),
         )
-        view.state = state
         view.running = self.session.is_running
         view.chosen = self._chosen()
 
@@ -113,20 +116,19 @@ def stepper_state(
     """The stepper's state at the session's place.
 
     `typed` is the text in the box where that is not simply the text read, and `reading` its fate; `trouble` is an
-    error to show.  `modes[i]` is the mode in which step `i` was read, with its colour.
+    error to show.  `modes[i]` is the mode in which step `i` was read, with its colour; the state has them as runs
+    `[name, hue, length]` from the first step on.
     """
     position, steps, index = session.position, session.steps, session.index
     allowed = session.allowed_array().size
     candidates = _candidates(session)
-    first = max(0, index - STEPS_BEFORE)
-    last = min(len(steps), index + STEPS_AFTER)
     rest = "" if reading is None or reading.ok else clip(glyph(reading.text[reading.read :]), 60)
     return {
         "box": box_text(session.text) if typed is None else typed,
         "rest": rest,
-        "ribbon": [_ribbon_step(number + 1, steps[number], position, index, modes) for number in range(first, last)],
-        "before": first,
-        "after": len(steps) - last,
+        "read": index,
+        "half": session.place.offset > 0,
+        "modes": [[*mode, len(list(run))] for mode, run in groupby(modes)],
         "status": _status(session, reading, trouble),
         "place": f"byte {position:,} · step {index:,} of {len(steps):,} · {_allowed(allowed)}",
         "next": content(session.next_bytes()) or "nothing",
@@ -138,6 +140,18 @@ def stepper_state(
         "can_redo": session.can_redo_edit,
         "kept": _kept(session),
     }
+
+
+def ribbon_state(session: Session) -> State:
+    """The steps around the session's place for the ribbon: the same ones for `STEPS_MOVED` places."""
+    steps, index = session.steps, session.index
+    first = max(0, index - STEPS_BEFORE) // STEPS_MOVED * STEPS_MOVED
+    last = min(len(steps), first + STEPS_BEFORE + STEPS_MOVED + STEPS_AFTER)
+    shown = [
+        {"text": "end of text" if step.stop else clip(glyph(step.data), 24), "id": step.token_id}
+        for step in steps[first:last]
+    ]
+    return {"before": first, "steps": shown, "after": len(steps) - last}
 
 
 def _kept(session: Session) -> list[State]:
@@ -192,13 +206,6 @@ def _looks_of(info: TokenizerInfo, ids: NDArray[np.int32]) -> NDArray[np.uint8]:
 
 def _allowed(count: int) -> str:
     return f"{count:,} token{'' if count == 1 else 's'} allowed"
-
-
-def _ribbon_step(number: int, step: Step, position: int, index: int, modes: Sequence[StepMode]) -> State:
-    part = "read" if number <= index else "half" if step.start < position else "undone"
-    text = "end of text" if step.stop else clip(glyph(step.data), 24)
-    mode, hue = modes[number - 1] if number <= len(modes) else ("", "")
-    return {"index": number, "text": text, "id": step.token_id, "part": part, "mode": mode, "hue": hue}
 
 
 def _status(session: Session, reading: Reading | None, trouble: str) -> State:
