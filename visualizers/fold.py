@@ -17,6 +17,7 @@ Read on: `visualizers/utf8.py` (the first folding), `visualizers/scene.py` (whic
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple
@@ -90,7 +91,8 @@ class FoldedRule:
     """A folded rule: the states that are left, the edges, and where the other states have gone.
 
     `otherwise[s]` is the state whose edges hold for bytes that `s` itself does not read.  `begun[s]` are characters of
-    which the first bytes lead on from `s`, and the rest is not made yet.
+    which the first bytes lead on from `s`, and the rest is not made yet.  `nth[k]` counts the edges before `edges[k]`
+    that have its two ends.
     """
 
     rule: RuleAutomaton
@@ -99,6 +101,15 @@ class FoldedRule:
     places: dict[int, tuple[Place, ...]]
     otherwise: dict[int, int]
     begun: dict[int, Begun] = field(default_factory=dict)
+    nth: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        seen: Counter[tuple[int, int]] = Counter()
+        nth = []
+        for edge in self.edges:
+            nth.append(seen[edge.source, edge.target])
+            seen[edge.source, edge.target] += 1
+        object.__setattr__(self, "nth", tuple(nth))
 
 
 def fold_rule(rule: RuleAutomaton) -> FoldedRule:

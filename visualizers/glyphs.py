@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 __all__ = [
@@ -208,9 +210,12 @@ def clip(text: str, width: int) -> str:
 
 def columns(text: str) -> int:
     """How many columns `text` takes in a monospace font: East Asian wide characters count two, marks none."""
-    from unicodedata import combining, east_asian_width
+    return len(text) if text.isascii() else sum(map(_width, text))
 
-    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+@lru_cache(4096)
+def _width(character: str) -> int:
+    return 0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def html_escape(text: str) -> str:

@@ -95,12 +95,7 @@ class Scene:
 
 def edge_id(edge: FoldedEdge, number: int, folded: FoldedRule) -> str:
     """An edge's element id; the same in every picture of the same automaton."""
-    return f"e{edge.source}-{edge.target}-{_nth(number, folded)}"
-
-
-def _nth(number: int, folded: FoldedRule) -> int:
-    edge = folded.edges[number]
-    return sum(other.source == edge.source and other.target == edge.target for other in folded.edges[:number])
+    return f"e{edge.source}-{edge.target}-{folded.nth[number]}"
 
 
 def scene(folds: Folds, request: Request) -> Scene:

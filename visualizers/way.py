@@ -80,10 +80,12 @@ class Way:
         """Stand at the end of `text`, whose columns are `columns`: one more than it has bytes."""
         if len(columns) != len(text) + 1:
             raise ValueError(f"{len(columns)} columns for a text of {len(text)} bytes, which has {len(text) + 1}")
-        kept = 0
-        while kept < len(self._columns) and kept < len(columns) and self._text[:kept] == text[:kept]:
-            kept += 1
-        if kept < len(self._columns) or self._text[:kept] != text[:kept]:
+        # A column is kept where all bytes before it are the same.
+        same = min(len(self._text), len(text))
+        if self._text[:same] != text[:same]:
+            same = next(at for at, (old, new) in enumerate(zip(self._text, text, strict=False)) if old != new)
+        kept = min(len(self._columns), same + 1)
+        if kept < len(self._columns):
             self._back_to(kept)
         for position in range(len(self._columns), len(columns)):
             self._take(text, position, columns[position])

@@ -114,6 +114,7 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
       ],
     }),
   });
+  const revealing = (at) => EditorView.scrollIntoView(clamp(at), { y: "center" });
   const clamp = (at) => Math.max(0, Math.min(at, editor.state.doc.length));
   return {
     kind: "codemirror",
@@ -131,17 +132,21 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
         annotations: [ours.of(true), state.Transaction.addToHistory.of(false)],
       });
     },
-    mark(ranges) {
-      const made = [];
+    // Marks `ranges` and nothing else; brings `at` into sight, if it is given: the editor updates once for both.
+    mark(ranges, at = null) {
+      const made = [], lined = new Set(); // many ranges may lie in one line
       for (const { from, to, css, line, title } of ranges) {
         const [start, end] = [clamp(from), clamp(to)];
         if (css && end > start) made.push(Decoration.mark({ class: css, attributes: title ? { "data-label": title } : {} }).range(start, end));
         if (!line) continue;
         const last = editor.state.doc.lineAt(end).number;
-        for (let number = editor.state.doc.lineAt(start).number; number <= last; number += 1)
+        for (let number = editor.state.doc.lineAt(start).number; number <= last; number += 1) {
+          if (lined.has(`${line} ${number}`)) continue;
+          lined.add(`${line} ${number}`);
           made.push(Decoration.line({ class: line }).range(editor.state.doc.line(number).from));
+        }
       }
-      editor.dispatch({ effects: marking.of(Decoration.set(made, true)) });
+      editor.dispatch({ effects: [marking.of(Decoration.set(made, true)), ...(at === null ? [] : [revealing(at)])] });
     },
     async colour(kind) {
       const found = await colours(modules, kind).catch(() => []);
@@ -152,7 +157,7 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
       const seen = editor.coordsAtPos(clamp(at));
       return Boolean(seen && seen.top >= top && seen.bottom <= bottom);
     },
-    reveal(at) { editor.dispatch({ effects: EditorView.scrollIntoView(clamp(at), { y: "center" }) }); },
+    reveal(at) { editor.dispatch({ effects: revealing(at) }); },
     select(from, to) {
       editor.dispatch({ selection: { anchor: clamp(from), head: clamp(to) }, scrollIntoView: true });
       editor.focus();

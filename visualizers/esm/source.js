@@ -205,8 +205,8 @@ async function render({ model, el }) {
   const light = measured(() => wanted !== null && !editor.sees(wanted), (away) => {
     const now = JSON.stringify(marks);
     if (closed) return;
-    if (now !== given) editor.mark(marks);
-    if (away) editor.reveal(wanted);
+    if (now !== given) editor.mark(marks, away ? wanted : null);
+    else if (away) editor.reveal(wanted);
     given = now;
     wanted = null;
   });
