@@ -33,7 +33,11 @@ def send(explorer: Explorer, **message: Any) -> None:
 def lit(explorer: Explorer, role: str = "here") -> list[str]:
     view = view_of(explorer)
     text = view.document["text"]
-    return [text[place["from"] : place["to"]] for place in view.places if place["role"] == role]
+    return [text[slice(*lit_of(place))] for place in view.places if place["role"] == role]
+
+
+def lit_of(place: dict[str, Any]) -> tuple[int, int]:
+    return place.get("from", place["start"]), place.get("to", place["end"])
 
 
 def test_the_place_is_lit_in_the_text_as_it_is(opened: Explorer) -> None:
@@ -46,7 +50,8 @@ def test_the_place_is_lit_in_the_text_as_it_is(opened: Explorer) -> None:
     opened.session.step('"celsius", "pos": [1')
     assert lit(opened) == ['{"type": "number"}']
     for place in view.places:
-        assert place["start"] <= place["from"] < place["to"] <= place["end"]
+        first, last = lit_of(place)
+        assert place["start"] <= first < last <= place["end"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -116,7 +121,7 @@ def test_a_refused_text_lights_what_forbids_it(opened: Explorer) -> None:
     assert [(place["pointer"], place["label"]) for place in view.forbids] == [
         ("#/properties/city/pattern", '`pattern`: "^[A-Z]"')
     ]
-    assert view.document["text"][view.forbids[0]["from"] : view.forbids[0]["to"]] == '"pattern": "^[A-Z]"'
+    assert view.document["text"][slice(*lit_of(view.forbids[0]))] == '"pattern": "^[A-Z]"'
     opened.desk.do("prefix", text='{"city": "Lu')
     assert view.forbids == []
 

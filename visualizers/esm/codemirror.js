@@ -114,7 +114,6 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
       ],
     }),
   });
-  const revealing = (at) => EditorView.scrollIntoView(clamp(at), { y: "center" });
   const clamp = (at) => Math.max(0, Math.min(at, editor.state.doc.length));
   return {
     kind: "codemirror",
@@ -132,8 +131,7 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
         annotations: [ours.of(true), state.Transaction.addToHistory.of(false)],
       });
     },
-    // Marks `ranges` and nothing else; brings `at` into sight, if it is given: the editor updates once for both.
-    mark(ranges, at = null) {
+    mark(ranges) {
       const made = [], lined = new Set(); // many ranges may lie in one line
       for (const { from, to, css, line, title } of ranges) {
         const [start, end] = [clamp(from), clamp(to)];
@@ -146,7 +144,7 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
           made.push(Decoration.line({ class: line }).range(editor.state.doc.line(number).from));
         }
       }
-      editor.dispatch({ effects: [marking.of(Decoration.set(made, true)), ...(at === null ? [] : [revealing(at)])] });
+      editor.dispatch({ effects: marking.of(Decoration.set(made, true)) });
     },
     async colour(kind) {
       const found = await colours(modules, kind).catch(() => []);
@@ -157,7 +155,7 @@ export function codeEditor(modules, parent, { label, testid, over, on }) {
       const seen = editor.coordsAtPos(clamp(at));
       return Boolean(seen && seen.top >= top && seen.bottom <= bottom);
     },
-    reveal(at) { editor.dispatch({ effects: revealing(at) }); },
+    reveal(at) { editor.dispatch({ effects: EditorView.scrollIntoView(clamp(at), { y: "center" }) }); },
     select(from, to) {
       editor.dispatch({ selection: { anchor: clamp(from), head: clamp(to) }, scrollIntoView: true });
       editor.focus();

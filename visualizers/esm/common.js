@@ -102,10 +102,9 @@ export function mount({ model, el }, name, testid) {
   return view;
 }
 
-// What depends on sizes waits until the present task is over: then all views look first and change afterwards, so that the
-// page is laid out once and not once a view.  `measured(look, change)` gives a function that asks for one turn in that:
-// `look()` reads sizes and may scroll, but changes nothing else; `change(seen)` gets what it gave and reads no size.
-// The host runs it before it says that a place is painted (see host.js), for views of all hosts in the page.
+// What depends on sizes waits until the task is over: then all views draw, then look, then change: one layout for all.
+// `measured(look, change, draw)` gives a function that asks for a turn: `draw()` is for what reads sizes by drawing, `look()`
+// reads sizes and may scroll, `change(seen)` gets what it gave and reads none.  The host waits for it (see host.js).
 export const frames = (globalThis.__maskscopeFrames ??= {
   turns: [],
   task: new MessageChannel(),
@@ -114,13 +113,14 @@ export const frames = (globalThis.__maskscopeFrames ??= {
   },
   run() {
     const turns = frames.turns.splice(0);
+    for (const turn of turns) attempt(turn.draw);
     const seen = turns.map((turn) => attempt(turn.look));
     turns.forEach((turn, at) => { turn.due = false; attempt(() => turn.change(seen[at])); });
   },
 });
 frames.task.port1.onmessage = frames.run;
-export function measured(look, change = () => {}) {
-  const turn = { look, change, due: false };
+export function measured(look, change = () => {}, draw = () => {}) {
+  const turn = { look, change, draw, due: false };
   return () => {
     if (turn.due) return;
     turn.due = true;

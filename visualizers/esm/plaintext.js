@@ -62,7 +62,7 @@ export function plainEditor(parent, { label, testid, on }) {
       area.setSelectionRange(at, at);
       draw();
     },
-    mark(made, at = null) { ranges = made; draw(); if (at !== null) this.reveal(at); },
+    mark(made) { ranges = made; draw(); },
     colour() {},
     sees(at) {
       const [y, height] = top(at);

@@ -200,15 +200,15 @@ async function render({ model, el }) {
     return (long && [...next].sort((a, b) => away(a) - away(b))[0]) || inner;
   }
 
-  // An editor reads its layout when it is given marks: it gets them when the layout is known anyway.
+  // An editor reads its layout when it is given marks: it gets them when all else is drawn and is laid out with it.
   let marks = [], given = "", wanted = null;
-  const light = measured(() => wanted !== null && !editor.sees(wanted), (away) => {
-    const now = JSON.stringify(marks);
-    if (closed) return;
-    if (now !== given) editor.mark(marks, away ? wanted : null);
-    else if (away) editor.reveal(wanted);
-    given = now;
+  const light = measured(() => wanted !== null && !closed && !editor.sees(wanted), (away) => {
+    if (away) editor.reveal(wanted);
     wanted = null;
+  }, () => {
+    const now = JSON.stringify(marks);
+    if (now !== given && !closed) editor.mark(marks);
+    given = now;
   });
 
   function say() {
@@ -224,7 +224,7 @@ async function render({ model, el }) {
     said.replaceChildren(...rows, ...(model.get("status") ? [h("div", { class: "ms-muted" }, model.get("status"))] : []));
 
     const chip = (one) => h("button", { type: "button", class: `ms-source-chip ${one.role}`, title: one.pointer || one.rule || "",
-      onclick: () => { if (one.start != null) { editor.reveal(turns.out(one.from)); model.send({ kind: "choose", pointer: one.pointer, rule: one.rule }); } } }, code(one.label));
+      onclick: () => { if (one.start != null) { editor.reveal(turns.out(one.from ?? one.start)); model.send({ kind: "choose", pointer: one.pointer ?? null, rule: one.rule ?? null }); } } }, code(one.label));
     const group = (title, list) => list.length ? [h("span", { class: "ms-muted" }, title), ...list.slice(0, CHIPS).map(chip),
       ...(list.length > CHIPS ? [h("span", { class: "ms-muted" }, `and ${number(list.length - CHIPS)} more`)] : [])] : [];
     const forbids = model.get("forbids") || [];

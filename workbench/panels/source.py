@@ -60,17 +60,21 @@ def document_state(session: Session) -> State:
 
 
 def place_state(source: Source, place: Place) -> State:
-    """A place for the browser: its range, and what to light of it (`from`, `to`): all of one line, else its key."""
-    state: State = {"role": place.role, "label": place.label, "pointer": place.pointer, "rule": place.rule}
-    if place.span is None:
-        return {**state, "start": None, "end": None, "from": None, "to": None}
-    start, end = place.span
-    return {
-        **state,
-        "start": start,
-        "end": end,
-        **dict(zip(("from", "to"), _lit(source, place, start, end), strict=True)),
-    }
+    """A place for the browser: its range, and what to light of it (`from`, `to`): all of one line, else its key.
+
+    There may be hundreds, so what there is nothing to say of is left out, as are `from` and `to` of all of the range.
+    """
+    state: State = {"role": place.role, "label": place.label}
+    if place.pointer is not None:
+        state["pointer"] = place.pointer
+    if place.rule is not None:
+        state["rule"] = place.rule
+    if place.span is not None:
+        state["start"], state["end"] = start, end = place.span
+        lit = _lit(source, place, start, end)
+        if lit != place.span:
+            state["from"], state["to"] = lit
+    return state
 
 
 def _lit(source: Source, place: Place, start: int, end: int) -> tuple[int, int]:
