@@ -17,7 +17,7 @@ from kernels_core.masks.suffixes cimport SuffixMatches
 from kernels_core.masks.whole_subtrees cimport WholeSubtrees
 from kernels_core.masks.token_sets cimport TokenSet
 from kernels_core.masks.trie cimport TokenTrie
-from kernels_core.masks.row_unions cimport Dense, Row, RowUnions
+from kernels_core.masks.row_unions cimport Dense, Owner, Row, RowUnions
 
 
 cdef extern from *:
@@ -78,7 +78,7 @@ cdef class MaskCache:
     cdef DirectWalk walk
     cdef RowUnions unions                     # None: rows are added to each other one by one
     cdef vector[Dense] dense               # scratch: rows of the mask that is made,
-    cdef vector[shared_ptr[void]] owners   # ... and whose they are
+    cdef vector[Owner] owners   # ... and whose they are
     cdef unordered_map[size_t, shared_ptr[void]] used      # owners of rows that masks share, beside token sets
     cdef vector[Chosen] chosen             # scratch: the token sets that it is made of,
     cdef vector[int32_t] singles           # ... and ids that are allowed one by one

@@ -36,7 +36,7 @@ from kernels_core.masks.token_sets cimport (
     PROFILE, add_uncertain, compute_token_set, depth_of, share_of, shares_of,
 )
 from kernels_core.masks.thresholds cimport thresholds
-from kernels_core.masks.row_unions cimport add_rows
+from kernels_core.masks.row_unions cimport Owner, add_rows
 
 from kernels_core.masks.interned_mask import listed
 from kernels_core.masks.self_loops import self_loops_of
@@ -161,7 +161,7 @@ cdef class MaskCache:
             for n in range(self.walk.loop_rows.size()):
                 loop = self.walk.loop_rows[n].get()
                 self.used[<size_t>loop] = <shared_ptr[void]>self.walk.loop_rows[n]
-                self.owners.push_back(<shared_ptr[void]>self.walk.loop_rows[n])
+                self.owners.push_back(Owner(<shared_ptr[void]>self.walk.loop_rows[n], loop.bits.data()))
                 self.dense.push_back(Dense(Row(loop.bits.data(), <int32_t>loop.ids.size(), loop.hash), NULL))
             self.walks += 1
             self.used_strategies |= (1 << DIRECT_WALK | <int>self.walk.took_loop << SELF_LOOP
@@ -177,7 +177,7 @@ cdef class MaskCache:
     cdef int _add_token_sets(self, SetRec* record) except -1 nogil:
         """Allow what the items marked in `self.wide` take, and what is in `self.dense` already."""
         cdef int32_t i = 0, k
-        cdef size_t n, m
+        cdef size_t n, m, before
         cdef Item item
         cdef SetRec* caller
         cdef shared_ptr[TokenSet] tokens
@@ -195,6 +195,7 @@ cdef class MaskCache:
                 continue
             one.item, one.missing, one.left = i, self._iterations_missing(item), self._iterations_left(item)
             follow.key = 0
+            before = self.dense.size()
             if self.lookahead is None:
                 self.decide.take_follow(record, i, &follow)
             if self.decide.may_use_profile(record, i):
@@ -208,7 +209,9 @@ cdef class MaskCache:
                     row = Row(tokens.get().dense, tokens.get().dense_population, tokens.get().dense_hash)
                     self.dense.push_back(Dense(row, &tokens.get().lacking))
             self.used_strategies |= 1 << tokens.get().made_by
-            self.owners.push_back(<shared_ptr[void]>tokens)
+            # Its row is what was put into `self.dense` for it, if anything was.
+            row.words = self.dense.back().row.words if self.dense.size() > before else NULL
+            self.owners.push_back(Owner(<shared_ptr[void]>tokens, row.words))
             one.tokens = tokens.get()
             self.chosen.push_back(one)
         for n in range(self.chosen.size()):

@@ -224,6 +224,7 @@ cdef class TokenSetPool:
             self.entries.clear()
             self.held = 0
             self.lock.unlock()
+        self.unions.clear()
 
     @property
     def nbytes(self):

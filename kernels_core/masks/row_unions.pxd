@@ -1,5 +1,5 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
-from libcpp.memory cimport shared_ptr
+from libcpp.memory cimport shared_ptr, weak_ptr
 from libcpp.mutex cimport mutex
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
@@ -18,11 +18,16 @@ cdef struct Dense:
     vector[int32_t]* lacking    # ids that are not allowed though they are in the row; NULL: none
 
 
+cdef struct Owner:
+    shared_ptr[void] held
+    const uint32_t* words       # the row that it owns, NULL: none
+
+
 cdef cppclass RowUnion:
     Row row
     vector[uint32_t] bits
     vector[const uint32_t*] made_of         # ascending
-    vector[shared_ptr[void]] owners         # keep these rows where they are: the union is known by that
+    vector[weak_ptr[void]] owners           # while they live, other rows lie elsewhere
 
 
 cdef class RowUnions:
@@ -31,8 +36,8 @@ cdef class RowUnions:
     cdef mutex lock
     cdef unordered_map[uint64_t, shared_ptr[RowUnion]] known       # by hash: of two with one, the later
 
-    cdef shared_ptr[RowUnion] find(self, vector[Row]& rows, const vector[shared_ptr[void]]& owners) noexcept nogil
+    cdef shared_ptr[RowUnion] find(self, vector[Row]& rows, const vector[Owner]& owners) noexcept nogil
 
 
-cdef int add_rows(RowUnions unions, vector[Dense]& dense, const vector[shared_ptr[void]]& owners,
+cdef int add_rows(RowUnions unions, vector[Dense]& dense, const vector[Owner]& owners,
                   unordered_map[size_t, shared_ptr[void]]& used, MaskTable draft) except -1 nogil

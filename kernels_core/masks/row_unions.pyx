@@ -34,11 +34,17 @@ cdef bint _is_of(RowUnion* known, vector[Row]& rows) noexcept nogil:
     for i in range(rows.size()):
         if known.made_of[i] != rows[i].words:
             return False
+    for i in range(known.owners.size()):
+        if known.owners[i].expired():
+            return False
     return True
 
 
 cdef class RowUnions:
     """Unions of rows of `words` words, while all fit into `max_bytes`; then new ones take their place.
+
+    They hold nothing of what they are made of, which may be a hundred times as large: a token set that the pool has
+    dropped goes, and with it the union, as another row may lie there next.
 
     Safe to share between threads.  Whoever uses a union's row holds the union.
     """
@@ -47,8 +53,8 @@ cdef class RowUnions:
         self.words = words
         self.max_bytes = max_bytes
 
-    cdef shared_ptr[RowUnion] find(self, vector[Row]& rows, const vector[shared_ptr[void]]& owners) noexcept nogil:
-        """The union of `rows`, which get sorted; `owners` keep them where they are."""
+    cdef shared_ptr[RowUnion] find(self, vector[Row]& rows, const vector[Owner]& owners) noexcept nogil:
+        """The union of `rows`, which get sorted, and each of which is owned by one of `owners`."""
         cdef size_t i
         cdef uint64_t name = 0
         cdef shared_ptr[RowUnion] found
@@ -62,20 +68,37 @@ cdef class RowUnions:
             found = dereference(at).second
             self.lock.unlock()
             return found
+        found.reset(new RowUnion())
+        _unite(rows, self.words, found.get())
+        _own(owners, found.get())
         if (self.known.size() + 1) * self.words * sizeof(uint32_t) > self.max_bytes:
             self.known.clear()
-        found.reset(new RowUnion())
-        found.get().owners = owners
-        _unite(rows, self.words, found.get())
         self.known[name] = found
         self.lock.unlock()
         return found
+
+    def clear(self):
+        """Forget all; masks keep what they hold."""
+        with nogil:
+            self.lock.lock()
+            self.known.clear()
+            self.lock.unlock()
 
     def __len__(self):
         return self.known.size()
 
     def __repr__(self):
         return f"<RowUnions: {len(self):,} rows of {4 * self.words:,} bytes>"
+
+
+cdef void _own(const vector[Owner]& owners, RowUnion* made) noexcept nogil:
+    """Know the owners of the rows that `made` is made of."""
+    cdef size_t i, k
+    for i in range(owners.size()):
+        for k in range(made.made_of.size()):
+            if owners[i].words == made.made_of[k]:
+                made.owners.push_back(weak_ptr[void](owners[i].held))
+                break
 
 
 cdef void _unite(vector[Row]& rows, int32_t words, RowUnion* made) noexcept nogil:
@@ -100,7 +123,7 @@ cdef void _unite(vector[Row]& rows, int32_t words, RowUnion* made) noexcept nogi
                 beyond &= beyond - 1
 
 
-cdef int add_rows(RowUnions unions, vector[Dense]& dense, const vector[shared_ptr[void]]& owners,
+cdef int add_rows(RowUnions unions, vector[Dense]& dense, const vector[Owner]& owners,
                   unordered_map[size_t, shared_ptr[void]]& used, MaskTable draft) except -1 nogil:
     """Allow what is in `dense`, as one row where little is lacking (`unions` None: one by one).
 

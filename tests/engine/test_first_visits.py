@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from kernels_core import Grammar, GrammarCompiler, GrammarMatcher, Options
 from kernels_core.earley.arena import reserve, spare_bytes
+from kernels_core.laboratory import without
 from kernels_core.warm_start import FROM_TOKENS
 from tests.engine.driver import follow, mask, tokenizer
 
@@ -157,6 +158,25 @@ def test_self_loops_and_unions_are_shared_and_change_no_mask(pool_bytes: int) ->
         sizes.append((len(compiler.pool.trie.self_loops), len(compiler.pool.unions)))
     assert sizes[0] == sizes[1]
     assert min(sizes[0]) > 0
+
+
+def test_unions_hold_no_token_sets() -> None:
+    """What a grammar holds alone is counted in full, and a set that two hold, in halves."""
+
+    def held() -> tuple[int, int]:
+        compiler = GrammarCompiler(DIGITS, options=Options(pool_bytes=1, direct_limit=0))  # the pool keeps nothing
+        made = compiler.compile_grammar(VALUES)
+        matcher = GrammarMatcher(made)
+        for byte in b'{ a : -120.55 , a:"ab1" }':
+            mask(matcher)
+            assert matcher.accept_string(bytes([byte]))
+        return int(made.masks.counters()["token_set_bytes"]), len(compiler.pool.unions)
+
+    united, count = held()
+    with without("row unions"):
+        apart, none = held()
+    assert (count > 0, none) == (True, 0)
+    assert united == apart
 
 
 WIDE_INFO = tokenizer([bytes([byte]) for byte in range(256)] + [b"%05d" % n for n in range(FROM_TOKENS)] + VOCAB[:600])
