@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from ...clock import look
 from ...errors import GrammarError, InvalidStructuralTagError, UnsupportedFeatureError, UnsupportedSchemaError
 from .. import nodes
 from ..analysis import components, productive_rules
@@ -368,6 +369,7 @@ class Builder:
         tags, others = self._tags(fields, triggers)
         by_trigger = {trigger: tags.deferrable_by_trigger(number) for number, trigger in enumerate(triggers)}
         reading = dict(others)
+        lengths = sorted({len(trigger) for trigger in by_trigger})
         plain = {at: trigger for trigger, places in by_trigger.items() for at in places} if tags.tokens else {}
         for at in sorted((*reading, *plain)):
             if at in plain:
@@ -377,9 +379,11 @@ class Builder:
             if not isinstance(tag.any("begin"), str):
                 tag.fail("a tag in triggered_tags must have a string begin; see token_triggered_tags", "begin")
             begin = tag.text("begin")
-            fitting = [trigger for trigger in triggers if begin.startswith(trigger)]
+            look(1_000 + 4 * len(lengths))
+            fitting = [begin[:size] for size in lengths if size <= len(begin) and begin[:size] in by_trigger]
             if len(fitting) != 1:
-                how = f"with several triggers: {', '.join(map(repr, fitting))}" if fitting else "with no trigger"
+                several = ", ".join(repr(trigger) for trigger in triggers if trigger in fitting)
+                how = f"with several triggers: {several}" if fitting else "with no trigger"
                 tag.fail(f"{begin!r} begins {how}", "begin")
             self._check_cut(fitting[0], begin, tag.at("begin"))
             tags.read[at] = self._read_tag(tag, begin, begin)

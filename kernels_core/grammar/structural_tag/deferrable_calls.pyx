@@ -12,6 +12,7 @@ read).
 cimport cython
 from cpython.object cimport PyObject
 
+from kernels_core.clock cimport rest
 from kernels_core.grammar.borrowed cimport is_dict, is_text, next_member, spells
 from kernels_core.grammar.json_schema.common_schemas cimport is_common
 from kernels_core.grammar.rulebook cimport RuleBook
@@ -89,6 +90,9 @@ cdef class DeferrableCalls:
 
     def __init__(self, list tags, tuple triggers, CanonicalText written):
         cdef int at, number, fitting
+        cdef Py_ssize_t size
+        cdef dict known
+        cdef list lengths
         cdef bint seen
         judge = DeferrableSchemas(None, DEFAULT.keywords, pointers=False, strict=False)
         self.begins = []
@@ -98,6 +102,8 @@ cdef class DeferrableCalls:
         self.written = written
         self.place = written.lists.at(<size_t><void*>tags)
         ended = None
+        known = {trigger: number for number, trigger in enumerate(triggers)}
+        lengths = sorted({len(trigger) for trigger in triggers})
         for at, tag in enumerate(tags):
             seen = written.verdicts.size() > 0 and written.verdicts[self.place.items + at]
             if seen:
@@ -106,8 +112,12 @@ cdef class DeferrableCalls:
                 begin = _begin(tag, written, written.items[self.place.items + at], judge)
             fitting = -1
             if begin is not None:
-                for number in range(<int>len(triggers)):
-                    if (<str>begin).startswith(<str>triggers[number]):
+                rest(4 + 4 * <int>len(lengths))
+                for size in lengths:
+                    if size > len(<str>begin):
+                        break
+                    number = known.get((<str>begin)[:size], -1)
+                    if number >= 0:
                         fitting = number if fitting == -1 else -2
             if fitting < 0:
                 self.begins.append(None)
