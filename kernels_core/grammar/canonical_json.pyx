@@ -114,7 +114,7 @@ def write(value, str key not None, Judge judge=None):
 cdef char* spare = NULL
 cdef size_t spare_size = 0
 cdef size_t KEPT = 1 << 20      # no more than this is kept
-cdef size_t LONGEST = 1 << 26   # bytes of a text: a value may hold a part many times, and its text does
+cdef size_t LONGEST = 1 << 24   # bytes of a text: a value may hold a part many times, and its text does
 
 
 @cython.final

@@ -155,6 +155,11 @@ cdef class RuleBook:
             found = self.nodes[key] = build()
         return found
 
+    def clear(self):
+        """Let go of all rules: those that wait lead back to the book."""
+        for found in (self.rules, self.counts, self.shared, self.nodes):
+            found.clear()
+
     def grammar(self, str root, str source):
         """Everything defined so far, and what deferred rules will define: the rules are shared, not copied."""
         return GrammarIR(self.rules, root, source)

@@ -46,6 +46,12 @@ def tag(element):
     return {"type": "structural_tag", "format": element}
 
 
+def triggers(content):
+    begins = [f"<f{i}>" for i in range(10_000)]
+    return tag({"type": "triggered_tags", "triggers": begins, "tags": [
+        {"begin": begin, "content": content, "end": "</" + begin[1:]} for begin in begins]})
+
+
 def text(value):
     return {"type": "const_string", "value": value}
 
@@ -183,7 +189,7 @@ CASES = [
 for _ in range(30):
     e = {"type": "or", "elements": [e, e]}
 compiler.compile_structural_tag(tag(e))""",
-        "BudgetExceededError a schema or a tag.* more than 67,108,864 bytes of JSON text",
+        "BudgetExceededError a schema or a tag.* more than 16,777,216 bytes of JSON text",
     ),
     (
         "a schema that holds itself twice, thirty times",
@@ -191,7 +197,96 @@ compiler.compile_structural_tag(tag(e))""",
 for _ in range(30):
     e = {"anyOf": [e, {"items": e}]}
 compiler.compile_json_schema(e)""",
-        "BudgetExceededError a schema or a tag.* more than 67,108,864 bytes of JSON text",
+        "BudgetExceededError a schema or a tag.* more than 16,777,216 bytes of JSON text",
+    ),
+    (
+        "a schema that holds itself thrice, twelve times",
+        """e = {"type": "integer"}
+for _ in range(12):
+    e = {"not": {"anyOf": [{"items": e}, {"prefixItems": [e, e]}]}}
+compiler.compile_json_schema(e)""",
+        "BudgetExceededError a schema or a tag.* more than 16,777,216 bytes of JSON text",
+    ),
+    (
+        "ten thousand triggers of free text",
+        """follow(compiler.compile_structural_tag(triggers({"type": "any_text"})), "well <f12>x</f12> <f")""",
+        "done|BudgetExceededError",
+    ),
+    (
+        "ten thousand triggers of calls",
+        """follow(compiler.compile_structural_tag(triggers({"type": "json_schema", "json_schema": {"type": "object"}})),
+            "well <f12>{}</f12> <f")""",
+        "done",
+    ),
+    (
+        "five thousand terminals with blanks between them",
+        r"""follow(compiler.compile_lark("start: " + " | ".join(f"T{i}" for i in range(5000)) + "\n" + "\n".join(
+            f"T{i}: /x{i}[a-z]*/" for i in range(5000)) + "\n%ignore /[ \\t]+/\n"), "x12ab")""",
+        "done|BudgetExceededError",
+    ),
+    (
+        "rules that begin with each other, three thousand deep",
+        r"""follow(compiler.compile_lark("start: r0\n" + "\n".join(f'r{i}: r{i + 1} | "(" r{i + 1} ")" r{i}'
+            for i in range(3000)) + '\nr3000: "a"\n'), "((a")""",
+        "done|BudgetExceededError",
+    ),
+    (
+        "letters of many scripts, often",
+        r"""follow(compiler.compile_regex(r"(\p{L}|\p{N}[^\p{Lu}]){0,50000}"), "abcé1x")""",
+        "done",
+    ),
+    (
+        "letters of many scripts, often and often",
+        r"""follow(compiler.compile_json_schema({"type": "string",
+            "pattern": r"^(\p{L}{1,300}\p{Nd}{1,300}){1,300}$"}), '"ab1')""",
+        "done",
+    ),
+    (
+        "a chain of twenty thousand references",
+        """compiler.compile_json_schema({"$ref": "#/$defs/d0", "$defs": {"d20000": {"type": "integer"}} | {
+            f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(20_000)}})""",
+        "UnsupportedSchemaError .*: schemas are nested too deeply",
+    ),
+    (
+        "references in five thousand circles",
+        """compiler.compile_json_schema({"$ref": "#/$defs/d0", "$defs": {f"d{i}": {"anyOf": [
+            {"$ref": f"#/$defs/d{(i + 1) % 5000}"}, {"$ref": f"#/$defs/d{i * 7 % 5000}"}, {"const": i}]}
+            for i in range(5000)}})""",
+        "UnsupportedSchemaError .*: schemas are nested too deeply",
+    ),
+    (
+        "references that double at each of forty steps",
+        """follow(compiler.compile_json_schema({"$ref": "#/$defs/d0", "$defs": {"d40": {"type": "integer"}} | {
+            f"d{i}": {"allOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 2} for i in range(40)}}), "12")""",
+        "done",
+    ),
+    (
+        "three hundred thousand strings",
+        """follow(compiler.compile_json_schema({"enum": [f"x{i * 7919}" for i in range(300_000)]}), '"x7919')""",
+        "done",
+    ),
+    (
+        "two to the sixteenth objects",
+        """compiler.compile_json_schema({"allOf": [{"anyOf": [{"properties": {f"p{i}": {"const": value}},
+            "required": [f"p{i}"]} for value in (0, 1)]} for i in range(16)]})""",
+        "UnsupportedSchemaError .* #, allOf: its normal form has more than 256 alternatives",
+    ),
+    (
+        "members that ask for schemas in a circle",
+        """compiler.compile_json_schema({"dependentSchemas": {f"p{i}": {"required": [f"p{(i * 7 + 1) % 40}"],
+            "properties": {f"p{i * 3 % 40}": {"type": "integer"}}} for i in range(40)}})""",
+        "UnsupportedSchemaError .* #, dependentSchemas: its normal form has more than 256 alternatives",
+    ),
+    (
+        "forty pattern properties that meet",
+        """compiler.compile_json_schema({"patternProperties": {f"a{{{i},{i + 9}}}.*b": {"minimum": i}
+            for i in range(40)}})""",
+        "BudgetExceededError compiling a JSON schema: more than 500 milliseconds",
+    ),
+    (
+        "exactly one of two hundred patterns",
+        """compiler.compile_json_schema({"oneOf": [{"type": "string", "pattern": f"a{i}.*b"} for i in range(200)]})""",
+        "BudgetExceededError compiling a JSON schema: more than 500 milliseconds",
     ),
     (
         "a hundred million ids",

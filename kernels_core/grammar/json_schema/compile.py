@@ -160,9 +160,15 @@ def compile_schema(
         return _whole(schema, text, options, resources, book, write)
     document = LazyDocument(schema, QuickWriter(book, options), resources, source=text)
     blanks = frozenset(book.rules)
-    top = None if len(document.problems) else document.top()
-    if top is None:
-        return _finished(document.emitter.grammar(document.root, text), blanks, document.reader, document.root, options)
+    try:
+        top = None if len(document.problems) else document.top()
+        if top is None:
+            ir = document.emitter.grammar(document.root, text)
+            return _finished(ir, blanks, document.reader, document.root, options)
+    except Exception:
+        document.forget()
+        book.clear()
+        raise
     ir = book.grammar(top.name, text)
     return CompiledSchema(ir if all_deferrable(ir.rules, blanks) else normal_form(ir, "JSON Schema", trusted=True), ())
 
@@ -199,9 +205,12 @@ def _whole(
         canonical_numbers=options.canonical_numbers,
         plain_integers=options.plain_integers,
     )
-    term = root_term(reader, schema)
-    blanks = frozenset(book.rules)
-    return _finished(emitter.grammar(term, text), blanks, reader, term, options)
+    try:
+        term = root_term(reader, schema)
+        blanks = frozenset(book.rules)
+        return _finished(emitter.grammar(term, text), blanks, reader, term, options)
+    finally:
+        reader.algebra.forget()
 
 
 def _finished(

@@ -147,6 +147,12 @@ class LazyDocument:
         # Nothing can be wrong with it, so nobody will ask where it stands.
         return self.emitter.body(self.reader.term(schema, context, "#", name, entered=True), level, compact)
 
+    def forget(self) -> None:
+        """Let go of what was worked out: no rule of this document will be asked for any more."""
+        if "reader" in vars(self):
+            self.reader.algebra.forget()
+        vars(self).clear()  # all that leads back to the document
+
     # -- what the algebra asks ----------------------------------------------------------------------------------------
 
     def is_deferrable(self, term: Term) -> bool:

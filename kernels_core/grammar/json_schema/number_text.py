@@ -25,6 +25,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
+from ...clock import look
 from ..ir import CharSet, Empty, Literal, Never, Node
 from ..nodes import choice, literal, repeat, seq
 from ..regular.dfa import Dfa, TooManyStates, minimal
@@ -418,6 +419,7 @@ def _plain_dfa(piece: Piece, form: _Form) -> Dfa:
     accepting: list[bool] = []
     while queue:
         state = queue.popleft()
+        look(400 * (1 + len(bounds) + len(divisors)))
         accepting.append(accepts(state))
         row = []
         for letter in range(11):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 
+from ...clock import look
 from ..regular.memo import memo
 
 __all__ = ["ALL_NUMBERS", "EVERY", "NO_NUMBERS", "Numbers", "Piece", "interval", "multiples", "points"]
@@ -170,7 +171,11 @@ def _intersect(left: Pieces, right: Pieces) -> Pieces:
         return right
     if right == (EVERY,):
         return left
-    return _unite(met for a in left for b in right if (met := _meet(a, b)) is not None)
+    met: list[Piece] = []
+    for a in left:
+        look(200 * len(right))
+        met += [both for b in right if (both := _meet(a, b)) is not None]
+    return _unite(met)
 
 
 @memo(1 << 12, 1 << 16, lambda found, pieces: 1 + len(found) + len(pieces))

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from ...clock import look
 from ..regular.dfa import is_empty
 from ..regular.languages import NOTHING, Language, Words, complement, intersection, union
 from . import items as item_shapes
@@ -92,6 +93,16 @@ class SchemaAlgebra:
         self._rules = 0
         self._meets = 0
         self._enough = 0
+
+    def forget(self) -> None:
+        """Let go of all terms and shapes: nothing will be asked any more.
+
+        What the algebra remembers leads back to it, so that after a large request that was refused tens of megabytes
+        would wait for the garbage collector, among what goes on to be used.
+        """
+        for found in vars(self).values():
+            if isinstance(found, dict | set):
+                found.clear()
 
     def renew(self) -> None:
         """Begin to count work anew, for a rule that is made later: what it takes was known to be little."""
@@ -478,12 +489,14 @@ class SchemaAlgebra:
         return result
 
     def _count_meet(self) -> None:
+        look(40)
         self._meets += 1
         if self._meets > MAX_MEETS:
             raise Spent(f"its normal form takes more than {MAX_MEETS:,} steps")
 
     def _count_work(self, rules: int = 0) -> None:
         """An intersection; what it takes, and what is kept of it, grows with the number of rules."""
+        look(1_000 + 20 * rules)
         self._work += 1
         self._rules += rules
         if self._work > MAX_WORK:
@@ -499,6 +512,7 @@ class SchemaAlgebra:
         if len(unique) > 1:
             kept: list[T] = []
             for one in unique:
+                look(200 * len(kept))
                 if any(covers(other, one) for other in kept):
                     continue
                 kept = [other for other in kept if not covers(one, other)]

@@ -1,0 +1,64 @@
+"""Reading a schema takes no longer than its limit, whichever part of the algebra the time goes to."""
+
+from __future__ import annotations
+
+import gc
+import time
+from typing import Any
+
+import pytest
+
+from kernels_core import BudgetExceededError, Grammar, UnsupportedSchemaError
+from kernels_core.clock import TimeLimit
+
+LIMIT_MS = 20
+
+
+def doubled(times: int, *keywords: str) -> Any:
+    schema: Any = {"const": 4}
+    for number in range(times):
+        schema = {keywords[number % len(keywords)]: [schema, {"items": schema}]}
+    return schema
+
+
+SCHEMAS = {
+    "arrays": doubled(10, "oneOf", "allOf", "anyOf"),
+    "objects": {
+        "oneOf": [{"properties": {f"p{i}": {"minimum": i}, f"p{i + 1}": {"maximum": i}}} for i in range(60)],
+    },
+    "numbers": {"oneOf": [{"minimum": i, "maximum": 2 * i + 7, "multipleOf": 0.5 + i} for i in range(200)]},
+    "remainders": {"type": "integer", "minimum": 10**20, "multipleOf": 14_285_714_285_714_285_715},
+}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_limit_ends_the_algebra(name: str) -> None:
+    def read(limit_ms: int) -> tuple[float, Exception | None]:
+        began = time.thread_time()
+        try:
+            with TimeLimit(limit_ms):
+                Grammar.from_json_schema(SCHEMAS[name])
+        except (BudgetExceededError, UnsupportedSchemaError) as error:
+            return time.thread_time() - began, error
+        return time.thread_time() - began, None
+
+    read(10 * LIMIT_MS)  # what a process does once (tables of characters, imports) is done before
+    spent, error = read(LIMIT_MS)
+    assert spent < 0.2, (spent, error)
+    if spent > 2 * LIMIT_MS / 1000:
+        assert isinstance(error, BudgetExceededError)
+
+
+def test_what_was_worked_out_for_a_refused_schema_does_not_wait_for_the_collector() -> None:
+    from kernels_core.grammar.json_schema.schema_algebra import SchemaAlgebra
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = {id(one) for one in gc.get_objects() if isinstance(one, SchemaAlgebra)}
+        with pytest.raises(UnsupportedSchemaError):
+            Grammar.from_json_schema({"oneOf": [doubled(5, "oneOf", "allOf"), {"uniqueItems": True, "minItems": 3}]})
+        left = [one for one in gc.get_objects() if isinstance(one, SchemaAlgebra) and id(one) not in before]
+        assert not any(found for one in left for found in vars(one).values() if isinstance(found, dict))
+    finally:
+        gc.enable()
