@@ -3,10 +3,11 @@
 Source: none.
 Claim: no request brings about an error that is not documented, or a mask with a token that is then refused; no mask
     takes longer than its limit; memory does not grow once caches are full.
-Refuted by: one such error; a mask beyond `Options.max_fill_ms`; memory that keeps growing in the second half.
+Refuted by: one such error; a mask beyond `Options.max_fill_ms`; memory that keeps growing in the second half of the
+    windows that follow the first in which the caches of the compiler are full.
 
 `python -m workbench soak --minutes 60` runs it with a length of its own.  A window of some seconds is what intervals
-rest on.  Read on: `soaking.py` (what is done), `strangers.py` (the requests).
+rest on.  Read on: `soaking.py` (what is done), `strangers.py` (the requests), `held.py` (who holds memory).
 """
 
 from __future__ import annotations
@@ -85,8 +86,8 @@ def trial(params: Params) -> dict[str, Any]:
 
 
 def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Throughput and memory, times, and what became of requests."""
-    rows, times, errors = [], [], []
+    """Throughput and memory, who holds it, times, and what became of requests."""
+    rows, times, errors, holders = [], [], [], []
     for _, row in frame[frame["status"] == "ok"].iterrows():
         windows = row["windows"]
         seconds = sum(window["seconds"] for window in windows)
@@ -99,10 +100,12 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
                 "tokens a second": round(row["tokens"] / seconds),
                 "requests a second": round(sum(row["requests"].values()) / seconds, 1),
                 "resident at the end, MB": round(windows[-1]["resident"] / 1e6),
-                "resident grew in the second half, MB a minute": round(_growth(windows), 2),
+                "caches full after, seconds": _full_after(windows),
+                "resident grew since, second half, MB a minute": round(_growth(windows, "resident") / 1e6, 2),
                 "must never be": sum(window["never"] for window in windows),
             }
         )
+        holders += _holders(windows)
         for what, found in row["times"].items():
             times.append({"metric": what, **{name: found[name] for name in ("n", "p50", "p99", "p99.9", "max")}})
         errors += [{"kind": "asked", "part": kind, "reason": "", "n": n} for kind, n in sorted(row["requests"].items())]
@@ -117,6 +120,7 @@ def tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
         ]
     return {
         "The soak": pd.DataFrame(rows),
+        "Who holds memory": pd.DataFrame(holders, columns=["holder", "when full, MB", "at the end, MB", "MB a minute"]),
         "Times in it, us": pd.DataFrame(times, columns=["metric", "n", "p50", "p99", "p99.9", "max"]),
         "What became of requests": pd.DataFrame(errors, columns=["kind", "part", "reason", "n"]),
     }
@@ -139,13 +143,45 @@ def plot(frame: pd.DataFrame) -> go.Figure:
     return figure
 
 
-def _growth(windows: list[dict[str, Any]]) -> float:
-    """Megabytes a minute, a line through the second half."""
-    ends = np.cumsum([window["seconds"] for window in windows]) / 60
-    half = len(windows) // 2
-    if len(windows) - half < 2:
+def _settled(windows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The second half of the windows from the first on in which caches are full."""
+    full = [window for window in windows if window["full"]]
+    return full[len(full) // 2 :]
+
+
+def _full_after(windows: list[dict[str, Any]]) -> float:
+    before = [window["seconds"] for window in windows if not window["full"]]
+    return round(sum(before), 1) if len(before) < len(windows) else float("nan")
+
+
+def _ends(windows: list[dict[str, Any]]) -> Any:
+    return np.cumsum([window["seconds"] for window in windows]) / 60
+
+
+def _growth(windows: list[dict[str, Any]], holder: str) -> float:
+    """Of memory or a holder of it, a minute, once caches are full: a line through the second half."""
+    half = _settled(windows)
+    if len(half) < 2:
         return float("nan")
-    return float(np.polyfit(ends[half:], [window["resident"] / 1e6 for window in windows[half:]], 1)[0])
+    return float(np.polyfit(_ends(half), [_bytes_of(window, holder) for window in half], 1)[0])
+
+
+def _bytes_of(window: dict[str, Any], holder: str) -> int:
+    return int(window["resident"] if holder == "resident" else window["held"][holder])
+
+
+def _holders(windows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A row for each holder; objects of Python in millions."""
+    first = next((window for window in windows if window["full"]), windows[-1])
+    return [
+        {
+            "holder": holder,
+            "when full, MB": round(_bytes_of(first, holder) / 1e6, 1),
+            "at the end, MB": round(_bytes_of(windows[-1], holder) / 1e6, 1),
+            "MB a minute": round(_growth(windows, holder) / 1e6, 2),
+        }
+        for holder in ("resident", *windows[-1]["held"])
+    ]
 
 
 def _windows(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -162,9 +198,8 @@ def _slowest(frame: pd.DataFrame) -> Effect:
 
 
 def _grown(frame: pd.DataFrame) -> Effect:
-    windows = _windows(frame)
-    half = windows[len(windows) // 2 :]
-    ends = np.cumsum([window["seconds"] for window in half]) / 60
+    half = _settled(_windows(frame))
+    ends = _ends(half)
     held = np.array([window["resident"] / 1e6 for window in half])
 
     def slope(chosen: Any) -> float:
@@ -190,7 +225,7 @@ CLAIMS: Final = (
     ),
     Claim(
         text="Memory does not grow once caches are full.",
-        what="MB a minute, the second half",
+        what="MB a minute, the second half of the windows since then",
         effect=_grown,
         at_most=5,
     ),

@@ -15,13 +15,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from experiments.held import are_full, held_by
 from experiments.memory import resident_bytes
 from experiments.strangers import Kind, Request, make_request
 from kernels_core import (
@@ -41,6 +42,9 @@ NEVER: Final = ("not documented", "mask too wide")
 """Kinds of errors that no request may bring about."""
 _STEP: Final = 20  # buckets of times for each doubling
 _BUCKETS: Final = 40 * _STEP
+# Small enough that what is kept is full within a minute: then memory must not grow.
+_POOL_BYTES: Final = 1 << 24
+_CACHE_BYTES: Final = 1 << 25
 _PATIENCE: Final = 300.0  # seconds: limits are of processor time, of which a loaded machine gives each thread little
 _TRIES: Final = 30  # random ids that are looked up in a mask before all of it is read
 
@@ -85,7 +89,10 @@ class _Counts:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Some seconds of it.  times: by what was timed in it {n, p50, p99, p99.9, max}, in microseconds."""
+    """Some seconds of it.  times: by what was timed in it {n, p50, p99, p99.9, max}, in microseconds.
+
+    held: who holds memory at its end (`held.held_by`).  full: whether what has a budget had been full by then.
+    """
 
     seconds: float
     tokens: int
@@ -93,14 +100,15 @@ class Window:
     never: int
     resident: int
     times: dict[str, dict[str, float]]
+    held: dict[str, int] = field(default_factory=dict)
+    full: bool = False
 
 
 def soak(info: TokenizerInfo, load: Load, tell: Callable[[Window], None] | None = None) -> dict[str, Any]:
     """Run a load; JSON values: `windows`, `requests` by kind, `errors` as [kind, where, what, count, sample], `times`
     of all of it, `resident` bytes at the end.  tell: called after each window."""
-    # Small enough that what is kept is full soon: then memory must not grow.
-    options = Options(pool_bytes=1 << 26, max_bytes=1 << 26)
-    compiler = GrammarCompiler(info, options=options, cache_bytes=1 << 26)
+    options = Options(pool_bytes=_POOL_BYTES, max_bytes=1 << 26)
+    compiler = GrammarCompiler(info, options=options, cache_bytes=_CACHE_BYTES)
     stream, over = itertools.count(), threading.Event()
     counts = [_Counts() for _ in range(load.threads)]
     shares = [len(range(number, load.matchers, load.threads)) for number in range(load.threads)]
@@ -109,6 +117,7 @@ def soak(info: TokenizerInfo, load: Load, tell: Callable[[Window], None] | None 
         for number, (one, share) in enumerate(zip(counts, shares, strict=True))
     ]
     windows: list[Window] = []
+    full = False
     before, began = _sum(counts), time.monotonic()
     for thread in threads:
         thread.start()
@@ -117,7 +126,9 @@ def soak(info: TokenizerInfo, load: Load, tell: Callable[[Window], None] | None 
         while time.monotonic() - began < load.seconds:
             over.wait(max(0.0, min(at + load.window_s, began + load.seconds) - time.monotonic()))
             now, after = time.monotonic(), _sum(counts)
-            windows.append(_window(before, after, now - at))
+            held = held_by(compiler)
+            full = full or are_full(held, cache_bytes=_CACHE_BYTES, pool_bytes=_POOL_BYTES)
+            windows.append(replace(_window(before, after, now - at), held=held, full=full))
             before, at = after, now
             if tell is not None:
                 tell(windows[-1])
@@ -264,4 +275,6 @@ def _plain(window: Window) -> dict[str, Any]:
         "never": window.never,
         "resident": window.resident,
         "times": window.times,
+        "held": window.held,
+        "full": window.full,
     }

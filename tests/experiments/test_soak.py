@@ -6,11 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from experiments import datasets, soak, soaking
 from experiments.claims import judge
+from experiments.held import are_full
 from experiments.ledger import Ledger
 from experiments.soaking import Load
 from experiments.soaking import soak as run_soak
@@ -48,6 +51,9 @@ def test_seconds_of_it(info: TokenizerInfo) -> None:
     assert {kind for kind, *_ in found["errors"]} <= {"refused", "limit", "dead end"}
     assert len(found["windows"]) >= 5
     assert sum(window["tokens"] for window in found["windows"]) <= found["tokens"]
+    held = found["windows"][-1]["held"]
+    assert held["grammars"] > 0
+    assert held["heaps, in use"] > held["token sets"] > 0
     mask = found["times"]["mask, processor"]
     assert 0 < mask["p50"] <= mask["p99"] <= mask["p99.9"] <= 1.04 * mask["max"]
     assert sum(found["requests"].values()) == found["times"]["compile"]["n"]
@@ -95,6 +101,31 @@ def test_the_experiment_and_its_claims(ledger: Ledger) -> None:
     assert (tables["What became of requests"]["kind"] == "asked").sum() >= 2
     assert len(soak.plot(frame).data) == 2
     assert next(str(verdict.word) for verdict in judge(soak.CLAIMS, frame)) in ("held", "undecided")
+
+
+def test_growth_counts_from_when_caches_are_full() -> None:
+    def window(resident: int, grammars: int, full: bool) -> dict[str, Any]:
+        return {"seconds": 30.0, "resident": resident, "full": full, "held": {"grammars": grammars}}
+
+    filling = [window(100_000_000 * n, 1_000_000 * n, False) for n in range(4)]
+    full = [window(400_000_000 + 1_000_000 * n, 4_000_000, True) for n in range(4)]
+    windows = [*filling, *full]
+    assert soak._full_after(windows) == 120
+    assert soak._growth(windows, "resident") == pytest.approx(2_000_000)
+    assert soak._growth(windows, "grammars") == pytest.approx(0, abs=1)
+    assert [row["MB a minute"] for row in soak._holders(windows)] == [2.0, 0.0]
+    assert np.isnan(soak._growth(filling, "resident"))
+    found = pd.DataFrame([{"status": "ok", "windows": windows}])
+    assert soak._grown(found).size == pytest.approx(2)
+    assert soak._grown(pd.DataFrame([{"status": "ok", "windows": filling}])).units == 0
+
+
+def test_caches_are_full_near_their_budgets() -> None:
+    budgets = {"cache_bytes": 100, "pool_bytes": 50}
+    assert are_full({"grammars": 90, "token sets": 40}, **budgets)
+    assert not are_full({"grammars": 60, "token sets": 40}, **budgets)
+    assert not are_full({"grammars": 90, "token sets": 30}, **budgets)
+    assert are_full({"grammars": 90}, **budgets)  # without a cross-grammar cache
 
 
 def test_the_command() -> None:
