@@ -233,7 +233,8 @@ cdef class _Determinised:
         # Behind a name there is nothing else than what the name leads to: an update is made for the whole state.
         mark.resize(epsilon_to.size())
         _close(named, epsilon_to, mark, 1, behind)
-        alone = named.size() == 1 and not found - {ALWAYS}
+        # What is asked behind a name without a value is asked of the register with it, where one goes on or ends.
+        alone = named.size() == 1
         for i in range(subset.size()):
             if mark[subset[i]] != 1 and self.telling[subset[i]]:
                 alone = False

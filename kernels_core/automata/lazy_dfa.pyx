@@ -357,10 +357,11 @@ cdef class LazyTables(Tables):
                     int32_t past) except -1 nogil:
         """Give a state the gate of its NFA states: where one of them is behind a name its own, else that of all.
 
-        Behind a name there is nothing else than what the name leads to: an update is made for the whole state.
+        Behind a name there is nothing else than what the name leads to: an update is made for the whole state.  What is
+        asked behind a name without a value is asked of the register with it, where one goes on or ends; some of it holds.
         """
         cdef int32_t k, one, named = -1, count = 0
-        cdef bint always = False, conditional = False
+        cdef bint always = False
         cdef const Closure* behind
         self.conditions.clear()
         for k in range(first, past):
@@ -370,7 +371,6 @@ cdef class LazyTables(Tables):
                 count += 1
                 continue
             always = always or members.guard[one] == ALWAYS
-            conditional = conditional or members.guard[one] != ALWAYS
             self.conditions.push_back(members.guard[one])
         if count == 0:
             if not always:
@@ -378,7 +378,7 @@ cdef class LazyTables(Tables):
             return 0
         self._close(rule, named)
         behind = &self.closures[self.nfas[rule].closures + named]
-        if count > 1 or conditional or past - first > behind.past - behind.first:
+        if count > 1 or past - first > behind.past - behind.first:
             with gil:
                 refuse_keys(f"rule {self.lowering.rules[rule].name!r}")
         self.conditions.assign(1, members.guard[named])

@@ -13,7 +13,7 @@ from libcpp.vector cimport vector
 from kernels_core.automata.inlining cimport Inlining
 from kernels_core.automata.members cimport AHEAD, ALWAYS, CLOSES, OTHER, MemberSet
 from kernels_core.automata.nfa cimport Nfa, Pending
-from kernels_core.grammar.tree cimport Node, Unordered
+from kernels_core.grammar.tree cimport Node, RuleRef, Unordered
 
 from kernels_core.errors import UnsupportedFeatureError
 
@@ -84,9 +84,18 @@ cdef bint _spell(Nfa nfa, Inlining lowering, MemberSet* members, Unordered node,
 cdef bint _spell_member(Nfa nfa, Inlining lowering, MemberSet* members, Node key, Node value, int32_t guard,
                         int32_t update, int32_t ahead, int32_t behind, int32_t key_place,
                         int32_t value_place) except -1:
-    """One member: its key, with a guard, then the update, then its value, which nothing more is asked of."""
+    """One member: its key, with a guard, then the update, then its value, which nothing more is asked of.
+
+    A key that is a call is not inlined, however small: the parser comes to `named` by that call alone, and other keys go
+    on beside it.
+    """
     cdef int32_t first = nfa.size, named = nfa.state(), limit = lowering.limits.most_states
-    if not nfa.spell(lowering, key, ahead, named, key_place, limit):
+    if type(key) is RuleRef:
+        nfa.tag(ahead, key_place)
+        nfa.call(ahead, lowering.rule_id((<RuleRef>key).name), named)
+        if lowering.node_can_be_empty(key):
+            nfa.epsilon(ahead, named)
+    elif not nfa.spell(lowering, key, ahead, named, key_place, limit):
         return False
     _guard(nfa, members, first, guard)
     members.update.resize(nfa.size, -1)
@@ -104,4 +113,5 @@ def refuse_keys(str where not None):
     """Raise `UnsupportedFeatureError`: behind a key (in the rule `where`) the text may be something else as well."""
     raise UnsupportedFeatureError(
         f"in {where} a text that ends a key of members in any order may be something else as well: the beginning of "
-        f"another key, of a value, or of what stands beside the members; end keys with a mark of their own")
+        f"another key, of a value, or of what stands beside the members; end keys with a mark of their own, or make each "
+        f"a rule")

@@ -328,9 +328,10 @@ cdef class Unordered(Node):
     `required[i]` occurs.  Other members, texts of `other_keys[j]` and `other_values[j]`, may come any number of times.
     There are `least` to `most` members in all (`most` may be None).
 
-    No text of a key, others included, is the beginning of a text of another.  Where a key ends, nothing else of the
-    same automaton goes on: no value, nothing that stands before or beside the members.  This node is the end of its
-    rule (the body, the last item of a sequence that is, or an alternative of a choice that is), and the only one there.
+    No text of a key, others included, is the beginning of a text of another, unless one of them is a call of a rule.
+    Where a key that is none ends, nothing else of the same automaton goes on: no value, nothing that stands before or
+    beside the members.  This node is the end of its rule (the body, the last item of a sequence that is, or an
+    alternative of a choice that is), and the only one there.
     """
 
     __match_args__ = (

@@ -9,7 +9,7 @@ Read on: `classic.py` (the chart over a table), `dots.py` and `parts.py` (dotted
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar, overload
 
 from kernels_core.automata.inlining import LoweredRule
@@ -17,7 +17,7 @@ from kernels_core.automata.lazy_dfa import LazyTables
 from kernels_core.automata.lower import Lowering, Position
 from kernels_core.automata.tables import FIRST_STATE, Tables
 from kernels_core.grammar.compact_body import CompactBody
-from kernels_core.grammar.ir import Choice, DeferredRule, Literal, Node, Seq, Unordered, walk
+from kernels_core.grammar.ir import Choice, DeferredRule, Literal, Node, Repeat, Rule, RuleRef, Seq, Unordered, walk
 from kernels_core.grammar.printer import print_node
 from kernels_core.inspect.dots import DOT, dotted_rule
 from kernels_core.inspect.parts import PartDots
@@ -185,7 +185,8 @@ class StateTable:
             return None
         body = self._lowering.spelt[self.rule(self.row(state).rule)]
         assert not isinstance(body, CompactBody)  # members in any order are a node
-        names = [_key(key) for node in walk(body) if isinstance(node, Unordered) for key in node.keys]
+        rules = self._lowering.ir.rules
+        names = [_key(key, rules) for node in walk(body) if isinstance(node, Unordered) for key in node.keys]
         seen, missing = found
         return tuple(names[i] for i in seen), tuple(names[i] for i in missing)
 
@@ -357,9 +358,11 @@ def _glyph(byte: int) -> str:
     return f"⟨{byte:02X}⟩"
 
 
-def _key(key: Node) -> str:
+def _key(key: Node, rules: Mapping[str, Rule]) -> str:
     """The name of a member as it is shown: what the first of its spellings in JSON stands for."""
-    text = _first_text(key).decode(errors="replace")
+    rule = rules[key.name] if isinstance(key, RuleRef) else None
+    node = key if rule is None or isinstance(rule, DeferredRule) else rule.body
+    text = _first_text(node).decode(errors="replace")
     try:
         return str(json.loads(text))
     except ValueError:
@@ -374,5 +377,7 @@ def _first_text(node: Node) -> bytes:
             return b"".join(map(_first_text, items))
         case Choice(items):
             return _first_text(items[0])
+        case Repeat(minimum=0):
+            return b""
         case _:
             return print_node(node).encode()

@@ -51,11 +51,14 @@ VALUES: list[Node] = [
     RuleRef("digits"),
     RuleRef("text"),
 ]
+ZEROS: Node = Repeat(Literal(b"0"), 0, None)
 RULES = {
     "digits": Rule("digits", Repeat(CharSet(((0x30, 0x39),)), 1, None)),
     "text": Rule("text", Seq((Literal(b'"'), Repeat(CharSet(((0x20, 0x21), (0x23, 0x7E))), 0, None), Literal(b'"')))),
     "gap": Rule("gap", Repeat(Literal(b" "), 0, 3)),
     "others": Rule("others", Seq((CharSet(((0x78, 0x7A),)), Literal(b'"')))),
+    # Keys that are calls may be the beginning of others, and of themselves.
+    **{f"key_{n}": Rule(f"key_{n}", Seq((Literal(n.encode()), ZEROS))) for n in ("a", "ab", "abc", "b", "ba")},
 }
 VOCABULARY = [
     *(bytes([byte]) for byte in b'{}[]<>:, "abcxyz012'),
@@ -73,6 +76,12 @@ VOCABULARY = [
     b"01,",
     b'"x":',
     b',"x":1,"y":2',
+    b"{a",
+    b"ab",
+    b"abc",
+    b"a0",
+    b"b,a",
+    b",ab}",
 ]
 
 
@@ -86,10 +95,15 @@ def members(draw: st.DrawFn, *, depth: int = 0) -> Node:
     if draw(st.booleans()) or not names:
         key = draw(st.sampled_from([RuleRef("others"), RULES["others"].body]))
         others.append((nodes.seq((Literal(b'"'), key)), nodes.seq((Literal(b":"), draw(st.sampled_from(values))))))
-    declared = [
-        (Literal(b'"' + name + b'"'), nodes.seq((Literal(b":"), draw(st.sampled_from(values)))), draw(st.booleans()))
-        for name in names
-    ]
+    called = draw(st.sampled_from([0, 0, 1, 2]))  # of three names
+    declared: list[tuple[Node, Node, bool]] = []
+    for i, name in enumerate(names):
+        quoted: Node = Literal(b'"' + name + b'"')
+        value: Node = nodes.seq((Literal(b":"), draw(st.sampled_from(values))))
+        if f"key_{name.decode()}" in RULES and i % 3 < called:
+            quoted = RuleRef(f"key_{name.decode()}")
+            value = draw(st.sampled_from([value, Empty(), ZEROS]))
+        declared.append((quoted, value, draw(st.booleans())))
     needed = max(1, sum(required for _, _, required in declared))
     least = draw(st.sampled_from([0, 0, 2, 3]))
     if not others:
@@ -276,6 +290,8 @@ def test_the_macro_ends_its_rule() -> None:
         'Unordered(("a:", "1"), ("b:", "2", required), separator=(","), closing=("}")) | "a:9}"',
         '"x"* [a:]* Unordered(("a:", "1"), ("b:", "2"), separator=(","))',
         'Unordered(("a:", [0-9,:a-c]*), ("b:", "2"), ("c:", "3"), separator=(","), closing=("}"))',
+        'Unordered(("a:", ""), ("a:", ","), separator=(","), closing=("}"))',
+        'key\nkey ::= Unordered((k, ",b:"), (k, "2"), separator=(","))\nk ::= "a:"',
     ],
 )
 def test_keys_that_may_be_something_else_are_refused(body: str, lazy: bool) -> None:
@@ -288,6 +304,24 @@ def test_keys_that_may_be_something_else_are_refused(body: str, lazy: bool) -> N
 
     with pytest.raises(UnsupportedFeatureError, match="may be something else as well"):
         read()
+
+
+@pytest.mark.parametrize("name", list(VARIANTS))
+def test_keys_that_are_calls_may_be_the_beginning_of_others(name: str) -> None:
+    grammar = Grammar.from_ebnf("""
+        root ::= "[" Unordered((one, ""), (more, "", required), ("x:", [0-9]), separator=(gap ","), closing=(gap "]"))
+        one  ::= "1" ("." "0"+)?
+        more ::= "1" "2" | "1.5"
+        gap  ::= " "*
+    """)
+    vocabulary = [*(bytes([byte]) for byte in b"125.0x:, []"), b"1.", b"[1", b"12", b",1", b"1]", b"0,1", b".0 ]"]
+    for text in ("[1,12]", "[12 ,1.00 ,x:5]", "[1.5,1.0]", "[12]"):
+        matcher = GrammarMatcher(compiled(grammar.ir, vocabulary, VARIANTS[name]))
+        assert matcher.accept_string(text), text
+        assert matcher.is_completed()
+    for text in ("[1]", "[1 ]", "[1,1.0", "[12,1.5", "[1.0,12,1,", "[x:1,x"):
+        matcher = GrammarMatcher(compiled(grammar.ir, vocabulary, VARIANTS[name]))
+        assert not matcher.accept_string(text), text
 
 
 def test_grammars_with_other_required_members_share_no_verdicts() -> None:

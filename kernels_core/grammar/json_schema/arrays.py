@@ -1,23 +1,21 @@
 """Arrays as text: the prefix, the rest, lengths; counts of items and distinct items as a graph.
 
-Lengths alone are counted by the parser.  `contains` (and what negations become) makes states of (position, counts);
-`uniqueItems` makes states of the values seen, which is exact where few scalars are allowed, and refused elsewhere:
-that two free strings differ is not context-free.  Where an array is nothing but distinct constants, what may follow is
-a rule for each set of values seen, made when a text gets there: of n constants there are 2^n such sets.
+Lengths alone are counted by the parser.  An array of distinct constants, and nothing more, is members in any order
+(`ir.Unordered`) that have a key alone: the parser remembers which were there.  `contains` (and what negations become)
+makes states of (position, counts), and of the values seen where items are distinct, or some equal, as well: exact where
+few scalars are allowed.  Elsewhere `uniqueItems` is refused: that two free strings differ is not context-free.
 
 Read on: `shapes.pyx` (`Items`), `items.py`, `steps.py` (the graph).
 """
 
 from __future__ import annotations
 
-from functools import partial
-from hashlib import blake2b
 from itertools import product
 from typing import TYPE_CHECKING
 
 from ...clock import look
-from ..ir import Never, Node, RuleRef
-from ..nodes import choice, repeat, seq
+from ..ir import Empty, Never, Node
+from ..nodes import choice, repeat, seq, unordered
 from .shapes import Count, Items, Shape
 from .steps import Steps
 from .terms import FALSE, Term
@@ -29,8 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["MAX_ITEM_EDGES", "ArrayText", "ItemStep", "NotFinite", "distinct_values", "item_steps", "needs_steps"]
 
 MAX_ITEM_EDGES = 6_000
-# Distinct items are remembered as a set, of at most so many.
-MAX_DISTINCT = 9
+# Constants of which an array may have each once, and those that are remembered in a state of a graph.
+MAX_DISTINCT = 4_000
+_FEW_DISTINCT = 9
 # An item, and whether one stands in front of it.
 ItemStep = tuple[Term, bool]
 _State = tuple[int, tuple[int, ...], frozenset[int], bool, bool]
@@ -39,7 +38,7 @@ _NESTED = 24
 
 
 class NotFinite(Exception):
-    """`uniqueItems` on items that are not a few scalars."""
+    """`uniqueItems` on items that are no constants, or too many for what else is said of them; the message is why."""
 
 
 class ArrayText:
@@ -56,20 +55,28 @@ class ArrayText:
     def node(self) -> Node:
         """The whole array, brackets included.  Raises `TooManyStates` and `NotFinite`."""
         items, layout = self.items, self.layout
-        if needs_steps(items):
-            values = None if self.emitter.document is None else distinct_values(self.emitter.algebra, items)
-            if values is not None:
-                return self._distinct(values)
-            body = self._graph()
+        opening, closing = layout.opening(b"[", self.level), layout.closing(b"]", self.level)
+        values = distinct_values(self.emitter.algebra, items)
+        if values is not None:
+            members = [(self.distinct(term), Empty(), False) for term in values]
+            body = unordered(members, (), layout.comma(self.level), closing, items.least, items.most)
+            closing = seq(())
         else:
-            body = self._plain()
-        filled = seq((layout.opening(b"[", self.level), body, layout.closing(b"]", self.level)))
+            body = self._graph() if needs_steps(items) else self._plain()
+        filled = seq((opening, body, closing))
         may_be_empty = items.least == 0 and items.unique is not False and not any(c.least for c in items.counts)
         return choice((filled, layout.empty(b"[]"))) if may_be_empty else filled
 
     def item(self, term: Term) -> Node:
         """One item with a value of `term`."""
         return self.emitter.value(term, self.inner)
+
+    def distinct(self, term: Term) -> Node:
+        """One item with the constant `term`; a call where what is behind it shows that it has ended."""
+        text = self.emitter.now(term, self.inner)
+        if not self.emitter.algebra.shape(term).numbers:
+            return text
+        return self.emitter.book.share(("distinct", text), "number", lambda: text)
 
     def _plain(self) -> Node:
         """One or more items; lengths only."""
@@ -89,16 +96,6 @@ class ArrayText:
                 node = repeat(node, 0, 1)
         return seq((self.item(items.prefix[0]), node))
 
-    def _distinct(self, values: list[Term]) -> Node:
-        """Some of `values`, each once at most, in any order."""
-        written = [self.emitter.now(term, self.inner) for term in values]
-        content = (self.inner, self.items.least, self.items.most, [self.emitter.algebra.shape(term) for term in values])
-        text = _Distinct(self, written, content)
-        layout = self.layout
-        first = choice([seq((value, text.behind(1 << number))) for number, value in enumerate(written)])
-        filled = seq((layout.opening(b"[", self.level), first))
-        return filled if self.items.least else choice((filled, layout.empty(b"[]")))
-
     def _graph(self) -> Node:
         """Counts and distinct items: the ways through a graph."""
         comma = self.layout.comma(self.level)
@@ -111,53 +108,19 @@ class ArrayText:
         return steps.node(edge, self.emitter.book, f"{self.name}_items")
 
 
-class _Distinct:
-    """What may follow in an array of distinct constants, by those that were there: rules that wait."""
-
-    def __init__(self, array: ArrayText, values: list[Node], content: object) -> None:
-        self._book = array.emitter.book
-        self._later = array.emitter.document
-        self._values = values
-        self._content = content
-        self._least, self._most = array.items.least, array.items.most
-        self._comma = array.layout.comma(array.level)
-        self._closing = array.layout.closing(b"]", array.level)
-        self._hint = f"{array.name}_items"
-        self._rules: dict[int, RuleRef] = {}
-
-    def behind(self, seen: int) -> Node:
-        """What may follow when the values in `seen` (as bits) were there.  There is always a way to the end."""
-        if seen.bit_count() in (len(self._values), self._most):
-            return self._closing
-        found = self._rules.get(seen)
-        if found is None:
-            found = self._rules[seen] = self._book.defer(
-                self._hint, partial(self._key, seen), partial(self._body, seen)
-            )
-        return found
-
-    def _body(self, seen: int, compact: bool) -> Node:
-        more = [
-            seq((self._comma, value, self.behind(seen | 1 << number)))
-            for number, value in enumerate(self._values)
-            if not seen >> number & 1
-        ]
-        return choice((self._closing, *more) if seen.bit_count() >= self._least else more)
-
-    def _key(self, seen: int) -> bytes:
-        assert self._later is not None
-        return blake2b(repr((self._later.setting, self._content, seen)).encode(), digest_size=16).digest()
-
-
 def distinct_values(algebra: SchemaAlgebra, items: Items) -> list[Term] | None:
-    """The constants of which an array has some, each once at most; None where it has none or says anything else.
+    """The constants of which an array has some, each once at most; None where that is not all that is said of it.
 
     Raises `NotFinite`.
     """
-    if items.unique is not True or items.prefix or items.counts or items.rest is FALSE or items.most == 0:
+    if items.unique is not True or items.prefix or items.counts:
         return None
-    values = [term for term, _ in _values(algebra, items, 0)[0]]
-    return values if values and items.least <= len(values) else None
+    scalars = algebra.scalars(items.rest, MAX_DISTINCT)
+    if scalars is None:
+        raise NotFinite(
+            f"that items differ can only be checked where they are one of at most {MAX_DISTINCT:,} constants"
+        )
+    return [algebra.fixed(one) for one in scalars]
 
 
 def needs_steps(items: Items) -> bool:
@@ -248,14 +211,16 @@ def _counting(algebra: SchemaAlgebra, term: Term, position: int, have: int, coun
 
 def _values(algebra: SchemaAlgebra, items: Items, last: int) -> list[list[tuple[Term, int]]]:
     """For each position the scalars that may stand there, numbered by value."""
+    what = "beside a prefix or a count, that items differ" if items.unique else "that some items are equal"
+    few = f"{what} can only be checked where they are one of at most {_FEW_DISTINCT} constants"
     numbers: dict[Shape, int] = {}
     found: list[list[tuple[Term, int]]] = []
     for position in range(min(last, len(items.prefix)) + 1):
         term = items.at(position)
-        scalars = algebra.scalars(term, MAX_DISTINCT)
+        scalars = algebra.scalars(term, _FEW_DISTINCT)
         if scalars is None:
-            raise NotFinite
+            raise NotFinite(few)
         found.append([(algebra.fixed(one), numbers.setdefault(one, len(numbers))) for one in scalars])
-    if len(numbers) > MAX_DISTINCT:
-        raise NotFinite
+    if len(numbers) > _FEW_DISTINCT:
+        raise NotFinite(few)
     return found

@@ -255,9 +255,9 @@ class DeferrableTerms:
         try:
             values = distinct_values(self._algebra, items)
             if values is not None:
-                below += values
-                ways.append(tuple(values[: items.least]))
-                return "", ""
+                some = items.least <= len(values)
+                ways += [()] * some
+                return "", "" if some else _MISSING
             steps = item_steps(self._algebra, items)
         except (TooManyStates, NotFinite):
             # Who is to be told about that, is told when it is written.

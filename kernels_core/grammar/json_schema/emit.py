@@ -314,12 +314,8 @@ class Emitter:
         """Arrays of one kind, written by `text`."""
         try:
             return text(self, items, level, name).node()
-        except NotFinite:
-            if items.unique:
-                reason = "that items differ can only be checked where few constants are allowed"
-            else:
-                reason = "that some items are equal can only be checked where few constants are allowed"
-            self.problems.add(items.place, "uniqueItems", reason, "the keyword is ignored")
+        except NotFinite as error:
+            self.problems.add(items.place, "uniqueItems", str(error), "the keyword is ignored")
         except TooManyStates as error:
             self._report_items(place, error)
         try:

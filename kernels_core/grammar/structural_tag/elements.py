@@ -261,3 +261,6 @@ class _ArrayElements(ArrayText):
     def item(self, term: Term) -> Node:
         spell, style = self.emitter.spell, self.emitter.style
         return self.emitter.element(spell(style.item), term, spell(style.item_back), self.place, skip='"')
+
+    def distinct(self, term: Term) -> Node:
+        return self.emitter.book.add("item", self.item(term))  # a number and a string may have the same text
