@@ -493,6 +493,67 @@ def test_masks_of_many_members(extra: Any) -> None:
     assert states < 1.2 * in_order.compiled.cache_stats().states
 
 
+@st.composite
+def needy_objects(draw: st.DrawFn) -> dict[str, Any]:
+    """A schema of more members than a graph of names can have, some of which have to be something."""
+    names = [f"m{i}" for i in range(draw(st.integers(11, 13)))]
+    integer = {"type": "integer"}
+
+    def some(most: int) -> list[str]:
+        return draw(st.lists(st.sampled_from(names), min_size=1, max_size=most, unique=True))
+
+    conditions: list[dict[str, Any]] = [
+        {"not": {"properties": dict.fromkeys(some(5), integer)}},
+        {"anyOf": [{"required": [name]} for name in some(4)]},
+        {"oneOf": [{"properties": dict.fromkeys(some(2), integer)}, {"required": some(2)}]},
+        {"minProperties": 2},
+        {"not": {"required": some(3)}},
+    ]
+    return {
+        "type": "object",
+        "properties": {name: {"type": ["integer", "string"]} for name in names},
+        "required": draw(st.lists(st.sampled_from(names), max_size=2, unique=True)),
+        "additionalProperties": draw(st.sampled_from([False, {"type": "boolean"}])),
+        "allOf": draw(st.lists(st.sampled_from(conditions), min_size=1, max_size=2, unique_by=str)),
+    }
+
+
+@settings(max_examples=30, deadline=None)
+@given(needy_objects(), st.sampled_from(WAYS), st.randoms(use_true_random=False))
+def test_what_some_member_must_be(schema: dict[str, Any], options: Options, random: Random) -> None:
+    grammar = Grammar.from_json_schema({"anyOf": [schema, {"type": "null"}]}, any_order=True)  # it may be void
+    made = CompiledGrammar(grammar, BYTES, options)
+    validator = Draft202012Validator(schema)
+    names = [*schema["properties"], "more"]
+    for _ in range(60):
+        chosen = random.sample(names, random.choice([0, 1, 2, 3, 4, len(names)]))
+        value = {name: True if name == "more" else random.choice([1, 1, "x"]) for name in chosen}
+        matcher = GrammarMatcher(made)
+        text = json.dumps(value)
+        assert (matcher.accept_string(text) and matcher.is_completed()) == validator.is_valid(value), text
+
+
+def test_of_many_members_one_must_be_something() -> None:
+    names = [f"m{i}" for i in range(40)]
+    schema = {
+        "type": "object",
+        "properties": {name: {"type": ["integer", "string"]} for name in names},
+        "not": {"properties": {name: {"type": "integer"} for name in names[:30]}},
+        "additionalProperties": False,
+    }
+    matcher = GrammarMatcher(CompiledGrammar(Grammar.from_json_schema(schema, any_order=True), BYTES, Options()))
+    integers = [f'"m{i}": {i}' for i in range(40)]
+    Random(5).shuffle(integers)
+    assert not matcher.accept_string("{}")
+    # The last of those that could be no integer must be none.
+    last = next(member for member in reversed(integers) if int(member.split()[1]) < 30)
+    before, behind = integers[: integers.index(last)], integers[integers.index(last) + 1 :]
+    assert matcher.accept_string("{" + ", ".join(before) + ", " + last.split()[0] + " ")
+    assert not matcher.accept_string("1")
+    assert matcher.accept_string(", ".join(['"x"', *behind]) + "}")
+    assert matcher.is_completed()
+
+
 @settings(max_examples=20, deadline=None)
 @given(objects(9), st.data())
 def test_all_ways_have_the_same_masks(case: tuple[dict[str, Any], Any], data: st.DataObject) -> None:
