@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 from kernels_core.automata.inlining import named_tokens
 from kernels_core.automata.lazy_dfa import LazyTables
-from kernels_core.automata.lower import Lowering
+from kernels_core.automata.lower import Lowering, refuse_token_limit
 from kernels_core.automata.tables import EagerTables, Tables
 from kernels_core.clock import CancelToken, TimeLimit
 from kernels_core.compile_cache import CompileCache
@@ -145,6 +145,8 @@ class CompiledGrammar:
         options = self.options
         if options.parser == "pushdown":
             refuse_left_recursion(tables)
+            for rule in tables.lowering.ir.rules.values():
+                refuse_token_limit(tables.lowering.ir, rule, options.parser)
             return PushdownMachine(tables, max_bytes=options.max_bytes, where=where, max_stacks=options.max_stacks)
         return Machine(tables, max_bytes=options.max_bytes, where=where, memoize=options.memoize_sets)
 

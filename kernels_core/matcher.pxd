@@ -37,7 +37,8 @@ cdef class GrammarMatcher:
     cdef bint _accept_string(self, bytes spelling) except -1
     cdef int _renew(self, error) except -1
     cdef bint _move(self, MaskCache masks, size_t limit) except -1
-    cdef SetRec* _read(self, const uint8_t* text, Py_ssize_t size) except NULL
+    cdef SetRec* _crossed(self, SetRec* source, bint begins) except NULL
+    cdef SetRec* _read(self, SetRec* at, const uint8_t* text, Py_ssize_t size) except NULL
     cdef int _push(self, SetRec* target, int token, bytes spelling, int length, bint stop) except -1
     cdef bint _names(self, int token) except -1
     cdef bint _is_stop(self, int token) noexcept
@@ -50,6 +51,6 @@ cdef class GrammarMatcher:
     cdef str _place(self)
     cdef int _dead_end(self) except -1
     cdef void _start(self, Clock* clock) noexcept
-    cdef SetRec* _token_step(self, int32_t token, SetRec* spelt, bint has_text) except NULL
+    cdef SetRec* _token_step(self, SetRec* source, int32_t token, SetRec* spelt, bint has_text) except NULL
     cdef object _shown(self, _Step at)
     cdef object _kept_chart(self)

@@ -14,7 +14,8 @@ from libcpp.vector cimport vector
 cimport cython
 
 from kernels_core.clock cimport Clock, start_clock, stop_clock
-from kernels_core.earley.machine cimport Machine, SetRec, ms_clock, is_live, known_step, ms_load, ms_store
+from kernels_core.earley.machine cimport SPENT, Machine, SetRec, ms_clock, is_live, known_step, ms_load, ms_store
+from kernels_core.earley.token_limits cimport crossed
 from kernels_core.masks.cache cimport MaskCache, ms_count
 from kernels_core.masks.mask_table cimport MaskRec, write_mask
 from kernels_core.masks.rows cimport get_row, needs_masking, row_at
@@ -103,17 +104,20 @@ cdef class GrammarMatcher:
         if self._is_stop(token_id):
             may_stop = source.completed and not self.terminate_without_stop_token
             if source.tokens:
-                target = self._token_step(token_id, target, False)
+                target = self._token_step(self._crossed(source, True), token_id, target, False)
             if target != self._machine.dead:
                 self._push(target, token_id, None, size, may_stop or target.completed)
                 return True
             if may_stop:
                 self._push(source, token_id, None, 0, True)
             return bool(may_stop)
+        if source.limits:
+            source = self._crossed(source, True)
         if (self._trie.everything[token_id >> 5] >> (token_id & 31)) & 1:
-            target = self._read(self._trie.spelling.data() + first, size)
+            target = self._read(source, self._trie.spelling.data() + first, size)
         if source.tokens:
-            target = self._token_step(token_id, target, (self._trie.spelt[token_id >> 5] >> (token_id & 31)) & 1)
+            target = self._token_step(source, token_id, target,
+                                      (self._trie.spelt[token_id >> 5] >> (token_id & 31)) & 1)
         if target == self._machine.dead:
             return False
         self._push(target, token_id, None, size, False)
@@ -133,7 +137,7 @@ cdef class GrammarMatcher:
     cdef bint _accept_string(self, bytes spelling) except -1:
         if self._terminated():
             return not spelling
-        cdef SetRec* target = self._read(<const uint8_t*><const char*>spelling, len(spelling))
+        cdef SetRec* target = self._read(self._last.set, <const uint8_t*><const char*>spelling, len(spelling))
         if target == self._machine.dead:
             return False
         self._push(target, -1, spelling, <int>len(spelling), False)
@@ -203,9 +207,18 @@ cdef class GrammarMatcher:
         self._masks, self._machine, self._last = probe._masks, probe._machine, probe._last
         return True
 
-    cdef SetRec* _read(self, const uint8_t* text, Py_ssize_t size) except NULL:
+    cdef SetRec* _crossed(self, SetRec* source, bint begins) except NULL:
+        """Where a token that begins at `source` is read, or `source` at the end of a step (`earley/token_limits.pyx`)."""
+        cdef Clock clock
+        self._start(&clock)
+        try:
+            with nogil:
+                return crossed(self._machine, source, begins)
+        finally:
+            stop_clock(&clock)
+
+    cdef SetRec* _read(self, SetRec* at, const uint8_t* text, Py_ssize_t size) except NULL:
         """Where `text` leads; `machine.dead` if it is refused.  Known transitions take neither lock nor GIL release."""
-        cdef SetRec* at = self._last.set
         cdef SetRec* known
         cdef Py_ssize_t i, misses = 0
         cdef Clock clock
@@ -236,20 +249,22 @@ cdef class GrammarMatcher:
             cancelled = &self.cancel_token.flag
         start_clock(clock, self._masks.max_fill_ms, cancelled, <PyObject*>self._machine.where)
 
-    cdef SetRec* _token_step(self, int32_t token, SetRec* spelt, bint has_text) except NULL:
-        """`Machine.token_step` from here."""
+    cdef SetRec* _token_step(self, SetRec* source, int32_t token, SetRec* spelt, bint has_text) except NULL:
+        """`Machine.token_step` from `source`."""
         cdef SetRec* target
         cdef Clock clock
         self._start(&clock)
         try:
             with nogil:
-                target = self._machine.token_step(self._last.set, token, spelt, has_text)
+                target = self._machine.token_step(source, token, spelt, has_text)
         finally:
             stop_clock(&clock)
         return target
 
     cdef int _push(self, SetRec* target, int token, bytes spelling, int length, bint stop) except -1:
         cdef _Step step = _Step.__new__(_Step)
+        if target.limits & SPENT:
+            target = self._crossed(target, False)
         step.set, step.parent, step.token, step.spelling, step.stop = target, self._last, token, spelling, stop
         step.position = self._last.position + length
         step.count = self._last.count + 1

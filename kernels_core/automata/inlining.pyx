@@ -14,7 +14,7 @@ cimport cython
 from libc.stdint cimport int64_t
 
 from kernels_core.automata.size_estimate cimport CALL, CALLED, INLINED, UNDECIDED, copies_in
-from kernels_core.grammar.rules cimport DeferredRule, Rule
+from kernels_core.grammar.rules cimport DeferredRule, Rule, token_limit
 from kernels_core.grammar.tree cimport HOLDS_TOKENS, CharSet, Node, Repeat, TokenSet
 from kernels_core.laboratory cimport TEXT_COPIES, has
 
@@ -155,9 +155,13 @@ cdef class Inlining(SizeEstimates):
 
     cdef int32_t number_of(self, Callee callee) except -1:
         """The number of a rule that is called."""
+        cdef LoweredRule rule
         if callee.number < 0:
             callee.number = <int32_t>len(self.rules)
-            self.rules.append(_lowered(callee.name, self.ir))
+            rule = _lowered(callee.name, self.ir)
+            if self.limits_tokens:
+                rule.max_tokens = token_limit(self.bodies[callee.name])
+            self.rules.append(rule)
         return callee.number
 
     def rule_id(self, str name not None):
@@ -205,5 +209,5 @@ cdef class Inlining(SizeEstimates):
 cdef LoweredRule _lowered(str source, ir):
     cdef LoweredRule rule = LoweredRule.__new__(LoweredRule)
     rule.source, rule.ir, rule.path = source, ir, ()
-    rule.min_iterations = rule.max_iterations = -1
+    rule.min_iterations = rule.max_iterations = rule.max_tokens = -1
     return rule

@@ -30,7 +30,7 @@ from kernels_core.grammar.ir import CharSet, GrammarIR, Literal, Node, Repeat, R
 from kernels_core.grammar.nodes import fold
 from kernels_core.options import Options
 
-__all__ = ["AFTER", "LoweredRule", "Lowering", "Position"]
+__all__ = ["AFTER", "LoweredRule", "Lowering", "Position", "refuse_token_limit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,8 @@ class Lowering(Inlining):
                     self.ir.source,
                     rule.span.start if rule.span is not None else None,
                 )
+            if self.limits_tokens:
+                refuse_token_limit(self.ir, rule, "fsm")
             self.set_cost(name, min(self._spelt_out(rule.body), _COUNTLESS))
         if self.cost(self.ir.root) > 4 * self.options.max_states:
             raise BudgetExceededError("automaton states", self.options.max_states, f"rule {self.ir.root!r}")
@@ -183,6 +185,16 @@ class Lowering(Inlining):
                 nfa.spell_deferred(node.contents[tag], state, after, nfa.place(place, tag))
             else:
                 nfa.epsilon(state, target)
+
+
+def refuse_token_limit(ir: GrammarIR, rule: Rule, parser: str) -> None:
+    """`UnsupportedFeatureError` if `rule` limits its tokens, for a parser without frames that could count them."""
+    if any(note == "max_tokens" for note, _ in rule.notes):
+        raise UnsupportedFeatureError(
+            f'rule {rule.name!r} limits its tokens (max_tokens), which parser="{parser}" cannot; use parser="earley"',
+            ir.source,
+            rule.span.start if rule.span is not None else None,
+        )
 
 
 _COUNTLESS = (1 << 31) - 1  # edges

@@ -51,6 +51,7 @@ cdef class SizeEstimates:
     cdef readonly Limits limits
     cdef dict bodies, made              # those of `ir`
     cdef dict callees                   # by name of the rule
+    cdef readonly bint limits_tokens    # whether some rule does: it is called, so that it has a frame of its own
     cdef int chain, empty_chain         # rules that are being looked into, each called by the one before
 
     cdef int _open(self, ir, options) except -1

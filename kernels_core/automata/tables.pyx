@@ -32,6 +32,7 @@ cdef class Tables:
     cdef int _open(self, lowering) except -1:
         """The beginning of every subclass: pseudo-states, and the rules that were named."""
         self.lowering = lowering
+        self.limits_tokens = self.lowering.limits_tokens
         self.flags.reserve(ROOM)
         self.rule_of.reserve(ROOM)
         self.edge_first.reserve(ROOM)
@@ -46,6 +47,7 @@ cdef class Tables:
         self.start.reserve(ROOM)
         self.min_iterations.reserve(ROOM)
         self.max_iterations.reserve(ROOM)
+        self.max_tokens.reserve(ROOM)
         self._new_state(-1, SPECIAL | EXPANDED)
         self._new_state(-1, SPECIAL | EXPANDED)
         return self._declare()
@@ -74,6 +76,7 @@ cdef class Tables:
             self.start.push_back(-1)
             self.min_iterations.push_back(rule.min_iterations)
             self.max_iterations.push_back(rule.max_iterations)
+            self.max_tokens.push_back(rule.max_tokens)
             self.member_sets.push_back(NULL)
         for i in range(self.token_ids.size(), len(token_sets)):
             ids, negated = token_sets[i]

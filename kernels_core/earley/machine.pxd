@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.mutex cimport mutex
+from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from kernels_core.automata.tables cimport Tables
@@ -32,6 +33,7 @@ cdef struct SetRec:
     uint8_t first_low
     uint8_t first_high
     uint8_t arc_count
+    uint8_t limits          # of `Limits`: whether tokens that begin here count somewhere
 
 
 cdef struct Arc:
@@ -46,6 +48,25 @@ cdef struct FrameRec:
     SetRec* returned        # closure of `returns`, NULL until asked for
     int32_t count
     int32_t number
+
+
+cdef enum Limits:
+    COUNTS = 1              # some rule around limits its tokens (`token_limits.pyx`)
+    SPENT = 2               # and has no token left
+
+
+cdef struct FrameLimit:
+    # Of the frame with that number; grammars without limits have none of these.
+    int32_t left            # tokens that may yet begin in the rule that was predicted; -1: any number
+    int32_t rule            # which one, for frames that refer to each other
+    uint8_t reach           # `Limits` of the frame itself and of all it returns to
+
+
+cdef struct Boundary:
+    # Where a set leads at the boundary of a token (`token_limits.pyx`); NULL: not computed yet.
+    SetRec* begun
+    SetRec* settled
+    SetRec* unlimited
 
 
 cdef struct KernelRec:
@@ -84,6 +105,10 @@ cdef class Machine:
     cdef Distinct met                    # items of long lists among these
     cdef vector[int32_t] include_into, include_from
     cdef Registers registers
+    cdef readonly bint limited            # whether some rule limits its tokens; else the next three stay empty
+    cdef vector[FrameLimit] frame_limits  # by number of frame
+    cdef vector[int32_t] slot_left
+    cdef unordered_map[int32_t, Boundary*] boundaries    # by number of set
 
     cdef SetRec* advance(self, SetRec* source, uint8_t byte) except NULL nogil
     cdef SetRec* advance_locked(self, SetRec* source, uint8_t byte) except NULL nogil
@@ -99,14 +124,21 @@ cdef class Machine:
     cdef int _predict(self) except -1 nogil
     cdef int32_t _slot(self, int32_t rule) noexcept nogil
     cdef bint _intern_in_order(self) except -1 nogil
-    cdef int _resolve_frames(self) except -1 nogil
-    cdef int _intern_component(self, vector[int32_t]& members) except -1 nogil
-    cdef FrameRec* _intern_frame(self, vector[Item]& returns) except NULL nogil
-    cdef FrameRec* _new_frame(self, vector[Item]& returns) except NULL nogil
+    cdef FrameRec* _intern_frame(self, vector[Item]& returns, int32_t left, int32_t rule) except NULL nogil
+    cdef FrameRec* _new_frame(self, vector[Item]& returns, int32_t left, int32_t rule) except NULL nogil
+    cdef int _note_limits(self, FrameRec* record, int32_t left, int32_t rule) except -1 nogil
     cdef SetRec* _intern_set(self, vector[Item]& items) except NULL nogil
     cdef void begin(self, int64_t limit_ms, const int* cancelled) noexcept nogil
     cdef void end(self) noexcept nogil
     cdef int _check_budget(self) except -1 nogil
+
+    cdef inline int32_t left_of(self, int32_t frame) noexcept nogil:
+        """Tokens that may yet begin in the rule that `frame` was predicted for; -1: any number."""
+        return self.frame_limits[frame].left if self.limited else -1
+
+    cdef inline int32_t left_in_slot(self, int32_t slot) noexcept nogil:
+        """The same of the frame that is being made in `slot`."""
+        return self.slot_left[slot] if self.limited else -1
 
     cdef inline bint _enters(self, int32_t state, int32_t* counter) except -1 nogil:
         """Whether an item may come to `state` with what it has seen; `counter` is then right there."""

@@ -11,12 +11,12 @@ Closing a kernel (`close`) is Earley's complete and predict:
 
 1. *complete*: an accepting item adds what its frame returns to; in a counted rule it also ends an iteration;
 2. *predict*: every call of a rule in the set contributes to one new frame for that rule;
-3. *resolve*: new frames may refer to each other (left recursion), so they are interned a strongly connected
-   component at a time; a frame that refers to itself is part of a group with a canonical order;
+3. *resolve*: new frames may refer to each other, so they are interned a strongly connected component at a time
+   (`left_recursion.pyx`);
 4. only items that can scan a byte or a token stay in the set: everything else has done its work.
 
 Two rules keep this small.  A call that returns to a *tail* (an accepting state without edges) passes on its caller's
-returns instead (Leo 1991), so right recursion does not grow.  Rules that can be empty were given ε-edges at their
+returns instead (Leo 1991), so right recursion does not grow, unless the caller counts tokens (`token_limits.pyx`).  Rules that can be empty were given ε-edges at their
 calls by `automata.lower`, so no rule predicted here completes here.
 
 ACCEPT and ESCAPE are pseudo-states without edges.  Frame ROOT returns to ACCEPT: the text may end.  Frame BOTTOM is
@@ -30,7 +30,6 @@ Read on: `../masks/token_sets.pyx`, `../matcher.pyx`; `../inspect/classic.py` sh
 
 from cpython.object cimport PyObject
 from libc.string cimport memcmp, memcpy
-from libcpp.algorithm cimport sort
 
 from kernels_core.automata.tables cimport (
     ACCEPTING, CALLS, COUNTED, SCANNABLE, SPECIAL, TAIL, TOKENS, ByteEdge, members_at,
@@ -38,6 +37,7 @@ from kernels_core.automata.tables cimport (
 from kernels_core.clock cimport breathe, start_clock, stop_clock
 from kernels_core.earley.distinct cimport add_new, forget
 from kernels_core.earley.items cimport hash_words, normalise
+from kernels_core.earley.left_recursion cimport resolve_frames
 from kernels_core.earley.slots cimport Slot, after, put
 from kernels_core.earley.transitions cimport add_live, remember
 
@@ -75,6 +75,7 @@ cdef class Machine:
         self.where = where
         self.arena = Arena()
         self.registers = Registers(self.arena)
+        self.limited = tables.limits_tokens
         # Small: many a grammar is compiled for a few steps, and clearing memory costs most at first.
         self.set_slots.assign(64, Slot(0, 0))
         self.frame_slots.assign(32, Slot(0, 0))
@@ -88,15 +89,19 @@ cdef class Machine:
         self.final.reserve(16)
         self.slot_of_rule.assign(tables.start.size(), -1)
         cdef vector[Item] returns
+        cdef int32_t root = C_ROOT
         self.dead = self._intern_set(returns)
         returns.push_back(Item(C_ACCEPT, C_ROOT, 0))
-        self._intern_frame(returns)
+        self._intern_frame(returns, -1, 0)
         returns[0] = Item(C_ESCAPE, C_BOTTOM, 0)
-        self._intern_frame(returns)
+        self._intern_frame(returns, -1, 0)
+        if tables.max_tokens[0] >= 0:
+            returns[0] = Item(C_ACCEPT, C_ROOT, 0)
+            root = self._intern_frame(returns, tables.max_tokens[0], 0).number
         with nogil:
             self.lock.lock()            # an older machine on these tables may be at work
         try:
-            add_item(self.kernel, tables.enter(0), C_ROOT, 0)
+            add_item(self.kernel, tables.enter(0), root, 0)
             self.initial = self.close()
         finally:
             self.lock.unlock()
@@ -258,7 +263,7 @@ cdef class Machine:
             only = self.kernel[0].state
             if not self.tables.flags[only] & (ACCEPTING | CALLS):
                 return self._intern_set(self.kernel)        # nothing ends and nothing begins: inside a word
-            if self.tables.flags[only] & TAIL and self.memoize:
+            if self.tables.flags[only] & TAIL and self.memoize and not self.limited:
                 return self.returned(self.kernel[0].frame)
         normalise(self.kernel)
         cdef int32_t count = <int32_t>self.kernel.size()
@@ -332,6 +337,8 @@ cdef class Machine:
             slot = <int32_t>self.slot_rule.size()
             self.slot_of_rule[rule] = slot
             self.slot_rule.push_back(rule)
+            if self.limited:
+                self.slot_left.push_back(self.tables.max_tokens[rule])
             if self.entries.size() <= <size_t>slot:
                 self.entries.resize(slot + 1)
             self.entries[slot].clear()
@@ -350,6 +357,7 @@ cdef class Machine:
         for i in range(self.slot_rule.size()):       # of the last call, which an error may have ended
             self.slot_of_rule[self.slot_rule[i]] = -1
         self.slot_rule.clear()
+        self.slot_left.clear()
         self.include_into.clear()
         self.include_from.clear()
         self.final.clear()
@@ -365,7 +373,7 @@ cdef class Machine:
                 if not self._enters(self.tables.calls[k].target, &counter):
                     continue
                 slot = self._slot(self.tables.calls[k].rule)
-                if self.tables.flags[self.tables.calls[k].target] & TAIL:
+                if self.tables.flags[self.tables.calls[k].target] & TAIL and self.left_of(item.frame) < 0:
                     frame = self.frames[item.frame]
                     for m in range(frame.count):
                         add_new(&self.met, self.entries[slot], slot, frame.returns[m].state, frame.returns[m].frame,
@@ -382,7 +390,7 @@ cdef class Machine:
                 if not self._enters(self.tables.calls[k].target, &counter):
                     continue
                 slot = self._slot(self.tables.calls[k].rule)
-                if self.tables.flags[self.tables.calls[k].target] & TAIL:
+                if self.tables.flags[self.tables.calls[k].target] & TAIL and self.left_in_slot(<int32_t>i) < 0:
                     if slot != <int32_t>i:
                         self.include_into.push_back(slot)
                         self.include_from.push_back(<int32_t>i)
@@ -403,7 +411,7 @@ cdef class Machine:
                     if add_new(&self.met, self.entries[slot], slot, item.state, item.frame, item.counter):
                         changed = True
         if not self._intern_in_order():
-            self._resolve_frames()
+            resolve_frames(self)
         for i in range(self.slot_rule.size()):
             state = self.tables.start[self.slot_rule[i]]
             if self.tables.flags[state] & (SCANNABLE | TOKENS):
@@ -429,155 +437,48 @@ cdef class Machine:
                 if entry.frame < 0:
                     entry.frame = self.frame_of_slot[-1 - entry.frame]
             normalise(self.entries[i])
-            self.frame_of_slot[i] = self._intern_frame(self.entries[i]).number
+            self.frame_of_slot[i] = self._intern_frame(self.entries[i], self.left_in_slot(<int32_t>i),
+                                                       self.slot_rule[i]).number
         return True
-
-    cdef int _resolve_frames(self) except -1 nogil:
-        """Intern the frames in all slots, strongly connected components in dependency order (Tarjan, iterative)."""
-        cdef int32_t n = <int32_t>self.slot_rule.size()
-        cdef int32_t clock = 0, root, slot, child
-        cdef vector[int32_t] index, low, path, stack, cursor, members
-        cdef vector[uint8_t] on_path
-        self.frame_of_slot.assign(n, -1)
-        index.assign(n, -1)
-        low.assign(n, 0)
-        on_path.assign(n, 0)
-        cursor.assign(n, 0)
-        for root in range(n):
-            if index[root] >= 0:
-                continue
-            stack.push_back(root)
-            while not stack.empty():
-                breathe(1)
-                slot = stack.back()
-                if index[slot] < 0:
-                    index[slot] = low[slot] = clock
-                    clock += 1
-                    path.push_back(slot)
-                    on_path[slot] = 1
-                child = -1
-                while cursor[slot] < <int32_t>self.entries[slot].size():
-                    child = -1 - self.entries[slot][cursor[slot]].frame
-                    cursor[slot] += 1
-                    if child < 0:
-                        continue
-                    if index[child] < 0:
-                        break
-                    if on_path[child]:
-                        low[slot] = min(low[slot], index[child])
-                    child = -1
-                if child >= 0 and index[child] < 0:
-                    stack.push_back(child)
-                    continue
-                stack.pop_back()
-                if not stack.empty():
-                    low[stack.back()] = min(low[stack.back()], low[slot])
-                if low[slot] == index[slot]:
-                    members.clear()
-                    while True:
-                        child = path.back()
-                        path.pop_back()
-                        on_path[child] = 0
-                        members.push_back(child)
-                        if child == slot:
-                            break
-                    self._intern_component(members)
-        return 0
-
-    cdef int _intern_component(self, vector[int32_t]& members) except -1 nogil:
-        """Frames of one component; all it depends on outside itself are interned already.
-
-        A component that refers to itself is keyed by its members in order of their rules (a rule is predicted once
-        in a set, so the order is canonical), references inside it written as -1-(place in that order).
-        """
-        cdef size_t i, j
-        cdef int32_t slot, reference, base
-        cdef bint recursive = members.size() > 1
-        cdef vector[int32_t] place, key
-        cdef vector[int64_t] order
-        cdef vector[Item] returns
-        cdef uint32_t tag
-        cdef size_t at, nbytes
-        cdef GroupRec* group
-        for i in range(members.size()):
-            order.push_back(<int64_t>self.slot_rule[members[i]] << 32 | members[i])
-        sort(order.begin(), order.end())
-        for i in range(members.size()):
-            members[i] = <int32_t>(order[i] & 0x7FFFFFFF)
-        place.assign(self.slot_rule.size(), -1)
-        for i in range(members.size()):
-            place[members[i]] = <int32_t>i
-        for i in range(members.size()):
-            for j in range(self.entries[members[i]].size()):
-                reference = self.entries[members[i]][j].frame
-                if reference >= 0:
-                    continue
-                slot = -1 - reference
-                if place[slot] >= 0:
-                    recursive = True
-                    self.entries[members[i]][j].frame = -1 - place[slot]
-                else:
-                    self.entries[members[i]][j].frame = self.frame_of_slot[slot]
-            normalise(self.entries[members[i]])
-        if not recursive:
-            self.frame_of_slot[members[0]] = self._intern_frame(self.entries[members[0]]).number
-            return 0
-        for i in range(members.size()):
-            key.push_back(<int32_t>self.entries[members[i]].size())
-            for j in range(self.entries[members[i]].size()):
-                key.push_back(self.entries[members[i]][j].state)
-                key.push_back(self.entries[members[i]][j].frame)
-                key.push_back(self.entries[members[i]][j].counter)
-        nbytes = key.size() * sizeof(int32_t)
-        tag = <uint32_t>hash_words(key.data(), nbytes)
-        at = tag & (self.group_slots.size() - 1)
-        while self.group_slots[at].number:
-            group = self.groups[self.group_slots[at].number - 1]
-            if group.size == <int32_t>key.size() and not memcmp(group.key, key.data(), nbytes):
-                for i in range(members.size()):
-                    self.frame_of_slot[members[i]] = group.first + <int32_t>i
-                return 0
-            at = after(self.group_slots, at)
-        base = <int32_t>self.frames.size()
-        for i in range(members.size()):
-            self.frame_of_slot[members[i]] = base + <int32_t>i
-            returns = self.entries[members[i]]
-            for j in range(returns.size()):
-                if returns[j].frame < 0:
-                    returns[j].frame = base + (-1 - returns[j].frame)
-            normalise(returns)
-            self._new_frame(returns)
-        group = <GroupRec*>self.arena.take(sizeof(GroupRec) + nbytes)
-        group.size, group.first = <int32_t>key.size(), base
-        group.key = <int32_t*>(group + 1)
-        memcpy(group.key, key.data(), nbytes)
-        self.groups.push_back(group)
-        put(self.group_slots, at, tag, <int32_t>self.groups.size() - 1)
-        return 0
 
     # -- interning ------------------------------------------------------------------------------------------------
 
-    cdef FrameRec* _new_frame(self, vector[Item]& returns) except NULL nogil:
+    cdef FrameRec* _new_frame(self, vector[Item]& returns, int32_t left, int32_t rule) except NULL nogil:
         cdef FrameRec* record = <FrameRec*>self.arena.take(sizeof(FrameRec) + returns.size() * sizeof(Item))
         record.count, record.number = <int32_t>returns.size(), <int32_t>self.frames.size()
         record.returns = <Item*>(record + 1)
         memcpy(record.returns, returns.data(), returns.size() * sizeof(Item))
         self.frames.push_back(record)
+        if self.limited:
+            self._note_limits(record, left, rule)
         return record
 
-    cdef FrameRec* _intern_frame(self, vector[Item]& returns) except NULL nogil:
-        """`returns` must be sorted and distinct."""
+    cdef int _note_limits(self, FrameRec* record, int32_t left, int32_t rule) except -1 nogil:
+        """Keep what a new frame says of tokens; frames that are not made yet are left out (`left_recursion.pyx`)."""
+        cdef FrameLimit limit = FrameLimit(left, rule, 0)
+        cdef int32_t i
+        if left >= 0:
+            limit.reach = COUNTS | (SPENT if left == 0 else 0)
+        for i in range(record.count):
+            if record.returns[i].frame < record.number:
+                limit.reach |= self.frame_limits[record.returns[i].frame].reach
+        self.frame_limits.push_back(limit)
+        return 0
+
+    cdef FrameRec* _intern_frame(self, vector[Item]& returns, int32_t left, int32_t rule) except NULL nogil:
+        """`returns` must be sorted and distinct; `left` tokens may begin in the rule (-1: any number)."""
         cdef size_t nbytes = returns.size() * sizeof(Item)
-        cdef uint32_t tag = <uint32_t>hash_words(returns.data(), nbytes)
+        cdef uint32_t tag = <uint32_t>hash_words(returns.data(), nbytes) + <uint32_t>(left + 1)
         cdef size_t at = tag & (self.frame_slots.size() - 1)
         cdef FrameRec* record
         while self.frame_slots[at].number:
             if self.frame_slots[at].tag == tag:
                 record = self.frames[self.frame_slots[at].number - 1]
-                if record.count == <int32_t>returns.size() and not memcmp(record.returns, returns.data(), nbytes):
+                if (record.count == <int32_t>returns.size() and not memcmp(record.returns, returns.data(), nbytes)
+                        and self.left_of(record.number) == left):
                     return record
             at = after(self.frame_slots, at)
-        record = self._new_frame(returns)
+        record = self._new_frame(returns, left, rule)
         put(self.frame_slots, at, tag, record.number)
         return record
 
@@ -605,6 +506,8 @@ cdef class Machine:
                 record.escaped = 1
             if self.tables.flags[items[i].state] & TOKENS:
                 record.tokens = 1
+            if self.limited:
+                record.limits |= self.frame_limits[items[i].frame].reach
             if members_at(self.tables, items[i].state) != NULL:
                 self.registers.add_live(self.tables, items[i].state, items[i].counter, record.live)
             else:

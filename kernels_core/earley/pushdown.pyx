@@ -49,7 +49,7 @@ cdef class PushdownMachine(Machine):
                 if not self.tables.flags[self.tables.calls[k].target] & TAIL:
                     self.entry.clear()
                     self.entry.push_back(Item(self.tables.calls[k].target, item.frame, counter))
-                    frame = self._intern_frame(self.entry).number
+                    frame = self._intern_frame(self.entry, -1, 0).number
                 add_item(self.items, self.tables.start[self.tables.calls[k].rule], frame, 0)
         return 0
 

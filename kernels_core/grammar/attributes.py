@@ -8,7 +8,11 @@
   (`ir.Rule.notes`) and are printed; masks do not depend on them.  `trailing="text"` says that a capture leaves out this
   text at its end, which a suffix left there, and `stop_capture="name"` that it is captured by itself.
 
-The first three work on regular rules.
+- `max_tokens=N`: at most N tokens begin inside of one of its texts.  A note too, for the language of bytes is what it
+  was, but one that the parser reads (`../earley/token_limits.pyx`).  Not with `lazy`, `suffix` or `stop`, whose end is
+  a part of the rule.
+
+The first three work on regular rules, and on no rule that calls one with `max_tokens`.
 
 Read on: `ebnf.py` and `lark/lower.py` (how attributes are written), `regular/languages.py`.
 """
@@ -39,9 +43,9 @@ from .rulebook import RuleBook
 
 __all__ = ["NOTES", "Attribute", "Note", "at_most", "named", "shaped", "shortest"]
 
-NOTES = ("capture", "temperature", "trailing", "stop_capture")
+NOTES = ("capture", "temperature", "trailing", "stop_capture", "max_tokens")
 
-Note = tuple[str, str | float | None]
+Note = tuple[str, str | float | int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class Attribute:
     """`name` or `name=value`, and the offset of the name in the source."""
 
     name: str
-    value: str | float | None
+    value: str | float | int | None
     offset: int
 
 
@@ -83,6 +87,9 @@ def shaped(ir: GrammarIR, attributes: Mapping[str, list[Attribute]], language: s
         rule = rules[name]
         asked = {attribute.name: attribute for attribute in attributes[name]}
         body = rule.body
+        if "lazy" in asked and "max_tokens" in asked:
+            reason = "a rule that is lazy ends by itself, so it takes no max_tokens: give that to a rule that calls it"
+            raise UnsupportedFeatureError(reason, ir.source, asked["max_tokens"].offset, language=language)
         if "lazy" in asked or "max_chars" in asked:
             offset = min(asked[key].offset for key in ("lazy", "max_chars") if key in asked)
             try:

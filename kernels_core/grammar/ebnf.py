@@ -19,7 +19,7 @@ The dialect is XGrammar's, with a few additions (marked +):
   the token 12 and `!<[12]>` any other.  Tokens by their text, `<name>`, are refused.
 
 - `name[attribute, ...] ::= ...`: `lazy`, `max_chars=N`, `capture`, `capture="name"`, `temperature=x`,
-  `trailing="text"` and `stop_capture="name"`, as `attributes.py` has them.  `max_tokens` is refused by name.
+  `trailing="text"`, `stop_capture="name"` and `max_tokens=N`, as `attributes.py` has them.
 
 Nothing may be nested deeper than `MAX_NESTING` groups.
 
@@ -48,8 +48,7 @@ __all__ = ["parse_ebnf"]
 _ATTRIBUTE = re.compile(
     r"\s*+([A-Za-z_]\w*+)\s*+(?:=\s*+(-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|(\"(?:[^\"\\]|\\.)*+\")))?+\s*+"
 )
-_ATTRIBUTES = ("capture", "lazy", "max_chars", "temperature", "trailing", "stop_capture")
-_REFUSED_ATTRIBUTES = ("max_tokens",)
+_ATTRIBUTES = ("capture", "lazy", "max_chars", "max_tokens", "temperature", "trailing", "stop_capture")
 _TOKEN_ID = re.compile(r"!?<\[(0|[1-9][0-9]{0,8})\]>")
 _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
@@ -158,8 +157,6 @@ class _Parser(Tokens):
             if match is None:
                 self.fail("an attribute's name is expected here, as in rule[lazy] ::= ...", at)
             name, offset = match.group(1), match.start(1)
-            if name in _REFUSED_ATTRIBUTES:
-                raise UnsupportedFeatureError(f"the rule attribute {name!r} is not supported", self.source, offset)
             if name not in _ATTRIBUTES:
                 self.fail(f"there is no attribute {name!r}; there are {', '.join(_ATTRIBUTES)}", offset)
             if any(name == other.name for other in found):
@@ -177,10 +174,12 @@ class _Parser(Tokens):
         match name:
             case "lazy" if value is not None:
                 self.fail("the attribute 'lazy' takes no value", offset)
-            case "max_chars":
+            case "max_chars" | "max_tokens":
                 digits = (value or "").lstrip("0") or ("0" if value else "")
                 if not digits.isdigit() or len(digits) > 10 or int(digits) > nodes.MAX_REPEAT:
-                    self.fail(f"max_chars takes a number of at most {nodes.MAX_REPEAT:,}", offset)
+                    self.fail(f"{name} takes a number of at most {nodes.MAX_REPEAT:,}", offset)
+                if name == "max_tokens" and digits == "0":
+                    self.fail("max_tokens must be at least 1", offset)
                 return int(digits)
             case "temperature":
                 if value is None or match.group(3) or not 0 <= float(value) < math.inf:

@@ -14,7 +14,8 @@ cdef class Rule:
     """A named rule.  `span` covers its definition (name and body) in the source.
 
     `notes` are marks for whoever drives a generation, as (name, value): `capture` and `temperature`, see
-    `attributes.py`.  They say nothing about the language.
+    `attributes.py`.  They say nothing about the language.  One of them, `max_tokens`, is for the parser as well
+    (`../earley/token_limits.pyx`).
     """
 
     def __init__(self, str name not None, body, tuple notes not None=(), *, span=None):
@@ -45,6 +46,22 @@ cdef class Rule:
 
 def _made(name, body, notes, span):
     return Rule(name, body, notes, span=span)
+
+
+cdef int32_t token_limit(Rule rule) except -2:
+    """How many tokens may begin inside of a text of `rule`; -1: any number."""
+    for key, value in rule.notes:
+        if key == "max_tokens":
+            return value
+    return -1
+
+
+cdef bint limits_tokens(dict rules) except -1:
+    """Whether some rule limits its tokens."""
+    for rule in rules.values():
+        if (<Rule>rule).notes and token_limit(<Rule>rule) >= 0:
+            return True
+    return False
 
 
 cdef Rule rule_of(str name, object body, object span):

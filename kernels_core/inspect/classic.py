@@ -6,6 +6,8 @@ in plain Python, without frames, tail calls or interning; so it is also an indep
 A chart is over automata as far as they are made (`layout.StateTable`), and makes none: it can be that of a text which
 their engine has read, for then all is made that its items need.
 
+Where rules limit their tokens (`earley/token_limits.pyx`), a column at the end of a step says which items may go on.
+
 Reading on from a longer text extends the chart; going back keeps the common part.  Who asks for it gets the operations
 too, as `ParserEvent`s in the order in which they were done.
 """
@@ -13,7 +15,7 @@ too, as `ParserEvent`s in the order in which they were done.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -72,11 +74,15 @@ class Step(NamedTuple):
 
 
 class _Column:
-    """One position's items in order of discovery, and who waits here for which rule."""
+    """One position's items in order of discovery, and who waits here for which rule.
 
-    __slots__ = ("items", "waiting")
+    `kept`: the items that may go on, where others have no token left; None: all.
+    """
+
+    __slots__ = ("items", "kept", "waiting")
 
     def __init__(self) -> None:
+        self.kept: set[ChartItem] | None = None
         self.items: dict[ChartItem, None] = {}
         self.waiting: dict[int, list[ChartItem]] = {}  # rule -> items to go on with when it ends
 
@@ -96,6 +102,8 @@ class Chart:
         self._record = record  # where operations are written while one is under way, else None
         self._steps: list[Step] = []
         self._ends = [0]  # number of the column after each step
+        # After each step, by rule: those that were predicted up to this column have spent their tokens and are dropped.
+        self._dropped: list[dict[int, int]] = [{}]
         first = _Column()
         self._columns = [first]
         self._size = 0
@@ -112,7 +120,7 @@ class Chart:
         kept = self._ends[shared] + 1
         for column in self._columns[kept:]:
             self._size -= len(column.items)
-        del self._columns[kept:], self._ends[shared + 1 :], self._steps[shared:]
+        del self._columns[kept:], self._ends[shared + 1 :], self._steps[shared:], self._dropped[shared + 1 :]
         for step in steps[shared:]:
             self._read(step)
 
@@ -140,7 +148,7 @@ class Chart:
         token = step.token
         whole = [
             ChartItem(target, item.origin, item.counter)
-            for item in (() if token is None else before.items)
+            for item in (() if token is None else self._going_on(before))
             for chosen, target in table.read_from(item.state).token_edges
             if token is not None and table.takes(chosen, token, step.has_text)
         ]
@@ -159,6 +167,76 @@ class Chart:
             self._close(column, len(self._columns) - 1, kernel)
         self._steps.append(step)
         self._ends.append(len(self._columns) - 1)
+        self._dropped.append(self._settle() if self._table.limits_tokens else self._dropped[-1])
+
+    # -- limits in tokens -------------------------------------------------------------------------------------------
+
+    def _settle(self) -> dict[int, int]:
+        """Drop what has spent its tokens at the end of a step, unless nothing else can go on or end."""
+        table, column = self._table, self._columns[-1]
+        begun = [begin for step, begin in zip(self._steps, self._ends, strict=False) if step.token is not None]
+        spent = dict(self._dropped[-1])
+        for rule in range(table.rule_count):
+            most = table.rule(rule).max_tokens
+            if 0 <= most <= len(begun):
+                spent[rule] = max(spent.get(rule, -1), begun[-most])
+        alive = self._alive(column.items, spent)
+        if not self.completed() and not any(self._moves(item) for item in alive):
+            spent = self._dropped[-1]
+            alive = self._alive(column.items, spent)
+        if len(alive) < len(column.items):
+            column.kept = alive
+        return spent
+
+    def _moves(self, item: ChartItem) -> bool:
+        """Whether a byte or a token can move `item` on."""
+        row = self._table.row(item.state)
+        if not row.made:  # nothing is counted there, or the engine would have looked at the edges
+            return row.reads_bytes or row.reads_tokens
+        counted = self._table.counted
+        return bool(row.token_edges) or any(counted(target, item.counter) is not None for *_, target in row.byte_edges)
+
+    def _alive(self, items: Iterable[ChartItem], spent: Mapping[int, int]) -> set[ChartItem]:
+        """Those of `items` from which callers lead to the root, none of them in a rule that is `spent`."""
+        rule_of = self._table.rule_of
+        above: dict[ChartItem, list[ChartItem]] = {}  # a caller -> those that it called
+        found: set[ChartItem] = set()
+        work = list(items)
+        asked = set(work)
+        tops = []
+        while work:
+            item = work.pop()
+            rule = rule_of[item.state]
+            if item.origin <= spent.get(rule, -1):
+                continue
+            if rule == 0 and item.origin == 0:
+                tops.append(item)
+            for caller in self._columns[item.origin].waiting.get(rule, ()):
+                above.setdefault(caller, []).append(item)
+                if caller not in asked:
+                    asked.add(caller)
+                    work.append(caller)
+        while tops:
+            item = tops.pop()
+            if item not in found:
+                found.add(item)
+                tops += above.get(item, ())
+        return found.intersection(items)
+
+    def _going_on(self, column: _Column) -> Iterable[ChartItem]:
+        return column.items if column.kept is None else [item for item in column.items if item in column.kept]
+
+    def goes_on(self, item: ChartItem, position: int) -> bool:
+        """Whether `item` of one column may go on from there, and not only end."""
+        kept = self._columns[position].kept
+        return kept is None or item in kept
+
+    def not_dropped(self, items: Sequence[ChartItem]) -> Sequence[ChartItem]:
+        """Those of `items`, of any columns, that have tokens left, and whose callers have."""
+        if not self._dropped[-1]:
+            return items
+        alive = self._alive(items, self._dropped[-1])
+        return [item for item in items if item in alive]
 
     @property
     def ends(self) -> Sequence[int]:
@@ -171,7 +249,8 @@ class Chart:
 
     def items(self) -> list[EarleyItem]:
         """The items after the last byte, by origin (outermost rule first), then by state."""
-        return [self._picture(item) for item in sorted(self._columns[-1].items, key=lambda i: (i.origin, i))]
+        going_on = self._going_on(self._columns[-1])
+        return [self._picture(item) for item in sorted(going_on, key=lambda item: (item.origin, item))]
 
     def completed(self) -> bool:
         """Whether the text may end here."""
@@ -202,17 +281,17 @@ class Chart:
 
     def reading(self) -> list[ChartItem]:
         """The items after the last byte that a byte or a whole token can move on."""
-        return [item for item in self._columns[-1].items if self._table.scannable(item.state)]
+        return [item for item in self._going_on(self._columns[-1]) if self._table.scannable(item.state)]
 
-    def callers(self, item: ChartItem) -> list[ChartItem]:
+    def callers(self, item: ChartItem) -> Sequence[ChartItem]:
         """The items that wait for the rule of `item` to end."""
-        return self._columns[item.origin].waiting.get(self._table.rule_of[item.state], [])
+        return self.not_dropped(self._columns[item.origin].waiting.get(self._table.rule_of[item.state], []))
 
     def _scan(self, byte: int) -> list[ChartItem]:
         read_from, counted = self._table.read_from, self._table.counted
         return [
             ChartItem(target, item.origin, counter)
-            for item in self._columns[-1].items
+            for item in self._going_on(self._columns[-1])
             for low, high, target in read_from(item.state).byte_edges
             if low <= byte <= high and (counter := counted(target, item.counter)) is not None
         ]
@@ -252,7 +331,7 @@ class Chart:
                         self._note("iteration", position, pending[-1], table.rule_name(item.state))
                     if iterations < minimum:
                         continue
-                resumed = self._columns[item.origin].waiting.get(rule, ())
+                resumed = self.not_dropped(self._columns[item.origin].waiting.get(rule, ()))
                 pending += resumed
                 if self._record is not None:
                     for other in resumed:

@@ -41,18 +41,28 @@ def explain(matcher: GrammarMatcher, what: int | str | bytes) -> Explanation:
 
 
 def _follow(matcher: GrammarMatcher, probe: GrammarMatcher, token: int | None, text: bytes) -> Explanation:
-    """Read byte by byte until one is refused."""
+    """Find the first byte that is refused."""
     if matcher.is_terminated() and text:
         return _verdict(matcher, token, text, 0, "the text has ended: nothing can follow")
-    for read in range(len(text)):
-        if not probe.accept_string(text[read : read + 1]):
-            shown = byte_label([(text[read], text[read])])
-            reason = f"refused: {shown} cannot come {'here' if read == 0 else f'after {text[:read]!r}'}"
-            possible = probe.possible_bytes()
-            if possible:
-                reason += f"; possible: {byte_label(list(possible))}"
-            return _verdict(probe, token, text, read, reason)
-    return Explanation(token, text, True, len(text), "accepted", (), probe.is_completed(), (), ())
+    if probe.accept_string(text):
+        return Explanation(token, text, True, len(text), "accepted", (), probe.is_completed(), (), ())
+    # Whole beginnings, each in one step: a step may end what a longer one would have gone on with (`max_tokens`).
+    read, refused = 0, len(text)
+    while refused - read > 1:
+        middle = (read + refused) // 2
+        if probe.accept_string(text[:middle]):
+            probe.rollback(1)
+            read = middle
+        else:
+            refused = middle
+    if read:
+        probe.accept_string(text[:read])
+    shown = byte_label([(text[read], text[read])])
+    reason = f"refused: {shown} cannot come {'here' if read == 0 else f'after {text[:read]!r}'}"
+    possible = probe.possible_bytes()
+    if possible:
+        reason += f"; possible: {byte_label(list(possible))}"
+    return _verdict(probe, token, text, read, reason)
 
 
 def _verdict(at: GrammarMatcher, token: int | None, text: bytes, read: int, reason: str) -> Explanation:
@@ -62,7 +72,7 @@ def _verdict(at: GrammarMatcher, token: int | None, text: bytes, read: int, reas
     begun = text[:read]
     origin = at.fork()
     if read:
-        origin.rollback(read)  # `at` took one step a byte
+        origin.rollback(1)  # `at` took one step
     allowed = [(number, vocabulary[number]) for number in origin.allowed_token_ids()]
     near = sorted(
         ((number, word) for number, word in allowed if begun and word.startswith(begun)),

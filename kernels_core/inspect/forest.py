@@ -192,7 +192,11 @@ class Forest:
         """Who called `rule` at `column`: (the item with its dot in front of the call, the item behind it)."""
         self._calls(column)
         by_rule = self._by_rule[column]
-        return [] if by_rule is None else by_rule.get(rule, [])
+        pairs = [] if by_rule is None else by_rule.get(rule, [])
+        if not self.table.limits_tokens:
+            return pairs
+        left = set(self.chart.not_dropped([after for _, after in pairs]))
+        return [pair for pair in pairs if pair[1] in left]
 
     def _with_origin(self, column: int, origin: int) -> list[ChartItem]:
         known = self._by_origin[column]
@@ -249,6 +253,8 @@ class Forest:
         if self.offset[column] > self.offset[column - 1]:
             byte = self.text[self.offset[column - 1]]
             for before in self._with_origin(column - 1, item.origin):
+                if not self.chart.goes_on(before, column - 1):
+                    continue
                 for low, high, target in table.byte_edges[before.state]:
                     if low <= byte <= high and target == item.state:
                         if table.counted(target, before.counter) == item.counter:
@@ -259,6 +265,8 @@ class Forest:
             step, begin = self.steps[number], self.chart.ends[number]
             assert step.token is not None
             for before in self._with_origin(begin, item.origin):
+                if not self.chart.goes_on(before, begin):
+                    continue
                 for chosen, target in table.token_edges[before.state]:
                     there = target == item.state and before.counter == item.counter
                     if there and table.takes(chosen, step.token, step.has_text):

@@ -106,6 +106,11 @@ class StateTable:
         return int(self._tables.rule_count)
 
     @property
+    def limits_tokens(self) -> bool:
+        """Whether some rule limits the tokens that may begin in it (`LoweredRule.max_tokens`)."""
+        return bool(self._lowering.limits_tokens)
+
+    @property
     def growth(self) -> int:
         """A number that grows with whatever the engine makes."""
         return int(self._tables.growth)

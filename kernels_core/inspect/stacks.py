@@ -47,16 +47,16 @@ def kernel(forest: Forest) -> list[ChartItem]:
         if (item.origin < last or (last == 0 and table.rule_of[item.state] == 0))
         and (table.byte_edges[item.state] or table.call_edges[item.state] or table.token_edges[item.state])
         and not _iteration_start(forest, item)
+        and forest.chart.goes_on(item, last)
     ]
     return sorted(found, key=lambda item: -item.origin)
 
 
 def reading(forest: Forest) -> list[ChartItem]:
     """The items of the last column that a byte or a token can move on; the innermost rule first."""
-    table = forest.table
-    return sorted(
-        (item for item in forest.items(forest.last) if table.scannable(item.state)), key=lambda item: -item.origin
-    )
+    table, last = forest.table, forest.last
+    found = [item for item in forest.items(last) if table.scannable(item.state) and forest.chart.goes_on(item, last)]
+    return sorted(found, key=lambda item: -item.origin)
 
 
 def _iteration_start(forest: Forest, item: ChartItem) -> bool:

@@ -103,8 +103,10 @@ cdef class MaskCache:
     cdef bint _known_profile(self, int32_t state, uint64_t follow_key, bint last,
                              shared_ptr[TokenSet]& result) except -1 nogil
     cdef int _add_token_sets(self, SetRec* record) except -1 nogil
+    cdef void _note_strategies(self, SetRec* record, uint16_t used) noexcept nogil
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil
     cdef MaskRec* compute(self, SetRec* record) except NULL nogil
+    cdef MaskRec* _compute_unlimited(self, SetRec* record) except NULL nogil
     cdef uint64_t _pool_key(self, int32_t state, int32_t counter, PoolKey& key) noexcept nogil
     cdef int token_set(self, int32_t state, int32_t counter, const Follow& follow, TokenSetUse use,
                        shared_ptr[TokenSet]& result, bint compute=*) except -1 nogil

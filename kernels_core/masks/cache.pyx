@@ -19,6 +19,7 @@ from kernels_core.automata.lengths cimport Room
 from kernels_core.automata.tables cimport COUNTED, SCANNABLE, TOKENS, Tables, members_at
 from kernels_core.automata.word_trie cimport Prefix
 from kernels_core.earley.machine cimport FREE, Item, ms_clock, ms_load, ms_store
+from kernels_core.earley.token_limits cimport unlimited
 from kernels_core.laboratory cimport EXCLUDED_WORDS as EXCLUDED_WORDS_ON, has
 from kernels_core.masks.direct_walk cimport DirectWalk
 from kernels_core.masks.string_bodies cimport StringBodies
@@ -103,10 +104,24 @@ cdef class MaskCache:
             if mask != NULL:
                 return mask
             self.machine._check_budget()
-            return self.compute(record)
+            return self._compute_unlimited(record) if record.limits else self.compute(record)
         finally:
             self.machine.end()
             self.machine.lock.unlock()
+
+    cdef MaskRec* _compute_unlimited(self, SetRec* record) except NULL nogil:
+        """The mask of a set in rules that limit their tokens: that of the same readings without limits."""
+        cdef SetRec* other = unlimited(self.machine, record)
+        cdef MaskRec* mask = <MaskRec*>ms_load(&other.mask)
+        if mask == NULL:
+            mask = self.compute(other)
+        else:
+            ms_count(&self.mask_hits)
+        self._note_strategies(record, self.strategies_of[other.number])
+        if self.memoize:
+            ms_store(&record.mask, mask)
+            self.sets_with_mask += 1
+        return mask
 
     cdef MaskRec* with_stops(self, MaskRec* mask, vector[int32_t]& allowed, vector[int32_t]& refused) except NULL nogil:
         """`mask` with some stop tokens and without others.  The caller does not hold the lock."""
@@ -295,13 +310,16 @@ cdef class MaskCache:
     cdef MaskRec* remember(self, SetRec* record, MaskRec* mask) noexcept nogil:
         """Hang a mask that was just computed on its set, and count it."""
         self.mask_misses += 1
-        if <size_t>record.number >= self.strategies_of.size():
-            self.strategies_of.resize(record.number + 64, 0)
-        self.strategies_of[record.number] = self.used_strategies
+        self._note_strategies(record, self.used_strategies)
         if self.memoize:
             ms_store(&record.mask, mask)
             self.sets_with_mask += 1
         return mask
+
+    cdef void _note_strategies(self, SetRec* record, uint16_t used) noexcept nogil:
+        if <size_t>record.number >= self.strategies_of.size():
+            self.strategies_of.resize(record.number + 64, 0)
+        self.strategies_of[record.number] = used
 
     cdef int _add_token_edges(self, int32_t state) except -1 nogil:
         """Tokens that the token edges of `state` take; a negated set holds no stop token and none without text."""

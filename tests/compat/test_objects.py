@@ -48,11 +48,12 @@ def test_a_schema_error_lists_every_reason() -> None:
 
 
 def test_features_are_refused_by_name() -> None:
-    limited = {"format": {"type": "any_text", "max_tokens": 3}}
+    text = {"type": "any_text", "max_tokens": 3}
+    limited = {"format": {"type": "tag", "begin": "<", "content": text, "end": "aa"}}
     compiler = xgr.GrammarCompiler(INFO)
     for call, name in (
-        (lambda: xgr.Grammar.from_structural_tag(limited), "#/format/max_tokens"),
-        (lambda: compiler.compile_grammar('root[max_tokens=3] ::= "a"'), "max_tokens"),
+        (lambda: xgr.Grammar.from_structural_tag(limited), "#/format/content/max_tokens"),
+        (lambda: compiler.compile_grammar('root[lazy, max_tokens=3] ::= "a"'), "max_tokens"),
     ):
         with pytest.raises(UnsupportedFeatureError, match=name):
             call()

@@ -156,8 +156,8 @@ def test_unusable(marked: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("marked", "message"),
     [
-        ('root[»max_tokens=5] ::= "a"', "attribute 'max_tokens'"),
-        ('root ::= "x"\nother [capture="n", »max_tokens=3] ::= "a"', "attribute 'max_tokens'"),
+        ('root[lazy, »max_tokens=5] ::= "a"', "takes no max_tokens"),
+        ('root[lazy] ::= "a" x\n»x[max_tokens=3] ::= "a"', "counts tokens"),
         ('root ::= b\nb[»lazy] ::= "(" b ")" | "a"', "not regular"),
         ('root[»max_chars=3] ::= "a" | root "b"', "not regular"),
         ('root[lazy] ::= "a" | »Token(1)', "tokens"),

@@ -254,7 +254,10 @@ def _notes(definition: Definition, scope: Scope, source: str) -> tuple[Note, ...
     for name, (value, _) in definition.attributes.items():
         if name in NOTES:
             text = value.value if isinstance(value, Text) else None
-            found.append((name, value if isinstance(value, float) else text))
+            if name == "max_tokens" and isinstance(value, float):
+                found.append((name, int(value)))
+            else:
+                found.append((name, value if isinstance(value, float) else text))
     suffix = definition.attributes.get("suffix", (None, 0))[0]
     if suffix is not None and any(name in ("capture", "stop_capture") for name, _ in found):
         while isinstance(suffix, Name) and suffix.name in scope.definitions:

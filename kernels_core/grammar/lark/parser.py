@@ -47,8 +47,7 @@ _ENDS = ("nl", "end", "|", "&", ")", "]", "}", "->")
 _CAPTURE_NAME = re.compile(r"[A-Za-z0-9_.\-]+")
 _CHUNKS = re.compile(r"\w+|\s+|[^\w\s]+")
 # Kept as notes, or part of what the rule matches.
-_ATTRIBUTES = ("capture", "lazy", "max_chars", "stop", "stop_capture", "suffix", "temperature")
-_REFUSED_ATTRIBUTES = ("max_tokens",)
+_ATTRIBUTES = ("capture", "lazy", "max_chars", "max_tokens", "stop", "stop_capture", "suffix", "temperature")
 _OFF_OPTIONS = ("no_forcing", "allow_invalid_utf8")
 _REFUSED_STATEMENTS = {
     "%declare": "a terminal without a definition matches nothing",
@@ -239,8 +238,6 @@ class _Parser:
         while True:
             start = self.start
             name = self._expect("name", "an attribute's name, as in name[lazy]: body")
-            if name in _REFUSED_ATTRIBUTES:
-                self.tokens.refuse(f"the attribute {name!r} is not supported", start)
             if name not in _ATTRIBUTES:
                 self.tokens.fail(f"attribute {name!r} is not supported: there are {', '.join(_ATTRIBUTES)}", start)
             if name in found:
@@ -261,6 +258,9 @@ class _Parser:
             self.tokens.fail(f"{second} cannot be combined with {first}", found[second][1])
         if "stop_capture" in found and not {"stop", "suffix"} & found.keys():
             self.tokens.fail("stop_capture requires stop or suffix", found["stop_capture"][1])
+        if "max_tokens" in found and {"lazy", "stop", "suffix"} & found.keys():
+            reason = "a rule that is lazy ends by itself, so it takes no max_tokens: give that to a rule that calls it"
+            self.tokens.refuse(reason, found["max_tokens"][1])
         if "stop" in found:  # the two differ in what a caller does with the text, and in nothing else
             found["suffix"] = found.pop("stop")
         return found
@@ -272,6 +272,11 @@ class _Parser:
                 self.tokens.fail("the attribute 'lazy' takes no value", start)
             case "max_chars":
                 return float(self._count())
+            case "max_tokens":
+                most = self._count()
+                if most == 0:
+                    self.tokens.fail("max_tokens must be positive: at least 1", start)
+                return float(most)
             case "temperature":
                 if self.kind == "-":
                     self.tokens.fail("temperature must be a finite non-negative number", start)

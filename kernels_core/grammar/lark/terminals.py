@@ -180,6 +180,9 @@ class Terminals:
                     raise self._moved(error, span) from None
             case Name(name, span):
                 self._resolved(name, span)
+                if name in self.defined and "max_tokens" in self.defined[name].attributes:
+                    reason = f"{name!r} counts tokens (max_tokens), so nothing can be done to its texts as a whole"
+                    self._refuse(reason, span.start)
                 return self._language_of(name)
             case Sequence(items):
                 return concat(*(self.language(item) for item in items))

@@ -80,6 +80,12 @@ def grammar_language(ir: GrammarIR) -> Language:
     # Called rules come before their callers.
     for group in components(ir):
         for name in group:
+            rule = ir.rules[name]
+            if any(note == "max_tokens" for note, _ in rule.notes):
+                reason = (
+                    f"regular operations work on strings of characters; the rule {name!r} counts tokens (max_tokens)"
+                )
+                raise UnsupportedFeatureError(reason, ir.source or None, rule.span.start if rule.span else None)
             body = _tree(ir.rules[name].body, known, ir)
             if name in recursive:
                 rules[name] = body

@@ -33,7 +33,7 @@ from ..regular.dfa import TooManyStates
 from ..rulebook import RuleBook
 from .bounded_text import limited_text
 from .elements import ElementEmitter
-from .ends import End, FreeText
+from .ends import End, FreeText, crosses
 from .fields import Fields, pointer
 from .gemma_arguments import BareEmitter
 from .json_excluding import CarefulEmitter
@@ -83,8 +83,9 @@ class Builder:
         ir = self._book.grammar(root, source)
         if not self._notes:
             return ir
-        noted = {name: Rule(name, ir.rules[name].body, notes) for name, notes in self._notes.items()}
-        return GrammarIR({**ir.rules, **noted}, ir.root, ir.source)
+        # In place: deferred rules write into these.
+        ir.rules.update({name: Rule(name, ir.rules[name].body, notes) for name, notes in self._notes.items()})
+        return ir
 
     def node(self, value: Any, path: str, end: End | None) -> Node:
         """The format at `path`, then `end`."""
@@ -110,8 +111,7 @@ class Builder:
 
     def _any_text(self, fields: Fields, end: End | None) -> Node:
         if fields.has("max_tokens"):
-            self._limit(fields, "max_tokens")
-            fields.refuse("limits in tokens are for any_tokens; text can be limited by max_chars", "max_tokens")
+            return self._limited_text(fields, self._limit(fields, "max_tokens"), end)
         if not fields.has("max_chars"):
             return self._free(fields, (), True, end)
         try:
@@ -119,6 +119,27 @@ class Builder:
             return limited_text(self._book, self._limit(fields, "max_chars"), excludes, end)
         except TooManyStates as error:
             fields.refuse(f"to count so many characters while watching for strings takes {error}", "max_chars")
+
+    def _limited_text(self, fields: Fields, most: int, end: End | None) -> Node:
+        """Text in which so many tokens may begin, in a rule of its own, and the end."""
+        strings = () if end is None else end.strings
+        around = (*fields.texts("excludes"), *(text.decode() for text in (*strings, *self._left_out(end))))
+        crossing = crosses(around, strings)
+        if crossing is not None:
+            reason = "{0!r} could begin in this text and end in {1!r}, where text that counts its tokens has ended"
+            fields.refuse(reason.format(*crossing), "max_tokens")
+        if most == 0:
+            return _ended(nodes.seq(()), end)
+        if fields.has("max_chars"):
+            try:
+                body = limited_text(self._book, self._limit(fields, "max_chars"), around, None)
+            except TooManyStates as error:
+                fields.refuse(f"to count so many characters while watching for strings takes {error}", "max_chars")
+        else:
+            body = FreeText((), True, tuple(text.encode() for text in around)).node(None)
+        text = self._book.add("text", body)
+        self._notes[text.name] = (("max_tokens", most),)
+        return _ended(text, end)
 
     def _limit(self, fields: Fields, key: str) -> int:
         most = fields.any(key)

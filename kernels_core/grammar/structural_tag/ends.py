@@ -9,14 +9,14 @@ Read on: `build.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .. import nodes
 from ..ir import Literal, Node, Seq, TokenSet
 from .tokens import Spellings
 
-__all__ = ["End", "FreeText"]
+__all__ = ["End", "FreeText", "crosses"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,15 @@ class End:
     def after(self, node: Node) -> Node:
         """`node`, then the end."""
         return nodes.seq((node, self.node))
+
+
+def crosses(watched: Iterable[str], ends: Iterable[bytes]) -> tuple[str, str] | None:
+    """A watched string that may begin in front of an end and end inside of it, or with it; and that end."""
+    for end in (text.decode() for text in ends):
+        for text in watched:
+            if any(end.startswith(text[-size:]) for size in range(1, min(len(text) - 1, len(end)) + 1)):
+                return text, end
+    return None
 
 
 @dataclass(frozen=True, slots=True)

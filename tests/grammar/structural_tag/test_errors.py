@@ -101,10 +101,12 @@ def test_at_fault(form: Any, path: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("form", "path"),
     [
-        (ANY | {"max_tokens": 3}, "/max_tokens"),
+        (tag("<", ANY | {"max_tokens": 3}, "aa"), "/content/max_tokens"),
+        (tag("<", ANY | {"max_tokens": 3, "excludes": ["x>"]}, ">"), "/content/max_tokens"),
+        (tag("<", ANY | {"max_tokens": 3}, [">", "->"]), "/content/max_tokens"),
         (ANY | {"max_chars": 100_000, "excludes": ["a" * 20, "b" * 20]}, "/max_chars"),
         ({"type": "regex", "pattern": "(a)\\1"}, "/pattern"),
-        ({"type": "grammar", "grammar": 'root[max_tokens=1] ::= "a"'}, "/grammar"),
+        ({"type": "grammar", "grammar": 'root[lazy, max_tokens=1] ::= "a"'}, "/grammar"),
     ],
 )
 def test_known_and_not_built(form: Format, path: str) -> None:

@@ -18,7 +18,6 @@ _ASSERTIONS = "assertions are honoured; XGrammar drops or refuses them"
 _MORE = "read here; XGrammar refuses the notation"
 _DOT = "the dot excludes line ends; there only where flags are given"
 _FOLD = "the flag i folds all letters; there those of ASCII"
-_MAX_TOKENS = "limits in tokens are refused with their place, but for any_tokens"
 _NO_CALL = "a call of tools that nobody gave is no text here: the format's markers stay out of it"
 _NUMBERS = "all spellings of numbers that meet the bounds"
 _CONTROL = "stop tokens that were found by their name are control tokens"
@@ -130,7 +129,6 @@ REASONS: Mapping[str, Mapping[str, str]] = {
     "EBNF: attributes": {
         "max_chars of a rule that calls itself": "refused: the rule is not regular; there it bounds nothing",
         "max_chars of free text with tags": "refused: the rule is not regular",
-        "max_tokens": _MAX_TOKENS,
     },
     "Regular expressions": {
         "named groups of Python": _MORE,
@@ -152,7 +150,6 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "flag i beyond ASCII": _FOLD,
         "complement and intersection": _MORE,
         "suffix": "the suffix is part of the rule; XGrammar lets free text end without it",
-        "max_tokens": _MAX_TOKENS,
         "attributes on terminals": "those that work on texts are read there, too",
         "option allow_initial_skip": "known by both its names",
     },
@@ -161,7 +158,6 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "before a pattern that stops": "refused: a capture is cut at a text, and not yet at a pattern",
     },
     "Structural tags": {
-        "any_text with max_tokens": _MAX_TOKENS,
         "repeated free text": "one text, which ends at the first end; there two pieces may hold it together",
         "triggered_tags with an exclude that begins a trigger": "free text lacks it, and the tag is reached",
         "dispatch on an empty pattern": "an error with the place",

@@ -1,0 +1,152 @@
+# distutils: language = c++
+"""Intern frames that may refer to each other, which left recursion makes: `machine.pyx` predicts, and asks for this.
+
+A frame that refers to itself, or to one that refers back, is part of a group: a strongly connected component of the
+frames that are being made.  Groups are keyed as a whole, with their members in a canonical order.
+
+Read on: `machine.pyx`, `token_limits.pyx` (asks for it as well).
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcmp, memcpy
+from libcpp.algorithm cimport sort
+from libcpp.vector cimport vector
+
+from kernels_core.clock cimport breathe
+from kernels_core.earley.items cimport hash_words, normalise
+from kernels_core.earley.machine cimport GroupRec, Item, Machine
+from kernels_core.earley.slots cimport after, put
+
+
+cdef int resolve_frames(Machine machine) except -1 nogil:
+    """Intern the frames in all slots, strongly connected components in dependency order (Tarjan, iterative)."""
+    cdef int32_t n = <int32_t>machine.slot_rule.size()
+    cdef int32_t clock = 0, root, slot, child
+    cdef vector[int32_t] index, low, path, stack, cursor, members
+    cdef vector[uint8_t] on_path
+    machine.frame_of_slot.assign(n, -1)
+    index.assign(n, -1)
+    low.assign(n, 0)
+    on_path.assign(n, 0)
+    cursor.assign(n, 0)
+    for root in range(n):
+        if index[root] >= 0:
+            continue
+        stack.push_back(root)
+        while not stack.empty():
+            breathe(1)
+            slot = stack.back()
+            if index[slot] < 0:
+                index[slot] = low[slot] = clock
+                clock += 1
+                path.push_back(slot)
+                on_path[slot] = 1
+            child = -1
+            while cursor[slot] < <int32_t>machine.entries[slot].size():
+                child = -1 - machine.entries[slot][cursor[slot]].frame
+                cursor[slot] += 1
+                if child < 0:
+                    continue
+                if index[child] < 0:
+                    break
+                if on_path[child]:
+                    low[slot] = min(low[slot], index[child])
+                child = -1
+            if child >= 0 and index[child] < 0:
+                stack.push_back(child)
+                continue
+            stack.pop_back()
+            if not stack.empty():
+                low[stack.back()] = min(low[stack.back()], low[slot])
+            if low[slot] == index[slot]:
+                members.clear()
+                while True:
+                    child = path.back()
+                    path.pop_back()
+                    on_path[child] = 0
+                    members.push_back(child)
+                    if child == slot:
+                        break
+                _intern_component(machine, members)
+    return 0
+
+
+cdef int _intern_component(Machine machine, vector[int32_t]& members) except -1 nogil:
+    """Frames of one component; all it depends on outside itself are interned already.
+
+    A component that refers to itself is keyed by its members in order of their rules (a rule is predicted once
+    in a set, so the order is canonical), references inside it written as -1-(place in that order).
+    """
+    cdef size_t i, j
+    cdef int32_t slot, reference, base
+    cdef bint recursive = members.size() > 1
+    cdef vector[int32_t] place, key
+    cdef vector[int64_t] order
+    cdef vector[Item] returns
+    cdef uint32_t tag
+    cdef size_t at, nbytes
+    cdef GroupRec* group
+    cdef uint8_t reach = 0
+    for i in range(members.size()):
+        order.push_back(<int64_t>machine.slot_rule[members[i]] << 32 | members[i])
+    sort(order.begin(), order.end())
+    for i in range(members.size()):
+        members[i] = <int32_t>(order[i] & 0x7FFFFFFF)
+    place.assign(machine.slot_rule.size(), -1)
+    for i in range(members.size()):
+        place[members[i]] = <int32_t>i
+    for i in range(members.size()):
+        for j in range(machine.entries[members[i]].size()):
+            reference = machine.entries[members[i]][j].frame
+            if reference >= 0:
+                continue
+            slot = -1 - reference
+            if place[slot] >= 0:
+                recursive = True
+                machine.entries[members[i]][j].frame = -1 - place[slot]
+            else:
+                machine.entries[members[i]][j].frame = machine.frame_of_slot[slot]
+        normalise(machine.entries[members[i]])
+    if not recursive:
+        machine.frame_of_slot[members[0]] = machine._intern_frame(
+            machine.entries[members[0]], machine.left_in_slot(members[0]), machine.slot_rule[members[0]]).number
+        return 0
+    for i in range(members.size()):
+        key.push_back(<int32_t>machine.entries[members[i]].size())
+        for j in range(machine.entries[members[i]].size()):
+            key.push_back(machine.entries[members[i]][j].state)
+            key.push_back(machine.entries[members[i]][j].frame)
+            key.push_back(machine.entries[members[i]][j].counter)
+        if machine.limited:
+            key.push_back(machine.slot_left[members[i]])
+    nbytes = key.size() * sizeof(int32_t)
+    tag = <uint32_t>hash_words(key.data(), nbytes)
+    at = tag & (machine.group_slots.size() - 1)
+    while machine.group_slots[at].number:
+        group = machine.groups[machine.group_slots[at].number - 1]
+        if group.size == <int32_t>key.size() and not memcmp(group.key, key.data(), nbytes):
+            for i in range(members.size()):
+                machine.frame_of_slot[members[i]] = group.first + <int32_t>i
+            return 0
+        at = after(machine.group_slots, at)
+    base = <int32_t>machine.frames.size()
+    for i in range(members.size()):
+        machine.frame_of_slot[members[i]] = base + <int32_t>i
+        returns = machine.entries[members[i]]
+        for j in range(returns.size()):
+            if returns[j].frame < 0:
+                returns[j].frame = base + (-1 - returns[j].frame)
+        normalise(returns)
+        machine._new_frame(returns, machine.left_in_slot(members[i]), machine.slot_rule[members[i]])
+    if machine.limited:                 # each of them leads to all others
+        for i in range(members.size()):
+            reach |= machine.frame_limits[base + i].reach
+        for i in range(members.size()):
+            machine.frame_limits[base + i].reach = reach
+    group = <GroupRec*>machine.arena.take(sizeof(GroupRec) + nbytes)
+    group.size, group.first = <int32_t>key.size(), base
+    group.key = <int32_t*>(group + 1)
+    memcpy(group.key, key.data(), nbytes)
+    machine.groups.push_back(group)
+    put(machine.group_slots, at, tag, <int32_t>machine.groups.size() - 1)
+    return 0

@@ -1,0 +1,5 @@
+from kernels_core.earley.machine cimport Machine, SetRec
+
+
+cdef SetRec* crossed(Machine machine, SetRec* source, bint begins) except NULL nogil
+cdef SetRec* unlimited(Machine machine, SetRec* source) except NULL nogil
