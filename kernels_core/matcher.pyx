@@ -92,7 +92,8 @@ cdef class GrammarMatcher:
         return self._accept_token(token_id)
 
     cdef bint _accept_token(self, int token_id) except -1:
-        cdef SetRec* source = self._last.set
+        cdef SetRec* here = self._last.set
+        cdef SetRec* source = here
         cdef SetRec* target = self._machine.dead
         cdef bint may_stop
         if not 0 <= token_id < self._trie.vocab_size:
@@ -101,18 +102,18 @@ cdef class GrammarMatcher:
             return False
         cdef int32_t first = self._trie.spelling_first[token_id]
         cdef int32_t size = self._trie.spelling_first[token_id + 1] - first
+        if here.limits:
+            source = self._crossed(here, True)
         if self._is_stop(token_id):
-            may_stop = source.completed and not self.terminate_without_stop_token
-            if source.tokens:
-                target = self._token_step(self._crossed(source, True), token_id, target, False)
+            may_stop = here.completed and not self.terminate_without_stop_token
+            if here.tokens:
+                target = self._token_step(source, token_id, target, False)
             if target != self._machine.dead:
                 self._push(target, token_id, None, size, may_stop or target.completed)
                 return True
             if may_stop:
-                self._push(source, token_id, None, 0, True)
+                self._push(here, token_id, None, 0, True)
             return bool(may_stop)
-        if source.limits:
-            source = self._crossed(source, True)
         if (self._trie.everything[token_id >> 5] >> (token_id & 31)) & 1:
             target = self._read(source, self._trie.spelling.data() + first, size)
         if source.tokens:
