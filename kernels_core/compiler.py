@@ -19,11 +19,12 @@ from kernels_core.automata.inlining import named_tokens
 from kernels_core.automata.lazy_dfa import LazyTables
 from kernels_core.automata.lower import Lowering, refuse_token_limit
 from kernels_core.automata.tables import EagerTables, Tables
+from kernels_core.baselines.pushdown import PushdownMachine, refuse_left_recursion
+from kernels_core.baselines.vocabulary_masks import FsmMasks, NaiveMasks
 from kernels_core.clock import CancelToken, TimeLimit
 from kernels_core.compile_cache import CompileCache
 from kernels_core.earley.arena import reserve
 from kernels_core.earley.machine import Machine
-from kernels_core.earley.pushdown import PushdownMachine, refuse_left_recursion
 from kernels_core.errors import GrammarError
 from kernels_core.forking import watch
 from kernels_core.grammar import Grammar
@@ -32,7 +33,6 @@ from kernels_core.inspect.layout import StateTable
 from kernels_core.inspect.look import cache_stats
 from kernels_core.inspect.snapshots import Automaton, CacheStats, CostTable, StateCost
 from kernels_core.locks import new_lock
-from kernels_core.masks.baselines import FsmMasks, NaiveMasks
 from kernels_core.masks.cache import MaskCache
 from kernels_core.masks.lookahead import Lookahead
 from kernels_core.masks.pool import TokenSetPool

@@ -39,6 +39,7 @@ ROOMS = {
     "automata": REGULAR,
     "earley": {"automata"},
     "masks": {"automata", "earley"},
+    "baselines": {"automata", "earley", "masks"},
     "inspect": {"grammar", "automata", "earley", "masks"},
 }
 OPEN = {"clock", "errors", "locks", "options", "laboratory", "_freshness", "_cyshared"}

@@ -3,7 +3,7 @@
 
 `NaiveMasks` tries every token of the vocabulary, byte by byte from the beginning.  `FsmMasks` (Outlines: Willard and
 Louf 2023) walks the token trie once from each state of a finite automaton, before the first step, and never again.
-Both allow exactly what `cache.MaskCache` allows.
+Both allow exactly what `masks.cache.MaskCache` allows.
 """
 
 from libc.stdint cimport int32_t

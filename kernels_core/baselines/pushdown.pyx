@@ -1,7 +1,7 @@
 # distutils: language = c++
 """Run the baseline `Options.parser = "pushdown"`: XGrammar's persistent stack tree (Dong et al. 2024, section 3.2).
 
-The same machine as `machine`, but every call pushes a frame of its own, with one return, where Earley's algorithm
+The same machine as `earley.machine`, but every call pushes a frame of its own, with one return, where Earley's algorithm
 merges all callers of a rule in one frame.  So an item is the top of one stack, frames are the nodes of a tree that
 all stacks share, and an ambiguous grammar has as many items as it has stacks.  Left recursion would push for ever
 and is refused (`refuse_left_recursion`); a call in last position replaces its frame instead of piling up.

@@ -1,0 +1,5 @@
+"""Follow texts and make masks as other engines do, to measure the engine beside them (`Options.parser`).
+
+Both rest on the engine's automata and machine, and allow exactly the same tokens: `pushdown` (XGrammar's stacks) and
+`vocabulary_masks` (every token tried, or a mask for every state ahead of time, as Outlines has it).
+"""
