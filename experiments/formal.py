@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from random import Random
 from typing import Any, Final
 
@@ -84,9 +83,9 @@ def trial(params: Params) -> dict[str, Any]:
     """
     grammar, texts = _source(params)
     tokenizer = datasets.open_tokenizer(params["vocabulary"])
-    options = Options(**OPTIONS[params["options"]], **UNLIMITED)
+    options = Options.laboratory(**OPTIONS[params["options"]], **UNLIMITED)
     large = datasets.open_tokenizer(params["large"])
-    ways = {"uncertain": options, "looked_ahead": replace(options, lookahead=True)}
+    ways = {"uncertain": options, "looked_ahead": Options.laboratory(**options.to_dict() | {"lookahead": True})}
     try:
         compiled = GrammarCompiler(tokenizer.info, options=options).compile_grammar(grammar)
         others = {name: GrammarCompiler(large.info, options=way).compile_grammar(grammar) for name, way in ways.items()}

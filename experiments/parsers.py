@@ -52,7 +52,7 @@ BARE: Final[Mapping[str, Mapping[str, Any]]] = {
     PUSHDOWN: {"parser": PUSHDOWN},
 }
 """Neither has anything that the other cannot have."""
-INLINED: Final = {"inline_limit": Options().inline_limit}
+INLINED: Final = {"inline_limit": Options().mechanisms.inline_limit}
 LEVELS: Final[Mapping[str, Mapping[str, Any]]] = {
     "none": {"inline_limit": 0, "repetition": "expand"},
     "inlining": {**INLINED, "repetition": "expand"},

@@ -78,7 +78,7 @@ def trial(params: Params) -> dict[str, Any]:
     tokens = tokenizer.encode(texts[0])[: params["max_tokens"]]
     found: dict[str, dict[str, Any]] = {name: {} for name in ("compile_us", "masks_us", "states", "held_bytes")}
     for stage, options in MASKED.items():
-        engine = Ours(tokenizer, Options(**{**options, **BUDGETS}))
+        engine = Ours(tokenizer, Options.laboratory(**{**options, **BUDGETS}))
         with quiet():
             start = time.perf_counter_ns()
             try:
@@ -102,7 +102,7 @@ def trial(params: Params) -> dict[str, Any]:
 
 def _again(tokenizer: Any, schema: str) -> float:
     """Microseconds to compile for the second request with a cache of compiled grammars."""
-    compiler = GrammarCompiler(tokenizer.info, options=Options(parser="fsm", **BUDGETS))
+    compiler = GrammarCompiler(tokenizer.info, options=Options.laboratory(parser="fsm", **BUDGETS))
     try:
         compiler.compile_json_schema(schema)
     except MaskscopeError as error:

@@ -51,7 +51,7 @@ KINDS: Final = ("grammars", "rules", "states")
 WAYS: Final = ("before", "earlier request", "previous request", "own grammar")
 PAPER: Final = {5: (99.1, 42.7), 20: (99.1, 51.7), 50: (99.2, 50.7)}
 """Table 1's substructure reuse, static and dynamic, by number of tools."""
-AHEAD: Final = Options(jit="all", lookahead=True, warm_start=False, max_compile_ms=0, max_fill_ms=0)
+AHEAD: Final = Options.laboratory(jit="all", lookahead=True, warm_start=False, max_compile_ms=0, max_fill_ms=0)
 
 
 def grid(preset: str) -> list[Params]:

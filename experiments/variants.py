@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -23,12 +22,11 @@ CASE = ("file", "index")
 
 def options_with(changes: Mapping[str, Any]) -> Options:
     """The default options with `changes`; `NotRunError` names a switch that the engine lacks, or knows otherwise."""
-    known = {field.name for field in dataclasses.fields(Options)}
-    missing = sorted(set(changes) - known)
+    missing = sorted(set(changes) - set(Options().to_dict()))
     if missing:
-        raise NotRunError(f"the engine has no switch Options.{missing[0]} yet")
+        raise NotRunError(f"the engine has no switch {missing[0]} yet")
     try:
-        return dataclasses.replace(Options(), **changes)
+        return Options.laboratory(**changes)
     except (TypeError, ValueError) as error:
         raise NotRunError(f"the engine does not take {dict(changes)}: {error}") from None
 

@@ -139,7 +139,7 @@ class CompiledGrammar:
             self.masks.warm(state)
 
     def _whole(self, lowering: Lowering) -> Tables:
-        return EagerTables(lowering, minimise=self.options.fsm_minimise or self.options.parser != "fsm")
+        return EagerTables(lowering, minimise=self.options.mechanisms.fsm_minimise or self.options.parser != "fsm")
 
     def _parser(self, tables: Tables, where: str) -> Machine:
         options = self.options
@@ -148,10 +148,10 @@ class CompiledGrammar:
             for rule in tables.lowering.ir.rules.values():
                 refuse_token_limit(tables.lowering.ir, rule, options.parser)
             return PushdownMachine(tables, max_bytes=options.max_bytes, where=where, max_stacks=options.max_stacks)
-        return Machine(tables, max_bytes=options.max_bytes, where=where, memoize=options.memoize_sets)
+        return Machine(tables, max_bytes=options.max_bytes, where=where, memoize=options.mechanisms.memoize_sets)
 
     def _masks(self, trie: TokenTrie, machine: Machine) -> MaskCache:
-        options = self.options
+        options, mechanisms = self.options, self.options.mechanisms
         match options.parser:
             case "naive":
                 return NaiveMasks(trie, machine, None, memoize=False, max_fill_ms=options.max_fill_ms)
@@ -171,14 +171,14 @@ class CompiledGrammar:
             trie,
             machine,
             self._pool,
-            differential=options.differential_masks,
-            differential_from=options.differential_from,
-            memoize=options.memoize_sets,
-            lookahead=Lookahead(machine) if options.lookahead else None,
+            differential=mechanisms.differential_masks,
+            differential_from=mechanisms.differential_from,
+            memoize=mechanisms.memoize_sets,
+            lookahead=Lookahead(machine) if mechanisms.lookahead else None,
             max_fill_ms=options.max_fill_ms,
-            direct_limit=options.direct_limit,
-            iteration_profiles=options.iteration_profiles,
-            walk_shortcuts=options.walk_shortcuts,
+            direct_limit=mechanisms.direct_limit,
+            iteration_profiles=mechanisms.iteration_profiles,
+            walk_shortcuts=mechanisms.walk_shortcuts,
         )
 
     @property

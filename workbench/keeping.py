@@ -14,7 +14,7 @@ import binascii
 import json
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -56,7 +56,7 @@ def as_json(session: Session) -> dict[str, Any]:
                 "fingerprint": tokenizer.info.fingerprint,
                 "vocab_size": tokenizer.info.vocab_size,
             },
-            "options": asdict(session._options),
+            "options": session._options.to_dict(),
             "steps": [_kept(step) for step in session.steps],
             "place": {"index": place.index, "offset": place.offset},
         }
@@ -159,12 +159,11 @@ def _tokenizer(kept: Mapping[str, Any], given: Any) -> Tokenizer:
 
 def _options(data: Mapping[str, Any]) -> Options:
     kept = _part(data, "options", Mapping)
-    known = {field.name for field in fields(Options)}
-    unknown = sorted(set(kept) - known)
+    unknown = sorted(set(kept) - set(Options().to_dict()))
     if unknown:
         raise KeptError(f"this session was kept with an option {unknown[0]!r} that is not known here")
     try:
-        return _held_to_defaults(Options(**kept))
+        return _held_to_defaults(Options.laboratory(**kept))
     except (TypeError, ValueError) as error:
         raise KeptError(f"the options of this session: {error}") from None
 

@@ -1,6 +1,6 @@
 """Decide what each call becomes: inlined, a call, or a call of a counted rule; and number rules and token sets.
 
-- A small rule that is not recursive is inlined at its call (`Options.inline_limit`).
+- A small rule that is not recursive is inlined at its call (`Mechanisms.inline_limit`).
 - A call of a rule that can be empty may be left out, so the parser never has to complete an empty rule.
 - A rule that is nothing but a counted repetition that is too large to copy is not called itself: its repetition is.
 

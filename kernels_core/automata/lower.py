@@ -1,9 +1,9 @@
 """Lower the grammar IR to automata, rule by rule.
 
 A `Lowering` hands out the NFA of each rule (`nfa.pyx`).  What is inlined where and what is called is decided in
-`inlining.pyx`.  A counted repetition becomes plain copies when that is cheap (`Options.unroll_limit`), else a call of
-a *counted rule*: the automaton of one iteration, and bounds on the number of iterations that the parser keeps in its
-items (`Options.repetition` names the alternatives).
+`inlining.pyx`.  A counted repetition becomes plain copies when that is cheap (`Mechanisms.unroll_limit`), else a call
+of a *counted rule*: the automaton of one iteration, and bounds on the number of iterations that the parser keeps in its
+items (`Mechanisms.repetition` names the alternatives).
 
 For `parser="fsm"` everything is inlined in the root, which recursion forbids.
 
@@ -125,10 +125,10 @@ class Lowering(Inlining):
             self._unroll(nfa, node, source, target, place)
             return
         item, minimum, maximum = node.item, node.minimum, node.maximum
-        if self.options.repetition == "compress":
+        if self.options.mechanisms.repetition == "compress":
             # The last t iterations are plain states, the rest is counted: `x{l-t,r-t} x{min(l,t),t}`, and any number of
             # iterations from l to r splits that way.
-            last = self.options.repetition_threshold
+            last = self.options.mechanisms.repetition_threshold
             joint = nfa.state()
             rest = Repeat(item, min(minimum, last), last)
             node = Repeat(item, max(minimum - last, 0), None if maximum is None else maximum - last)
@@ -147,13 +147,13 @@ class Lowering(Inlining):
         A counted rule is known by its place in a body, and what a compact body holds has none.
         """
         copies = node.minimum + 1 if node.maximum is None else node.maximum
-        options = self.options
-        if self.limits.flat or options.repetition == "expand" or place < 0:
+        options, mechanisms = self.options, self.options.mechanisms
+        if self.limits.flat or mechanisms.repetition == "expand" or place < 0:
             if self._spelt_out(node) > 4 * options.max_states:
                 raise BudgetExceededError("automaton states", options.max_states, f"rule {self.ir.root!r}")
             return True
-        if options.repetition == "compress":
-            return copies <= options.repetition_threshold
+        if mechanisms.repetition == "compress":
+            return copies <= mechanisms.repetition_threshold
         return False  # else the NFA would have copied it
 
     def _unroll(self, nfa: Nfa, node: Repeat, source: int, target: int, place: int) -> None:

@@ -35,7 +35,7 @@ cdef Nfa _filled(Inlining lowering, LoweredRule rule):
     lowering.spelt[rule] = body
     nfa = _of_body(lowering, rule, body)
     if nfa.lengths.get() != NULL and not nfa.symbols.empty():
-        # Characters are counted where bytes are read and nothing is called (`Options.inline_limit`).
+        # Characters are counted where bytes are read and nothing is called (`Mechanisms.inline_limit`).
         with lowering.lock:
             body = body_of(lowering.bodies, lowering.made, rule.source, False)
         lowering.spelt[rule] = body

@@ -60,16 +60,17 @@ cdef class Limits:
     """What `options` say about it."""
 
     def __cinit__(self, options):
+        mechanisms = options.mechanisms
         self.options = options
-        self.inline_limit, self.unroll_limit = min(options.inline_limit, LARGE), min(options.unroll_limit, LARGE)
+        self.inline_limit, self.unroll_limit = min(mechanisms.inline_limit, LARGE), min(mechanisms.unroll_limit, LARGE)
         self.most_states = min(50 * options.max_states, 1 << 30)
         self.flat = options.parser == "fsm"
-        self.copies_small = options.repetition == "counters" and not self.flat
+        self.copies_small = mechanisms.repetition == "counters" and not self.flat
         # Copies may take many states, so none are made where all states are.
         self.text_limit = 0
         if options.makes_states_when_met and self.copies_small:
             self.text_limit = min(TEXT_COPIES * self.unroll_limit, LARGE)
-        self.spelling = (self.unroll_limit, options.repetition, options.repetition_threshold, self.flat,
+        self.spelling = (self.unroll_limit, mechanisms.repetition, mechanisms.repetition_threshold, self.flat,
                          self.text_limit)
         self.known = _known_under(ESTIMATED, (self.inline_limit, self.unroll_limit))
         self.fragments = _known_under(FRAGMENTS, self.spelling)

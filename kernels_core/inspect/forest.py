@@ -356,7 +356,7 @@ _WRITTEN: WeakKeyDictionary[CompiledGrammar, Forest] = WeakKeyDictionary()
 _ENGINE: WeakKeyDictionary[CompiledGrammar, Forest] = WeakKeyDictionary()
 _LOCK = new_lock()
 # Not lazy: then iterations are counted rather than copied, which a person would not want to read.
-_AS_WRITTEN: Final = Options(inline_limit=0, lazy_lowering=False, max_states=20_000)
+_AS_WRITTEN: Final = Options.laboratory(inline_limit=0, lazy_lowering=False, max_states=20_000)
 
 
 def written(compiled: CompiledGrammar) -> Forest:

@@ -37,7 +37,7 @@ class Use:
     """One place that a token set is used at: an automaton state of a rule of a grammar.
 
     `relation`: "made" (computed for this grammar), "perfect" (found as it was wanted), or "partial" (found for the
-    state, then filtered for what can follow it: `Options.lookahead`).  `inside`: rules under way there, outermost
+    state, then filtered for what can follow it: `Mechanisms.lookahead`).  `inside`: rules under way there, outermost
     first; for a structural tag the first but one names the tag.  `callers`: the bytes that go on behind the rule, where
     verdicts are kept for those alone; None for any.  `places`: parser states whose masks use it.
     """

@@ -30,20 +30,24 @@ STOP = b"<stop>"
 NOISE = 0x5A5A5A5A
 VARIANTS = {
     "default": Options(),
-    "lowered at once": Options(lazy_lowering=False, direct_limit=0, differential_from=0),
-    "nothing inlined or unrolled": Options(inline_limit=0, unroll_limit=0, direct_limit=0, differential_masks=False),
-    "nothing inlined, small counts unrolled": Options(inline_limit=0, direct_limit=0, differential_from=0),
-    "small rules inlined, nothing unrolled": Options(
+    "lowered at once": Options.laboratory(lazy_lowering=False, direct_limit=0, differential_from=0),
+    "nothing inlined or unrolled": Options.laboratory(
+        inline_limit=0, unroll_limit=0, direct_limit=0, differential_masks=False
+    ),
+    "nothing inlined, small counts unrolled": Options.laboratory(inline_limit=0, direct_limit=0, differential_from=0),
+    "small rules inlined, nothing unrolled": Options.laboratory(
         unroll_limit=0, cross_grammar_cache=False, direct_limit=0, differential_from=0
     ),
-    "much inlined and unrolled": Options(inline_limit=400, unroll_limit=400, direct_limit=0, differential_from=0),
-    "nothing remembered": Options(memoize_sets=False, differential_from=0),
-    "lookahead": Options(lookahead=True, inline_limit=0, direct_limit=0, differential_from=0),
-    "compressed repetitions": Options(repetition="compress", repetition_threshold=2, direct_limit=0),
+    "much inlined and unrolled": Options.laboratory(
+        inline_limit=400, unroll_limit=400, direct_limit=0, differential_from=0
+    ),
+    "nothing remembered": Options.laboratory(memoize_sets=False, differential_from=0),
+    "lookahead": Options.laboratory(lookahead=True, inline_limit=0, direct_limit=0, differential_from=0),
+    "compressed repetitions": Options.laboratory(repetition="compress", repetition_threshold=2, direct_limit=0),
     "naive": Options(parser="naive"),
-    "token sets everywhere": Options(direct_limit=0, differential_from=0),
-    "token sets without differences": Options(direct_limit=0, differential_masks=False, unroll_limit=0),
-    "hardly any walk": Options(direct_limit=2, inline_limit=0, differential_from=0),
+    "token sets everywhere": Options.laboratory(direct_limit=0, differential_from=0),
+    "token sets without differences": Options.laboratory(direct_limit=0, differential_masks=False, unroll_limit=0),
+    "hardly any walk": Options.laboratory(direct_limit=2, inline_limit=0, differential_from=0),
 }
 
 

@@ -40,13 +40,13 @@ INFO = tokenizer(sorted(set(VOCABULARY)))
 EVERYWHERE: dict[str, Any] = {"direct_limit": 0, "differential_from": 0}
 COMPILERS = {
     "as it is": GrammarCompiler(INFO),
-    "token sets everywhere": GrammarCompiler(INFO, options=Options(**EVERYWHERE)),
-    "no pool": GrammarCompiler(INFO, options=Options(**EVERYWHERE, cross_grammar_cache=False)),
-    "no walk shortcuts": GrammarCompiler(INFO, options=Options(**EVERYWHERE, walk_shortcuts=False)),
-    "no iteration sets": GrammarCompiler(INFO, options=Options(**EVERYWHERE, iteration_profiles=False)),
-    "no differences": GrammarCompiler(INFO, options=Options(direct_limit=0, differential_masks=False)),
-    "nothing remembered": GrammarCompiler(INFO, options=Options(direct_limit=0, memoize_sets=False)),
-    "nothing inlined": GrammarCompiler(INFO, options=Options(**EVERYWHERE, inline_limit=0, unroll_limit=0)),
+    "token sets everywhere": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE)),
+    "no pool": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE, cross_grammar_cache=False)),
+    "no walk shortcuts": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE, walk_shortcuts=False)),
+    "no iteration sets": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE, iteration_profiles=False)),
+    "no differences": GrammarCompiler(INFO, options=Options.laboratory(direct_limit=0, differential_masks=False)),
+    "nothing remembered": GrammarCompiler(INFO, options=Options.laboratory(direct_limit=0, memoize_sets=False)),
+    "nothing inlined": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE, inline_limit=0, unroll_limit=0)),
     "naive": GrammarCompiler(INFO, options=Options(parser="naive")),
 }
 WHOLE = GrammarCompiler(INFO, options=Options(parser="naive", lazy_lowering=False))
@@ -130,7 +130,7 @@ ACROSS = tokenizer(
 )
 
 
-@pytest.mark.parametrize("options", [Options(), Options(**EVERYWHERE, inline_limit=0)])
+@pytest.mark.parametrize("options", [Options(), Options.laboratory(**EVERYWHERE, inline_limit=0)])
 @pytest.mark.parametrize("string", [{"minLength": 2, "pattern": "[ab]"}, {"pattern": "^[ab7]*a$"}])
 @pytest.mark.parametrize("start", ["", "{", '{"', '{"b', '{"b"'])
 def test_a_rule_that_a_mask_enters_first_counts_at_once(options: Options, string: dict[str, Any], start: str) -> None:
@@ -151,7 +151,7 @@ def test_a_great_length_costs_nothing_where_it_is_not_reached() -> None:
     """Neither states of automata nor token sets grow with the bound, or with the text."""
     found = []
     for most in (1_000, 1_000_000, (1 << 29) - 1):
-        compiler = GrammarCompiler(INFO, options=Options(**EVERYWHERE, cross_grammar_cache=False))
+        compiler = GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE, cross_grammar_cache=False))
         grammar = compiled(compiler, {"pattern": "[a7]", "maxLength": most})
         matcher = GrammarMatcher(grammar)
         assert matcher.accept_string('{"b": "')
@@ -234,7 +234,10 @@ def test_a_text_that_is_no_inside_from_one_state_is_none_from_others_any_more() 
     )
     grammar = Grammar.from_json_schema(json.dumps(schema))
     naive = GrammarMatcher(GrammarCompiler(info, options=Options(parser="naive")).compile_grammar(grammar))
-    for options in (Options(direct_limit=20, differential_from=4, inline_limit=0), Options(**EVERYWHERE)):
+    for options in (
+        Options.laboratory(direct_limit=20, differential_from=4, inline_limit=0),
+        Options.laboratory(**EVERYWHERE),
+    ):
         matcher = GrammarMatcher(GrammarCompiler(info, options=options).compile_grammar(grammar))
         for text in ("é", "éf", "q", "ü", "", "f", "f é_", "qqq", "qqqqqq", "ü中 pe", "x", "xq", "xé", "qqqqqqqq"):
             matcher.reset()

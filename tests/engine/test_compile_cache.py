@@ -197,7 +197,7 @@ def test_a_grammar_at_work_holds_up_nobody() -> None:
 
 
 def test_sizes_and_sets_are_read_while_others_make_them() -> None:
-    compiler = GrammarCompiler(INFO, options=Options(direct_limit=0, warm_start=False))
+    compiler = GrammarCompiler(INFO, options=Options.laboratory(direct_limit=0, warm_start=False))
     grammar = compiler.compile_grammar('root ::= ("a" | "b" root "b" | "ab"{3,9} "b")*')
     over = threading.Event()
     failures: list[BaseException] = []
@@ -234,7 +234,7 @@ def test_sizes_and_sets_are_read_while_others_make_them() -> None:
 
 
 def test_what_grammars_share_counts_once_among_them() -> None:
-    compiler = GrammarCompiler(INFO, cache_enabled=False, options=Options(direct_limit=0))
+    compiler = GrammarCompiler(INFO, cache_enabled=False, options=Options.laboratory(direct_limit=0))
     bitmask = allocate_token_bitmask(1, INFO.vocab_size)
 
     def used() -> CompiledGrammar:

@@ -118,7 +118,7 @@ def test_masks_are_right_whatever_the_delimiter_is(name: str, delimiter: str) ->
     source = GRAMMARS[name][0]
     draw = random.Random(f"{name} {delimiter}")
     fast = GrammarMatcher(
-        GrammarCompiler(info, options=Options(direct_limit=0)).compile_grammar(source.replace("~", spelt))
+        GrammarCompiler(info, options=Options.laboratory(direct_limit=0)).compile_grammar(source.replace("~", spelt))
     )
     plain = GrammarMatcher(
         GrammarCompiler(info, options=Options(parser="naive")).compile_grammar(source.replace("~", spelt))

@@ -48,10 +48,10 @@ GRAMMARS = {
 WAYS = {
     "walks": Options(),
     "lowered at once": Options(lazy_lowering=False),
-    "rests": Options(direct_limit=0, differential_from=0),
-    "rests, nothing inlined": Options(direct_limit=0, differential_from=0, inline_limit=0, unroll_limit=0),
-    "walks from rule to rule": Options(inline_limit=0, unroll_limit=0),
-    "nothing remembered": Options(memoize_sets=False),
+    "rests": Options.laboratory(direct_limit=0, differential_from=0),
+    "rests, nothing inlined": Options.laboratory(direct_limit=0, differential_from=0, inline_limit=0, unroll_limit=0),
+    "walks from rule to rule": Options.laboratory(inline_limit=0, unroll_limit=0),
+    "nothing remembered": Options.laboratory(memoize_sets=False),
 }
 COMPILERS = {name: GrammarCompiler(INFO, options=options) for name, options in WAYS.items()}
 
@@ -74,7 +74,7 @@ def test_rules_that_call_nothing_are_named_alike_in_both_ways() -> None:
             word ::= [a-z] [a-zé-ü]* | "\\U0001f600" | "7" [a-c]
             number ::= [0-9]+ ("." [0-9]+)?"""),
         VOCAB,
-        Options(inline_limit=0, unroll_limit=0),
+        Options.laboratory(inline_limit=0, unroll_limit=0),
     )
     mask(GrammarMatcher(grammar))
     tables = grammar.machine.tables

@@ -68,7 +68,7 @@ def dispatches(draw: st.DrawFn) -> TagDispatch:
 
 
 @settings(max_examples=60, deadline=None)
-@given(dispatches(), st.sampled_from([Options(), Options(differential_from=0, unroll_limit=0)]))
+@given(dispatches(), st.sampled_from([Options(), Options.laboratory(differential_from=0, unroll_limit=0)]))
 def test_every_short_text(node: TagDispatch, options: Options) -> None:
     matcher = GrammarMatcher(compiled(grammar(node), [b"a"], options))
     texts = [bytes(text) for size in range(7) for text in product(b"abc", repeat=size)]
@@ -83,7 +83,7 @@ def test_every_short_text(node: TagDispatch, options: Options) -> None:
 @settings(max_examples=30, deadline=None)
 @given(dispatches(), st.text("abc", max_size=4).map(str.encode))
 def test_masks_of_free_text(node: TagDispatch, prefix: bytes) -> None:
-    for options in (Options(), Options(differential_from=0), Options(differential_masks=False)):
+    for options in (Options(), Options.laboratory(differential_from=0), Options.laboratory(differential_masks=False)):
         matcher = GrammarMatcher(compiled(grammar(node), VOCABULARY, options))
         if not matcher.accept_string(prefix):
             return
@@ -177,6 +177,6 @@ def test_after_the_end_there_are_no_token_sets() -> None:
 def test_a_counted_call_inside_a_small_rule() -> None:
     """Found by a random grammar: the rule is small enough to inline, what it counts is not."""
     text = 'root ::= r3\nr3 ::= "a" r1{2} | "b" r3\nr1 ::= r1 "c" | "a"'
-    matcher = GrammarMatcher(compiled(Grammar.from_ebnf(text), [b"a"], Options(unroll_limit=0)))
+    matcher = GrammarMatcher(compiled(Grammar.from_ebnf(text), [b"a"], Options.laboratory(unroll_limit=0)))
     assert matcher.accept_string(b"aaca")
     assert matcher.is_completed()

@@ -105,7 +105,7 @@ class TestLog:
 
 class TestSharing:
     def options(self) -> Options:
-        return Options(direct_limit=0, warm_start=False)
+        return Options.laboratory(direct_limit=0, warm_start=False)
 
     def test_two_grammars_share_what_the_first_one_made(self, info: TokenizerInfo) -> None:
         compiler = GrammarCompiler(info, options=self.options())
@@ -163,7 +163,7 @@ class TestSharing:
         assert len(parts) == 2
 
     def test_the_lookahead_filters_what_it_finds(self, info: TokenizerInfo) -> None:
-        options = Options(lookahead=True, direct_limit=0, warm_start=False, inline_limit=0)
+        options = Options.laboratory(lookahead=True, direct_limit=0, warm_start=False, inline_limit=0)
         compiler = GrammarCompiler(info, options=options)
         first, second = (
             GrammarMatcher(compiler.compile_grammar(f"{root}\n{TEXT}"))

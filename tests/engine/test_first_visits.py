@@ -65,15 +65,17 @@ GRAMMARS = {
 }
 SWITCHES = {
     "all": Options(),
-    "walks without stretches": Options(walk_shortcuts=False),
-    "short walks": Options(direct_limit=8, differential_from=0),
-    "token sets": Options(direct_limit=0, differential_from=0),
-    "token sets, nothing inlined": Options(direct_limit=0, differential_from=0, inline_limit=0, unroll_limit=0),
-    "without walk shortcuts": Options(direct_limit=0, differential_from=0, walk_shortcuts=False),
-    "without differences": Options(direct_limit=0, differential_masks=False),
-    "neither": Options(direct_limit=0, differential_masks=False, walk_shortcuts=False),
-    "nothing remembered": Options(direct_limit=0, memoize_sets=False),
-    "lookahead": Options(direct_limit=0, lookahead=True),
+    "walks without stretches": Options.laboratory(walk_shortcuts=False),
+    "short walks": Options.laboratory(direct_limit=8, differential_from=0),
+    "token sets": Options.laboratory(direct_limit=0, differential_from=0),
+    "token sets, nothing inlined": Options.laboratory(
+        direct_limit=0, differential_from=0, inline_limit=0, unroll_limit=0
+    ),
+    "without walk shortcuts": Options.laboratory(direct_limit=0, differential_from=0, walk_shortcuts=False),
+    "without differences": Options.laboratory(direct_limit=0, differential_masks=False),
+    "neither": Options.laboratory(direct_limit=0, differential_masks=False, walk_shortcuts=False),
+    "nothing remembered": Options.laboratory(direct_limit=0, memoize_sets=False),
+    "lookahead": Options.laboratory(direct_limit=0, lookahead=True),
 }
 COMPILERS = {name: GrammarCompiler(INFO, options=options) for name, options in SWITCHES.items()}
 NAIVE = GrammarCompiler(INFO, options=Options(parser="naive"))
@@ -93,7 +95,7 @@ def test_walk_shortcuts_leave_most_of_a_string_unvisited() -> None:
     grammar = Grammar.from_ebnf(r'root ::= [^"]* "\""')
     steps = {}
     for shortcuts in (False, True):
-        options = Options(direct_limit=0, walk_shortcuts=shortcuts, cross_grammar_cache=False)
+        options = Options.laboratory(direct_limit=0, walk_shortcuts=shortcuts, cross_grammar_cache=False)
         compiled = GrammarCompiler(INFO, options=options).compile_grammar(grammar)
         mask(GrammarMatcher(compiled))
         steps[shortcuts] = compiled.masks.counters()["nodes_walked"]
@@ -103,7 +105,7 @@ def test_walk_shortcuts_leave_most_of_a_string_unvisited() -> None:
 @pytest.mark.parametrize("name", ["letters told apart", "a search", "counted, told apart", "string", "no white space"])
 def test_equal_masks_are_found_to_be_equal(name: str) -> None:
     """What is accepted is counted once, though plain tokens and others are walked apart."""
-    options = Options(direct_limit=0, differential_masks=False, cross_grammar_cache=False)
+    options = Options.laboratory(direct_limit=0, differential_masks=False, cross_grammar_cache=False)
     compiled = GrammarCompiler(INFO, options=options).compile_grammar(Grammar.from_ebnf(GRAMMARS[name]))
     stop = len(INFO.decoded_vocab) - 1
     found = set()
@@ -117,7 +119,7 @@ def test_equal_masks_are_found_to_be_equal(name: str) -> None:
 def test_kinds_of_bytes_are_walked_as_one() -> None:
     steps = {}
     for shortcuts in (False, True):
-        options = Options(direct_limit=0, walk_shortcuts=shortcuts, cross_grammar_cache=False)
+        options = Options.laboratory(direct_limit=0, walk_shortcuts=shortcuts, cross_grammar_cache=False)
         compiled = GrammarCompiler(INFO, options=options).compile_grammar(Grammar.from_ebnf("root ::= [a-zA-Z0-9]{,8}"))
         mask(GrammarMatcher(compiled))
         steps[shortcuts] = compiled.masks.counters()["nodes_walked"]
@@ -164,7 +166,9 @@ def test_unions_hold_no_token_sets() -> None:
     """What a grammar holds alone is counted in full, and a set that two hold, in halves."""
 
     def held() -> tuple[int, int]:
-        compiler = GrammarCompiler(DIGITS, options=Options(pool_bytes=1, direct_limit=0))  # the pool keeps nothing
+        compiler = GrammarCompiler(
+            DIGITS, options=Options.laboratory(pool_bytes=1, direct_limit=0)
+        )  # the pool keeps nothing
         made = compiler.compile_grammar(VALUES)
         matcher = GrammarMatcher(made)
         for byte in b'{ a : -120.55 , a:"ab1" }':
@@ -203,7 +207,7 @@ def masks_along(compiler: GrammarCompiler, text: bytes) -> list[set[int]]:
 
 @pytest.mark.parametrize("limits", [{}, {"minLength": 1}, {"maxLength": 40}, {"pattern": "^[a-z]+[0-9]*$"}])
 def test_a_string_is_one_string_whatever_else_its_schema_says(limits: dict[str, object]) -> None:
-    compiler = GrammarCompiler(WIDE_INFO, options=Options(warm_start=False, direct_limit=0))
+    compiler = GrammarCompiler(WIDE_INFO, options=Options.laboratory(warm_start=False, direct_limit=0))
     misses = []
     for name, string in (("a", {"type": "string"} | limits), ("bb", {"title": "t"} | limits | {"type": "string"})):
         schema = {"type": "object", "title": name, "properties": {name: string}, "required": [name]}

@@ -38,7 +38,7 @@ from tests.strategies import grammars, productive
 
 def called(source: str, **options: Any) -> list[str]:
     """Names of the rules that are called when all of a grammar is lowered."""
-    lowering = Lowering(Grammar.from_ebnf(source).ir, Options(**options))
+    lowering = Lowering(Grammar.from_ebnf(source).ir, Options.laboratory(**options))
     number = 0
     while number < len(lowering.rules):
         lowering.nfa(number)
@@ -52,7 +52,7 @@ def test_limits_of_one_grammar_are_not_those_of_another(order: tuple[int, ...]) 
     expected = {128: ["root"], 3: ["root", "long"], 0: ["root", "long", "short"]}
     grammar = Grammar.from_ebnf('root ::= "(" long short ")"\nlong ::= "abcd" | "x"\nshort ::= "ab"').ir
     for limit in order:
-        lowering = Lowering(grammar, Options(inline_limit=limit))
+        lowering = Lowering(grammar, Options.laboratory(inline_limit=limit))
         lowering.nfa(0)
         assert sorted(rule.name for rule in lowering.rules) == sorted(expected[limit]), limit
 
@@ -106,7 +106,7 @@ def test_deep_bodies_in_long_chains_fit_the_stack() -> None:
     rules |= {"r60": Rule("r60", Literal(b"x")), "root": Rule("root", RuleRef("r0"))}
 
     def lower() -> None:
-        lowering = Lowering(GrammarIR(rules, "root"), Options(inline_limit=100_000))
+        lowering = Lowering(GrammarIR(rules, "root"), Options.laboratory(inline_limit=100_000))
         assert lowering.nfa(0).called() == [1]
         assert not lowering.node_can_be_empty(rules["r60"].body)
         assert lowering.node_can_be_empty(Choice((rules["r0"].body, Empty())))
@@ -121,7 +121,7 @@ def test_long_chains_are_settled_together(last: Node, empty: bool) -> None:
     rules |= {"r5000": Rule("r5000", last), "root": Rule("root", RuleRef("r0"))}
 
     def lower() -> None:
-        lowering = Lowering(GrammarIR(rules, "root"), Options(inline_limit=0))
+        lowering = Lowering(GrammarIR(rules, "root"), Options.laboratory(inline_limit=0))
         assert lowering.node_can_be_empty(RuleRef("r0")) is empty
         assert lowering.node_can_be_empty(RuleRef("r4000")) is empty
         first, second = (lowering.nfa(number).description(_unnamed, _unnamed) for number in (0, 1))
@@ -227,7 +227,7 @@ def test_small_rules_are_the_same_automata_and_positions_whoever_spells_them_out
 @given(grammars(large=False), st.sampled_from([0, 8, 128]))
 def test_what_is_read_leads_to_an_end(ir: GrammarIR, limit: int) -> None:
     """No state that an edge leads to is dead: automata take that for granted, unless they were told otherwise."""
-    lowering = Lowering(productive(ir), Options(inline_limit=limit, max_states=1_000_000))
+    lowering = Lowering(productive(ir), Options.laboratory(inline_limit=limit, max_states=1_000_000))
     number = 0
     while number < min(len(lowering.rules), 20):
         nfa = lowering.nfa(number)
@@ -264,7 +264,7 @@ def test_positions_are_in_the_rule_that_asks() -> None:
     body = Seq((Literal(b"("), CharSet(((0x61, 0x7A),)), Literal(b")")))
     for name in ("first", "second"):
         rules = {"root": Rule("root", RuleRef(name)), name: Rule(name, body)}
-        lowering = Lowering(GrammarIR(rules, "root"), Options(inline_limit=0))
+        lowering = Lowering(GrammarIR(rules, "root"), Options.laboratory(inline_limit=0))
         lowering.nfa(0)
         nfa = lowering.nfa(1)
         places = [place for state in range(len(nfa)) for place in nfa.tags_of(state)]
@@ -276,7 +276,7 @@ def test_positions_are_in_the_rule_that_asks() -> None:
         for name, more in (("a", 0), ("b", 1))
     ]
     for rule in counted:
-        lowering = Lowering(GrammarIR({rule.name: rule}, rule.name), Options(unroll_limit=10))
+        lowering = Lowering(GrammarIR({rule.name: rule}, rule.name), Options.laboratory(unroll_limit=10))
         lowering.nfa(0)
         assert lowering.rules[1].item is body
         found = lowering.positions(1, [place for state in range(3) for place in lowering.nfa(1).tags_of(state)])
@@ -302,14 +302,16 @@ def test_one_body_reads_what_the_rules_of_its_grammar_do() -> None:
 
 def accepts(ir: GrammarIR, text: str, **options: Any) -> bool:
     """Whether the whole of `text` is read, byte by byte."""
-    matcher = GrammarMatcher(compiled(ir, [bytes([letter]) for letter in b"abcqxyz"], Options(**options)))
+    matcher = GrammarMatcher(compiled(ir, [bytes([letter]) for letter in b"abcqxyz"], Options.laboratory(**options)))
     return matcher.accept_string(text) and matcher.is_completed()
 
 
 def test_states_of_many_states_are_found_again_however_many_there_are() -> None:
     """Whether the ninth letter from the end is an `a` takes as many states as there are ways for nine letters."""
     grammar = Grammar.from_ebnf("root ::= ([ab]* [a] [ab]{8}) | [c]")
-    matcher = GrammarMatcher(compiled(grammar, [b"a", b"b", b"c"], Options(unroll_limit=100, inline_limit=100)))
+    matcher = GrammarMatcher(
+        compiled(grammar, [b"a", b"b", b"c"], Options.laboratory(unroll_limit=100, inline_limit=100))
+    )
     rng = Random(5)
     for _ in range(200):
         text = "".join(rng.choice("ab") for _ in range(rng.randint(1, 60)))

@@ -27,7 +27,7 @@ from tests.strategies import World, grammars, next_bytes, productive, texts, wor
 
 LITERAL_RULES = VARIANTS["nothing inlined or unrolled"]  # automata are then rule by rule what the grammar says
 REMEMBERING = st.sampled_from(
-    [options for options in VARIANTS.values() if options.memoize_sets and options.parser == "earley"]
+    [options for options in VARIANTS.values() if options.mechanisms.memoize_sets and options.parser == "earley"]
 )
 
 
@@ -74,7 +74,7 @@ def check_token_sets(sets: TokenSets, matcher: GrammarMatcher, vocab: list[bytes
 def test_uncertain_tokens_say_where_they_leave_the_rule(word: str, lookahead: bool) -> None:
     vocab = [b"a", b"ab", b"abc", b"abcx", b"ab!", b"abc!", b"ab?", b"abdd", b"a!", b"!"]
     grammar = Grammar.from_ebnf(f'root ::= word ("!" | "d!")\nword ::= {word}\n')
-    options = Options(inline_limit=0, unroll_limit=0, lookahead=lookahead)
+    options = Options.laboratory(inline_limit=0, unroll_limit=0, lookahead=lookahead)
     (entry,) = GrammarMatcher(compiled(grammar, vocab, options)).token_sets().states
     assert [vocab[token] for token in entry.accepted] == [b"a", b"ab", b"abc"]
     uncertain = [(verdict.token, verdict.escape, verdict.allowed) for verdict in entry.uncertain]
@@ -86,7 +86,7 @@ def test_uncertain_tokens_say_where_they_leave_the_rule(word: str, lookahead: bo
 
 def test_token_sets_tell_how_the_engine_keeps_them() -> None:
     grammar = Grammar.from_ebnf('root ::= word "!"\nword ::= [a-z] [a-z]\n')
-    options = Options(inline_limit=0, direct_limit=0)
+    options = Options.laboratory(inline_limit=0, direct_limit=0)
     matcher = GrammarMatcher(compiled(grammar, [b"a", b"ab", b"ab!"], options))
     (entry,) = matcher.token_sets().states
     assert (entry.storage, entry.nbytes) == ("", 0)  # no mask was asked for

@@ -25,7 +25,7 @@ from tests.reference import TokenTrie, TrieScan
 # Many letters behind a quote, so that a name that begins there is worth a look ahead.
 INFO: Final = tokenizer(list(dict.fromkeys([*VOCAB, *(b'"%c' % letter for letter in range(0x61, 0x7B))])))
 # Verdicts are worked out for few tokens too, so that a small vocabulary gets there.
-NEAR: Final = Options(direct_limit=64, differential_from=256)
+NEAR: Final = Options.laboratory(direct_limit=64, differential_from=256)
 STRINGS: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {

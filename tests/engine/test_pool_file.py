@@ -34,9 +34,9 @@ string ::= "\"" [^"\\]* "\""
 """
 TEXTS = {NESTED: '["a12é",12,["ab"]]'.encode(), OTHER: b'{"ab":"12"}'}
 OPTIONS = {
-    "default": Options(direct_limit=0, differential_from=0),
-    "states by rule": Options(inline_limit=0, unroll_limit=0, direct_limit=0, differential_from=0),
-    "lookahead": Options(inline_limit=0, lookahead=True, direct_limit=0, differential_from=0),
+    "default": Options.laboratory(direct_limit=0, differential_from=0),
+    "states by rule": Options.laboratory(inline_limit=0, unroll_limit=0, direct_limit=0, differential_from=0),
+    "lookahead": Options.laboratory(inline_limit=0, lookahead=True, direct_limit=0, differential_from=0),
 }
 
 

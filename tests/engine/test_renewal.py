@@ -21,12 +21,12 @@ inner ::= [a-d]{1,90} ("," | ";")
 WORDS = [b"[", b"]", b"a", b"b", b"ab", b"abcd", b"dcbadcba", b"a,", b"b;", b",", b";", b",ab", b";cd", b"];", b"d;]["]
 SMALL, TINY = 550_000, 400_000
 OPTIONS = {
-    "default": Options(max_bytes=SMALL, unroll_limit=0, inline_limit=0),
-    "nothing remembered": Options(max_bytes=TINY, unroll_limit=0, inline_limit=0, memoize_sets=False),
-    "no pool": Options(max_bytes=SMALL, unroll_limit=0, inline_limit=0, cross_grammar_cache=False),
-    "lookahead": Options(max_bytes=SMALL, unroll_limit=0, inline_limit=0, lookahead=True),
-    "naive": Options(max_bytes=SMALL, unroll_limit=0, inline_limit=0, parser="naive"),
-    "pushdown": Options(max_bytes=TINY, unroll_limit=0, inline_limit=0, parser="pushdown"),
+    "default": Options.laboratory(max_bytes=SMALL, unroll_limit=0, inline_limit=0),
+    "nothing remembered": Options.laboratory(max_bytes=TINY, unroll_limit=0, inline_limit=0, memoize_sets=False),
+    "no pool": Options.laboratory(max_bytes=SMALL, unroll_limit=0, inline_limit=0, cross_grammar_cache=False),
+    "lookahead": Options.laboratory(max_bytes=SMALL, unroll_limit=0, inline_limit=0, lookahead=True),
+    "naive": Options.laboratory(max_bytes=SMALL, unroll_limit=0, inline_limit=0, parser="naive"),
+    "pushdown": Options.laboratory(max_bytes=TINY, unroll_limit=0, inline_limit=0, parser="pushdown"),
 }
 
 
@@ -52,7 +52,7 @@ def test_renewed_states_give_the_same_masks(name: str) -> None:
     """Against an engine that never has to renew, far beyond the budget."""
     options = OPTIONS[name]
     small = compiled(Grammar.from_ebnf(SOURCE), WORDS, options)
-    large = compiled(Grammar.from_ebnf(SOURCE), WORDS, Options(unroll_limit=0))
+    large = compiled(Grammar.from_ebnf(SOURCE), WORDS, Options.laboratory(unroll_limit=0))
     one = random_walk(GrammarMatcher(small), random.Random(1), 6000)
     assert one == random_walk(GrammarMatcher(large), random.Random(1), 6000)
     stats = small.cache_stats()
@@ -79,7 +79,7 @@ def test_masks_after_a_renewal_against_the_reference() -> None:
 def test_whoever_stands_on_old_states_stays_there() -> None:
     """Forks taken before renewals, with their pasts: they go on, roll back and are asked, each with its own states."""
     grammar = compiled(Grammar.from_ebnf(SOURCE), WORDS, OPTIONS["default"])
-    large = compiled(Grammar.from_ebnf(SOURCE), WORDS, Options(unroll_limit=0))
+    large = compiled(Grammar.from_ebnf(SOURCE), WORDS, Options.laboratory(unroll_limit=0))
     matcher, rng = GrammarMatcher(grammar), random.Random(3)
     kept: list[tuple[GrammarMatcher, bytes, set[int]]] = []
     while grammar.renewals < 5:
@@ -117,7 +117,7 @@ def test_threads_renew_while_others_go_on() -> None:
     with ThreadPoolExecutor(8) as threads:
         together = list(threads.map(walk, range(24)))
     assert grammar.renewals > 0
-    large = compiled(Grammar.from_ebnf(SOURCE), WORDS, Options(unroll_limit=0))
+    large = compiled(Grammar.from_ebnf(SOURCE), WORDS, Options.laboratory(unroll_limit=0))
     for seed, seen in enumerate(together):
         assert seen == random_walk(GrammarMatcher(large), random.Random(seed), 500)
 
@@ -146,8 +146,10 @@ def test_a_text_that_is_too_large_by_itself_is_an_error_and_stays() -> None:
 
 
 def test_every_way_to_ask_makes_room() -> None:
-    grammar = compiled(Grammar.from_ebnf(SOURCE), WORDS, Options(max_bytes=SMALL // 2, unroll_limit=0, inline_limit=0))
-    large = compiled(Grammar.from_ebnf(SOURCE), WORDS, Options(unroll_limit=0))
+    grammar = compiled(
+        Grammar.from_ebnf(SOURCE), WORDS, Options.laboratory(max_bytes=SMALL // 2, unroll_limit=0, inline_limit=0)
+    )
+    large = compiled(Grammar.from_ebnf(SOURCE), WORDS, Options.laboratory(unroll_limit=0))
     rng = random.Random(4)
     row = allocate_token_bitmask(1, tokenizer(WORDS).vocab_size)
     for _ in range(100):

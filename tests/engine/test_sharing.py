@@ -18,14 +18,14 @@ from tests.engine.test_against_reference import CHECKS, Oracle
 from tests.strategies import World, texts, worlds
 
 POOLS = {
-    "default": Options(direct_limit=0, differential_from=0),
-    "a pool that keeps next to nothing": Options(direct_limit=0, differential_from=0, pool_bytes=1),
-    "a small pool": Options(inline_limit=0, direct_limit=0, differential_from=0, pool_bytes=2000),
-    "lookahead in a pool": Options(lookahead=True, inline_limit=0, direct_limit=0, differential_from=0),
-    "lookahead in a small pool": Options(
+    "default": Options.laboratory(direct_limit=0, differential_from=0),
+    "a pool that keeps next to nothing": Options.laboratory(direct_limit=0, differential_from=0, pool_bytes=1),
+    "a small pool": Options.laboratory(inline_limit=0, direct_limit=0, differential_from=0, pool_bytes=2000),
+    "lookahead in a pool": Options.laboratory(lookahead=True, inline_limit=0, direct_limit=0, differential_from=0),
+    "lookahead in a small pool": Options.laboratory(
         lookahead=True, inline_limit=0, direct_limit=0, differential_from=0, pool_bytes=3000
     ),
-    "no pool": Options(cross_grammar_cache=False, direct_limit=0),
+    "no pool": Options.laboratory(cross_grammar_cache=False, direct_limit=0),
 }
 
 
@@ -114,7 +114,7 @@ def test_perfect_and_partial_hits() -> None:
         return stats.pool_hits, stats.partial_hits, stats.token_set_misses
 
     vocab = [word.encode() for word in [*WORDS, "a]", "a;", "a]x", "a;]"]]
-    options = Options(lookahead=True, inline_limit=0, direct_limit=0)
+    options = Options.laboratory(lookahead=True, inline_limit=0, direct_limit=0)
     compiler = GrammarCompiler(tokenizer(vocab), options=options)
     name = "name ::= [a-c]+"
     assert counts(f'root ::= "[" name "]"\n{name}', "[a") == (0, 0, 2)  # inside the name, and after it
@@ -126,7 +126,7 @@ def test_perfect_and_partial_hits() -> None:
     assert pool is not None
     assert (pool.hits, pool.partial_hits, pool.misses) == (4, 2, 4)
     held = pool.nbytes
-    plain = GrammarCompiler(tokenizer(vocab), options=Options(inline_limit=0, direct_limit=0))
+    plain = GrammarCompiler(tokenizer(vocab), options=Options.laboratory(inline_limit=0, direct_limit=0))
     plain_grammar = plain.compile_grammar(f'root ::= "[" name "]"\n{name}')
     matcher = GrammarMatcher(plain_grammar)
     assert matcher.accept_string("[a")
@@ -154,7 +154,7 @@ def test_equal_automata_of_different_vocabularies(name: str) -> None:
 def test_a_rule_that_calls_nothing_has_a_name_for_each_key() -> None:
     """C names it, by the bytes that Python would name it by."""
     grammar = Grammar.from_ebnf('root ::= blank{0,128} "x" blank "y"\nblank ::= [ \\t]')
-    options = Options(inline_limit=0, unroll_limit=0)
+    options = Options.laboratory(inline_limit=0, unroll_limit=0)
     found: dict[tuple[bytes, int], bytes] = {}
     for key in 2 * [bytes(range(16)), bytes(range(1, 17))]:
         tables = LazyTables(Lowering(grammar.ir, options))

@@ -16,6 +16,7 @@ from kernels_core.inspect.snapshots import CacheStats
 from kernels_core.inspect.trace import FillKind
 from kernels_core.laboratory import NAMES, watch, without
 from kernels_core.masks.strategy import STRATEGIES as MADE_BY
+from kernels_core.options import Mechanisms
 from tests.engine.test_laboratory import INFO, INPUTS, NEAR, check, expected, new_vocabulary, read
 from tests.project.tree import ROOT
 from visualizers.caches import NAMES as SAID
@@ -76,8 +77,10 @@ def test_every_name_that_a_trace_tells_is_on_the_page() -> None:
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_switches_and_counters_exist(name: str) -> None:
     switch, counter = STRATEGIES[name]["switch"].strip("`"), STRATEGIES[name]["counter"].strip("`")
-    if switch.startswith("Options."):
-        assert switch.removeprefix("Options.") in {field.name for field in fields(Options)}
+    owner, _, field_name = switch.rpartition(".")
+    if owner:
+        chosen = {"Options": Options, "Mechanisms": Mechanisms}[owner]
+        assert field_name in {field.name for field in fields(chosen)}
         assert counter in {field.name for field in fields(CacheStats)}
     else:
         assert switch in NAMES
@@ -111,21 +114,25 @@ def test_a_strategy_alone_makes_the_masks_of_the_reference(
 
 
 OPTIONS: Final[dict[str, tuple[Options, Options, str]]] = {
-    "memoize_sets": (Options(), Options(memoize_sets=False), "mask_hits"),
-    "direct_limit": (Options(direct_limit=1 << 20), Options(direct_limit=0), "walks"),
+    "memoize_sets": (Options(), Options.laboratory(memoize_sets=False), "mask_hits"),
+    "direct_limit": (Options.laboratory(direct_limit=1 << 20), Options.laboratory(direct_limit=0), "walks"),
     "differential_masks": (
-        Options(direct_limit=0, differential_from=1, walk_shortcuts=False),
-        Options(direct_limit=0, differential_masks=False, walk_shortcuts=False),
+        Options.laboratory(direct_limit=0, differential_from=1, walk_shortcuts=False),
+        Options.laboratory(direct_limit=0, differential_masks=False, walk_shortcuts=False),
         "",
     ),
     "iteration_profiles": (
-        Options(direct_limit=0),
-        Options(direct_limit=0, iteration_profiles=False, differential_masks=False),
+        Options.laboratory(direct_limit=0),
+        Options.laboratory(direct_limit=0, iteration_profiles=False, differential_masks=False),
         "",
     ),
-    "cross_grammar_cache": (NEAR, Options(direct_limit=64, cross_grammar_cache=False), "pool_hits"),
-    "warm_start": (Options(direct_limit=0), Options(direct_limit=0, warm_start=False), ""),
-    "lookahead": (Options(lookahead=True, direct_limit=0), Options(direct_limit=0), "lookahead_dropped"),
+    "cross_grammar_cache": (NEAR, Options.laboratory(direct_limit=64, cross_grammar_cache=False), "pool_hits"),
+    "warm_start": (Options.laboratory(direct_limit=0), Options.laboratory(direct_limit=0, warm_start=False), ""),
+    "lookahead": (
+        Options.laboratory(lookahead=True, direct_limit=0),
+        Options.laboratory(direct_limit=0),
+        "lookahead_dropped",
+    ),
 }
 """By field: options that bring a strategy about, options without it, and the counter that tells them apart."""
 
@@ -150,7 +157,7 @@ def counted(options: Options, *, grammars: int = 2) -> tuple[dict[str, Any], set
 
 
 def test_every_option_that_is_a_switch_is_tried() -> None:
-    switches = {switch.removeprefix("Options.") for switch in BY_SWITCH if switch.startswith("Options.")}
+    switches = {switch.partition(".")[2] for switch in BY_SWITCH if "." in switch}
     assert switches == set(OPTIONS)
 
 
@@ -214,7 +221,7 @@ def told(options: Options, source: object, text: bytes) -> tuple[set[str], set[s
 def test_masks_and_token_sets_say_which_strategy_made_them() -> None:
     masks: set[str] = set()
     sets: set[str] = set()
-    for options in (Options(), NEAR, Options(direct_limit=0, walk_shortcuts=False, differential_from=1)):
+    for options in (Options(), NEAR, Options.laboratory(direct_limit=0, walk_shortcuts=False, differential_from=1)):
         for source, texts in [*INPUTS.values(), (TOKENS, ["aa"])]:
             some, more = told(options, source, texts[0].encode())
             masks |= some

@@ -15,11 +15,11 @@ from tests.engine.test_first_visits import INFO
 
 EVERYWHERE: dict[str, Any] = {"direct_limit": 0, "differential_from": 0}
 COMPILERS = {
-    "one pool": GrammarCompiler(INFO, options=Options(**EVERYWHERE)),
-    "no pool": GrammarCompiler(INFO, options=Options(**EVERYWHERE, cross_grammar_cache=False)),
-    "lowered at once": GrammarCompiler(INFO, options=Options(**EVERYWHERE, lazy_lowering=False)),
-    "lookahead": GrammarCompiler(INFO, options=Options(**EVERYWHERE, lookahead=True)),
-    "nothing inlined": GrammarCompiler(INFO, options=Options(**EVERYWHERE, inline_limit=0, unroll_limit=0)),
+    "one pool": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE)),
+    "no pool": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE, cross_grammar_cache=False)),
+    "lowered at once": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE, lazy_lowering=False)),
+    "lookahead": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE, lookahead=True)),
+    "nothing inlined": GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE, inline_limit=0, unroll_limit=0)),
 }
 NAIVE = GrammarCompiler(INFO, options=Options(parser="naive"))
 STRINGS: dict[str, dict[str, Any]] = {
@@ -87,7 +87,7 @@ def test_patterns_that_are_drawn(parts: list[tuple[str, str]], front: str, back:
 def test_patterns_with_one_string_body_share_it() -> None:
     """Only where the closing quote may come is found out anew."""
     info = tokenizer(INFO.decoded_vocab[:-1])
-    compiler = GrammarCompiler(info, options=Options(**EVERYWHERE, cross_grammar_cache=False))
+    compiler = GrammarCompiler(info, options=Options.laboratory(**EVERYWHERE, cross_grammar_cache=False))
     made, walked = [], []
     for pattern in ("ab", "b|Z7", "7a7"):
         cold = compiled(compiler, {"pattern": pattern})
@@ -107,7 +107,7 @@ def test_patterns_with_one_string_body_share_it() -> None:
 )
 def test_what_is_counted_in_a_text_is_copied_unless_laps_tell_more(pattern: str, counts: bool) -> None:
     for unroll_limit, lazy, counted in ((32, True, counts), (0, True, True), (32, False, True)):
-        options = Options(unroll_limit=unroll_limit, lazy_lowering=lazy, cross_grammar_cache=False)
+        options = Options.laboratory(unroll_limit=unroll_limit, lazy_lowering=lazy, cross_grammar_cache=False)
         compiler = GrammarCompiler(INFO, options=options)
         cold = compiled(compiler, {"pattern": pattern})
         assert GrammarMatcher(cold).accept_string('{"b": "a')
@@ -119,7 +119,7 @@ def test_what_is_counted_in_a_text_is_copied_unless_laps_tell_more(pattern: str,
 def test_what_any_rest_follows_is_drawn_with_it(string: dict[str, Any]) -> None:
     """Where nothing is asked of a text any more the rule of all strings is called, which has the same way out."""
     info = tokenizer(INFO.decoded_vocab[:-2])  # of its own: what other tests met is not known
-    compiler = GrammarCompiler(info, options=Options(**EVERYWHERE, cross_grammar_cache=False))
+    compiler = GrammarCompiler(info, options=Options.laboratory(**EVERYWHERE, cross_grammar_cache=False))
     cold = compiled(compiler, string)
     matcher = GrammarMatcher(cold)
     assert matcher.accept_string('{"b": "')
@@ -130,7 +130,7 @@ def test_what_any_rest_follows_is_drawn_with_it(string: dict[str, Any]) -> None:
 
 def test_equal_masks_of_shared_string_bodies_are_found_to_be_equal() -> None:
     """Hashes of masks are sums over their tokens, however these were put together."""
-    compiler = GrammarCompiler(INFO, options=Options(**EVERYWHERE, cross_grammar_cache=False))
+    compiler = GrammarCompiler(INFO, options=Options.laboratory(**EVERYWHERE, cross_grammar_cache=False))
     for string in STRINGS.values():
         grammar = compiled(compiler, string)
         found = set()

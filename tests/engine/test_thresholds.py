@@ -38,7 +38,7 @@ SETTINGS: Final = st.dictionaries(st.sampled_from(sorted(TABLE)), st.sampled_fro
 )
 SIZES: Final = st.sampled_from([0, 1, 2, 64, 1 << 20])
 OPTIONS: Final = st.builds(
-    Options,
+    Options.laboratory,
     direct_limit=SIZES,
     differential_from=SIZES,
     inline_limit=SIZES,
@@ -64,7 +64,7 @@ def random_case(seed: int) -> tuple[Options, dict[str, int]]:
         "cross_grammar_cache": draw.random() < 0.8,
     }
     chosen = draw.sample(sorted(TABLE), draw.randint(1, len(TABLE)))
-    return Options(**options), {name: draw.choice(values(name)) for name in chosen}
+    return Options.laboratory(**options), {name: draw.choice(values(name)) for name in chosen}
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -78,7 +78,7 @@ def test_masks_of_a_few_thousand_tokens(seed: int, expected: dict[str, list[list
 def test_all_thresholds_at_one_end(value: int, expected: dict[str, list[list[NDArray[np.bool_]]]]) -> None:
     with with_thresholds(**{name: min(value, row[1]) for name, row in TABLE.items()}):
         check(expected, NEAR)
-        check(expected, Options(direct_limit=0, differential_from=0))
+        check(expected, Options.laboratory(direct_limit=0, differential_from=0))
 
 
 @settings(max_examples=2 * EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -16,7 +16,7 @@ from tests.strategies import World, texts, worlds
 
 PAIRS = 'root ::= "[" pair ("," pair)* "]"\npair ::= name ":" name\nname ::= [a-c]+'
 TAGS = 'root ::= TagDispatch(("<t>", num))\nnum ::= [0-9]{1,3} "</t>"'
-PLAIN = Options(inline_limit=0, unroll_limit=0, direct_limit=0)
+PLAIN = Options.laboratory(inline_limit=0, unroll_limit=0, direct_limit=0)
 
 
 @CHECKS
@@ -135,7 +135,7 @@ def test_kinds_of_fills() -> None:
         return [event.kind for event in events.fills()]
 
     name = "name ::= [a-c]+"
-    options = Options(inline_limit=0, lookahead=True, direct_limit=0)
+    options = Options.laboratory(inline_limit=0, lookahead=True, direct_limit=0)
     compiler = GrammarCompiler(tokenizer([b"a", b"[", b"]", b";", b"a]"]), options=options, cache_enabled=False)
     hits = ["mask hit", "mask hit"]
     assert kinds(f'root ::= "[" name "]"\n{name}') == ["miss", *hits]

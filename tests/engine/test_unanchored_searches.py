@@ -48,7 +48,7 @@ def test_searches_with_many_states(draw: st.DataObject) -> None:
 
 
 def fresh() -> GrammarCompiler:
-    return GrammarCompiler(INFO, options=Options(differential_from=0, cross_grammar_cache=False))
+    return GrammarCompiler(INFO, options=Options.laboratory(differential_from=0, cross_grammar_cache=False))
 
 
 def test_states_are_made_where_the_text_may_end() -> None:

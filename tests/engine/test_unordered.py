@@ -326,7 +326,7 @@ def test_keys_that_are_calls_may_be_the_beginning_of_others(name: str) -> None:
 
 def test_grammars_with_other_required_members_share_no_verdicts() -> None:
     """What surrounds the objects is the same automaton, and so are the objects but for what is required."""
-    compiler = GrammarCompiler(tokenizer(VOCABULARY), options=Options(direct_limit=0, differential_from=0))
+    compiler = GrammarCompiler(tokenizer(VOCABULARY), options=Options.laboratory(direct_limit=0, differential_from=0))
     for required in (set(), {0}, {1}, {0, 1}):
         pairs = [(Literal(b'"%c"' % name), Literal(b":1"), i in required) for i, name in enumerate(b"ab")]
         body = nodes.seq((Literal(b"{"), nodes.unordered(pairs, [], Literal(b","), Literal(b"}"))))
@@ -393,7 +393,7 @@ def objects(draw: st.DrawFn, most: int = 12, *, depth: int = 1) -> tuple[dict[st
 
 
 BYTES = tokenizer([bytes([value]) for value in range(256)])
-WAYS = [Options(), Options(lazy_lowering=False), Options(direct_limit=0, differential_from=0)]
+WAYS = [Options(), Options(lazy_lowering=False), Options.laboratory(direct_limit=0, differential_from=0)]
 
 
 def _grammar(schema: dict[str, Any]) -> Grammar | None:

@@ -50,7 +50,7 @@ def test_the_costliest_states_are_made_first() -> None:
     estimates = [state.estimated for state in table.states]
     assert estimates == sorted(estimates, reverse=True)
     assert len(set(estimates)) > 2, "estimates tell nothing apart"
-    options = Options(jit=3, differential_masks=False, cross_grammar_cache=False)
+    options = Options.laboratory(jit=3, differential_masks=False, cross_grammar_cache=False)
     made = [state for state in make(options).cost_estimates().states if state.measured_ns is not None]
     assert [state.state for state in made] == [state.state for state in table.states[:3]]
     assert all(state.measured_ns for state in made)
@@ -132,7 +132,9 @@ def test_an_error_of_warming_is_raised_by_wait() -> None:
 def test_a_mask_that_takes_too_long_names_its_place_and_changes_nothing() -> None:
     source = "root ::= pair*\npair ::= [a-p]{4}"
     grammar = compiled(
-        Grammar.from_ebnf(source), MANY, Options(parser="naive", memoize_sets=False, inline_limit=0, max_fill_ms=1)
+        Grammar.from_ebnf(source),
+        MANY,
+        Options.laboratory(parser="naive", memoize_sets=False, inline_limit=0, max_fill_ms=1),
     )
     matcher = GrammarMatcher(grammar)
     assert matcher.accept_string("ab")
@@ -147,7 +149,7 @@ def test_a_mask_that_takes_too_long_names_its_place_and_changes_nothing() -> Non
 
 
 def test_a_compile_that_takes_too_long() -> None:
-    options = Options(parser="fsm", memoize_sets=False, max_compile_ms=1)
+    options = Options.laboratory(parser="fsm", memoize_sets=False, max_compile_ms=1)
     with pytest.raises(BudgetExceededError, match="milliseconds"):
         compiled(Grammar.from_ebnf("root ::= [a-p]{400}"), MANY, options)
 
@@ -169,7 +171,9 @@ def test_a_fill_can_be_called_off_and_asked_for_again() -> None:
 
 
 def test_a_scan_under_way_is_called_off_from_another_thread() -> None:
-    grammar = compiled(Grammar.from_ebnf("root ::= [a-p]*"), MANY * 8, Options(parser="naive", memoize_sets=False))
+    grammar = compiled(
+        Grammar.from_ebnf("root ::= [a-p]*"), MANY * 8, Options.laboratory(parser="naive", memoize_sets=False)
+    )
     matcher = GrammarMatcher(grammar)
     matcher.cancel_token = token = CancelToken()
     timer = threading.Timer(0.02, token.cancel)
@@ -194,7 +198,7 @@ def test_a_compile_can_be_called_off() -> None:
 
 
 def test_the_trace_tells_how_masks_were_found() -> None:
-    compiler = GrammarCompiler(tokenizer(WORDS), options=Options(direct_limit=0), cache_enabled=False)
+    compiler = GrammarCompiler(tokenizer(WORDS), options=Options.laboratory(direct_limit=0), cache_enabled=False)
     first, second = (compiler.compile_grammar(SOURCE) for _ in range(2))
     kinds = []
     for grammar in (first, first, second):

@@ -18,7 +18,7 @@ VOCAB = [b"a", b"ab", b"abc", b"abcx", b"ab!", b"abc!", b"ab?", b"!", b"ba"]
 
 def compiled(text: str, **options: Any) -> Any:
     info = TokenizerInfo([*VOCAB, b"</s>"], stop_token_ids=[len(VOCAB)])
-    made = GrammarCompiler(info, options=Options(**options)).compile_grammar(text)
+    made = GrammarCompiler(info, options=Options.laboratory(**options)).compile_grammar(text)
     made.complete()
     return made
 
@@ -95,7 +95,7 @@ def test_texts_of_bounded_length(pattern: str, options: dict[str, Any]) -> None:
             "type": "array",
             "items": {"type": "string", "pattern": pattern, "minLength": least, "maxLength": most},
         }
-        made = GrammarCompiler(info, options=Options(**options)).compile_json_schema(schema)
+        made = GrammarCompiler(info, options=Options.laboratory(**options)).compile_json_schema(schema)
         made.complete()
         bounded += any(rule.lengths == (least, most) for rule in made.automaton().rules)
         definitions, matcher, text = Definitions(made.automaton()), GrammarMatcher(made), b""

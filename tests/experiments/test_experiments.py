@@ -166,7 +166,7 @@ def test_reuse_experiment(ledger: Ledger) -> None:
 
 def test_structures_are_equal_exactly_when_automata_are() -> None:
     def rules(text: str) -> set[bytes]:
-        return set(reuse.structures(Grammar.from_ebnf(text), Options(inline_limit=0))[0])
+        return set(reuse.structures(Grammar.from_ebnf(text), Options.laboratory(inline_limit=0))[0])
 
     shared = 'inner ::= "(" inner ")" | "x"'
     one, two = rules(f'root ::= "a" inner\n{shared}'), rules(f'root ::= "b" inner\n{shared}')

@@ -220,7 +220,7 @@ def test_a_member_that_never_occurs_leaves_no_way_open(any_order: bool, inline_l
     schema = {"type": "object", "properties": members, "additionalProperties": False}
     grammar = Grammar.from_json_schema(schema, any_order=any_order)
     matcher = GrammarMatcher(
-        GrammarCompiler(VOCABULARY, options=Options(inline_limit=inline_limit)).compile_grammar(grammar)
+        GrammarCompiler(VOCABULARY, options=Options.laboratory(inline_limit=inline_limit)).compile_grammar(grammar)
     )
     assert matcher.accept_string('{"m":null')
     assert mask(matcher) == set(b" \t\n\r}")
@@ -358,7 +358,7 @@ def test_token_sets_are_not_shared_where_the_rest_of_a_document_decides_the_orde
     info = tokenizer(vocabulary)
     naive = GrammarCompiler(info, options=Options(parser="naive"))
     for documents in ((alone, behind), (behind, alone)):
-        compiler = GrammarCompiler(info, options=Options(direct_limit=0, differential_from=0))
+        compiler = GrammarCompiler(info, options=Options.laboratory(direct_limit=0, differential_from=0))
         for document in documents:
             matchers = [GrammarMatcher(way.compile_json_schema(document)) for way in (compiler, naive)]
             for byte in b'{"w": {"x"':
@@ -562,7 +562,7 @@ def test_what_the_caller_does_afterwards_changes_nothing() -> None:
     assert GrammarMatcher(compiled[1]).accept_string('{"m": 3, "a": {"a": {"x": 1}}}')
 
 
-@pytest.mark.parametrize("options", [Options(), Options(inline_limit=0), Options(lazy_lowering=False)])
+@pytest.mark.parametrize("options", [Options(), Options.laboratory(inline_limit=0), Options(lazy_lowering=False)])
 def test_members_that_never_occur_are_no_dead_ends(options: Options) -> None:
     never = {"type": "string", "enum": [1]}
     schema = {"type": "object", "properties": {"a": never, "b": {"type": "null"}}, "additionalProperties": False}

@@ -52,7 +52,7 @@ INFO = tokenizer(
 QUICK = GrammarCompiler(INFO)
 OTHERS = {
     "naive": GrammarCompiler(INFO, options=Options(parser="naive")),
-    "visited one by one": GrammarCompiler(INFO, options=Options(walk_shortcuts=False)),
+    "visited one by one": GrammarCompiler(INFO, options=Options.laboratory(walk_shortcuts=False)),
 }
 NAMES = ["a", "ab", "abc", "b", "na", "nb1", "x", "", "é", 'q"', "ca\\b"]
 

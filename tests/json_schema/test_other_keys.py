@@ -31,14 +31,14 @@ INFO = tokenizer(list(dict.fromkeys(VOCAB)))
 
 SWITCHES = {
     "all": Options(),
-    "token sets": Options(direct_limit=0, differential_from=0),
-    "rules spelt out": Options(direct_limit=0, differential_from=0, inline_limit=400, unroll_limit=400),
-    "nothing inlined": Options(direct_limit=0, differential_from=0, inline_limit=0, unroll_limit=0),
-    "without walk shortcuts": Options(direct_limit=0, differential_from=0, walk_shortcuts=False),
-    "lookahead": Options(direct_limit=0, differential_from=0, lookahead=True),
-    "nothing shared": Options(direct_limit=0, differential_from=0, cross_grammar_cache=False),
-    "walks beside token sets": Options(direct_limit=60, differential_from=0),
-    "nothing remembered": Options(differential_from=0, memoize_sets=False),
+    "token sets": Options.laboratory(direct_limit=0, differential_from=0),
+    "rules spelt out": Options.laboratory(direct_limit=0, differential_from=0, inline_limit=400, unroll_limit=400),
+    "nothing inlined": Options.laboratory(direct_limit=0, differential_from=0, inline_limit=0, unroll_limit=0),
+    "without walk shortcuts": Options.laboratory(direct_limit=0, differential_from=0, walk_shortcuts=False),
+    "lookahead": Options.laboratory(direct_limit=0, differential_from=0, lookahead=True),
+    "nothing shared": Options.laboratory(direct_limit=0, differential_from=0, cross_grammar_cache=False),
+    "walks beside token sets": Options.laboratory(direct_limit=60, differential_from=0),
+    "nothing remembered": Options.laboratory(differential_from=0, memoize_sets=False),
 }
 COMPILERS = {name: GrammarCompiler(INFO, options=options) for name, options in SWITCHES.items()}
 NAIVE = GrammarCompiler(INFO, options=Options(parser="naive"))
@@ -96,7 +96,7 @@ def test_names_that_are_left_out(
 def test_words_are_not_looked_up_in_the_automaton() -> None:
     """A hundred names: their letters are no parser states before a text gets there."""
     schema = {"type": "object", "properties": {f"name_{n}": {"type": "integer"} for n in range(100)}}
-    compiled = GrammarCompiler(INFO, options=Options(differential_from=0)).compile_json_schema(schema)
+    compiled = GrammarCompiler(INFO, options=Options.laboratory(differential_from=0)).compile_json_schema(schema)
     matcher = GrammarMatcher(compiled)
     assert matcher.accept_string(b'{"')
     mask(matcher)
@@ -109,7 +109,7 @@ def test_words_are_not_looked_up_in_the_automaton() -> None:
 def test_needless_escapes_are_found_once() -> None:
     """They are left out whatever the words are, so what the first grammar walks the next one looks up."""
     info = tokenizer([*INFO.decoded_vocab[:-1], b'of a vocabulary of its own, "'])
-    compiler = GrammarCompiler(info, options=Options(direct_limit=0, differential_from=0))
+    compiler = GrammarCompiler(info, options=Options.laboratory(direct_limit=0, differential_from=0))
     naive = GrammarCompiler(info, options=Options(parser="naive"))
     walked = []
     for words in (("a", "ab"), ("b", "~a"), ("", "ab~", "b")):

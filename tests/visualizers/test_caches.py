@@ -38,7 +38,8 @@ def walked(root: str, compiler: GrammarCompiler, steps: list[int]) -> tuple[Cach
 @pytest.fixture(scope="module")
 def shot() -> CacheShot:
     compiler = GrammarCompiler(
-        TokenizerInfo(VOCAB, stop_token_ids=[len(VOCAB) - 1]), options=Options(direct_limit=0, warm_start=False)
+        TokenizerInfo(VOCAB, stop_token_ids=[len(VOCAB) - 1]),
+        options=Options.laboratory(direct_limit=0, warm_start=False),
     )
     record, first = walked('root ::= "[" text ("," text)* "]"', compiler, STEPS)
     _, second = walked('root ::= "x" "[" text ("," text)* "]"', compiler, [ord("x"), *STEPS])

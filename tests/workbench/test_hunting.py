@@ -111,7 +111,7 @@ class GrammarEngine(FlippedEngine):
 
 @pytest.mark.parametrize("grammar", [LISTS, SCHEMA])
 def test_parsers_of_ours_agree(tokenizer: Tokenizer, grammar: Any) -> None:
-    engines = ["ours", Options(parser="naive"), Options(lazy_lowering=False, inline_limit=0)]
+    engines = ["ours", Options(parser="naive"), Options.laboratory(lazy_lowering=False, inline_limit=0)]
     found = wb.hunt(grammar, engines, seconds=20, texts=25, tokenizer=tokenizer, progress=silent)
     assert found.findings == []
     assert found.texts > 0

@@ -92,7 +92,7 @@ def bare(session: Session, source: Any, reading: dict[str, Any], options: Option
 
 
 @pytest.mark.parametrize(
-    "options", [None, Options(lazy_lowering=False), Options(direct_limit=0), Options(parser="naive")]
+    "options", [None, Options(lazy_lowering=False), Options.laboratory(direct_limit=0), Options(parser="naive")]
 )
 @pytest.mark.parametrize("name", CASES)
 def test_views_leave_no_trace_in_the_engine(tokenizer: Tokenizer, name: str, options: Options | None) -> None:

@@ -146,7 +146,7 @@ def parse_engine(text: str) -> EngineSpec:
         return name
     if name != "ours":
         raise ValueError(f"{text}: only ours takes options")
-    known = sorted(field.name for field in dataclasses.fields(Options))
+    known = sorted(Options().to_dict())
     chosen: dict[str, Any] = {}
     for setting in filter(None, settings.split(",")):
         key, equals, value = setting.partition("=")
@@ -157,18 +157,15 @@ def parse_engine(text: str) -> EngineSpec:
         except ValueError:
             chosen[key] = value
     try:
-        return Options(**chosen)
+        return Options.laboratory(**chosen)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{text}: {error}") from None
 
 
 def _open_one(spec: EngineSpec, tokenizer: Tokenizer) -> tuple[str, Engine | Missing]:
     if isinstance(spec, Options):
-        changed = [
-            f"{field.name}={getattr(spec, field.name)!r}"
-            for field in dataclasses.fields(spec)
-            if getattr(spec, field.name) != field.default
-        ]
+        usual = Options().to_dict()
+        changed = [f"{name}={value!r}" for name, value in spec.to_dict().items() if value != usual[name]]
         return f"ours({', '.join(changed)})" if changed else "ours", opened("ours", tokenizer, spec)
     if isinstance(spec, Engine):
         if spec.vocab_size != tokenizer.vocab_size:
@@ -258,6 +255,6 @@ def our_constraint(grammar: Source, tokenizer: Tokenizer) -> OurConstraint:
 
     `RefusedError` where it is refused.
     """
-    found = compile_for(opened("ours", tokenizer, Options(inline_limit=0)), grammar)
+    found = compile_for(opened("ours", tokenizer, Options.laboratory(inline_limit=0)), grammar)
     assert isinstance(found, OurConstraint)
     return found

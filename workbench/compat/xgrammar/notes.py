@@ -56,7 +56,7 @@ class Notes:
     @cached_property
     def table(self) -> StateTable:
         """Automata with every rule by itself."""
-        options = Options(inline_limit=0, cross_grammar_cache=False)
+        options = Options.laboratory(inline_limit=0, cross_grammar_cache=False)
         compiled = CompiledGrammar(self._grammar, self._info, options)
         compiled.complete()  # nobody reads the text with it, so nothing would be made
         return compiled.state_table
